@@ -1,0 +1,88 @@
+// Package webhook receives the notifications of Avatar Studio (interface, section 6).
+//
+// A [Receiver] is an http.Handler for the URL that was registered with an avatar or a
+// lip-sync. One URL serves all three events. Notifications are signed after Standard
+// Webhooks; [Sign] and [Verify] are the two halves of that.
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Header names of a notification.
+const (
+	HeaderID        = "Webhook-Id"
+	HeaderTimestamp = "Webhook-Timestamp"
+	HeaderSignature = "Webhook-Signature"
+	HeaderSequence  = "Webhook-Sequence"
+)
+
+// Tolerance is how far the timestamp of a notification may lie before or after the
+// receiver's clock.
+const Tolerance = 5 * time.Minute
+
+// Errors of [Verify].
+var (
+	ErrUnsigned  = errors.New("webhook: a signature header is missing or malformed")
+	ErrTimestamp = errors.New("webhook: the timestamp is more than 5 minutes off")
+	ErrSignature = errors.New("webhook: no signature matches")
+)
+
+const (
+	signatureVersion = "v1,"
+	maxSignatures    = 16
+)
+
+// Sign sets the id, timestamp and signature headers of Standard Webhooks for body: one
+// signature for each secret, so that a receiver that knows any of them accepts it.
+func Sign(header http.Header, id string, at time.Time, body []byte, secrets ...Secret) {
+	timestamp := strconv.FormatInt(at.Unix(), 10)
+	signatures := make([]string, len(secrets))
+	for i, secret := range secrets {
+		signatures[i] = signatureVersion + base64.StdEncoding.EncodeToString(secret.mac(id, timestamp, body))
+	}
+	header.Set(HeaderID, id)
+	header.Set(HeaderTimestamp, timestamp)
+	header.Set(HeaderSignature, strings.Join(signatures, " "))
+}
+
+// Verify reports whether body was signed with one of secrets at a time within
+// [Tolerance] of now. body must be the bytes as received, before any parsing. Signatures
+// are compared in constant time; of more than 16 signatures only the first 16 count.
+// The error is [ErrUnsigned], [ErrTimestamp] or [ErrSignature].
+func Verify(header http.Header, body []byte, now time.Time, secrets ...Secret) error {
+	id, timestamp := header.Get(HeaderID), header.Get(HeaderTimestamp)
+	signatures := strings.SplitN(header.Get(HeaderSignature), " ", maxSignatures+1)
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil || id == "" || signatures[0] == "" {
+		return ErrUnsigned
+	}
+	if age := now.Sub(time.Unix(seconds, 0)); age > Tolerance || age < -Tolerance {
+		return ErrTimestamp
+	}
+	for _, secret := range secrets {
+		expected := secret.mac(id, timestamp, body)
+		for _, signature := range signatures[:min(len(signatures), maxSignatures)] {
+			encoded, known := strings.CutPrefix(signature, signatureVersion)
+			given, err := base64.StdEncoding.DecodeString(encoded)
+			if known && err == nil && hmac.Equal(given, expected) {
+				return nil
+			}
+		}
+	}
+	return ErrSignature
+}
+
+func (s Secret) mac(id, timestamp string, body []byte) []byte {
+	hash := hmac.New(sha256.New, s.key)
+	hash.Write([]byte(id + "." + timestamp + "."))
+	hash.Write(body)
+	return hash.Sum(nil)
+}
