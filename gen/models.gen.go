@@ -266,11 +266,14 @@ type CreateVideoRequest struct {
 // Event The envelope that every notification has.
 type Event struct {
 	// Data The payload, per event type.
-	Data json.RawMessage `json:"data"`
+	Data EventData `json:"data"`
 
 	// EventType What a notification is about.
 	EventType EventType `json:"event_type"`
 }
+
+// EventData The payload, per event type.
+type EventData = json.RawMessage
 
 // EventType What a notification is about.
 type EventType string
