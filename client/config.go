@@ -1,0 +1,81 @@
+package client
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	defaultTimeout   = 30 * time.Second
+	defaultUserAgent = "avatarstudio-go"
+)
+
+// Config says which service to call and as whom. BaseURL alone is enough for operations that
+// need no token.
+type Config struct {
+	// BaseURL is the address of the service, such as "https://studio.example.com". It may have
+	// a path, but no user information, query or fragment. Plain http is accepted for a
+	// loopback host only, unless AllowHTTP is set. Required.
+	BaseURL string
+
+	// Email and Password are what the client logs in with when a call first needs a token.
+	Email    string
+	Password Secret
+
+	// Token is an access token to use instead of Email and Password. It is never renewed. With
+	// neither, calls go out without a token.
+	Token Secret
+
+	// Workspace is the workspace whose projects are listed. See also [WithWorkspace].
+	Workspace string
+
+	// HTTPClient sends the requests. The client uses a copy that follows no redirect. Defaults
+	// to http.DefaultTransport with a timeout of 30 seconds for each request and its answer.
+	HTTPClient *http.Client
+
+	// AllowHTTP accepts a BaseURL over which passwords and tokens travel unencrypted.
+	AllowHTTP bool
+
+	// UserAgent is sent with every request. Defaults to "avatarstudio-go".
+	UserAgent string
+}
+
+func (c Config) validate() (*url.URL, error) {
+	base, err := url.Parse(c.BaseURL)
+	switch {
+	case c.BaseURL == "":
+		return nil, errors.New("client: BaseURL: is required")
+	case err != nil || base.Hostname() == "" || base.Scheme != "http" && base.Scheme != "https":
+		return nil, errors.New("client: BaseURL: must be an absolute http or https URL")
+	case base.User != nil || base.RawQuery != "" || base.ForceQuery || base.Fragment != "":
+		return nil, errors.New("client: BaseURL: must not have user information, a query or a fragment")
+	case base.Scheme == "http" && !c.AllowHTTP && !loopback(base.Hostname()):
+		return nil, errors.New("client: BaseURL: must be https unless the host is loopback or AllowHTTP is set")
+	case c.Token != "" && (c.Email != "" || c.Password != ""):
+		return nil, errors.New("client: Token: must not be given together with Email and Password")
+	case c.Email == "" && c.Password != "":
+		return nil, errors.New("client: Email: is required with Password")
+	case c.Email != "" && c.Password == "":
+		return nil, errors.New("client: Password: is required with Email")
+	case !headerValue(string(c.Token)):
+		return nil, errors.New("client: Token: has a character that a header cannot carry")
+	case !headerValue(c.Workspace):
+		return nil, errors.New("client: Workspace: has a character that a header cannot carry")
+	case !headerValue(c.UserAgent):
+		return nil, errors.New("client: UserAgent: has a character that a header cannot carry")
+	}
+	return base, nil
+}
+
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
+func headerValue(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+}

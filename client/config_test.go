@@ -1,0 +1,58 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/client"
+)
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-5150"
+	for name, test := range map[string]struct {
+		config client.Config
+		field  string // empty: no error
+	}{
+		"https":                 {client.Config{BaseURL: "https://studio.example.com"}, ""},
+		"path":                  {client.Config{BaseURL: "https://studio.example.com/v9/"}, ""},
+		"localhost":             {client.Config{BaseURL: "http://localhost:8080"}, ""},
+		"127.0.0.2":             {client.Config{BaseURL: "http://127.0.0.2:8080"}, ""},
+		"::1":                   {client.Config{BaseURL: "http://[::1]:8080"}, ""},
+		"AllowHTTP":             {client.Config{BaseURL: "http://studio.example.com", AllowHTTP: true}, ""},
+		"password":              {client.Config{BaseURL: "https://h", Email: "a", Password: "b"}, ""},
+		"token":                 {client.Config{BaseURL: "https://h", Token: "t"}, ""},
+		"no BaseURL":            {client.Config{}, "BaseURL"},
+		"relative":              {client.Config{BaseURL: "/" + canary}, "BaseURL"},
+		"no scheme":             {client.Config{BaseURL: canary + ".example.com"}, "BaseURL"},
+		"no host":               {client.Config{BaseURL: "https://:443/" + canary}, "BaseURL"},
+		"opaque":                {client.Config{BaseURL: "https:" + canary}, "BaseURL"},
+		"other scheme":          {client.Config{BaseURL: "ftp://" + canary}, "BaseURL"},
+		"malformed":             {client.Config{BaseURL: "https://h/%zz" + canary}, "BaseURL"},
+		"user information":      {client.Config{BaseURL: "https://ada:" + canary + "@h"}, "BaseURL"},
+		"query":                 {client.Config{BaseURL: "https://h?key=" + canary}, "BaseURL"},
+		"fragment":              {client.Config{BaseURL: "https://h#" + canary}, "BaseURL"},
+		"http":                  {client.Config{BaseURL: "http://" + canary}, "BaseURL"},
+		"http, like localhost":  {client.Config{BaseURL: "http://localhost.example.com"}, "BaseURL"},
+		"token and password":    {client.Config{BaseURL: "https://h", Email: "a", Password: canary, Token: canary}, "Token"},
+		"no email":              {client.Config{BaseURL: "https://h", Password: canary}, "Email"},
+		"no password":           {client.Config{BaseURL: "https://h", Email: canary}, "Password"},
+		"token of two lines":    {client.Config{BaseURL: "https://h", Token: canary + "\n"}, "Token"},
+		"workspace of two":      {client.Config{BaseURL: "https://h", Workspace: canary + "\r\nX: y"}, "Workspace"},
+		"user agent with a NUL": {client.Config{BaseURL: "https://h", UserAgent: canary + "\x00"}, "UserAgent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := client.New(test.config)
+			if (err == nil) != (test.field == "") {
+				t.Fatalf("error %v", err)
+			}
+			if err == nil {
+				return
+			}
+			if !strings.HasPrefix(err.Error(), "client: "+test.field+": ") || strings.Contains(err.Error(), canary) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}

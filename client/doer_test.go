@@ -1,0 +1,122 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// A redirect would hand the password to another host.
+func TestRedirect(t *testing.T) {
+	t.Parallel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s was sent elsewhere", r.Method, r.URL)
+	}))
+	t.Cleanup(elsewhere.Close)
+	s := newService()
+	s.before = func(w http.ResponseWriter, r *http.Request) bool {
+		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		return true
+	}
+	own := &http.Client{Transport: s}
+	c := s.direct(t, func(c *client.Config) { c.HTTPClient = own })
+	answer, ok := errors.AsType[*client.Error](get(t, c))
+	if !ok || answer.StatusCode != http.StatusTemporaryRedirect || answer.Operation != login {
+		t.Errorf("answer %+v", answer)
+	}
+	if own.CheckRedirect != nil {
+		t.Error("the user's http.Client was changed")
+	}
+}
+
+func TestTransportError(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := "http://" + listener.Addr().String()
+	listener.Close()
+
+	for name, test := range map[string]struct {
+		canceled bool
+		change   func(*client.Config)
+		want     error
+	}{
+		"refused":         {false, static, syscall.ECONNREFUSED},
+		"refused login":   {false, func(*client.Config) {}, syscall.ECONNREFUSED},
+		"canceled":        {true, static, context.Canceled},
+		"canceled, login": {true, func(*client.Config) {}, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t, func(c *client.Config) { c.BaseURL, c.HTTPClient = closed, nil }, test.change)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if test.canceled {
+				cancel()
+			}
+			_, err := c.GetAvatar(ctx, "canary")
+			if !errors.Is(err, test.want) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("error %v", err)
+			}
+			if _, answered := errors.AsType[*client.Error](err); answered {
+				t.Error("an *Error without an answer")
+			}
+		})
+	}
+}
+
+func TestTransportError_Text(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	c := newClient(t, static, func(c *client.Config) {
+		c.HTTPClient = &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) { return nil, boom })}
+	})
+	userinfo := func(_ context.Context, r *http.Request) error {
+		r.URL.User = url.UserPassword("canary", "canary")
+		r.URL.Fragment = "canary"
+		return nil
+	}
+	_, err := c.Raw().GetAvatarWithResponse(t.Context(), &gen.GetAvatarParams{AvatarID: "canary"}, userinfo)
+	if !errors.Is(err, boom) || err.Error() != `GET "http://localhost/v1/avatars/avatar_details": boom` {
+		t.Errorf("error %v", err)
+	}
+}
+
+// The connection dies in the middle of an answer.
+func TestTransportError_InBody(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", "100")
+		_, _ = w.Write([]byte(`{"avatar_id":"canary`))
+		return true
+	}
+	err := get(t, s.start(t, static))
+	wrapped, ok := errors.AsType[*url.Error](err)
+	if !ok || wrapped.Op != http.MethodGet || strings.Contains(err.Error(), "canary") || errors.Is(err, client.ErrDecode) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestUserAgent(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	mustGet(t, s.direct(t, func(c *client.Config) { c.UserAgent = "mine/1" }))
+	for _, request := range s.seen {
+		if got := request.header.Get("User-Agent"); got != "mine/1" {
+			t.Errorf("%s: %q", request.operation, got)
+		}
+	}
+}

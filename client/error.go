@@ -1,0 +1,164 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// Classes of [*Error], for errors.Is.
+var (
+	ErrInvalid      = errors.New("client: the service finds the request invalid")       // 400, 413, 415, 422
+	ErrUnauthorized = errors.New("client: the service refuses the credentials")         // 401
+	ErrForbidden    = errors.New("client: the service forbids this")                    // 403
+	ErrNotFound     = errors.New("client: there is no such record")                     // 404
+	ErrConflict     = errors.New("client: the state of the record does not allow this") // 409
+	ErrRateLimited  = errors.New("client: too many requests")                           // 429
+	ErrServer       = errors.New("client: the service failed")                          // 5xx
+	ErrDecode       = errors.New("client: the answer is not what was promised")         // 2xx
+)
+
+const (
+	noteNotPromised = "the body is not the promised JSON"
+	noteTooLarge    = "the body is too large"
+)
+
+// Error is an answer of the service that is not a success, redirects included, or a success
+// whose body is not what the document promises ([ErrDecode]). Only pointers are errors.
+//
+// A request that got no answer fails with a [*url.Error] that keeps its cause.
+type Error struct {
+	// Operation is the method and the path of the request.
+	Operation string
+
+	// StatusCode is the status of the answer.
+	StatusCode int
+
+	// Problem is what the service says about it. It is zero if the answer is no problem document.
+	Problem gen.Problem
+
+	// RequestID names the request in the log of the service. It may be empty.
+	RequestID string
+
+	// ContentType is what the service declares the body to be.
+	ContentType string
+
+	// RetryAfter is how long the service asks to wait. Zero if it does not.
+	RetryAfter time.Duration
+
+	note string
+}
+
+// Error shows the operation, the status and what the service says about it, but no query,
+// header or body.
+func (e *Error) Error() string {
+	var text strings.Builder
+	text.WriteString("client: ")
+	if e.Operation != "" {
+		text.WriteString(e.Operation + ": ")
+	}
+	text.WriteString(strings.TrimSpace(strconv.Itoa(e.StatusCode) + " " + http.StatusText(e.StatusCode)))
+	switch {
+	case e.note != "" && e.ContentType != "":
+		fmt.Fprintf(&text, ": %s (%s)", e.note, clean(e.ContentType))
+	case e.note != "":
+		text.WriteString(": " + e.note)
+	case e.Problem.Detail != nil && *e.Problem.Detail != "":
+		text.WriteString(": " + clean(*e.Problem.Detail))
+	case e.Problem.Title != http.StatusText(e.StatusCode) && e.Problem.Title != "":
+		text.WriteString(": " + clean(e.Problem.Title))
+	}
+	if e.Problem.Errors != nil {
+		for _, violation := range (*e.Problem.Errors)[:min(len(*e.Problem.Errors), 3)] {
+			fmt.Fprintf(&text, " [%s %s]", clean(violation.Pointer), clean(violation.Detail))
+		}
+	}
+	if e.RequestID != "" {
+		fmt.Fprintf(&text, " (request %s)", clean(e.RequestID))
+	}
+	return text.String()
+}
+
+// Is reports whether target is the class of e.
+func (e *Error) Is(target error) bool {
+	class := e.class()
+	return class != nil && target == class
+}
+
+func (e *Error) class() error {
+	switch e.StatusCode {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return ErrInvalid
+	case http.StatusUnauthorized:
+		return ErrUnauthorized
+	case http.StatusForbidden:
+		return ErrForbidden
+	case http.StatusNotFound:
+		return ErrNotFound
+	case http.StatusConflict:
+		return ErrConflict
+	case http.StatusTooManyRequests:
+		return ErrRateLimited
+	}
+	switch e.StatusCode / 100 {
+	case 2:
+		return ErrDecode
+	case 5:
+		return ErrServer
+	}
+	return nil
+}
+
+func newError(response *http.Response, note string) *Error {
+	return &Error{
+		Operation:   response.Request.Method + " " + response.Request.URL.Path,
+		StatusCode:  response.StatusCode,
+		RequestID:   response.Header.Get("X-Request-Id"),
+		ContentType: response.Header.Get("Content-Type"),
+		RetryAfter:  retryAfter(response.Header.Get("Retry-After")),
+		note:        note,
+	}
+}
+
+func newProblemError(response *http.Response) *Error {
+	e := newError(response, "")
+	if body, err := io.ReadAll(io.LimitReader(response.Body, maxProblem)); err == nil && isJSON(response) {
+		_ = json.Unmarshal(body, &e.Problem) // what cannot be read stays zero
+	}
+	if e.RequestID == "" && e.Problem.RequestID != nil {
+		e.RequestID = *e.Problem.RequestID
+	}
+	return e
+}
+
+// retryAfter reads a number of seconds or a date.
+func retryAfter(text string) time.Duration {
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// clean makes a text of the service fit for one line of a log.
+func clean(text string) string {
+	const limit = 256
+	runes := []rune(text[:min(len(text), 4*limit)])
+	for i, r := range runes {
+		if !unicode.IsPrint(r) {
+			runes[i] = ' '
+		}
+	}
+	return string(runes[:min(len(runes), limit)])
+}

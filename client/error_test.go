@@ -1,0 +1,153 @@
+package client_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+var classes = []error{
+	client.ErrInvalid, client.ErrUnauthorized, client.ErrForbidden, client.ErrNotFound,
+	client.ErrConflict, client.ErrRateLimited, client.ErrServer, client.ErrDecode,
+}
+
+func TestError(t *testing.T) {
+	t.Parallel()
+	const (
+		html = "text/html; charset=utf-8"
+		json = "application/json"
+		prob = "application/problem+json"
+		at   = "client: GET /v1/avatars/avatar_details: "
+	)
+	for name, test := range map[string]struct {
+		status      int
+		contentType string
+		body        string
+		class       error
+		text        string
+	}{
+		"301": {301, "", "", nil, at + "301 Moved Permanently"},
+		"304": {304, "", "", nil, at + "304 Not Modified"},
+		"307": {307, html, "canary", nil, at + "307 Temporary Redirect"},
+		"400": {400, prob, `{"title":"Bad Request","detail":"The request does not match the interface.","errors":[{"pointer":"/a","detail":"is required"},{"pointer":"/b","detail":"is too long"}]}`, client.ErrInvalid, at + "400 Bad Request: The request does not match the interface. [/a is required] [/b is too long]"},
+		"401": {401, prob, `{"title":"Unauthorized","detail":"No."}`, client.ErrUnauthorized, at + "401 Unauthorized: No."},
+		"402": {402, prob, `{"title":"Pay"}`, nil, at + "402 Payment Required: Pay"},
+		"403": {403, prob, `{"title":"Forbidden"}`, client.ErrForbidden, at + "403 Forbidden"},
+		"404": {404, html, "<p>canary</p>", client.ErrNotFound, at + "404 Not Found"},
+		"409": {409, prob, `{"detail":"two\nlines\u001b[31m","request_id":"r-2"}`, client.ErrConflict, at + "409 Conflict: two lines [31m (request r-2)"},
+		"413": {413, prob, `{`, client.ErrInvalid, at + "413 Request Entity Too Large"},
+		"415": {415, prob, `[]`, client.ErrInvalid, at + "415 Unsupported Media Type"},
+		"422": {422, prob, `{"detail":7,"title":"Unprocessable"}`, client.ErrInvalid, at + "422 Unprocessable Entity: Unprocessable"},
+		"429": {429, "", "", client.ErrRateLimited, at + "429 Too Many Requests"},
+		"500": {500, "text/plain", "canary", client.ErrServer, at + "500 Internal Server Error"},
+		"503": {503, prob, `{"detail":"` + strings.Repeat("x", 300) + `"}`, client.ErrServer, at + "503 Service Unavailable: " + strings.Repeat("x", 256)},
+		"599": {599, "", "", client.ErrServer, at + "599"},
+
+		"more than 64 KiB": {500, prob, `{"detail":"canary"` + strings.Repeat(" ", 64<<10) + "}", client.ErrServer, at + "500 Internal Server Error"},
+
+		"HTML 200":       {200, html, "<p>canary</p>", client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + html + ")"},
+		"HTML as JSON":   {200, json, "<p>canary</p>", client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
+		"JSON as HTML":   {200, html, `{"avatar_id":"canary"}`, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + html + ")"},
+		"other type":     {200, json, `{"avatar_id":{"canary":1}}`, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
+		"no time":        {200, json, `{"created_at":"canary"}`, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
+		"null":           {200, json, `null`, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
+		"array":          {200, json, `["canary"]`, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
+		"two values":     {200, json, `{} {}`, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
+		"empty":          {200, json, ``, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
+		"204":            {204, "", ``, client.ErrDecode, at + "204 No Content: the body is not the promised JSON"},
+		"over the limit": {200, json, `{"canary":"` + strings.Repeat("x", 1000) + `"}`, client.ErrDecode, at + "200 OK: the body is too large (" + json + ")"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService()
+			s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+				w.Header()["Content-Type"] = []string{test.contentType}
+				w.Header().Set("Location", "/elsewhere?canary")
+				w.WriteHeader(test.status)
+				_, _ = w.Write([]byte(test.body))
+				return true
+			}
+			c := s.start(t, static)
+			c.SetMaxAnswer(1000)
+			_, err := c.GetAvatar(t.Context(), "canary")
+			answer, ok := errors.AsType[*client.Error](err)
+			if !ok {
+				t.Fatalf("error %v", err)
+			}
+			if err.Error() != test.text {
+				t.Errorf("text %q\nwant %q", err, test.text)
+			}
+			for _, class := range classes {
+				if errors.Is(err, class) != (class == test.class) {
+					t.Errorf("class %v: %t", class, errors.Is(err, class))
+				}
+			}
+			if answer.StatusCode != test.status || answer.ContentType != test.contentType {
+				t.Errorf("status %d, content type %q", answer.StatusCode, answer.ContentType)
+			}
+			if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, answer), "canary") {
+				t.Errorf("%#v", answer)
+			}
+			wantCount(t, s, details, 1)
+		})
+	}
+}
+
+// A user of the generated client gets the same for everything but a member of the wrong type.
+func TestError_Raw(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<p>"))
+		return true
+	}
+	_, err := s.direct(t, static).Raw().GetAvatarWithResponse(t.Context(), &gen.GetAvatarParams{})
+	if !errors.Is(err, client.ErrDecode) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestError_RetryAfter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for header, want := range map[string]time.Duration{
+			"":                    0,
+			"0":                   0,
+			"30":                  30 * time.Second,
+			"-30":                 0,
+			"soon":                0,
+			"9999999999999999999": 0,
+			time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat): 90 * time.Second,
+			time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat):       0,
+		} {
+			s := newService()
+			s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+				w.Header().Set("Retry-After", header)
+				w.Header().Set("X-Request-Id", "r-9")
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return true
+			}
+			answer, ok := errors.AsType[*client.Error](get(t, s.direct(t, static)))
+			if !ok || answer.RetryAfter != want || answer.RequestID != "r-9" {
+				t.Errorf("%q: %+v, want %v", header, answer, want)
+			}
+		}
+	})
+}
+
+// errors.As with a value would never match, so that a value must not be an error.
+func TestError_PointerOnly(t *testing.T) {
+	t.Parallel()
+	if reflect.TypeFor[client.Error]().Implements(reflect.TypeFor[error]()) {
+		t.Error("client.Error is an error as a value")
+	}
+}

@@ -1,0 +1,72 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func Example() {
+	baseURL, stop := startService()
+	defer stop()
+
+	// The client logs in by itself when a call first needs a token.
+	studio, err := client.New(client.Config{
+		BaseURL:   baseURL,
+		Email:     "ada@example.com",
+		Password:  "correct horse battery staple",
+		Workspace: "01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+
+	projects, err := studio.ListProjects(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, project := range projects.Data {
+		fmt.Println("project:", *project.Title)
+	}
+
+	avatar, err := studio.CreateAvatar(ctx, gen.CreateAvatarRequest{
+		Title:        new("Ada"),
+		BaseVideoURL: new("https://media.example.com/ada.mp4"),
+		WebhookData:  &gen.WebhookData{WebhookURL: new("https://hooks.example.com/avatar-studio")},
+		Webhook:      &gen.WebhookSwitch{Enabled: new(true)},
+	}, client.WithIdempotencyKey("ada-1"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("avatar:", avatar.AvatarID, avatar.Status)
+	// Output:
+	// project: Welcome to the team
+	// avatar: 01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30 processing
+}
+
+func ExampleError() {
+	baseURL, stop := startService()
+	defer stop()
+	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "guess"})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	_, err = studio.GetAvatar(context.Background(), "01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30")
+	if errors.Is(err, client.ErrUnauthorized) {
+		fmt.Println("wrong email or password")
+	}
+	if answer, ok := errors.AsType[*client.Error](err); ok {
+		fmt.Println(answer.StatusCode, *answer.Problem.Detail)
+	}
+	fmt.Println(err)
+	// Output:
+	// wrong email or password
+	// 401 The email or the password is wrong.
+	// client: POST /users/login: 401 Unauthorized: The email or the password is wrong.
+}

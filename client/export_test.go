@@ -1,0 +1,4 @@
+package client
+
+// SetMaxAnswer lowers the limit on the body of an answer.
+func (c *Client) SetMaxAnswer(limit int64) { c.api.Client.(*doer).maxAnswer = limit }

@@ -1,0 +1,232 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+const (
+	email     = "ada@example.com"
+	password  = "correct horse battery staple"
+	workspace = "01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10"
+	avatarID  = "01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30"
+	videoID   = "01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41"
+)
+
+// service is the service in memory behind the generated server, so that what the tests see is
+// the real wire format. It is an http.Handler, and an http.RoundTripper for tests that own the
+// clock.
+type service struct {
+	handler http.Handler
+
+	// before, if it returns true, has answered the request itself.
+	before func(w http.ResponseWriter, r *http.Request) bool
+	// token makes the access token of the nth pair. Defaults to an opaque one.
+	token func(n int) string
+
+	mu       sync.Mutex
+	seen     []seen
+	accepted map[string]bool
+	pairs    int
+}
+
+type seen struct {
+	operation string
+	header    http.Header
+	query     string
+	body      string
+}
+
+func newService() *service {
+	s := &service{accepted: map[string]bool{}, token: func(n int) string { return fmt.Sprint("access-", n) }}
+	s.handler = gen.HandlerFromMux(gen.NewStrictHandler(operations{s}, nil), http.NewServeMux())
+	return s
+}
+
+// startService is for the examples.
+func startService() (baseURL string, stop func()) {
+	server := httptest.NewServer(newService())
+	return server.URL, server.Close
+}
+
+// start serves s on loopback and returns a client of it.
+func (s *service) start(t *testing.T, change ...func(*client.Config)) *client.Client {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return newClient(t, append([]func(*client.Config){func(c *client.Config) {
+		c.BaseURL, c.HTTPClient = server.URL, server.Client()
+	}}, change...)...)
+}
+
+// direct returns a client that reaches s without a network.
+func (s *service) direct(t *testing.T, change ...func(*client.Config)) *client.Client {
+	t.Helper()
+	return newClient(t, append([]func(*client.Config){func(c *client.Config) {
+		c.HTTPClient = &http.Client{Transport: s}
+	}}, change...)...)
+}
+
+func newClient(t *testing.T, change ...func(*client.Config)) *client.Client {
+	t.Helper()
+	config := client.Config{BaseURL: "http://localhost", Email: email, Password: password, Workspace: workspace}
+	for _, f := range change {
+		f(&config)
+	}
+	c, err := client.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s.mu.Lock()
+	s.seen = append(s.seen, seen{r.Method + " " + r.URL.Path, r.Header.Clone(), r.URL.RawQuery, string(body)})
+	accepted := s.accepted[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	s.mu.Unlock()
+	switch {
+	case s.before != nil && s.before(w, r):
+	case !accepted && !strings.Contains(r.URL.Path, "/users/"):
+		problem(w, http.StatusUnauthorized, "A valid access token is required.")
+	default:
+		s.handler.ServeHTTP(w, r)
+	}
+}
+
+func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	defer r.Body.Close()
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r.Clone(r.Context()))
+	return w.Result(), nil
+}
+
+// revoke makes the service refuse all tokens that it has given out.
+func (s *service) revoke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.accepted)
+}
+
+func (s *service) count(operation string) int { return len(s.requests(operation)) }
+
+func (s *service) requests(operation string) []seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []seen
+	for _, request := range s.seen {
+		if request.operation == operation {
+			found = append(found, request)
+		}
+	}
+	return found
+}
+
+func (s *service) pair() gen.TokenPair {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pairs++
+	access := s.token(s.pairs)
+	s.accepted[access] = true
+	return gen.TokenPair{AccessToken: access, RefreshToken: fmt.Sprint("refresh-", s.pairs)}
+}
+
+func problem(w http.ResponseWriter, status int, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("X-Request-Id", "r-1")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(gen.Problem{Type: "about:blank", Title: http.StatusText(status), Status: int32(status), Detail: &detail})
+}
+
+// failing answers every request to operation with a problem.
+func failing(operation string, status int) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method+" "+r.URL.Path != operation {
+			return false
+		}
+		problem(w, status, "As the test wants it.")
+		return true
+	}
+}
+
+// jwt makes a token that nobody verifies.
+func jwt(n int, expires time.Time) string {
+	encode := base64.RawURLEncoding.EncodeToString
+	claims := fmt.Sprintf(`{"jti":"%d","exp":%d}`, n, expires.Unix())
+	return encode([]byte(`{"alg":"none"}`)) + "." + encode([]byte(claims)) + ".c2ln"
+}
+
+// operations answer the examples of the document.
+type operations struct{ s *service }
+
+var _ gen.StrictServerInterface = operations{}
+
+var moment = time.Date(2026, 1, 12, 9, 30, 0, 0, time.UTC)
+
+func (o operations) Login(_ context.Context, r gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+	if r.Body.Email != email || r.Body.Password != password {
+		answer := gen.Login401ApplicationProblemPlusJSONResponse{}
+		answer.Body = gen.Problem{Type: "about:blank", Title: "Unauthorized", Status: 401, Detail: new("The email or the password is wrong.")}
+		return answer, nil
+	}
+	return gen.Login200JSONResponse(o.s.pair()), nil
+}
+
+func (o operations) RefreshTokens(context.Context, gen.RefreshTokensRequestObject) (gen.RefreshTokensResponseObject, error) {
+	return gen.RefreshTokens200JSONResponse(o.s.pair()), nil
+}
+
+func (o operations) ListProjects(_ context.Context, r gen.ListProjectsRequestObject) (gen.ListProjectsResponseObject, error) {
+	return gen.ListProjects200JSONResponse{
+		Data: []gen.Project{{Title: new("Welcome to the team"), ProjectType: new("PERSONALIZED")}}, Size: 1, UnpublishedProjects: len(r.Params.XWorkspaceID) - len(workspace),
+	}, nil
+}
+
+func (o operations) CreateAvatar(_ context.Context, r gen.CreateAvatarRequestObject) (gen.CreateAvatarResponseObject, error) {
+	return gen.CreateAvatar200JSONResponse{AvatarID: avatarID, Status: gen.AvatarStatusProcessing, Title: r.Body.Title, CreatedAt: moment, UpdatedAt: moment}, nil
+}
+
+func (o operations) GetAvatar(_ context.Context, r gen.GetAvatarRequestObject) (gen.GetAvatarResponseObject, error) {
+	return gen.GetAvatar200JSONResponse{AvatarID: r.Params.AvatarID, Status: gen.AvatarStatusPublished, CreatedAt: moment, UpdatedAt: moment}, nil
+}
+
+func (o operations) SubmitConsent(_ context.Context, r gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObject, error) {
+	return gen.SubmitConsent200JSONResponse{AvatarID: r.Body.AvatarID, Status: gen.AvatarStatusPublished, CreatedAt: moment, UpdatedAt: moment}, nil
+}
+
+func (o operations) CreateVideo(_ context.Context, r gen.CreateVideoRequestObject) (gen.CreateVideoResponseObject, error) {
+	return gen.CreateVideo200JSONResponse{InferenceID: videoID, AvatarID: r.Body.AvatarID, Status: gen.InferenceStatusProcessing, CreatedAt: moment, UpdatedAt: moment}, nil
+}
+
+func (o operations) GetVideo(_ context.Context, r gen.GetVideoRequestObject) (gen.GetVideoResponseObject, error) {
+	return gen.GetVideo200JSONResponse{InferenceID: r.Params.InferenceID, AvatarID: avatarID, Status: gen.InferenceStatusSucceeded, CreatedAt: moment, UpdatedAt: moment}, nil
+}
+
+func (o operations) CreateLipsync(context.Context, gen.CreateLipsyncRequestObject) (gen.CreateLipsyncResponseObject, error) {
+	return gen.CreateLipsync200JSONResponse{InferenceID: videoID, Status: gen.InferenceStatusProcessing, CreatedAt: moment, UpdatedAt: moment}, nil
+}
+
+func (o operations) GetLipsync(_ context.Context, r gen.GetLipsyncRequestObject) (gen.GetLipsyncResponseObject, error) {
+	return gen.GetLipsync200JSONResponse{InferenceID: r.Params.InferenceID, Status: gen.InferenceStatusSucceeded, CreatedAt: moment, UpdatedAt: moment}, nil
+}

@@ -1,0 +1,381 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+const (
+	login   = "POST /users/login"
+	refresh = "POST /users/refresh"
+	details = "GET /v1/avatars/avatar_details"
+	create  = "POST /v1/avatars/create_avatar"
+)
+
+func get(t *testing.T, c *client.Client) error {
+	t.Helper()
+	_, err := c.GetAvatar(t.Context(), avatarID)
+	return err
+}
+
+func mustGet(t *testing.T, c *client.Client) {
+	t.Helper()
+	if err := get(t, c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// atOnce calls f in n goroutines and fails the test for each error.
+func atOnce(t *testing.T, n int, f func() error) {
+	t.Helper()
+	var group sync.WaitGroup
+	for range n {
+		group.Go(func() {
+			if err := f(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func wantCount(t *testing.T, s *service, operation string, want int) {
+	t.Helper()
+	if got := s.count(operation); got != want {
+		t.Errorf("%s: %d times, want %d", operation, got, want)
+	}
+}
+
+func TestTokens_OneLogin(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	c := s.direct(t)
+	atOnce(t, 1000, func() error { return get(t, c) })
+	wantCount(t, s, login, 1)
+	wantCount(t, s, details, 1000)
+}
+
+// The refused token is renewed once, however many calls were sent with it, and every call is
+// repeated at most once.
+func TestTokens_OneRenewalForRefused(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	s.before = failing(refresh, http.StatusNotImplemented)
+	c := s.direct(t)
+	mustGet(t, c)
+	s.revoke()
+	atOnce(t, 1000, func() error { return get(t, c) })
+	wantCount(t, s, login, 2)
+	if got := s.count(details); got > 2001 {
+		t.Errorf("%d requests", got)
+	}
+}
+
+func TestTokens_OneRenewalForExpired(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		s.before = failing(refresh, http.StatusNotImplemented)
+		s.token = func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }
+		c := s.direct(t)
+		mustGet(t, c)
+		time.Sleep(2 * time.Hour)
+		atOnce(t, 1000, func() error { return get(t, c) })
+		wantCount(t, s, login, 2)
+		wantCount(t, s, details, 1001)
+	})
+}
+
+// A 401 that comes late, for a token that has been replaced, renews nothing.
+func TestTokens_LateRefusal(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	late, release := make(chan struct{}), make(chan struct{})
+	var once atomic.Bool
+	c := s.direct(t)
+	mustGet(t, c)
+	s.before = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.RawQuery != "avatar_id=late" || once.Swap(true) {
+			return false
+		}
+		close(late)
+		<-release
+		problem(w, http.StatusUnauthorized, "Late.")
+		return true
+	}
+	var group sync.WaitGroup
+	group.Go(func() {
+		if _, err := c.GetAvatar(t.Context(), "late"); err != nil {
+			t.Error(err)
+		}
+	})
+	<-late
+	s.revoke()
+	mustGet(t, c)
+	close(release)
+	group.Wait()
+	wantCount(t, s, login, 1)
+	wantCount(t, s, refresh, 1)
+}
+
+func TestTokens_ReplayOnceWithSameBody(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	c := s.start(t)
+	mustGet(t, c)
+	s.revoke()
+	request := gen.CreateAvatarRequest{Title: new("Ada")}
+	if _, err := c.CreateAvatar(t.Context(), request, client.WithIdempotencyKey("key-1")); err != nil {
+		t.Fatal(err)
+	}
+	sent := s.requests(create)
+	if len(sent) != 2 || sent[0].body != `{"title":"Ada"}` || sent[1].body != sent[0].body {
+		t.Fatalf("sent %+v", sent)
+	}
+	if sent[0].header.Get("Authorization") != "Bearer access-1" || sent[1].header.Get("Authorization") != "Bearer access-2" {
+		t.Errorf("tokens %q, %q", sent[0].header.Get("Authorization"), sent[1].header.Get("Authorization"))
+	}
+	if sent[1].header.Get("Idempotency-Key") != "key-1" {
+		t.Error("the second has another key")
+	}
+
+	// A service that refuses every token is asked twice.
+	s.before = failing(create, http.StatusUnauthorized)
+	if _, err := c.CreateAvatar(t.Context(), request); !errors.Is(err, client.ErrUnauthorized) {
+		t.Errorf("error %v", err)
+	}
+	wantCount(t, s, create, 4)
+}
+
+// A body that can be read once only is not sent again, but the refused token is forgotten.
+func TestTokens_NoReplayOfStream(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	c := s.start(t)
+	mustGet(t, c)
+	s.revoke()
+	stream := struct{ *strings.Reader }{strings.NewReader(`{}`)}
+	if _, err := c.Raw().CreateAvatarWithBodyWithResponse(t.Context(), nil, "application/json", stream); !errors.Is(err, client.ErrUnauthorized) {
+		t.Errorf("error %v", err)
+	}
+	wantCount(t, s, create, 1)
+	mustGet(t, c)
+	wantCount(t, s, details, 2)
+}
+
+func TestTokens_Static(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	c := s.direct(t, static)
+	if err := get(t, c); !errors.Is(err, client.ErrUnauthorized) {
+		t.Errorf("error %v", err)
+	}
+	if len(s.seen) != 1 || s.seen[0].header.Get("Authorization") != "Bearer static-1" {
+		t.Errorf("sent %+v", s.seen)
+	}
+}
+
+// A caller that gives up gets its own error at once; the login goes on for the others.
+func TestTokens_CallerGivesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		release := make(chan struct{})
+		s.before = func(_ http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == "/users/login" {
+				<-release
+			}
+			return false
+		}
+		c := s.direct(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		quitter, patient := make(chan error, 1), make(chan error, 1)
+		go func() {
+			_, err := c.GetAvatar(ctx, avatarID)
+			quitter <- err
+		}()
+		synctest.Wait()
+		go func() { patient <- get(t, c) }()
+		synctest.Wait()
+		cancel()
+		if err := <-quitter; !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		close(release)
+		if err := <-patient; err != nil {
+			t.Error(err)
+		}
+		wantCount(t, s, login, 1)
+	})
+}
+
+// A login that hangs ends by itself, so that it holds up nobody forever.
+func TestTokens_LoginHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, func(c *client.Config) {
+			c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			})}
+		})
+		start := time.Now()
+		if err := get(t, c); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 30*time.Second {
+			t.Errorf("error %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// A token is renewed half a minute before it expires, or halfway if it lives shorter; one that
+// does not say, or that is expired on arrival, is used until it is refused.
+func TestTokens_Expiry(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		token func(n int) string
+		after time.Duration
+		pairs int
+	}{
+		"an hour, kept":       {func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }, time.Hour - 31*time.Second, 1},
+		"an hour, renewed":    {func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }, time.Hour - 30*time.Second, 2},
+		"ten seconds, kept":   {func(n int) string { return jwt(n, time.Now().Add(10*time.Second)) }, 4 * time.Second, 1},
+		"ten seconds, later":  {func(n int) string { return jwt(n, time.Now().Add(10*time.Second)) }, 5 * time.Second, 2},
+		"expired on arrival":  {func(n int) string { return jwt(n, time.Now().Add(-time.Hour)) }, time.Hour, 1},
+		"opaque":              {func(int) string { return "opaque" }, 1000 * time.Hour, 1},
+		"three parts, no JWT": {func(int) string { return "a.b.c" }, time.Hour, 1},
+		"no claims":           {func(int) string { return "a.bnVsbA.c" }, time.Hour, 1},
+		"absurd expiry":       {func(int) string { return "a.eyJleHAiOjFlMzAwfQ.c" }, time.Hour, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newService()
+				s.token = test.token
+				c := s.direct(t)
+				mustGet(t, c)
+				time.Sleep(test.after)
+				mustGet(t, c)
+				wantCount(t, s, login, 1)
+				wantCount(t, s, refresh, test.pairs-1)
+				wantCount(t, s, details, 2)
+			})
+		})
+	}
+}
+
+// A renewal that fails early does no harm while the old token is good, and is tried again when
+// that expires.
+func TestTokens_EarlyRenewalFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		s.token = func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }
+		c := s.direct(t)
+		mustGet(t, c)
+		s.before = failing(refresh, http.StatusServiceUnavailable)
+		time.Sleep(time.Hour - 10*time.Second)
+		mustGet(t, c)
+		mustGet(t, c)
+		wantCount(t, s, refresh, 1)
+		time.Sleep(10 * time.Second)
+		mustGet(t, c)
+		wantCount(t, s, refresh, 1)
+		wantCount(t, s, login, 2)
+	})
+}
+
+// The refresh operation comes first. What it answers decides whether the password is used, and
+// whether it is asked again.
+func TestTokens_Refresh(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status               int
+		err                  error
+		logins, refreshCalls int
+	}{
+		"OK":                  {0, nil, 1, 2},
+		"400":                 {400, nil, 3, 2},
+		"401":                 {401, nil, 3, 2},
+		"404":                 {404, nil, 3, 1},
+		"405":                 {405, nil, 3, 1},
+		"501":                 {501, nil, 3, 1},
+		"429, then by login":  {429, client.ErrRateLimited, 2, 1},
+		"503, then by login":  {503, client.ErrServer, 2, 1},
+		"html, then by login": {200, nil, 3, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService()
+			c := s.direct(t)
+			mustGet(t, c)
+			if test.status != 0 {
+				s.before = failing(refresh, test.status)
+			}
+			for _, want := range []error{test.err, nil} {
+				s.revoke()
+				if err := get(t, c); !errors.Is(err, want) {
+					t.Errorf("error %v, want %v", err, want)
+				}
+			}
+			wantCount(t, s, login, test.logins)
+			wantCount(t, s, refresh, test.refreshCalls)
+		})
+	}
+}
+
+// A wrong password is sent once a minute, whoever asks.
+func TestTokens_WrongPassword(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		c := s.direct(t, func(c *client.Config) { c.Password = "wrong" })
+		for range 10 {
+			err := get(t, c)
+			if answer, ok := errors.AsType[*client.Error](err); !ok || answer.Operation != login || !errors.Is(err, client.ErrUnauthorized) {
+				t.Fatalf("error %v", err)
+			}
+		}
+		time.Sleep(59 * time.Second)
+		_ = get(t, c)
+		wantCount(t, s, login, 1)
+		time.Sleep(time.Second)
+		_ = get(t, c)
+		wantCount(t, s, login, 2)
+		wantCount(t, s, details, 0)
+	})
+}
+
+// Any other failure of the login is not remembered.
+func TestTokens_LoginFails(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	s.before = failing(login, http.StatusTooManyRequests)
+	c := s.direct(t)
+	if err := get(t, c); !errors.Is(err, client.ErrRateLimited) {
+		t.Errorf("error %v", err)
+	}
+	s.before = nil
+	mustGet(t, c)
+}
+
+func TestTokens_NoAccessToken(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	s.token = func(int) string { return "" }
+	if err := get(t, s.direct(t)); !errors.Is(err, client.ErrDecode) {
+		t.Errorf("error %v", err)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

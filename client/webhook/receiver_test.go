@@ -1,0 +1,293 @@
+package webhook_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// recorder keeps what the callbacks were given.
+type recorder struct {
+	calls []any
+	err   error
+}
+
+func (r *recorder) handlers() webhook.Handlers {
+	return webhook.Handlers{
+		Avatar:           record[gen.AvatarEvent](r),
+		AvatarInference:  record[gen.AvatarInferenceEvent](r),
+		LipsyncInference: record[gen.LipsyncInferenceEvent](r),
+		Unhandled:        record[gen.Event](r),
+	}
+}
+
+func record[E any](r *recorder) func(context.Context, E, webhook.Delivery) error {
+	return func(_ context.Context, event E, _ webhook.Delivery) error {
+		r.calls = append(r.calls, event)
+		return r.err
+	}
+}
+
+func newReceiver(t testing.TB, handlers webhook.Handlers, verifier webhook.Verifier) *webhook.Receiver {
+	t.Helper()
+	receiver, err := webhook.NewReceiver(handlers, verifier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receiver
+}
+
+func TestNewReceiver(t *testing.T) {
+	t.Parallel()
+	if _, err := webhook.NewReceiver(webhook.Handlers{}, webhook.Unverified()); err == nil {
+		t.Error("Unhandled may be nil")
+	}
+	if _, err := webhook.NewReceiver((&recorder{}).handlers(), nil); err == nil {
+		t.Error("the verifier may be nil")
+	}
+}
+
+func TestReceiver_ServeHTTP(t *testing.T) {
+	t.Parallel()
+	secret := webhook.NewSecret()
+	const published = `{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"published"}}`
+	boom := errors.New("boom")
+	for name, test := range map[string]struct {
+		method   string
+		body     string
+		mutate   func(http.Header)
+		callback error
+		status   int
+		calls    []any
+	}{
+		"avatar": {
+			body: published, status: 204,
+			calls: []any{gen.AvatarEvent{EventType: "avatar_event", Data: gen.AvatarEventData{AvatarID: "a-1", Status: "published"}}},
+		},
+		"video": {
+			body: `{"event_type":"avatar_inference_event","data":{"inference_id":"i-1","status":"succeeded"}}`, status: 204,
+			calls: []any{gen.AvatarInferenceEvent{EventType: "avatar_inference_event", Data: gen.InferenceEventData{InferenceID: "i-1", Status: "succeeded"}}},
+		},
+		"lip-sync": {
+			body: `{"event_type":"lipsync_inference_event","data":{"inference_id":"i-2","status":"failed"}}`, status: 204,
+			calls: []any{gen.LipsyncInferenceEvent{EventType: "lipsync_inference_event", Data: gen.InferenceEventData{InferenceID: "i-2", Status: "failed"}}},
+		},
+		"unknown status and members": {
+			body: `{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"resting","since":1},"more":[]}`, status: 204,
+			calls: []any{gen.AvatarEvent{EventType: "avatar_event", Data: gen.AvatarEventData{AvatarID: "a-1", Status: "resting"}}},
+		},
+		"unknown type": {
+			body: `{"event_type":"voice_event","data":{"voice_id":"v-1"}}`, status: 204,
+			calls: []any{gen.Event{EventType: "voice_event", Data: []byte(`{"voice_id":"v-1"}`)}},
+		},
+		"GET":                {method: http.MethodGet, status: 405},
+		"HEAD":               {method: http.MethodHead, status: 405},
+		"PUT":                {method: http.MethodPut, body: published, status: 405},
+		"1 MiB":              {body: published + strings.Repeat(" ", 1<<20-len(published)), status: 204, calls: []any{gen.AvatarEvent{EventType: "avatar_event", Data: gen.AvatarEventData{AvatarID: "a-1", Status: "published"}}}},
+		"over 1 MiB":         {body: published + strings.Repeat(" ", 1<<20-len(published)+1), status: 413},
+		"unsigned":           {body: published, mutate: func(h http.Header) { h.Del(webhook.HeaderSignature) }, status: 401},
+		"other id":           {body: published, mutate: func(h http.Header) { h.Set(webhook.HeaderID, "id-2") }, status: 401},
+		"unsigned, not JSON": {body: "<html>", mutate: func(h http.Header) { h.Del(webhook.HeaderSignature) }, status: 401},
+		"not JSON":           {body: "<html>", status: 400},
+		"empty":              {body: "", status: 400},
+		"null":               {body: "null", status: 400},
+		"array":              {body: "[]", status: 400},
+		"trailing data":      {body: published + published, status: 400},
+		"no event_type":      {body: `{"data":{"avatar_id":"a-1","status":"published"}}`, status: 400},
+		"event_type number":  {body: `{"event_type":1,"data":{}}`, status: 400},
+		"no data":            {body: `{"event_type":"avatar_event"}`, status: 400},
+		"null data":          {body: `{"event_type":"avatar_event","data":null}`, status: 400},
+		"data array":         {body: `{"event_type":"lipsync_inference_event","data":[]}`, status: 400},
+		"data without id":    {body: `{"event_type":"avatar_inference_event","data":{"status":"failed"}}`, status: 400},
+		"failed callback": {
+			body: published, callback: boom, status: 500,
+			calls: []any{gen.AvatarEvent{EventType: "avatar_event", Data: gen.AvatarEventData{AvatarID: "a-1", Status: "published"}}},
+		},
+		// What a callback fails with does not choose the status.
+		"callback failed with a receiver's error": {
+			body: `{"event_type":"x"}`, callback: webhook.ErrRefused, status: 500,
+			calls: []any{gen.Event{EventType: "x"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			called := &recorder{err: test.callback}
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook", strings.NewReader(test.body))
+			if test.method != "" {
+				request.Method = test.method
+			}
+			webhook.Sign(request.Header, "id-1", time.Now(), []byte(test.body), secret)
+			if test.mutate != nil {
+				test.mutate(request.Header)
+			}
+			answer := httptest.NewRecorder()
+			newReceiver(t, called.handlers(), webhook.StandardWebhooks(webhook.NewSecret(), secret)).ServeHTTP(answer, request)
+			if answer.Code != test.status {
+				t.Errorf("status %d, want %d", answer.Code, test.status)
+			}
+			if answer.Body.Len() != 0 {
+				t.Errorf("the answer says %q", answer.Body)
+			}
+			if allow := answer.Header().Get("Allow"); (allow == "POST") != (test.status == 405) {
+				t.Errorf("Allow %q", allow)
+			}
+			if diff := cmp.Diff(test.calls, called.calls); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestReceiver_NilCallbacks(t *testing.T) {
+	t.Parallel()
+	for _, eventType := range []gen.EventType{gen.EventTypeAvatarEvent, gen.EventTypeAvatarInferenceEvent, gen.EventTypeLipsyncInferenceEvent} {
+		var got gen.EventType
+		receiver := newReceiver(t, webhook.Handlers{Unhandled: func(_ context.Context, event gen.Event, _ webhook.Delivery) error {
+			got = event.EventType
+			return nil
+		}}, webhook.Unverified())
+		if err := receiver.Handle(t.Context(), nil, []byte(`{"event_type":"`+string(eventType)+`","data":{}}`)); err != nil || got != eventType {
+			t.Errorf("%s: error %v, Unhandled got %q", eventType, err, got)
+		}
+	}
+}
+
+func TestReceiver_Delivery(t *testing.T) {
+	t.Parallel()
+	var got webhook.Delivery
+	receiver := newReceiver(t, webhook.Handlers{Unhandled: func(_ context.Context, _ gen.Event, delivery webhook.Delivery) error {
+		got = delivery
+		return nil
+	}}, webhook.Unverified())
+	for name, test := range map[string]struct {
+		header http.Header
+		want   webhook.Delivery
+	}{
+		"all":       {http.Header{"Webhook-Id": {"e-1"}, "Webhook-Sequence": {"3"}, "Webhook-Timestamp": {"1765272000"}}, webhook.Delivery{ID: "e-1", Sequence: 3, Timestamp: time.Unix(1765272000, 0)}},
+		"none":      {nil, webhook.Delivery{}},
+		"malformed": {http.Header{"Webhook-Sequence": {"third"}, "Webhook-Timestamp": {"today"}}, webhook.Delivery{}},
+		"negative":  {http.Header{"Webhook-Sequence": {"-3"}}, webhook.Delivery{}},
+	} {
+		if err := receiver.Handle(t.Context(), test.header, []byte(`{"event_type":"x"}`)); err != nil || got != test.want {
+			t.Errorf("%s: %+v, error %v, want %+v", name, got, err, test.want)
+		}
+	}
+}
+
+func TestReceiver_Handle(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	called := &recorder{err: boom}
+	verified := newReceiver(t, called.handlers(), webhook.StandardWebhooks())
+	open := newReceiver(t, called.handlers(), webhook.Unverified())
+	body := []byte(`{"event_type":"x"}`)
+	header := http.Header{}
+	webhook.Sign(header, "id", time.Now(), body, webhook.NewSecret())
+	for name, test := range map[string]struct {
+		err  error
+		want []error
+	}{
+		"too large":     {open.Handle(t.Context(), nil, make([]byte, 1<<20+1)), []error{webhook.ErrTooLarge}},
+		"unsigned":      {verified.Handle(t.Context(), nil, body), []error{webhook.ErrRefused, webhook.ErrUnsigned}},
+		"zero secrets":  {verified.Handle(t.Context(), header, body), []error{webhook.ErrRefused, webhook.ErrSignature}},
+		"malformed":     {open.Handle(t.Context(), nil, []byte("{")), []error{webhook.ErrMalformed}},
+		"callback":      {open.Handle(t.Context(), nil, body), []error{webhook.ErrCallback, boom}},
+		"typed but bad": {open.Handle(t.Context(), nil, []byte(`{"event_type":"avatar_event","data":7}`)), []error{webhook.ErrMalformed}},
+	} {
+		for _, want := range test.want {
+			if !errors.Is(test.err, want) {
+				t.Errorf("%s: %v is not %v", name, test.err, want)
+			}
+		}
+	}
+}
+
+// The service gets its 500, and the server learns of the panic.
+func TestReceiver_Panic(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason   any
+		answered bool
+		reported string
+	}{
+		"any":             {"out of luck", true, "out of luck"},
+		"ErrAbortHandler": {http.ErrAbortHandler, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			receiver := newReceiver(t, webhook.Handlers{Unhandled: func(context.Context, gen.Event, webhook.Delivery) error {
+				panic(test.reason)
+			}}, webhook.Unverified())
+			var reported strings.Builder
+			server := httptest.NewUnstartedServer(receiver)
+			server.Config.ErrorLog = log.New(&reported, "", 0)
+			server.Start()
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(`{"event_type":"x"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := server.Client().Do(request)
+			if (err == nil) != test.answered {
+				t.Fatalf("error %v", err)
+			}
+			if err == nil {
+				defer response.Body.Close()
+				body, err := io.ReadAll(response.Body)
+				if response.StatusCode != http.StatusInternalServerError || len(body) != 0 || err != nil {
+					t.Errorf("status %d, body %q, error %v", response.StatusCode, body, err)
+				}
+			}
+			server.Close()
+			if !strings.Contains(reported.String(), test.reported) || test.reported == "" && reported.Len() != 0 {
+				t.Errorf("the server reported %q", reported.String())
+			}
+		})
+	}
+}
+
+func FuzzReceiver(f *testing.F) {
+	f.Add(`{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"published"}}`, "id", "1765272000", "v1,AAAA", "1")
+	f.Add(`{"event_type":"avatar_inference_event","data":[]}`, "", "", "", "-1")
+	f.Add(`{"event_type":null}`, "", "", "", "99999999999999999999")
+	f.Add("\xff", "\n", "9223372036854775807", "v1, v1,", "x")
+	secret := webhook.NewSecret()
+	f.Fuzz(func(t *testing.T, body, id, timestamp, signature, sequence string) {
+		var calls atomic.Int32
+		count := func(context.Context, gen.Event, webhook.Delivery) error { calls.Add(1); return nil }
+		handlers := (&recorder{}).handlers()
+		handlers.Unhandled = count
+		header := signed(id, timestamp, signature)
+		header.Set(webhook.HeaderSequence, sequence)
+		for status, verifier := range map[int]webhook.Verifier{
+			http.StatusUnauthorized: webhook.StandardWebhooks(secret),
+			http.StatusNoContent:    webhook.Unverified(),
+		} {
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+			request.Header = header
+			answer := httptest.NewRecorder()
+			newReceiver(t, handlers, verifier).ServeHTTP(answer, request)
+			tooLarge := answer.Code == http.StatusRequestEntityTooLarge && len(body) > 1<<20
+			malformed := answer.Code == http.StatusBadRequest && status == http.StatusNoContent
+			if answer.Code != status && !tooLarge && !malformed {
+				t.Errorf("status %s", strconv.Itoa(answer.Code))
+			}
+			if status == http.StatusUnauthorized && calls.Load() != 0 {
+				t.Error("a callback saw what was not verified")
+			}
+			calls.Store(0)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package webhook_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+)
+
+func TestParseSecret(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		text string
+		err  error
+	}{
+		"OK":             {"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", nil},
+		"without prefix": {"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", nil},
+		"empty":          {"", webhook.ErrSecret},
+		"prefix only":    {"whsec_", webhook.ErrSecret},
+		"23 bytes":       {"whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", webhook.ErrSecret},
+		"66 bytes":       {"whsec_" + strings.Repeat("AAAA", 22), webhook.ErrSecret},
+		"not base64":     {"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS!", webhook.ErrSecret},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			secret, err := webhook.ParseSecret(test.text)
+			if !errors.Is(err, test.err) {
+				t.Fatalf("error %v, want %v", err, test.err)
+			}
+			if want := "whsec_" + strings.TrimPrefix(test.text, "whsec_"); err == nil && secret.Reveal() != want {
+				t.Errorf("Reveal is not what was parsed")
+			}
+		})
+	}
+}
+
+func TestNewSecret(t *testing.T) {
+	t.Parallel()
+	one, other := webhook.NewSecret(), webhook.NewSecret()
+	if one.Reveal() == other.Reveal() {
+		t.Error("two secrets are equal")
+	}
+	if _, err := webhook.ParseSecret(one.Reveal()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSecret_Hidden(t *testing.T) {
+	t.Parallel()
+	secret := webhook.NewSecret()
+	canary := strings.TrimPrefix(secret.Reveal(), "whsec_")
+	var shown bytes.Buffer
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		fmt.Fprintf(&shown, verb, secret)
+		fmt.Fprintf(&shown, verb, &secret)
+		fmt.Fprintf(&shown, verb, struct{ S webhook.Secret }{secret})
+	}
+	if err := json.NewEncoder(&shown).Encode(map[string]any{"secret": secret}); err != nil {
+		t.Fatal(err)
+	}
+	slog.New(slog.NewTextHandler(&shown, nil)).Info("text", "secret", secret)
+	slog.New(slog.NewJSONHandler(&shown, nil)).Info("json", "secret", secret, "in", struct{ S webhook.Secret }{secret})
+	if strings.Contains(shown.String(), canary) || strings.Contains(shown.String(), fmt.Sprintf("%x", canary)) {
+		t.Errorf("the key is in %s", shown.String())
+	}
+}
