@@ -1,0 +1,64 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (index int, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		for i, p := range projects {
+			index = i
+			created := p.CreatedAt
+			if created.IsZero() {
+				created = time.UnixMicro(0) // sorts after every project whose time is known
+			}
+			published := 0
+			if p.Published {
+				published = 1
+			}
+			_, err := tx.exec(ctx, `INSERT INTO projects (id, workspace_id, user_id, created_at, published, document)
+				VALUES ($1, $2, $3, $4, $5, $6)`,
+				p.ID, p.WorkspaceID, p.UserID, micros(created), published, string(p.Document))
+			if err != nil {
+				return fmt.Errorf("project %d: %w", i, err)
+			}
+		}
+		return nil
+	})
+	return index, err
+}
+
+func (s *Store) CountProjects(ctx context.Context, workspaceID, userID string) (counts studio.ProjectCounts, err error) {
+	err = one(ctx, s.engine, []any{&counts.Size, &counts.Unpublished},
+		`SELECT COUNT(*), COALESCE(SUM(1 - published), 0) FROM projects WHERE workspace_id = $1 AND user_id = $2`,
+		workspaceID, userID)
+	return counts, err
+}
+
+func (s *Store) Projects(
+	ctx context.Context, workspaceID string, after studio.Project, limit int,
+) ([]studio.Project, error) {
+	query := `SELECT id, workspace_id, user_id, created_at, published, document FROM projects
+		WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2`
+	args := []any{workspaceID, limit}
+	if after.ID != "" {
+		query = `SELECT id, workspace_id, user_id, created_at, published, document FROM projects
+			WHERE workspace_id = $1 AND (created_at, id) < ($3, $4) ORDER BY created_at DESC, id DESC LIMIT $2`
+		args = append(args, micros(after.CreatedAt), after.ID)
+	}
+	var projects []studio.Project
+	err := s.engine.query(ctx, func(scan func(...any) error) error {
+		var p studio.Project
+		var published int
+		var document string
+		err := scan(&p.ID, &p.WorkspaceID, &p.UserID, instant{&p.CreatedAt}, &published, &document)
+		p.Published, p.Document = published != 0, []byte(document)
+		projects = append(projects, p)
+		return err
+	}, query, args...)
+	return projects, err
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/pressly/goose/v3"
+	sqlitedriver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+const (
+	sqliteReaders  = 4
+	migrationWait  = 10 * time.Second
+	migrationRetry = 50 * time.Millisecond
+)
+
+//go:embed migrations/sqlite/*.sql
+var sqliteMigrations embed.FS
+
+// sqlite is one file with one writing connection and some reading ones. SQLite takes one
+// writer at a time; a pool of them would only wait for each other and time out.
+type sqlite struct {
+	sqliteQuerier // the readers
+	writer        *sql.DB
+	readers       *sql.DB
+	lock          *flock.Flock
+}
+
+func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	lock := flock.New(path + ".lock")
+	if cfg.Daemon {
+		locked, err := lock.TryLock()
+		if err != nil {
+			return nil, err
+		}
+		if !locked {
+			return nil, ErrInUse
+		}
+	}
+	e := &sqlite{lock: lock}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.close())
+		}
+	}()
+	if err := createPrivate(path); err != nil {
+		return nil, err
+	}
+	if e.writer, err = sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate")); err != nil {
+		return nil, err
+	}
+	e.writer.SetMaxOpenConns(1)
+	if err := e.migrate(ctx, cfg.Daemon); err != nil {
+		return nil, err
+	}
+	if e.readers, err = sql.Open("sqlite", sqliteDSN(path, "_pragma=query_only(true)")); err != nil {
+		return nil, err
+	}
+	e.readers.SetMaxOpenConns(sqliteReaders)
+	e.sqliteQuerier = sqliteQuerier{e.readers}
+	return e, nil
+}
+
+// createPrivate makes the file readable by its owner only: it holds secrets.
+func createPrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// sqliteDSN carries the pragmas, because only the DSN reaches every connection of a pool.
+// synchronous=FULL makes an acknowledged write survive a loss of power.
+func sqliteDSN(path, options string) string {
+	dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()}
+	dsn.RawQuery = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
+		"&_pragma=foreign_keys(true)&" + options
+	return dsn.String()
+}
+
+// migrate brings the tables up to date. Two processes must not do that at once: a daemon has
+// the lock already, a command takes it for the time, unless a daemon migrates meanwhile.
+func (e *sqlite) migrate(ctx context.Context, locked bool) error {
+	files, err := fs.Sub(sqliteMigrations, "migrations/sqlite")
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(goose.DialectSQLite3, e.writer, files)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, migrationWait)
+	defer cancel()
+	for {
+		if pending, err := provider.HasPending(ctx); err != nil || !pending {
+			return err
+		}
+		if !locked {
+			if locked, err = e.lock.TryLock(); err != nil {
+				return err
+			}
+			if locked {
+				defer func() { _ = e.lock.Unlock() }()
+				continue // somebody else may have just finished
+			}
+		}
+		if locked {
+			_, err := provider.Up(ctx)
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(migrationRetry):
+		}
+	}
+}
+
+func (e *sqlite) close() error {
+	var errs []error
+	for _, db := range []*sql.DB{e.readers, e.writer} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(append(errs, e.lock.Close())...)
+}
+
+func (e *sqlite) write(ctx context.Context, due func(), change func(transaction) error) error {
+	tx, err := e.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
+	t := &sqliteTransaction{sqliteQuerier: sqliteQuerier{tx}}
+	if err := change(t); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	if t.due {
+		due()
+	}
+	return nil
+}
+
+func (e *sqlite) duplicate(err error) bool {
+	return hasCode(err, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY) || hasCode(err, sqlite3.SQLITE_CONSTRAINT_UNIQUE)
+}
+
+func (e *sqlite) missing(err error) bool {
+	return hasCode(err, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY)
+}
+
+func hasCode(err error, code int) bool {
+	var failure *sqlitedriver.Error
+	return errors.As(err, &failure) && failure.Code() == code
+}
+
+type sqliteTransaction struct {
+	sqliteQuerier
+	due bool
+}
+
+func (t *sqliteTransaction) forUpdate() string { return "" } // writers take turns
+
+func (t *sqliteTransaction) workDue(context.Context, string) error {
+	t.due = true
+	return nil
+}
+
+// sqliteQuerier runs SQL on a pool or a transaction of database/sql.
+type sqliteQuerier struct {
+	db interface {
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	}
+}
+
+func (q sqliteQuerier) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := q.db.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (q sqliteQuerier) query(
+	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
+) error {
+	rows, err := q.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // Err reports what matters
+	for rows.Next() {
+		if err := each(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

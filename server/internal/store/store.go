@@ -1,0 +1,135 @@
+// Package store keeps the domain in a database. The SQL is the same on every engine; what
+// differs between engines is behind the two interfaces of this file, with one file an engine.
+//
+// The rows of subjects and events are also the queue: subjects.render_at and
+// subjects.deliver_at say when work is due, and [Store.Due] tells that some has become due.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// ErrInUse is returned by [Open] when another daemon has the database to itself.
+var ErrInUse = errors.New("another daemon uses this database")
+
+// Config says how a database is used.
+type Config struct {
+	// Daemon takes an embedded database for this process alone; commands leave it false and
+	// work beside a daemon.
+	Daemon bool
+}
+
+// Store keeps the domain in a database. It is safe for concurrent use.
+type Store struct {
+	engine engine
+	due    chan struct{}
+}
+
+var _ studio.Store = (*Store)(nil)
+
+// querier runs SQL with $1, $2 … for parameters.
+type querier interface {
+	exec(ctx context.Context, query string, args ...any) (rows int64, err error)
+	// query calls each for every row, with the function that scans it.
+	query(ctx context.Context, each func(scan func(dest ...any) error) error, query string, args ...any) error
+}
+
+// transaction is a querier whose changes are kept together or not at all.
+type transaction interface {
+	querier
+	// forUpdate ends a SELECT whose row this transaction is going to change.
+	forUpdate() string
+	// workDue says that a subject has work that is due once the transaction is committed.
+	workDue(ctx context.Context, subjectID string) error
+}
+
+// engine is a database.
+type engine interface {
+	querier
+	// write runs change in a transaction; due is called after a commit that made work due.
+	write(ctx context.Context, due func(), change func(tx transaction) error) error
+	// duplicate reports whether err says that a key exists, and missing that a reference does not.
+	duplicate(err error) bool
+	missing(err error) bool
+	close() error
+}
+
+// Open opens the database that dsn names, creating and migrating it as needed. The one form
+// there is: sqlite:PATH.
+func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
+	path, ok := strings.CutPrefix(dsn, "sqlite:")
+	if !ok || path == "" {
+		return nil, errors.New("the database must be given as sqlite:PATH")
+	}
+	engine, err := openSQLite(ctx, path, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("database %s: %w", path, err)
+	}
+	return &Store{engine: engine, due: make(chan struct{}, 1)}, nil
+}
+
+// Close waits for what is running and releases the database.
+func (s *Store) Close() error { return s.engine.close() }
+
+// Due receives after work has become due. One value may stand for many changes.
+func (s *Store) Due() <-chan struct{} { return s.due }
+
+func (s *Store) write(ctx context.Context, change func(tx transaction) error) error {
+	err := s.engine.write(ctx, s.signalDue, change)
+	if s.engine.duplicate(err) {
+		return studio.ErrExists
+	}
+	if s.engine.missing(err) {
+		return studio.ErrNotFound
+	}
+	return err
+}
+
+func (s *Store) signalDue() {
+	select {
+	case s.due <- struct{}{}:
+	default: // the reader has not taken the last one and will see this work too
+	}
+}
+
+// one scans the only row of a query; studio.ErrNotFound when there is none.
+func one(ctx context.Context, q querier, dest []any, query string, args ...any) error {
+	found := false
+	err := q.query(ctx, func(scan func(...any) error) error {
+		found = true
+		return scan(dest...)
+	}, query, args...)
+	if err == nil && !found {
+		return studio.ErrNotFound
+	}
+	return err
+}
+
+// micros is how times are kept; the zero time is kept as NULL.
+func micros(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
+}
+
+// instant scans what micros wrote.
+type instant struct{ time *time.Time }
+
+func (i instant) Scan(value any) error {
+	switch value := value.(type) {
+	case nil:
+		*i.time = time.Time{}
+	case int64:
+		*i.time = time.UnixMicro(value).UTC()
+	default:
+		return fmt.Errorf("store: a time is kept as %T", value)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+func (s *Store) CreateSubject(
+	ctx context.Context, subject studio.Subject, key studio.IdempotencyKey,
+) (studio.Subject, error) {
+	err := s.write(ctx, func(tx transaction) error {
+		if key.Key != "" {
+			earlier, err := subjectOfKey(ctx, tx, subject.UserID, key)
+			if err == nil {
+				subject = earlier
+			}
+			if !errors.Is(err, studio.ErrNotFound) {
+				return err
+			}
+		}
+		if err := insertSubject(ctx, tx, subject); err != nil || key.Key == "" {
+			return err
+		}
+		_, err := tx.exec(ctx, `INSERT INTO idempotency_keys (user_id, key, fingerprint, subject_id, created_at)
+			VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_id, key) DO UPDATE SET
+				fingerprint = excluded.fingerprint, subject_id = excluded.subject_id, created_at = excluded.created_at`,
+			subject.UserID, key.Key, key.Fingerprint, subject.ID, micros(subject.CreatedAt))
+		return err
+	})
+	return subject, err
+}
+
+func subjectOfKey(
+	ctx context.Context, tx transaction, userID string, key studio.IdempotencyKey,
+) (studio.Subject, error) {
+	var id string
+	var fingerprint []byte
+	err := one(ctx, tx, []any{&id, &fingerprint},
+		`SELECT subject_id, fingerprint FROM idempotency_keys WHERE user_id = $1 AND key = $2 AND created_at > $3`,
+		userID, key.Key, micros(key.After))
+	if err != nil {
+		return studio.Subject{}, err
+	}
+	if !bytes.Equal(fingerprint, key.Fingerprint) {
+		return studio.Subject{}, studio.ErrKeyReused
+	}
+	return subjectByID(ctx, tx, id, "")
+}
+
+func (s *Store) Subject(ctx context.Context, id string) (studio.Subject, error) {
+	return subjectByID(ctx, s.engine, id, "")
+}
+
+func (s *Store) UpdateSubject(
+	ctx context.Context, id string, change func(*studio.Subject) error,
+) (subject studio.Subject, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		subject, err = subjectByID(ctx, tx, id, tx.forUpdate())
+		if err != nil {
+			return err
+		}
+		if err := change(&subject); err != nil {
+			return err
+		}
+		return updateSubject(ctx, tx, subject)
+	})
+	return subject, err
+}
+
+func subjectByID(ctx context.Context, q querier, id, forUpdate string) (studio.Subject, error) {
+	s := studio.Subject{ID: id}
+	var avatarID *string
+	var request string
+	err := one(ctx, q, []any{
+		&s.Kind, &s.UserID, &avatarID, &s.Title, &request, &s.WebhookURL, &s.Status, &s.Consent, &s.FailureReason,
+		&s.VideoURL, instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Sequence, instant{&s.RenderAt}, &s.RenderTries,
+	}, `SELECT kind, user_id, avatar_id, title, request, webhook_url, status, consent, failure_reason,
+		video_url, created_at, updated_at, sequence, render_at, render_tries FROM subjects WHERE id = $1`+forUpdate, id)
+	if avatarID != nil {
+		s.AvatarID = *avatarID
+	}
+	s.Request = []byte(request)
+	return s, err
+}
+
+func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error {
+	var avatarID *string
+	if s.AvatarID != "" {
+		avatarID = &s.AvatarID
+	}
+	_, err := tx.exec(ctx, `INSERT INTO subjects (id, kind, user_id, avatar_id, title, request, webhook_url, status,
+		consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		s.ID, string(s.Kind), s.UserID, avatarID, s.Title, string(s.Request), s.WebhookURL, string(s.Status),
+		string(s.Consent), s.FailureReason, s.VideoURL, micros(s.CreatedAt), micros(s.UpdatedAt), s.Sequence,
+		micros(s.RenderAt), s.RenderTries)
+	if err != nil {
+		return err
+	}
+	return insertEvents(ctx, tx, s)
+}
+
+// updateSubject writes what can change. Columns that deliveries change are not among them.
+func updateSubject(ctx context.Context, tx transaction, s studio.Subject) error {
+	_, err := tx.exec(ctx, `UPDATE subjects SET status = $2, consent = $3, failure_reason = $4, video_url = $5,
+		updated_at = $6, sequence = $7, render_at = $8, render_tries = $9 WHERE id = $1`,
+		s.ID, string(s.Status), string(s.Consent), s.FailureReason, s.VideoURL,
+		micros(s.UpdatedAt), s.Sequence, micros(s.RenderAt), s.RenderTries)
+	if err != nil {
+		return err
+	}
+	return insertEvents(ctx, tx, s)
+}
+
+func insertEvents(ctx context.Context, tx transaction, s studio.Subject) error {
+	for _, event := range s.Events {
+		_, err := tx.exec(ctx, `INSERT INTO events (id, subject_id, sequence, body, created_at)
+			VALUES ($1, $2, $3, $4, $5)`, event.ID, s.ID, event.Sequence, event.Body, micros(event.CreatedAt))
+		if err != nil {
+			return err
+		}
+	}
+	if len(s.Events) > 0 {
+		// An event before these may be waiting for its next try; its time stays.
+		_, err := tx.exec(ctx, `UPDATE subjects SET deliver_at = COALESCE(deliver_at, $2) WHERE id = $1`,
+			s.ID, micros(s.Events[0].CreatedAt))
+		if err != nil {
+			return err
+		}
+	}
+	if len(s.Events) == 0 && s.RenderAt.IsZero() {
+		return nil
+	}
+	return tx.workDue(ctx, s.ID)
+}

@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken) error {
+	return s.write(ctx, func(tx transaction) error { return addRefreshToken(ctx, tx, token) })
+}
+
+func addRefreshToken(ctx context.Context, tx transaction, token studio.RefreshToken) error {
+	_, err := tx.exec(ctx, `INSERT INTO refresh_tokens (hash, family, user_id, expires_at) VALUES ($1, $2, $3, $4)`,
+		token.Hash, token.Family, token.UserID, micros(token.ExpiresAt))
+	return err
+}
+
+func (s *Store) RotateRefreshToken(
+	ctx context.Context, hash []byte, now time.Time, next studio.RefreshToken,
+) (userID string, err error) {
+	stolen := false
+	err = s.write(ctx, func(tx transaction) error {
+		var used int
+		var expires time.Time
+		err := one(ctx, tx, []any{&next.Family, &next.UserID, instant{&expires}, &used},
+			`SELECT family, user_id, expires_at, used FROM refresh_tokens WHERE hash = $1`+tx.forUpdate(), hash)
+		switch {
+		case errors.Is(err, studio.ErrNotFound) || err == nil && !expires.After(now):
+			return studio.ErrUnauthorized
+		case err != nil:
+			return err
+		case used != 0:
+			stolen = true // an error here would undo the deletion
+			_, err := tx.exec(ctx, `DELETE FROM refresh_tokens WHERE family = $1`, next.Family)
+			return err
+		}
+		if _, err := tx.exec(ctx, `UPDATE refresh_tokens SET used = 1 WHERE hash = $1`, hash); err != nil {
+			return err
+		}
+		return addRefreshToken(ctx, tx, next)
+	})
+	if err == nil && stolen {
+		err = studio.ErrUnauthorized
+	}
+	return next.UserID, err
+}
+
+// Key returns the key kept under a name; the first call keeps what create makes.
+func (s *Store) Key(ctx context.Context, name string, create func() []byte) (key []byte, err error) {
+	const find = `SELECT key FROM signing_keys WHERE name = $1`
+	if err = one(ctx, s.engine, []any{&key}, find, name); !errors.Is(err, studio.ErrNotFound) {
+		return key, err
+	}
+	err = s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `INSERT INTO signing_keys (name, key) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`,
+			name, create())
+		if err != nil {
+			return err
+		}
+		return one(ctx, tx, []any{&key}, find, name)
+	})
+	return key, err
+}

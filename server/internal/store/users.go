@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// Empty reports whether there is no user yet.
+func (s *Store) Empty(ctx context.Context) (bool, error) {
+	var users int
+	err := one(ctx, s.engine, []any{&users}, `SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS some`)
+	return users == 0, err
+}
+
+func (s *Store) CreateUser(ctx context.Context, user studio.User) error {
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `INSERT INTO users (id, email, password_hash, created_at) VALUES ($1, $2, $3, $4)`,
+			user.ID, user.Email, user.PasswordHash, micros(user.CreatedAt))
+		return err
+	})
+}
+
+func (s *Store) UserByEmail(ctx context.Context, email string) (studio.User, error) {
+	user := studio.User{Email: email}
+	err := one(ctx, s.engine, []any{&user.ID, &user.PasswordHash, instant{&user.CreatedAt}},
+		`SELECT id, password_hash, created_at FROM users WHERE email = $1`, email)
+	return user, err
+}
+
+func (s *Store) SetPassword(ctx context.Context, userID, hash string) error {
+	return s.write(ctx, func(tx transaction) error {
+		updated, err := tx.exec(ctx, `UPDATE users SET password_hash = $2 WHERE id = $1`, userID, hash)
+		if err != nil {
+			return err
+		}
+		if updated == 0 {
+			return studio.ErrNotFound
+		}
+		_, err = tx.exec(ctx, `DELETE FROM refresh_tokens WHERE user_id = $1`, userID)
+		return err
+	})
+}
+
+func (s *Store) CountLoginTry(
+	ctx context.Context, email string, now, before time.Time,
+) (tries int, began time.Time, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		return one(ctx, tx, []any{&tries, instant{&began}}, `
+			INSERT INTO login_tries AS l (email, tries, began_at) VALUES ($1, 1, $2)
+			ON CONFLICT (email) DO UPDATE SET
+				tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END,
+				began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END
+			RETURNING tries, began_at`, email, micros(now), micros(before))
+	})
+	return tries, began, err
+}
+
+func (s *Store) ForgetLoginTries(ctx context.Context, email string) error {
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `DELETE FROM login_tries WHERE email = $1`, email)
+		return err
+	})
+}

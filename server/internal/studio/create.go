@@ -1,0 +1,101 @@
+package studio
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+)
+
+// IdempotencyLifetime is how long a repeated creation answers what the first one did.
+const IdempotencyLifetime = 24 * time.Hour
+
+// Creation is what a user asks for.
+type Creation struct {
+	UserID         string
+	Title          *string
+	Request        []byte // the request as a JSON object, the same bytes for the same request
+	Webhook        Registration
+	IdempotencyKey string // "" for none
+}
+
+// Registration is the webhook part of a request (interface, 6.1).
+type Registration struct {
+	URL     string
+	Enabled bool
+}
+
+// IdempotencyKey is what a caller named a creation by. The zero value is no key.
+type IdempotencyKey struct {
+	Key         string
+	Fingerprint []byte    // of the operation and its request
+	After       time.Time // keys that were first used before count no more
+}
+
+// CreateAvatar starts an avatar in the state processing and, with a registered webhook,
+// announces it. An impossible registration is an [*InvalidError].
+func (s *Service) CreateAvatar(ctx context.Context, c Creation) (Subject, error) {
+	return s.create(ctx, Subject{Kind: Avatar}, c)
+}
+
+// CreateLipsync starts a lip-sync. An impossible registration is an [*InvalidError].
+func (s *Service) CreateLipsync(ctx context.Context, c Creation) (Subject, error) {
+	return s.create(ctx, Subject{Kind: Lipsync}, c)
+}
+
+// CreateVideo starts a video of a published avatar, whose registration serves it.
+// [ErrNotFound] when the caller has no such avatar, [ErrNotPublished] before it is published.
+func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) (Subject, error) {
+	avatar, err := s.Find(ctx, c.UserID, Avatar, avatarID)
+	if err != nil {
+		return Subject{}, err
+	}
+	if avatar.Status != Published {
+		return Subject{}, ErrNotPublished
+	}
+	return s.create(ctx, Subject{Kind: Video, AvatarID: avatarID, WebhookURL: avatar.WebhookURL}, c)
+}
+
+// Find returns a subject of the caller's. [ErrNotFound] when there is none of this kind.
+func (s *Service) Find(ctx context.Context, userID string, kind Kind, id string) (Subject, error) {
+	subject, err := s.Store.Subject(ctx, id)
+	if err == nil && (subject.UserID != userID || subject.Kind != kind) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Subject{}, err
+	}
+	return subject, nil
+}
+
+func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subject, error) {
+	if c.Webhook.Enabled {
+		if err := s.checkWebhook(c.Webhook.URL); err != nil {
+			return Subject{}, err
+		}
+		subject.WebhookURL = c.Webhook.URL
+	}
+	now := s.now()
+	subject.ID, subject.UserID, subject.Title, subject.Request = s.NewID(), c.UserID, c.Title, c.Request
+	subject.CreatedAt, subject.RenderAt = now, now
+	if err := subject.enter(Processing, now, s.NewID); err != nil {
+		return Subject{}, err
+	}
+	key := IdempotencyKey{Key: c.IdempotencyKey, After: now.Add(-IdempotencyLifetime)}
+	if key.Key != "" {
+		fingerprint := sha256.Sum256(append([]byte(subject.Kind+"\n"), c.Request...))
+		key.Fingerprint = fingerprint[:]
+	}
+	created, err := s.Store.CreateSubject(ctx, subject, key)
+	return created.AsCreated(), err
+}
+
+func (s *Service) checkWebhook(url string) error {
+	const pointer = "/webhook_data/webhook_url"
+	if url == "" {
+		return &InvalidError{Pointer: pointer, Detail: "is required when the webhook is enabled"}
+	}
+	if refusal := s.CheckWebhook(url); refusal != "" {
+		return &InvalidError{Pointer: pointer, Detail: refusal}
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package studio
+
+import (
+	"errors"
+	"time"
+)
+
+// Errors of the use cases. Anything else is a failure of the service itself.
+var (
+	// ErrNotFound: the caller has no such record.
+	ErrNotFound = errors.New("studio: not found")
+	// ErrExists: a record with this id or name exists.
+	ErrExists = errors.New("studio: already exists")
+	// ErrUnauthorized: the email, the password or the token is wrong.
+	ErrUnauthorized = errors.New("studio: wrong credentials")
+	// ErrForbidden: the caller is no member of the workspace, or there is none.
+	ErrForbidden = errors.New("studio: not a member of the workspace")
+	// ErrFinal: the avatar is in a final state and takes no decision.
+	ErrFinal = errors.New("studio: the avatar is in a final state")
+	// ErrNotPublished: videos are made from published avatars only.
+	ErrNotPublished = errors.New("studio: the avatar is not published")
+	// ErrKeyReused: the idempotency key came with another request before.
+	ErrKeyReused = errors.New("studio: the idempotency key belongs to another request")
+	// ErrBusy: more work is waiting than the service takes; a later try may succeed.
+	ErrBusy = errors.New("studio: too busy")
+)
+
+// TooManyTriesError says that an account is closed to further tries for a while.
+type TooManyTriesError struct {
+	RetryAfter time.Duration
+}
+
+func (e *TooManyTriesError) Error() string { return "studio: too many failed tries" }
+
+// InvalidError names the member of a well-formed request that cannot be carried out.
+type InvalidError struct {
+	Pointer string // JSON pointer into the request
+	Detail  string // safe to show; never a submitted value
+}
+
+func (e *InvalidError) Error() string { return "studio: " + e.Pointer + " " + e.Detail }

@@ -1,0 +1,96 @@
+package studio_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+func TestListProjects_listsAllNewestFirstAndCountsTheCallers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		ada := studiotest.AddUser(t, service, "ada@example.com")
+		bob := studiotest.AddUser(t, service, "bob@example.com")
+		workspace, err := service.AddWorkspace(t.Context(), "", "Team")
+		check(t, err)
+		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email))
+		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email)) // may be repeated
+
+		const total = 1203 // more than two pages
+		var projects []studio.Project
+		for i := range total {
+			owner := ada.ID
+			if i%3 == 0 {
+				owner = bob.ID
+			}
+			projects = append(projects, studio.Project{
+				ID: fmt.Sprintf("project-%04d", i), WorkspaceID: workspace.ID, UserID: owner,
+				CreatedAt: clock.Now().Add(time.Duration(i/2) * time.Second), // two at each time
+				Published: i%2 == 0, Document: json.RawMessage(fmt.Sprintf(`{"title":"%d"}`, i)),
+			})
+		}
+		_, err = service.ImportProjects(t.Context(), projects)
+		check(t, err)
+
+		list, err := service.ListProjects(t.Context(), ada.ID, workspace.ID)
+		check(t, err)
+		if list.Size != 802 || list.Unpublished != 401 {
+			t.Errorf("counts are %d and %d, want 802 and 401", list.Size, list.Unpublished)
+		}
+		next := total
+		for project, err := range list.All {
+			check(t, err)
+			next--
+			if want := projects[next]; project.ID != want.ID || string(project.Document) != string(want.Document) {
+				t.Fatalf("got %s, want %s", project.ID, want.ID)
+			}
+		}
+		if next != 0 {
+			t.Errorf("%d projects are missing", next)
+		}
+		_, err = service.ListProjects(t.Context(), bob.ID, workspace.ID)
+		wantError(t, err, studio.ErrForbidden) // no member
+		_, err = service.ListProjects(t.Context(), ada.ID, "no such workspace")
+		wantError(t, err, studio.ErrForbidden)
+	})
+}
+
+func TestImportProjects_addsAllOrNone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		ada := studiotest.AddUser(t, service, "ada@example.com")
+		workspace, err := service.AddWorkspace(t.Context(), "", "Team")
+		check(t, err)
+		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email))
+		project := func(id string) studio.Project {
+			return studio.Project{ID: id, WorkspaceID: workspace.ID, UserID: ada.ID, Document: json.RawMessage(`{}`)}
+		}
+		index, err := service.ImportProjects(t.Context(), []studio.Project{project("a"), project("b"), project("a")})
+		wantError(t, err, studio.ErrExists)
+		if index != 2 {
+			t.Errorf("project %d is said to exist, want 2", index)
+		}
+		list, err := service.ListProjects(t.Context(), ada.ID, workspace.ID)
+		check(t, err)
+		if list.Size != 0 {
+			t.Errorf("%d projects are left of an import that failed", list.Size)
+		}
+		elsewhere := project("c")
+		elsewhere.WorkspaceID = "no such workspace"
+		_, err = service.ImportProjects(t.Context(), []studio.Project{elsewhere})
+		wantError(t, err, studio.ErrNotFound)
+	})
+}
+
+func TestIsPublished_ignoresCase(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string]bool{"published": true, "PUBLISHED": true, "unpublished": false, "": false} {
+		if got := studio.IsPublished(status); got != want {
+			t.Errorf("%q counts as published: %v", status, got)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+// Package studio is the domain of Avatar Studio: users, workspaces, projects, and the
+// avatars, videos and lip-syncs that users create, with the rules that hold between them.
+// It knows neither HTTP nor SQL and imports the standard library only.
+//
+// A [Subject] is one avatar, one video or one lip-sync. Every change of its state happens
+// in [Store.UpdateSubject], which writes the state and the [Event] that announces it in one
+// transaction. What follows from a change (rendering, delivering) is work that the rows
+// themselves describe; package jobs does it.
+package studio
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Config holds what the domain needs from outside. Every field but AutoConsent is required.
+type Config struct {
+	// Store keeps everything.
+	Store Store
+	// Passwords hashes and compares passwords.
+	Passwords Passwords
+	// IssueAccessToken makes the token that names a user for the hour after at.
+	IssueAccessToken func(userID string, at time.Time) (string, error)
+	// CheckWebhook says why a webhook URL is refused, in words that may be shown; "" takes it.
+	CheckWebhook func(url string) (refusal string)
+	// NewID makes the id of a record: unique, and sorted by the time it was made.
+	NewID func() string
+	// NewSecret makes a webhook secret.
+	NewSecret func() string
+	// AutoConsent decides for avatars whose consent nobody has decided; nil waits for a decision.
+	AutoConsent func(Subject) (granted bool)
+	// Now tells the time.
+	Now func() time.Time
+}
+
+// Service offers the use cases. It is safe for concurrent use.
+type Service struct {
+	Config
+	decoyHash func() (string, error)
+}
+
+// New makes a Service.
+func New(cfg Config) *Service {
+	return &Service{
+		Config: cfg,
+		decoyHash: sync.OnceValues(func() (string, error) {
+			return cfg.Passwords.Hash(context.Background(), cfg.NewSecret())
+		}),
+	}
+}
+
+// now is the time to the microsecond, which is what the store keeps.
+func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,269 @@
+package studio_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// bodies returns the notifications of a subject, in order, by taking each.
+func bodies(t *testing.T, db *store.Store, subjectID string) []string {
+	t.Helper()
+	var all []string
+	for {
+		next, err := db.NextDelivery(t.Context(), subjectID)
+		if errors.Is(err, studio.ErrNotFound) {
+			return all
+		}
+		check(t, err)
+		if next.Event.Sequence != int64(len(all)+1) {
+			t.Errorf("event %d has the sequence %d", len(all)+1, next.Event.Sequence)
+		}
+		all = append(all, string(next.Event.Body))
+		attempt := store.Attempt{Number: 1, At: next.Event.CreatedAt}
+		check(t, db.RecordAttempt(t.Context(), next.Event, attempt, store.Delivered, time.Time{}))
+	}
+}
+
+func registered(user studio.User) studio.Creation {
+	return studio.Creation{
+		UserID: user.ID, Request: []byte(`{}`),
+		Webhook: studio.Registration{URL: "https://hooks.example.com/", Enabled: true},
+	}
+}
+
+func TestAvatar_announcesEveryStateOnce(t *testing.T) {
+	t.Parallel()
+	const before, during = "before the rendering ends", "while it waits"
+	for _, test := range []struct {
+		name    string
+		auto    *bool
+		consent map[string]bool
+		err     error
+		want    []studio.Status
+	}{
+		{"waits for consent", nil, nil, nil, []studio.Status{"processing", "consent_pending"}},
+		{"consent given while it waits", nil, map[string]bool{during: true}, nil, []studio.Status{"processing", "consent_pending", "published"}},
+		{"consent refused while it waits", nil, map[string]bool{during: false}, nil, []studio.Status{"processing", "consent_pending", "consent_failed"}},
+		{"consent given before", nil, map[string]bool{before: true}, nil, []studio.Status{"processing", "consent_pending", "published"}},
+		{"consent refused before", nil, map[string]bool{before: false}, nil, []studio.Status{"processing", "consent_pending", "consent_failed"}},
+		{"consent given by itself", new(true), nil, nil, []studio.Status{"processing", "consent_pending", "published"}},
+		{"consent refused by itself", new(false), nil, nil, []studio.Status{"processing", "consent_pending", "consent_failed"}},
+		{"a decision before counts more than the automatic one", new(true), map[string]bool{before: false}, nil, []studio.Status{"processing", "consent_pending", "consent_failed"}},
+		{"rendering fails", new(true), nil, &studio.RenderError{Reason: "No face."}, []studio.Status{"processing", "failed"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+				cfg := studiotest.Config(db, studiotest.NewClock().Now)
+				if test.auto != nil {
+					cfg.AutoConsent = func(studio.Subject) bool { return *test.auto }
+				}
+				service := studio.New(cfg)
+				user := studiotest.AddUser(t, service, "ada@example.com")
+				avatar, err := service.CreateAvatar(t.Context(), registered(user))
+				check(t, err)
+				decide := func(when string) {
+					if granted, decided := test.consent[when]; decided {
+						_, err := service.SubmitConsent(t.Context(), user.ID, avatar.ID, granted)
+						check(t, err)
+					}
+				}
+				decide(before)
+				for range 2 { // a result that comes twice changes nothing
+					_, err = service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, test.err)
+					check(t, err)
+				}
+				decide(during)
+
+				var want []string
+				for _, status := range test.want {
+					want = append(want, `{"event_type":"avatar_event","data":{"avatar_id":"`+avatar.ID+`","status":"`+string(status)+`"}}`)
+				}
+				if diff := cmp.Diff(want, bodies(t, db, avatar.ID)); diff != "" {
+					t.Errorf("events (-want +got):\n%s", diff)
+				}
+				found, err := service.Find(t.Context(), user.ID, studio.Avatar, avatar.ID)
+				check(t, err)
+				if found.Status != test.want[len(test.want)-1] {
+					t.Errorf("status is %s", found.Status)
+				}
+				if _, err := service.SubmitConsent(t.Context(), user.ID, avatar.ID, true); found.Final() {
+					wantError(t, err, studio.ErrFinal)
+				}
+			})
+		})
+	}
+}
+
+func TestInference_announcesTheEndAlone(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		err    error
+		status studio.Status
+	}{{nil, studio.Succeeded}, {&studio.RenderError{Reason: "Too long."}, studio.Failed}} {
+		t.Run(string(test.status), func(t *testing.T) {
+			t.Parallel()
+			studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+				cfg := studiotest.Config(db, studiotest.NewClock().Now)
+				cfg.AutoConsent = func(studio.Subject) bool { return true }
+				service := studio.New(cfg)
+				user := studiotest.AddUser(t, service, "ada@example.com")
+				avatar, err := service.CreateAvatar(t.Context(), registered(user))
+				check(t, err)
+				_, err = service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: user.ID})
+				wantError(t, err, studio.ErrNotPublished)
+				_, err = service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
+				check(t, err)
+
+				video, err := service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: user.ID})
+				check(t, err)
+				lipsync, err := service.CreateLipsync(t.Context(), registered(user))
+				check(t, err)
+				for _, subject := range []studio.Subject{video, lipsync} {
+					done, err := service.Rendered(t.Context(), subject.ID, studio.Rendering{VideoURL: "https://media.example.com/1"}, test.err)
+					check(t, err)
+					if done.Status != test.status || (done.VideoURL == "") != (test.err != nil) || (done.FailureReason == "") != (test.err == nil) {
+						t.Errorf("%s is %s with file %q and reason %q", done.Kind, done.Status, done.VideoURL, done.FailureReason)
+					}
+				}
+				data := func(id string) string {
+					return `"data":{"inference_id":"` + id + `","status":"` + string(test.status) + `"}}`
+				}
+				got := slices.Concat(bodies(t, db, video.ID), bodies(t, db, lipsync.ID))
+				want := []string{
+					`{"event_type":"avatar_inference_event",` + data(video.ID),
+					`{"event_type":"lipsync_inference_event",` + data(lipsync.ID),
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("events (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestRendered_triesAgainBeforeItGivesUp(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		lipsync, err := service.CreateLipsync(t.Context(), registered(user))
+		check(t, err)
+		for _, pause := range []time.Duration{10 * time.Second, time.Minute} {
+			lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, errors.New("out of memory"))
+			check(t, err)
+			if lipsync.Status != studio.Processing || !lipsync.RenderAt.Equal(clock.Now().Add(pause)) {
+				t.Fatalf("%s, due in %v, want to be tried again in %v", lipsync.Status, lipsync.RenderAt.Sub(clock.Now()), pause)
+			}
+		}
+		lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, errors.New("out of memory"))
+		check(t, err)
+		if lipsync.Status != studio.Failed || !lipsync.RenderAt.IsZero() || lipsync.FailureReason != "The renderer did not finish." {
+			t.Errorf("%s because %q", lipsync.Status, lipsync.FailureReason)
+		}
+	})
+}
+
+func TestCreate_registersOnlyWhatIsEnabled(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		webhook studio.Registration
+		detail  string
+		events  int
+	}{
+		{"nothing given", studio.Registration{}, "", 0},
+		{"enabled with a URL", studio.Registration{URL: "https://hooks.example.com/", Enabled: true}, "", 1},
+		{"a URL that is not enabled", studio.Registration{URL: "https://hooks.example.com/"}, "", 0},
+		{"a refused URL that is not enabled", studio.Registration{URL: "https://refused.example/"}, "", 0},
+		{"enabled without a URL", studio.Registration{Enabled: true}, "is required when the webhook is enabled", 0},
+		{"enabled with a refused URL", studio.Registration{URL: "https://refused.example/", Enabled: true}, "must not be refused", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+				service := studio.New(studiotest.Config(db, studiotest.NewClock().Now))
+				user := studiotest.AddUser(t, service, "ada@example.com")
+				avatar, err := service.CreateAvatar(t.Context(), studio.Creation{UserID: user.ID, Request: []byte(`{}`), Webhook: test.webhook})
+				detail := ""
+				if invalid := (*studio.InvalidError)(nil); errors.As(err, &invalid) {
+					detail = invalid.Detail
+				} else {
+					check(t, err)
+				}
+				if detail != test.detail {
+					t.Errorf("refused because %q, want %q", detail, test.detail)
+				}
+				if got := len(bodies(t, db, avatar.ID)); got != test.events {
+					t.Errorf("%d events, want %d", got, test.events)
+				}
+			})
+		})
+	}
+}
+
+func TestCreate_withAnIdempotencyKeyAnswersTheSame(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		ada := studiotest.AddUser(t, service, "ada@example.com")
+		bob := studiotest.AddUser(t, service, "bob@example.com")
+		creation := registered(ada)
+		creation.IdempotencyKey = "key"
+		first, err := service.CreateLipsync(t.Context(), creation)
+		check(t, err)
+		clock.Add(time.Minute)
+		_, err = service.Rendered(t.Context(), first.ID, studio.Rendering{VideoURL: "https://media.example.com/1"}, nil)
+		check(t, err)
+
+		again, err := service.CreateLipsync(t.Context(), creation)
+		check(t, err)
+		shown := func(s studio.Subject) []any {
+			return []any{s.ID, s.Status, s.CreatedAt, s.UpdatedAt, s.VideoURL, s.FailureReason}
+		}
+		if diff := cmp.Diff(shown(first), shown(again)); diff != "" {
+			t.Errorf("the second answer differs (-first +second):\n%s", diff)
+		}
+		other := creation
+		other.Request = []byte(`{"title":"another"}`)
+		_, err = service.CreateLipsync(t.Context(), other)
+		wantError(t, err, studio.ErrKeyReused)
+		_, err = service.CreateAvatar(t.Context(), creation)
+		wantError(t, err, studio.ErrKeyReused) // another operation is another request
+
+		creation.UserID = bob.ID
+		bobs, err := service.CreateLipsync(t.Context(), creation)
+		check(t, err)
+		creation.UserID = ada.ID
+		clock.Add(studio.IdempotencyLifetime)
+		later, err := service.CreateLipsync(t.Context(), creation)
+		check(t, err)
+		if bobs.ID == first.ID || later.ID == first.ID {
+			t.Error("a key holds for one user and one day")
+		}
+	})
+}
+
+func TestFind_hidesWhatBelongsToOthers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		ada := studiotest.AddUser(t, service, "ada@example.com")
+		bob := studiotest.AddUser(t, service, "bob@example.com")
+		avatar, err := service.CreateAvatar(t.Context(), registered(ada))
+		check(t, err)
+		_, err = service.Find(t.Context(), bob.ID, studio.Avatar, avatar.ID)
+		wantError(t, err, studio.ErrNotFound)
+		_, err = service.Find(t.Context(), ada.ID, studio.Video, avatar.ID)
+		wantError(t, err, studio.ErrNotFound)
+		_, err = service.SubmitConsent(t.Context(), bob.ID, avatar.ID, true)
+		wantError(t, err, studio.ErrNotFound)
+		_, err = service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: bob.ID})
+		wantError(t, err, studio.ErrNotFound)
+	})
+}

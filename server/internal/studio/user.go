@@ -1,0 +1,98 @@
+package studio
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+)
+
+// A login is refused after maxLoginTries tries for one email within LoginWindow; a login
+// that succeeds forgets the tries before it.
+const (
+	maxLoginTries = 10
+	LoginWindow   = 15 * time.Minute
+)
+
+// User is somebody who can log in.
+type User struct {
+	ID           string
+	Email        string // normalized, see [NormalizeEmail]
+	PasswordHash string
+	CreatedAt    time.Time
+}
+
+// Passwords hashes and compares passwords, slowly on purpose. [ErrBusy] when too many
+// calls are waiting for their turn.
+type Passwords interface {
+	Hash(ctx context.Context, password string) (hash string, err error)
+	Compare(ctx context.Context, password, hash string) (same bool, err error)
+}
+
+// NormalizeEmail returns the form under which an email address is kept and looked up.
+func NormalizeEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+// AddUser makes a user; an empty id gets a new one.
+func (s *Service) AddUser(ctx context.Context, id, email, password string) (User, error) {
+	hash, err := s.Passwords.Hash(ctx, password)
+	if err != nil {
+		return User{}, err
+	}
+	if id == "" {
+		id = s.NewID()
+	}
+	user := User{ID: id, Email: NormalizeEmail(email), PasswordHash: hash, CreatedAt: s.now()}
+	return user, s.Store.CreateUser(ctx, user)
+}
+
+// SetPassword replaces the password of a user and ends every login.
+func (s *Service) SetPassword(ctx context.Context, email, password string) error {
+	user, err := s.UserByEmail(ctx, email)
+	if err != nil {
+		return err
+	}
+	hash, err := s.Passwords.Hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return s.Store.SetPassword(ctx, user.ID, hash)
+}
+
+// UserByEmail finds a user.
+func (s *Service) UserByEmail(ctx context.Context, email string) (User, error) {
+	return s.Store.UserByEmail(ctx, NormalizeEmail(email))
+}
+
+// Login exchanges email and password for tokens (interface, 4.2). An unknown email and a
+// wrong password are the same [ErrUnauthorized] after the same work; too many tries are a
+// [*TooManyTriesError].
+func (s *Service) Login(ctx context.Context, email, password string) (TokenPair, error) {
+	email, now := NormalizeEmail(email), s.now()
+	// Counted before the comparison, so that concurrent guesses cannot slip through together.
+	tries, began, err := s.Store.CountLoginTry(ctx, email, now, now.Add(-LoginWindow))
+	if err != nil {
+		return TokenPair{}, err
+	}
+	if tries > maxLoginTries {
+		return TokenPair{}, &TooManyTriesError{RetryAfter: began.Add(LoginWindow).Sub(now)}
+	}
+	user, err := s.Store.UserByEmail(ctx, email)
+	unknown := errors.Is(err, ErrNotFound)
+	if unknown {
+		user.PasswordHash, err = s.decoyHash()
+	}
+	if err != nil {
+		return TokenPair{}, err
+	}
+	same, err := s.Passwords.Compare(ctx, password, user.PasswordHash)
+	if err != nil {
+		return TokenPair{}, err
+	}
+	if unknown || !same {
+		return TokenPair{}, ErrUnauthorized
+	}
+	if err := s.Store.ForgetLoginTries(ctx, email); err != nil {
+		return TokenPair{}, err
+	}
+	return s.startFamily(ctx, user.ID, now)
+}

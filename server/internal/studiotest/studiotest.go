@@ -1,0 +1,117 @@
+// Package studiotest gives tests a domain on a real database of their own.
+package studiotest
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// Databases lists, by name, functions that open a new database for a test. What must hold for
+// one must hold for each; see [EachDatabase].
+var databases = map[string]func(t testing.TB) *store.Store{
+	"SQLite": OpenSQLite,
+}
+
+// EachDatabase runs a test on every kind of database.
+func EachDatabase(t *testing.T, test func(t *testing.T, db *store.Store)) {
+	t.Helper()
+	for name, open := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
+	}
+}
+
+// OpenSQLite opens a new file that is removed after the test.
+func OpenSQLite(t testing.TB) *store.Store {
+	t.Helper()
+	return Open(t, "sqlite:"+filepath.Join(t.TempDir(), "studio.db"))
+}
+
+// Open opens a database that is closed after the test.
+func Open(t testing.TB, dsn string) *store.Store {
+	t.Helper()
+	db, err := store.Open(context.Background(), dsn, store.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// Clock is a time that only moves when it is told to.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock starts at noon of a day in 2026.
+func NewClock() *Clock { return &Clock{now: time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)} }
+
+// Now returns the time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Add moves the time.
+func (c *Clock) Add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Config is a configuration in which every webhook is taken but https://refused.example/, consent
+// waits for a decision, and passwords cost nothing.
+func Config(db *store.Store, now func() time.Time) studio.Config {
+	return studio.Config{
+		Store:            db,
+		Passwords:        passwords{},
+		IssueAccessToken: func(userID string, _ time.Time) (string, error) { return "access:" + userID, nil },
+		CheckWebhook: func(url string) string {
+			if strings.HasPrefix(url, "https://refused.example/") {
+				return "must not be refused"
+			}
+			return ""
+		},
+		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
+		NewSecret: func() string { return webhook.NewSecret().Reveal() },
+		Now:       now,
+	}
+}
+
+// AddUser adds a user with the password "password".
+func AddUser(t testing.TB, service *studio.Service, email string) studio.User {
+	t.Helper()
+	user, err := service.AddUser(t.Context(), "", email, "password")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return user
+}
+
+type passwords struct{}
+
+func (passwords) Hash(_ context.Context, password string) (string, error) {
+	return "hash of " + password, nil
+}
+
+func (passwords) Compare(_ context.Context, password, hash string) (bool, error) {
+	return hash == "hash of "+password, nil
+}
