@@ -25,7 +25,9 @@ func TestSecrets_Hidden(t *testing.T) {
 	s.before = failing(details, http.StatusUnauthorized)
 
 	values := []any{
-		client.Secret(canary), new(client.Secret(canary)), []client.Secret{canary}, map[string]client.Secret{"k": canary},
+		client.Secret(canary), new(client.Secret(canary)),
+		[]client.Secret{canary},
+		map[string]client.Secret{"k": canary},
 		config, &config, static, &static,
 		renewing, *renewing, renewing.Raw(), *renewing.Raw(), s.direct(t, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", canary }),
 		get(t, renewing),

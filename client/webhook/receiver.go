@@ -45,7 +45,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	defer func() {
 		if reason := recover(); reason != nil {
-			if reason != http.ErrAbortHandler {
+			if reason != http.ErrAbortHandler { //nolint:errorlint // a panic is that very value or no error at all
 				answerAndFlush(w, http.StatusInternalServerError)
 			}
 			panic(reason)

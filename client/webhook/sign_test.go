@@ -45,7 +45,7 @@ func TestSign(t *testing.T) {
 	t.Parallel()
 	header := http.Header{}
 	webhook.Sign(header, specID, time.Unix(specTime, 999), []byte(specBody), mustSecret(t, specSecret))
-	if header.Get("webhook-id") != specID || header.Get("webhook-timestamp") != specTimestamp || header.Get("webhook-signature") != specSignature {
+	if header.Get("Webhook-Id") != specID || header.Get("Webhook-Timestamp") != specTimestamp || header.Get("Webhook-Signature") != specSignature {
 		t.Errorf("headers %v are not those of the specification", header)
 	}
 }

@@ -106,8 +106,7 @@ func (e *sqlite) migrate(ctx context.Context, locked bool) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, migrationWait)
-	defer cancel()
+	timeout := time.After(migrationWait)
 	for {
 		if pending, err := provider.HasPending(ctx); err != nil || !pending {
 			return err
@@ -128,6 +127,8 @@ func (e *sqlite) migrate(ctx context.Context, locked bool) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-timeout:
+			return ErrInUse
 		case <-time.After(migrationRetry):
 		}
 	}

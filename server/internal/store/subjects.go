@@ -76,7 +76,12 @@ func subjectByID(ctx context.Context, q querier, id, forUpdate string) (studio.S
 	var request string
 	err := one(ctx, q, []any{
 		&s.Kind, &s.UserID, &avatarID, &s.Title, &request, &s.WebhookURL, &s.Status, &s.Consent, &s.FailureReason,
-		&s.VideoURL, instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Sequence, instant{&s.RenderAt}, &s.RenderTries,
+		&s.VideoURL,
+		instant{&s.CreatedAt},
+		instant{&s.UpdatedAt},
+		&s.Sequence,
+		instant{&s.RenderAt},
+		&s.RenderTries,
 	}, `SELECT kind, user_id, avatar_id, title, request, webhook_url, status, consent, failure_reason,
 		video_url, created_at, updated_at, sequence, render_at, render_tries FROM subjects WHERE id = $1`+forUpdate, id)
 	if avatarID != nil {

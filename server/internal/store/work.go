@@ -60,8 +60,11 @@ type Delivery struct {
 func (s *Store) NextDelivery(ctx context.Context, subjectID string) (Delivery, error) {
 	d := Delivery{Event: studio.Event{SubjectID: subjectID}}
 	err := one(ctx, s.engine, []any{
-		&d.Event.ID, &d.Event.Sequence, &d.Event.Body, instant{&d.Event.CreatedAt}, &d.Tries,
-		&d.UserID, &d.URL, instant{&d.DueAt},
+		&d.Event.ID, &d.Event.Sequence, &d.Event.Body,
+		instant{&d.Event.CreatedAt},
+		&d.Tries,
+		&d.UserID, &d.URL,
+		instant{&d.DueAt},
 	}, `SELECT e.id, e.sequence, e.body, e.created_at, e.tries, s.user_id, s.webhook_url, s.deliver_at
 		FROM events e JOIN subjects s ON s.id = e.subject_id
 		WHERE e.subject_id = $1 AND e.state = 'pending' ORDER BY e.sequence LIMIT 1`, subjectID)

@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// A rendering that does not end is tried again after a pause, maxRenderTries times in all.
-const maxRenderTries = 3
-
-var renderPauses = [maxRenderTries - 1]time.Duration{10 * time.Second, time.Minute}
+// renderPauses are the waits after a rendering that did not end. There is one try more than
+// there are pauses.
+//
+//nolint:gochecknoglobals // a table
+var renderPauses = [...]time.Duration{10 * time.Second, time.Minute}
 
 // Renderer makes what a subject asks for. It must return soon after ctx ends. A
 // [*RenderError] is the final word; any other error is a reason to try again.
@@ -63,7 +64,7 @@ func (s *Service) renderFailed(subject *Subject, cause error) error {
 	switch subject.RenderTries++; {
 	case errors.As(cause, &final):
 		subject.FailureReason = final.Reason
-	case subject.RenderTries < maxRenderTries:
+	case subject.RenderTries <= len(renderPauses):
 		subject.FailureReason = ""
 		subject.RenderAt = s.now().Add(renderPauses[subject.RenderTries-1])
 		return nil

@@ -32,6 +32,8 @@ const (
 
 // transitions lists, for each kind, the states that may follow a state; "" is before the
 // first. A state with nothing after it is final.
+//
+//nolint:gochecknoglobals // a table
 var transitions = map[Kind]map[Status][]Status{
 	Avatar: {
 		"":             {Processing},
@@ -80,10 +82,11 @@ type Subject struct {
 func (s *Subject) Final() bool { return len(transitions[s.Kind][s.Status]) == 0 }
 
 // AsCreated returns the subject as its creation answered it.
-func (s Subject) AsCreated() Subject {
-	s.Status, s.UpdatedAt = Processing, s.CreatedAt
-	s.FailureReason, s.VideoURL = "", ""
-	return s
+func (s *Subject) AsCreated() Subject {
+	created := *s
+	created.Status, created.UpdatedAt = Processing, s.CreatedAt
+	created.FailureReason, created.VideoURL = "", ""
+	return created
 }
 
 // enter moves the subject to a state and appends the event that announces it, if any. A

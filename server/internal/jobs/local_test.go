@@ -1,0 +1,384 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// receiver is a Sender that answers as a test wants and remembers what it was sent.
+type receiver struct {
+	answer func(message sender.Message, try int) sender.Attempt
+
+	mu   sync.Mutex
+	sent []delivery
+}
+
+type delivery struct {
+	sender.Message
+	at time.Time
+}
+
+func (r *receiver) Send(_ context.Context, message sender.Message) sender.Attempt {
+	r.mu.Lock()
+	try := 1
+	for _, earlier := range r.sent {
+		if earlier.ID == message.ID {
+			try++
+		}
+	}
+	r.sent = append(r.sent, delivery{message, time.Now()})
+	r.mu.Unlock()
+	attempt := sender.Attempt{Status: 200}
+	if r.answer != nil {
+		attempt = r.answer(message, try)
+	}
+	attempt.At = time.Now()
+	return attempt
+}
+
+func (r *receiver) deliveries() []delivery {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.sent)
+}
+
+// statuses are the states that a subject announced, in the order of the attempts.
+func (r *receiver) statuses(subjectID string) []string {
+	var all []string
+	for _, d := range r.deliveries() {
+		if body := string(d.Body); strings.Contains(body, subjectID) {
+			_, status, _ := strings.Cut(body, `"status":"`)
+			all = append(all, strings.TrimSuffix(status, `"}}`))
+		}
+	}
+	return all
+}
+
+// rendererFunc is a Renderer.
+type rendererFunc func(ctx context.Context, subject studio.Subject) (studio.Rendering, error)
+
+func (f rendererFunc) Render(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
+	return f(ctx, subject)
+}
+
+// setup is a domain on a database whose clock is the one of the bubble, and what does its work.
+type setup struct {
+	t        *testing.T
+	dsn      string
+	db       *store.Store
+	studio   *studio.Service
+	user     studio.User
+	receiver *receiver
+	renderer rendererFunc
+}
+
+// inBubble runs a test with a clock that jumps to the next thing that happens.
+func inBubble(t *testing.T, test func(s *setup)) {
+	t.Helper()
+	t.Parallel()
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
+	synctest.Test(t, func(t *testing.T) {
+		s := &setup{t: t, dsn: dsn, receiver: &receiver{}}
+		s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil }
+		s.open()
+		s.user = studiotest.AddUser(t, s.studio, "ada@example.com")
+		test(s)
+		s.close()
+	})
+}
+
+func (s *setup) open() {
+	s.t.Helper()
+	db, err := store.Open(s.t.Context(), s.dsn, store.Config{Daemon: true})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.db = db
+	cfg := studiotest.Config(db, time.Now)
+	cfg.AutoConsent = func(studio.Subject) bool { return true }
+	s.studio = studio.New(cfg)
+}
+
+func (s *setup) close() {
+	if err := s.db.Close(); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// work runs the work for a while.
+func (s *setup) work(d time.Duration) {
+	s.t.Helper()
+	local := jobs.NewLocal(jobs.New(jobs.Config{
+		Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer, RenderTimeout: time.Minute,
+	}))
+	local.SetSafetyNet(time.Hour) // the tests wait for wake-ups and due times
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		local.Run(ctx, ctx)
+	}()
+	time.Sleep(d) // of the bubble: it takes no time
+	cancel()
+	<-done
+}
+
+func (s *setup) create() studio.Subject {
+	s.t.Helper()
+	subject, err := s.studio.CreateAvatar(s.t.Context(), studio.Creation{
+		UserID: s.user.ID, Request: []byte(`{}`),
+		Webhook: studio.Registration{URL: "https://hooks.example.com/", Enabled: true},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return subject
+}
+
+func (s *setup) status(id string) studio.Status {
+	s.t.Helper()
+	subject, err := s.db.Subject(s.t.Context(), id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return subject.Status
+}
+
+func (s *setup) wantStatuses(id string, want ...string) {
+	s.t.Helper()
+	if got := s.receiver.statuses(id); !slices.Equal(got, want) {
+		s.t.Errorf("attempts were made to deliver %v, want %v", got, want)
+	}
+}
+
+func TestLocal_rendersAndDeliversAtOnce(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		began := time.Now()
+		avatar := s.create()
+		s.work(time.Second)
+		s.wantStatuses(avatar.ID, "processing", "consent_pending", "published")
+		for _, d := range s.receiver.deliveries() {
+			if wait := d.at.Sub(began); wait != 0 {
+				s.t.Errorf("event %d was sent after %v", d.Sequence, wait)
+			}
+		}
+	})
+}
+
+func TestLocal_startsWorkThatComesWhileItRuns(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		var avatar studio.Subject
+		var created time.Time
+		go func() {
+			time.Sleep(10 * time.Second)
+			created = time.Now()
+			avatar = s.create()
+		}()
+		s.work(20 * time.Second)
+		s.wantStatuses(avatar.ID, "processing", "consent_pending", "published")
+		if wait := s.receiver.deliveries()[0].at.Sub(created); wait != 0 {
+			s.t.Errorf("the first event was sent after %v", wait)
+		}
+	})
+}
+
+func TestLocal_waitsForTheEventBeforeAndLetsOthersPass(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		slow, quick := s.create(), s.create()
+		s.receiver.answer = func(message sender.Message, try int) sender.Attempt {
+			if strings.Contains(string(message.Body), slow.ID) && message.Sequence == 1 && try < 3 {
+				return sender.Attempt{Status: 500, Failure: sender.FailureStatus}
+			}
+			return sender.Attempt{Status: 200}
+		}
+		s.work(4 * time.Second)
+		s.wantStatuses(slow.ID, "processing")
+		s.wantStatuses(quick.ID, "processing", "consent_pending", "published")
+		s.work(time.Minute)
+		s.wantStatuses(slow.ID, "processing", "processing", "processing", "consent_pending", "published")
+	})
+}
+
+func TestLocal_sendsTheSameIDAndBytesInEveryAttempt(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		s.receiver.answer = func(_ sender.Message, try int) sender.Attempt {
+			if try < 3 {
+				return sender.Attempt{Failure: sender.FailureConnect}
+			}
+			return sender.Attempt{Status: 204}
+		}
+		s.create()
+		s.work(10 * time.Minute)
+		events := make(map[string]string)
+		for _, d := range s.receiver.deliveries() {
+			if body, known := events[d.ID]; known && body != string(d.Body) {
+				s.t.Errorf("event %s was sent as %s and as %s", d.ID, body, d.Body)
+			}
+			events[d.ID] = string(d.Body)
+		}
+		if len(events) != 3 || len(s.receiver.deliveries()) != 9 {
+			s.t.Errorf("%d events in %d attempts, want 3 in 9", len(events), len(s.receiver.deliveries()))
+		}
+	})
+}
+
+func TestLocal_givesAnEventUpAfterTheWholeSchedule(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
+			if message.Sequence == 1 {
+				return sender.Attempt{Status: 500, Failure: sender.FailureStatus}
+			}
+			return sender.Attempt{Status: 200}
+		}
+		avatar := s.create()
+		began := time.Now()
+		s.work(100 * time.Hour)
+		want := slices.Repeat([]string{"processing"}, 12)
+		s.wantStatuses(avatar.ID, append(want, "consent_pending", "published")...)
+		deliveries := s.receiver.deliveries()
+		if took := deliveries[11].at.Sub(began); took < 60*time.Hour || took > 92*time.Hour {
+			s.t.Errorf("the twelfth attempt came after %v, want about 76 h", took)
+		}
+		attempts, err := s.db.Attempts(s.t.Context(), deliveries[0].ID)
+		if err != nil || len(attempts) != 12 || attempts[11].Status != 500 || attempts[11].Failure != "status" {
+			s.t.Errorf("%d attempts are kept (%v)", len(attempts), err)
+		}
+	})
+}
+
+func TestLocal_aRestartTakesUpWhatWasLeft(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		rendering := make(chan struct{})
+		s.renderer = func(ctx context.Context, _ studio.Subject) (studio.Rendering, error) {
+			close(rendering)
+			<-ctx.Done() // the daemon is stopped in the middle
+			return studio.Rendering{}, ctx.Err()
+		}
+		s.receiver.answer = func(sender.Message, int) sender.Attempt {
+			return sender.Attempt{Failure: sender.FailureConnect}
+		}
+		avatar := s.create()
+		s.work(time.Second)
+		<-rendering
+		s.close()
+
+		s.open()
+		if got := s.status(avatar.ID); got != studio.Processing {
+			s.t.Fatalf("status is %s after a rendering that was cut off", got)
+		}
+		s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil }
+		s.receiver.answer = nil
+		s.work(time.Minute)
+		s.wantStatuses(avatar.ID, "processing", "processing", "consent_pending", "published")
+	})
+}
+
+func TestLocal_endsARenderingThatHangsAndTriesAgain(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		tries := 0
+		s.renderer = func(ctx context.Context, _ studio.Subject) (studio.Rendering, error) {
+			tries++
+			<-ctx.Done()
+			return studio.Rendering{}, ctx.Err()
+		}
+		avatar := s.create()
+		s.work(10 * time.Minute)
+		s.wantStatuses(avatar.ID, "processing", "failed")
+		if tries != 3 {
+			s.t.Errorf("%d tries, want 3", tries)
+		}
+	})
+}
+
+func TestLocal_neverWorksTwiceOnASubjectAtOnce(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		var mu sync.Mutex
+		running := make(map[string]int)
+		enter := func(id string, by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			if running[id] += by; running[id] > 1 {
+				s.t.Errorf("%s is worked on twice", id)
+			}
+		}
+		s.renderer = func(_ context.Context, subject studio.Subject) (studio.Rendering, error) {
+			enter("render "+subject.ID, 1)
+			defer enter("render "+subject.ID, -1)
+			time.Sleep(time.Second)
+			return studio.Rendering{}, nil
+		}
+		s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
+			_, id, _ := strings.Cut(string(message.Body), `"avatar_id":"`)
+			enter("deliver "+id[:36], 1)
+			defer enter("deliver "+id[:36], -1)
+			time.Sleep(100 * time.Millisecond)
+			return sender.Attempt{Status: 200}
+		}
+		var ids []string
+		for range 200 { // more than there are workers
+			ids = append(ids, s.create().ID)
+		}
+		s.work(5 * time.Minute)
+		for _, id := range ids {
+			s.wantStatuses(id, "processing", "consent_pending", "published")
+		}
+	})
+}
+
+func TestLocal_stopsWithoutLosingAnAttemptThatHasHappened(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		s.renderer = func(ctx context.Context, _ studio.Subject) (studio.Rendering, error) {
+			<-ctx.Done()
+			return studio.Rendering{}, ctx.Err()
+		}
+		s.receiver.answer = func(sender.Message, int) sender.Attempt {
+			time.Sleep(10 * time.Second) // longer than the work goes on
+			return sender.Attempt{Status: 200}
+		}
+		avatar := s.create()
+		s.work(time.Second)
+		_, err := s.db.NextDelivery(s.t.Context(), avatar.ID)
+		if !errors.Is(err, studio.ErrNotFound) {
+			s.t.Errorf("an event that was taken is due again (%v)", err)
+		}
+	})
+}
+
+func TestDeliver_signsWithEverySecretInForce(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		if _, err := s.studio.RotateWebhookSecret(s.t.Context(), s.user.ID); err != nil {
+			s.t.Fatal(err)
+		}
+		secrets, err := s.studio.RotateWebhookSecret(s.t.Context(), s.user.ID)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.create()
+		s.work(time.Second)
+		var signed []string
+		for _, secret := range s.receiver.deliveries()[0].Secrets {
+			signed = append(signed, secret.Reveal())
+		}
+		if len(secrets) != 2 || fmt.Sprint(signed) != fmt.Sprint(secrets) {
+			s.t.Errorf("signed with %d secrets, want the new one and the old one", len(signed))
+		}
+	})
+}

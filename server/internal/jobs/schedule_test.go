@@ -1,0 +1,79 @@
+package jobs
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	status := func(status int) sender.Attempt {
+		if status/100 == 2 {
+			return sender.Attempt{Status: status}
+		}
+		return sender.Attempt{Status: status, Failure: sender.FailureStatus}
+	}
+	after := func(attempt sender.Attempt, d time.Duration) sender.Attempt {
+		attempt.RetryAfter = d
+		return attempt
+	}
+	refusedConnection := sender.Attempt{Failure: sender.FailureConnect}
+	timeout := sender.Attempt{Failure: sender.FailureTimeout}
+	for _, test := range []struct {
+		name    string
+		tries   int
+		attempt sender.Attempt
+		state   store.EventState
+		pause   time.Duration // before jitter
+		exact   bool          // no jitter
+	}{
+		{"200 is delivered", 1, status(200), store.Delivered, 0, true},
+		{"204 is delivered at the last try", 12, status(204), store.Delivered, 0, true},
+		{"a redirect is no delivery", 1, status(302), store.Pending, 5 * time.Second, false},
+		{"no connection waits 5 s", 1, refusedConnection, store.Pending, 5 * time.Second, false},
+		{"then 30 s", 2, refusedConnection, store.Pending, 30 * time.Second, false},
+		{"the eleventh try is followed by one more in a day", 11, status(500), store.Pending, 24 * time.Hour, false},
+		{"the twelfth is the last", 12, status(500), store.Exhausted, 0, true},
+		{"410 ends it", 1, status(410), store.Exhausted, 0, true},
+		{"404 may be mended soon", 5, status(404), store.Pending, 30 * time.Minute, false},
+		{"404 is given up after five pauses", 6, status(404), store.Exhausted, 0, true},
+		{"408 is tried for as long as a 500", 6, status(408), store.Pending, 2 * time.Hour, false},
+		{"425 is tried for as long as a 500", 6, status(425), store.Pending, 2 * time.Hour, false},
+		{"429 waits a minute at least", 1, status(429), store.Pending, time.Minute, true},
+		{"503 waits a minute at least", 1, status(503), store.Pending, time.Minute, true},
+		{"a timeout waits a minute at least", 1, timeout, store.Pending, time.Minute, true},
+		{"Retry-After makes it longer", 1, after(status(503), time.Hour), store.Pending, time.Hour, true},
+		{"and never shorter", 4, after(status(503), time.Second), store.Pending, 5 * time.Minute, false},
+		{"Retry-After counts for a day at most", 1, after(status(503), 1e9*time.Second), store.Pending, 24 * time.Hour, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			for range 100 {
+				state, wait := judge(test.tries, test.attempt)
+				low, high := test.pause*8/10, test.pause*12/10
+				if test.exact {
+					low, high = test.pause, test.pause
+				}
+				if state != test.state || wait < low || wait > high {
+					t.Fatalf("%s in %v, want %s in %v to %v", state, wait, test.state, low, high)
+				}
+			}
+		})
+	}
+}
+
+func TestJudge_spreadsRetriesThatFailedTogether(t *testing.T) {
+	t.Parallel()
+	waits := make(map[time.Duration]bool)
+	for range 100 {
+		_, wait := judge(1, sender.Attempt{Status: http.StatusInternalServerError, Failure: sender.FailureStatus})
+		waits[wait] = true
+	}
+	if len(waits) < 50 {
+		t.Errorf("100 retries share %d times", len(waits))
+	}
+}

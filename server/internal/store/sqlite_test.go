@@ -1,0 +1,82 @@
+package store_test
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+func TestSQLite_oneDaemonAtATime(t *testing.T) {
+	t.Parallel()
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
+	daemon, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	check(t, err)
+	_, err = store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	wantError(t, err, store.ErrInUse)
+	command := studiotest.Open(t, dsn) // works beside it
+	check(t, command.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	if _, err := daemon.UserByEmail(t.Context(), "ada@example.com"); err != nil {
+		t.Errorf("the daemon does not see what the command did: %v", err)
+	}
+	check(t, daemon.Close())
+	next, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	check(t, err)
+	check(t, next.Close())
+}
+
+func TestSQLite_manyOpenANewFileAtOnce(t *testing.T) {
+	t.Parallel()
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			db, err := store.Open(t.Context(), dsn, store.Config{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestSQLite_anyFileName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"with space.db", "what?.db", "100%.db", "a#b.db", "a&b=c.db", "é.db", "%41.db", "sub/dir/a.db"} {
+		path := filepath.Join(t.TempDir(), name)
+		db, err := store.Open(t.Context(), "sqlite:"+path, store.Config{})
+		check(t, err)
+		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+		check(t, db.Close())
+		info, err := os.Stat(path)
+		if err != nil || info.Size() == 0 || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSQLite_refusesWhatIsNoDatabase(t *testing.T) {
+	t.Parallel()
+	text := filepath.Join(t.TempDir(), "text.db")
+	check(t, os.WriteFile(text, []byte("this is not a database, it is a text of more than a hundred bytes, and it must stay as it is whatever happens"), 0o600))
+	for _, dsn := range []string{
+		"", "sqlite:", "studio.db", "postgres://localhost/studio", "sqlite:" + text, "sqlite:" + t.TempDir(), "sqlite:/dev/null/studio.db",
+	} {
+		if db, err := store.Open(t.Context(), dsn, store.Config{}); err == nil {
+			t.Errorf("%q is taken for a database", dsn)
+			check(t, db.Close())
+		}
+	}
+	kept, err := os.ReadFile(text)
+	if err != nil || string(kept[:22]) != "this is not a database" {
+		t.Errorf("a file that is no database was changed (%v)", err)
+	}
+}

@@ -1,0 +1,351 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+func noon() time.Time { return studiotest.NewClock().Now() }
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantError(t *testing.T, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Errorf("error is %v, want %v", got, want)
+	}
+}
+
+// withUser is a database with a user called ada.
+func withUser(t *testing.T, test func(t *testing.T, db *store.Store)) {
+	t.Helper()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+		test(t, db)
+	})
+}
+
+// subject is an avatar of ada's with some events.
+func subject(id string, events int) studio.Subject {
+	s := studio.Subject{
+		ID: id, Kind: studio.Avatar, UserID: "ada", Title: new("Ada"), Request: []byte(`{"title":"Ada"}`),
+		WebhookURL: "https://hooks.example.com/", Status: studio.Processing, CreatedAt: noon(), UpdatedAt: noon(),
+		RenderAt: noon(), Sequence: int64(events),
+	}
+	for i := range events {
+		s.Events = append(s.Events, studio.Event{
+			ID: fmt.Sprintf("%s-%d", id, i+1), SubjectID: id, Sequence: int64(i + 1), Body: fmt.Appendf(nil, `{"event":%d}`, i+1),
+			CreatedAt: noon(),
+		})
+	}
+	return s
+}
+
+func TestStore_Subject_readsWhatWasWritten(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		want := subject("a", 2)
+		created, err := db.CreateSubject(t.Context(), want, studio.IdempotencyKey{})
+		check(t, err)
+		if diff := cmp.Diff(want, created); diff != "" {
+			t.Errorf("created (-want +got):\n%s", diff)
+		}
+		got, err := db.Subject(t.Context(), "a")
+		check(t, err)
+		want.Events = nil
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("read (-want +got):\n%s", diff)
+		}
+		_, err = db.Subject(t.Context(), "b")
+		wantError(t, err, studio.ErrNotFound)
+		_, err = db.CreateSubject(t.Context(), want, studio.IdempotencyKey{})
+		wantError(t, err, studio.ErrExists)
+	})
+}
+
+func TestStore_UpdateSubject_keepsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		_, err := db.CreateSubject(t.Context(), subject("a", 0), studio.IdempotencyKey{})
+		check(t, err)
+		change := func(end error) func(*studio.Subject) error {
+			return func(s *studio.Subject) error {
+				s.Status, s.FailureReason, s.RenderAt, s.Sequence = studio.Failed, "No face.", time.Time{}, 1
+				s.Events = subject("a", 1).Events
+				return end
+			}
+		}
+		stop := errors.New("stop")
+		_, err = db.UpdateSubject(t.Context(), "a", change(stop))
+		wantError(t, err, stop)
+		got, err := db.Subject(t.Context(), "a")
+		check(t, err)
+		if got.Status != studio.Processing {
+			t.Errorf("status is %s after a change that failed", got.Status)
+		}
+		_, err = db.NextDelivery(t.Context(), "a")
+		wantError(t, err, studio.ErrNotFound)
+
+		_, err = db.UpdateSubject(t.Context(), "a", change(nil))
+		check(t, err)
+		got, err = db.Subject(t.Context(), "a")
+		check(t, err)
+		if got.Status != studio.Failed || got.FailureReason != "No face." || !got.RenderAt.IsZero() || got.Sequence != 1 {
+			t.Errorf("got %+v", got)
+		}
+		next, err := db.NextDelivery(t.Context(), "a")
+		check(t, err)
+		if next.Event.ID != "a-1" || next.URL != "https://hooks.example.com/" || next.UserID != "ada" || !next.DueAt.Equal(noon()) {
+			t.Errorf("got %+v", next)
+		}
+		_, err = db.UpdateSubject(t.Context(), "b", change(nil))
+		wantError(t, err, studio.ErrNotFound)
+	})
+}
+
+func TestStore_RecordAttempt_deliversInOrder(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		_, err := db.CreateSubject(t.Context(), subject("a", 3), studio.IdempotencyKey{})
+		check(t, err)
+		record := func(number int, state store.EventState, retryAt time.Time) {
+			t.Helper()
+			next, err := db.NextDelivery(t.Context(), "a")
+			check(t, err)
+			if next.Tries != number-1 {
+				t.Errorf("event %s has had %d tries, want %d", next.Event.ID, next.Tries, number-1)
+			}
+			check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{
+				Number: number, At: noon(), Duration: time.Second, Address: "192.0.2.1:443", Status: 500, Failure: "status", Excerpt: []byte("no"),
+			}, state, retryAt))
+		}
+		due := func(want ...string) {
+			t.Helper()
+			all, err := db.NextDue(t.Context(), store.Deliver, 10)
+			check(t, err)
+			var got []string
+			for _, due := range all {
+				next, err := db.NextDelivery(t.Context(), due.SubjectID)
+				check(t, err)
+				got = append(got, next.Event.ID+" in "+due.At.Sub(noon()).String())
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("due is %v, want %v", got, want)
+			}
+		}
+		due("a-1 in 0s")
+		record(1, store.Pending, noon().Add(time.Hour))
+		due("a-1 in 1h0m0s")
+		record(2, store.Delivered, time.Time{})
+		due("a-2 in 1s")
+		record(1, store.Exhausted, time.Time{})
+		due("a-3 in 1s")
+		record(1, store.Delivered, time.Time{})
+		due()
+
+		attempts, err := db.Attempts(t.Context(), "a-1")
+		check(t, err)
+		if len(attempts) != 2 || attempts[1].Number != 2 || attempts[0].Duration != time.Second || string(attempts[0].Excerpt) != "no" {
+			t.Errorf("attempts are %+v", attempts)
+		}
+	})
+}
+
+func TestStore_NextDue_leavesAnEventThatWaitsItsTime(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		_, err := db.CreateSubject(t.Context(), subject("a", 1), studio.IdempotencyKey{})
+		check(t, err)
+		next, err := db.NextDelivery(t.Context(), "a")
+		check(t, err)
+		retry := noon().Add(time.Hour)
+		check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{Number: 1, At: noon()}, store.Pending, retry))
+		_, err = db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error {
+			s.Events, s.Sequence = subject("a", 2).Events[1:], 2
+			return nil
+		})
+		check(t, err)
+		all, err := db.NextDue(t.Context(), store.Deliver, 10)
+		check(t, err)
+		if len(all) != 1 || !all[0].At.Equal(retry) {
+			t.Errorf("due is %v, want the time of the first event", all)
+		}
+	})
+}
+
+func TestStore_NextDue_hasTheEarliestFirst(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		for i, wait := range []time.Duration{3, 1, 2} {
+			s := subject(fmt.Sprint(i), 0)
+			s.RenderAt = noon().Add(wait * time.Hour)
+			_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
+			check(t, err)
+		}
+		all, err := db.NextDue(t.Context(), store.Render, 2)
+		check(t, err)
+		want := []store.Due{{SubjectID: "1", At: noon().Add(time.Hour)}, {SubjectID: "2", At: noon().Add(2 * time.Hour)}}
+		if diff := cmp.Diff(want, all); diff != "" {
+			t.Errorf("due (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestStore_Due_tellsOfWorkAfterTheCommit(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		select {
+		case <-db.Due():
+			t.Error("a user is no work")
+		default:
+		}
+		_, err := db.CreateSubject(t.Context(), subject("a", 1), studio.IdempotencyKey{})
+		check(t, err)
+		select {
+		case <-db.Due():
+		default:
+			t.Error("a subject that is to be rendered is work")
+		}
+	})
+}
+
+// Everybody who creates at the same time with the same key gets the one subject.
+func TestStore_CreateSubject_oneForAKey(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		ids := make([]string, 20)
+		var group sync.WaitGroup
+		for i := range ids {
+			group.Go(func() {
+				key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("same"), After: noon().Add(-time.Hour)}
+				created, err := db.CreateSubject(t.Context(), subject(fmt.Sprint(i), 1), key)
+				if err != nil {
+					t.Error(err)
+				}
+				ids[i] = created.ID
+			})
+		}
+		group.Wait()
+		if slices.Sort(ids); ids[0] != ids[len(ids)-1] {
+			t.Errorf("the key made %v", slices.Compact(ids))
+		}
+		all, err := db.NextDue(t.Context(), store.Render, 100)
+		check(t, err)
+		if len(all) != 1 {
+			t.Errorf("%d subjects, want 1", len(all))
+		}
+	})
+}
+
+// A writer must not fail because others write.
+func TestStore_manyWriteAtOnce(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		var group sync.WaitGroup
+		for i := range 50 {
+			group.Go(func() {
+				id := fmt.Sprint(i)
+				if _, err := db.CreateSubject(t.Context(), subject(id, 1), studio.IdempotencyKey{}); err != nil {
+					t.Error(err)
+				}
+				if _, err := db.Subject(t.Context(), id); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+	})
+}
+
+func TestStore_Key_isMadeOnce(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		var group sync.WaitGroup
+		keys := make([]string, 10)
+		for i := range keys {
+			group.Go(func() {
+				key, err := db.Key(t.Context(), "tokens", func() []byte { return fmt.Append(nil, "key ", i) })
+				if err != nil {
+					t.Error(err)
+				}
+				keys[i] = string(key)
+			})
+		}
+		group.Wait()
+		if slices.Sort(keys); keys[0] != keys[9] || keys[0] == "" {
+			t.Errorf("keys are %v", slices.Compact(keys))
+		}
+	})
+}
+
+func TestStore_Empty_untilThereIsAUser(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		empty, err := db.Empty(t.Context())
+		check(t, err)
+		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+		after, err := db.Empty(t.Context())
+		check(t, err)
+		if !empty || after {
+			t.Errorf("empty before: %v, after: %v", empty, after)
+		}
+	})
+}
+
+func TestStore_Prune_deletesWhatNoRuleAsksForAnyMore(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("a"), After: noon().Add(-time.Hour)}
+		_, err := db.CreateSubject(t.Context(), subject("a", 2), key)
+		check(t, err)
+		next, err := db.NextDelivery(t.Context(), "a")
+		check(t, err)
+		check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{Number: 1, At: noon()}, store.Delivered, time.Time{}))
+		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}))
+		check(t, db.AddWebhookSecret(t.Context(), "ada", "old", noon(), noon(), false))
+		check(t, db.AddWebhookSecret(t.Context(), "ada", "new", noon(), noon().Add(time.Hour), false))
+
+		attempts := func() int {
+			all, err := db.Attempts(t.Context(), "a-1")
+			check(t, err)
+			return len(all)
+		}
+		check(t, db.Prune(t.Context(), noon().Add(store.Retention)))
+		if attempts() != 1 {
+			t.Error("an event is gone before its time")
+		}
+		check(t, db.Prune(t.Context(), noon().Add(store.Retention+time.Second)))
+		if attempts() != 0 {
+			t.Error("an event is kept after its time")
+		}
+		next, err = db.NextDelivery(t.Context(), "a")
+		if err != nil || next.Event.ID != "a-2" {
+			t.Errorf("an event that waits is gone (%v)", err)
+		}
+		_, err = db.RotateRefreshToken(t.Context(), []byte("h"), noon(), studio.RefreshToken{Hash: []byte("i"), ExpiresAt: noon()})
+		wantError(t, err, studio.ErrUnauthorized)
+		secrets, err := db.WebhookSecrets(t.Context(), "ada", noon())
+		check(t, err)
+		if !slices.Equal(secrets, []string{"new"}) {
+			t.Errorf("%d secrets are kept", len(secrets))
+		}
+		key.Fingerprint = []byte("b")
+		_, err = db.CreateSubject(t.Context(), subject("b", 0), key)
+		check(t, err) // the key is free
+	})
+}

@@ -1,0 +1,145 @@
+package sender
+
+import (
+	"context"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+const maxURLLength = 2048
+
+// refusedNetworks are the ranges that are not public, besides those that
+// [netip.Addr.IsGlobalUnicast] knows. IPv4 mapped into IPv6 is judged as IPv4.
+const refusedNetworks = `
+	0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12
+	192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15
+	198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
+	::/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 2001::/32 2001:db8::/32 2002::/16
+	3fff::/20 5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8`
+
+// RefusedError says that the guard refused a URL or an address.
+type RefusedError struct {
+	Reason string // one of a few fixed texts; safe to show
+}
+
+func (e *RefusedError) Error() string { return "webhook URL refused: " + e.Reason }
+
+func refused(reason string) error { return &RefusedError{Reason: reason} }
+
+// guard keeps requests from going anywhere but to public addresses.
+type guard struct {
+	allowHTTP     bool
+	allow, refuse []netip.Prefix
+	names         *idna.Profile
+}
+
+func newGuard(allowHTTP bool, allow []netip.Prefix) *guard {
+	g := &guard{
+		allowHTTP: allowHTTP,
+		allow:     slices.Clone(allow),
+		names:     idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true)),
+	}
+	for network := range strings.FieldsSeq(refusedNetworks) {
+		g.refuse = append(g.refuse, netip.MustParsePrefix(network))
+	}
+	return g
+}
+
+// permits judges an address.
+func (g *guard) permits(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	contains := func(network netip.Prefix) bool { return network.Contains(addr) }
+	return slices.ContainsFunc(g.allow, contains) ||
+		addr.IsGlobalUnicast() && !slices.ContainsFunc(g.refuse, contains)
+}
+
+// control judges the address of a connection just before it is made, when no name is
+// left to be looked up again. It is a [net.Dialer.ControlContext].
+func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
+	if to, err := netip.ParseAddrPort(address); err != nil || !g.permits(to.Addr()) {
+		return refused("the host is not a public address")
+	}
+	return nil
+}
+
+// parse judges a URL and returns it with its host in ASCII. A fragment is not refused
+// and never sent.
+func (g *guard) parse(raw string) (*url.URL, error) {
+	if len(raw) > maxURLLength {
+		return nil, refused("it is longer than 2048 bytes")
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil, strings.Contains(raw, " "): // a space would end the request's target
+		return nil, refused("it is not a valid URL")
+	case u.Scheme == "http" && !g.allowHTTP:
+		return nil, refused("only https is allowed")
+	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		return nil, refused("it is not an absolute http or https URL")
+	case u.User != nil:
+		return nil, refused("it holds a user name or password")
+	}
+	host, err := g.host(u.Hostname())
+	if err != nil {
+		return nil, err
+	}
+	if u.Port() != "" {
+		port, err := strconv.ParseUint(u.Port(), 10, 16)
+		if err != nil || port == 0 {
+			return nil, refused("the port is not between 1 and 65535")
+		}
+		host += ":" + strconv.FormatUint(port, 10)
+	}
+	u.Host = host
+	return u, nil
+}
+
+// host judges the host of a URL and returns it as an ASCII name without a trailing dot,
+// or as an address in its one canonical form.
+func (g *guard) host(host string) (string, error) {
+	if !strings.Contains(host, ":") {
+		name, err := g.names.ToASCII(host)
+		if err != nil || !utf8.ValidString(host) {
+			return "", refused("the host is not a valid name")
+		}
+		host = strings.TrimSuffix(name, ".")
+		if !isNumber(host[strings.LastIndexByte(host, '.')+1:]) {
+			return host, g.name(host)
+		}
+	}
+	addr, err := netip.ParseAddr(host)
+	switch {
+	case err != nil, addr.Zone() != "":
+		return "", refused("the host is not a valid address")
+	case !g.permits(addr):
+		return "", refused("the host is not a public address")
+	}
+	addr = addr.Unmap()
+	if addr.Is6() {
+		return "[" + addr.String() + "]", nil
+	}
+	return addr.String(), nil
+}
+
+// name judges a host name. Only localhost is known without being looked up.
+func (g *guard) name(host string) error {
+	local := host == "localhost" || strings.HasSuffix(host, ".localhost")
+	if local && !g.permits(netip.IPv6Loopback()) && !g.permits(netip.AddrFrom4([4]byte{127, 0, 0, 1})) {
+		return refused("the host is not a public address")
+	}
+	return nil
+}
+
+// isNumber reports whether the last label of a host makes it an IPv4 address. Some
+// resolvers read such hosts as octal, hexadecimal or short forms; the guard reads four
+// decimal numbers or refuses.
+func isNumber(label string) bool {
+	return strings.HasPrefix(label, "0x") || strings.Trim(label, "0123456789") == ""
+}

@@ -1,0 +1,323 @@
+package sender_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+func strict(tb testing.TB) *sender.Sender {
+	tb.Helper()
+	s, err := sender.New(sender.Config{AllowHTTP: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func isRefused(err error) bool {
+	var refused *sender.RefusedError
+	return errors.As(err, &refused) && refused.Reason != ""
+}
+
+// The first and last address of every range that is not public is refused, as a literal
+// and when dialled; the addresses next to a range are not.
+func TestGuard_Ranges(t *testing.T) {
+	t.Parallel()
+	const max112, max96, max80 = ":ffff:ffff:ffff:ffff:ffff:ffff:ffff", ":ffff:ffff:ffff:ffff:ffff:ffff", ":ffff:ffff:ffff:ffff:ffff"
+	ranges := []struct{ network, before, after string }{ // "" where another range is next to it
+		{"0.0.0.0/8", "", "1.0.0.0"},
+		{"10.0.0.0/8", "9.255.255.255", "11.0.0.0"},
+		{"100.64.0.0/10", "100.63.255.255", "100.128.0.0"},
+		{"127.0.0.0/8", "126.255.255.255", "128.0.0.0"},
+		{"169.254.0.0/16", "169.253.255.255", "169.255.0.0"},
+		{"172.16.0.0/12", "172.15.255.255", "172.32.0.0"},
+		{"192.0.0.0/24", "191.255.255.255", "192.0.1.0"},
+		{"192.0.2.0/24", "192.0.1.255", "192.0.3.0"},
+		{"192.88.99.0/24", "192.88.98.255", "192.88.100.0"},
+		{"192.168.0.0/16", "192.167.255.255", "192.169.0.0"},
+		{"198.18.0.0/15", "198.17.255.255", "198.20.0.0"},
+		{"198.51.100.0/24", "198.51.99.255", "198.51.101.0"},
+		{"203.0.113.0/24", "203.0.112.255", "203.0.114.0"},
+		{"224.0.0.0/4", "223.255.255.255", ""},
+		{"240.0.0.0/4", "", ""},
+		{"::/96", "", "::1:0:0"},
+		{"64:ff9b::/96", "64:ff9a" + max96, "64:ff9b::1:0:0"},
+		{"64:ff9b:1::/48", "64:ff9b:0" + max80, "64:ff9b:2::"},
+		{"100::/64", "ff" + max112, "100:0:0:1::"},
+		{"2001::/32", "2000" + max112, "2001:1::"},
+		{"2001:db8::/32", "2001:db7" + max96, "2001:db9::"},
+		{"2002::/16", "2001" + max112, "2003::"},
+		{"3fff::/20", "3ffe" + max112, "3fff:1000::"},
+		{"5f00::/16", "5eff" + max112, "5f01::"},
+		{"fc00::/7", "fbff" + max112, "fe00::"},
+		{"fe80::/10", "fe7f" + max112, ""},
+		{"fec0::/10", "", ""},
+		{"ff00::/8", "", ""},
+	}
+	s := strict(t)
+	check := func(t *testing.T, addr netip.Addr, want bool) {
+		t.Helper()
+		forms := []netip.Addr{addr}
+		if addr.Is4() {
+			forms = append(forms, netip.AddrFrom16(addr.As16())) // mapped into IPv6
+		}
+		for _, form := range forms {
+			dialled := netip.AddrPortFrom(form, 443).String()
+			for _, scheme := range []string{"http://", "https://"} {
+				raw := scheme + dialled + "/hook"
+				if err := s.CheckURL(raw); (err == nil) != want || err != nil && !isRefused(err) {
+					t.Errorf("CheckURL(%q) = %v, want allowed %t", raw, err, want)
+				}
+			}
+			if err := s.Dial(dialled); (err == nil) != want || err != nil && !isRefused(err) {
+				t.Errorf("dial %s = %v, want allowed %t", dialled, err, want)
+			}
+		}
+	}
+	for _, r := range ranges {
+		t.Run(r.network, func(t *testing.T) {
+			t.Parallel()
+			network := netip.MustParsePrefix(r.network)
+			check(t, network.Addr(), false)
+			check(t, last(network), false)
+			for _, neighbour := range []string{r.before, r.after} {
+				if neighbour != "" {
+					check(t, netip.MustParseAddr(neighbour), true)
+				}
+			}
+		})
+	}
+}
+
+func last(network netip.Prefix) netip.Addr {
+	bytes := network.Addr().AsSlice()
+	for i := network.Bits(); i < len(bytes)*8; i++ {
+		bytes[i/8] |= 0x80 >> (i % 8)
+	}
+	addr, _ := netip.AddrFromSlice(bytes)
+	return addr
+}
+
+// An address that cannot be read, or only with its zone, is never dialled.
+func TestGuard_DialRefusesWhatIsNoAddress(t *testing.T) {
+	t.Parallel()
+	s := strict(t)
+	for _, address := range []string{"", "93.184.216.34", "example.com:443", "[fe80::1%eth0]:443", "[::1%lo]:443", "[fd00::1%eth0]:443", "/run/hook.sock"} {
+		if err := s.Dial(address); !isRefused(err) {
+			t.Errorf("dial %q = %v, want refused", address, err)
+		}
+	}
+}
+
+func TestCheckURL(t *testing.T) {
+	t.Parallel()
+	long := "https://example.com/" + strings.Repeat("a", 2048-len("https://example.com/"))
+	tests := []struct{ raw, want string }{ // want is the URL of an attempt; "" when refused
+		{"https://example.com/hook?token=1", "https://example.com/hook?token=1"},
+		{"HTTPS://EXAMPLE.com.:0443/a%2Fb", "https://example.com:443/a%2Fb"},
+		{"https://example.com:/", "https://example.com/"},
+		{"https://example.com/#part", "https://example.com/#part"},
+		{"https://bücher.example/", "https://xn--bcher-kva.example/"},
+		{"https://93.184.216.34:65535/", "https://93.184.216.34:65535/"},
+		{"https://93.184.216.34./", "https://93.184.216.34/"},
+		{"https://[2606:2800:220:1::1]/", "https://[2606:2800:220:1::1]/"},
+		{"https://[2606:2800:0220:0001:0:0:0:1]:8443/", "https://[2606:2800:220:1::1]:8443/"},
+		{"https://[::ffff:93.184.216.34]/", "https://93.184.216.34/"},
+		{"https://example.com/\xff", "https://example.com/%FF"},
+		{"https://intranet/", "https://intranet/"}, // judged when dialled
+		{"https://127.0.0.1.example.com/", "https://127.0.0.1.example.com/"},
+		{"https://0x.example/", "https://0x.example/"},
+		{long, long},
+
+		{long + "a", ""},
+		{"", ""},
+		{"/hook", ""},
+		{"example.com/hook", ""},
+		{"//example.com/hook", ""},
+		{"https:example.com", ""},
+		{"https://", ""},
+		{"https:///hook", ""},
+		{"https://:443/", ""},
+		{"ftp://example.com/", ""},
+		{"file:///etc/passwd", ""},
+		{"unix:///run/hook.sock", ""},
+		{"https://user@example.com/", ""},
+		{"https://user:pass@example.com/", ""},
+		{"https://@example.com/", ""},
+		{"https://example.com:0/", ""},
+		{"https://example.com:65536/", ""},
+		{"https://example.com:-1/", ""},
+		{"https://example.com:99999999999999999999/", ""},
+		{"https://example.com:http/", ""},
+		{"https://exa mple.com/", ""},
+		{"https://example.com/?a b", ""},
+		{" https://example.com/", ""},
+		{"https://a\xff.example/", ""},
+		{"https://a%ff.example/", ""},
+		{"https://example.com/\r\nX: y", ""},
+		{"https://example.com/\x00", ""},
+		{"https://example.com\\@127.0.0.1/", ""},
+		{"https://under_score.example/", ""},
+		{"https://a..example/", ""},
+		{"https://./", ""},
+		{"https://../", ""},
+		{"https://" + strings.Repeat("a", 64) + ".example/", ""},
+		{"https://%31%32%37.0.0.1/", ""},
+
+		// loopback in every disguise
+		{"https://127.0.0.1/", ""},
+		{"https://127.0.0.1./", ""},
+		{"https://127.0.0.1../", ""},
+		{"https://2130706433/", ""},
+		{"https://2130706433./", ""},
+		{"https://0x7f000001/", ""},
+		{"https://0X7F000001/", ""},
+		{"https://0x7f.0.0.1/", ""},
+		{"https://0x7f.1/", ""},
+		{"https://127.0x1/", ""},
+		{"https://0177.0.0.1/", ""},
+		{"https://017700000001/", ""},
+		{"https://127.1/", ""},
+		{"https://127.0.1/", ""},
+		{"https://0/", ""},
+		{"https://0x/", ""},
+		{"https://127.000.000.001/", ""},
+		{"https://1.2.3.4.5/", ""},
+		{"https://256.1.1.1/", ""},
+		{"https://[::1]/", ""},
+		{"https://[0:0:0:0:0:0:0:1]/", ""},
+		{"https://[::127.0.0.1]/", ""},
+		{"https://[::]/", ""},
+		{"https://[::ffff:127.0.0.1]/", ""},
+		{"https://[::ffff:7f00:1]/", ""},
+		{"https://[64:ff9b::7f00:1]/", ""},
+		{"https://[fe80::1%25eth0]/", ""},
+		{"https://[2606:2800:220:1::1%25eth0]/", ""},
+		{"https://[::ffff:93.184.216.34%25lo]/", ""},
+		{"https://１２７.０.０.１/", ""},
+		{"https://127。0。0。1/", ""},
+		{"https://①②⑦.0.0.1/", ""},
+		{"https://127.0.0.1\u00ad/", ""},
+		{"https://localhost/", ""},
+		{"https://LOCALHOST./", ""},
+		{"https://hook.localhost/", ""},
+		{"https://ｌocalhost/", ""},
+	}
+	s := strict(t)
+	for _, tt := range tests {
+		got, err := s.Canonical(tt.raw)
+		if got != tt.want || (err == nil) != (tt.want != "") || err != nil && !isRefused(err) {
+			t.Errorf("%q is %q, %v, want %q", tt.raw, got, err, tt.want)
+		}
+		if (s.CheckURL(tt.raw) == nil) != (err == nil) {
+			t.Errorf("CheckURL(%q) differs from an attempt", tt.raw)
+		}
+	}
+}
+
+func TestCheckURL_HTTPSAlone(t *testing.T) {
+	t.Parallel()
+	s, err := sender.New(sender.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CheckURL("http://example.com/"); !isRefused(err) {
+		t.Errorf("http: %v, want refused", err)
+	}
+	if err := s.CheckURL("https://example.com/"); err != nil {
+		t.Errorf("https: %v", err)
+	}
+}
+
+// AllowNetworks opens a range even though it is refused by default, and nothing else.
+func TestCheckURL_AllowNetworks(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		network          string
+		allowed, refused []string
+	}{
+		{
+			"127.0.0.0/8",
+			[]string{"127.0.0.1", "[::ffff:127.9.9.9]", "localhost", "hook.localhost.", "8.8.8.8"},
+			[]string{"[::1]", "10.0.0.1", "127.1", "2130706433"},
+		},
+		{"::1/128", []string{"[::1]", "localhost"}, []string{"127.0.0.1", "[::2]", "[::1%25lo]"}},
+		{"10.1.2.3/16", []string{"10.1.0.0", "10.1.255.255"}, []string{"10.2.0.0", "localhost"}},
+		{"fe80::/10", []string{"[fe80::1]"}, []string{"[fec0::1]"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.network, func(t *testing.T) {
+			t.Parallel()
+			s, err := sender.New(sender.Config{AllowNetworks: []netip.Prefix{netip.MustParsePrefix(tt.network)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, host := range tt.allowed {
+				if err := s.CheckURL("https://" + host + "/"); err != nil {
+					t.Errorf("%s: %v", host, err)
+				}
+			}
+			for _, host := range tt.refused {
+				if err := s.CheckURL("https://" + host + "/"); !isRefused(err) {
+					t.Errorf("%s: %v, want refused", host, err)
+				}
+			}
+		})
+	}
+}
+
+// No reason repeats any part of the URL.
+func TestCheckURL_ErrorHidesURL(t *testing.T) {
+	t.Parallel()
+	s := strict(t)
+	for _, format := range []string{"https://%s@example.com/", "https://10.0.0.1/?%s", "https://%s_/", "ftp://%s/", "https://x:1%sz/", "%s\x7f"} {
+		err := s.CheckURL(fmt.Sprintf(format, "topsecret"))
+		if !isRefused(err) || strings.Contains(fmt.Sprintf("%v %+v", err, err), "topsecret") {
+			t.Errorf("%q: %v", format, err)
+		}
+	}
+}
+
+// Whatever is accepted stays the same when judged again, and an address is public.
+func FuzzCheckURL(f *testing.F) {
+	for _, seed := range []string{
+		"https://example.com:443/a?b#c", "http://127.1", "https://[::ffff:127.0.0.1%25lo]:1/", "https://0x7f.1.",
+		"https://①②⑦.0.0.1", "http://[64:ff9b::1]", "https://user@host", "https://xn--bcher-kva.example./", "https://%e2%91%a0/",
+	} {
+		f.Add(seed)
+	}
+	s := strict(f)
+	f.Fuzz(func(t *testing.T, raw string) {
+		canonical, err := s.Canonical(raw)
+		if err != nil {
+			if !isRefused(err) {
+				t.Errorf("%q: %v", raw, err)
+			}
+			return
+		}
+		u, err := url.Parse(canonical)
+		if err != nil {
+			t.Fatalf("%q became %q: %v", raw, canonical, err)
+		}
+		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+			t.Errorf("%q became %q", raw, canonical)
+		}
+		if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
+			if !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.Zone() != "" || addr.Is4In6() {
+				t.Errorf("%q leads to %s", raw, addr)
+			}
+			if err := s.Dial(netip.AddrPortFrom(addr, 443).String()); err != nil {
+				t.Errorf("%q is accepted and not dialled: %v", raw, err)
+			}
+		}
+		if again, err := s.Canonical(canonical); len(canonical) <= 2048 && (err != nil || again != canonical) {
+			t.Errorf("%q became %q, then %q, %v", raw, canonical, again, err)
+		}
+	})
+}

@@ -1,0 +1,280 @@
+package sender_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+// A receiver sees exactly these headers and bytes, and a signature that verifies with
+// each secret.
+func TestSend_Request(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1_700_000_000, 0)
+	var got *http.Request
+	var body []byte
+	target := receiver(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		body, _ = io.ReadAll(r.Body)
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, "thanks")
+	})
+	m := message(target + "/hook?token=topsecret#part")
+	m.Secrets = append(m.Secrets, webhook.NewSecret())
+
+	attempt := newSender(t, sender.Config{Now: func() time.Time { return at }}).Send(t.Context(), m)
+
+	if attempt.Duration <= 0 {
+		t.Errorf("duration %v", attempt.Duration)
+	}
+	attempt.Duration = 0
+	want := sender.Attempt{At: at, Address: strings.TrimPrefix(target, "http://"), Status: 202, Excerpt: []byte("thanks")}
+	if diff := cmp.Diff(want, attempt); diff != "" || !attempt.Delivered() {
+		t.Errorf("attempt (-want +got):\n%s", diff)
+	}
+	header := http.Header{
+		"Content-Type": {"application/json"}, "Content-Length": {"32"}, "User-Agent": {"Avatar-Studio-Webhooks/1"},
+		"Webhook-Id": {"evt_1"}, "Webhook-Sequence": {"7"}, "Webhook-Timestamp": {"1700000000"},
+		"Webhook-Signature": got.Header.Values("Webhook-Signature"),
+	}
+	if diff := cmp.Diff(header, got.Header); diff != "" {
+		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+	if got.Method != http.MethodPost || got.RequestURI != "/hook?token=topsecret" || got.Host != want.Address || got.Proto != "HTTP/1.1" {
+		t.Errorf("%s %s %s to %s", got.Method, got.RequestURI, got.Proto, got.Host)
+	}
+	if string(body) != string(m.Body) {
+		t.Errorf("body %q", body)
+	}
+	for i, secret := range m.Secrets {
+		if err := webhook.Verify(got.Header, body, at, secret); err != nil {
+			t.Errorf("secret %d: %v", i, err)
+		}
+	}
+}
+
+// Nothing leaves unsigned or with an id that is not a header value.
+func TestSend_Invalid(t *testing.T) {
+	t.Parallel()
+	listener := listen(t, "127.0.0.1:0")
+	forbid(t, listener)
+	s := newSender(t, sender.Config{})
+	for name, change := range map[string]func(*sender.Message){
+		"no secret": func(m *sender.Message) { m.Secrets = nil },
+		"no id":     func(m *sender.Message) { m.ID = "" },
+		"bad id":    func(m *sender.Message) { m.ID = "a\r\nb: c" },
+	} {
+		m := message("http://" + listener.Addr().String())
+		change(&m)
+		if attempt := s.Send(t.Context(), m); attempt.Failure != sender.FailureInvalid || attempt.Delivered() {
+			t.Errorf("%s: %+v", name, attempt)
+		}
+	}
+}
+
+// Success is 2xx, nothing else.
+func TestSend_Status(t *testing.T) {
+	t.Parallel()
+	s := newSender(t, sender.Config{})
+	for _, status := range []int{200, 201, 204, 299, 300, 304, 400, 401, 404, 408, 409, 410, 413, 425, 429, 500, 503, 599, 999} {
+		target := receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		attempt := s.Send(t.Context(), message(target))
+		delivered := status < 300
+		if attempt.Status != status || attempt.Delivered() != delivered || (attempt.Failure == "") != delivered ||
+			!delivered && attempt.Failure != sender.FailureStatus {
+			t.Errorf("%d: %+v", status, attempt)
+		}
+	}
+}
+
+// A redirect is an answer like any other: its target gets nothing.
+func TestSend_FollowsNoRedirect(t *testing.T) {
+	t.Parallel()
+	inside := listen(t, "127.0.0.1:0")
+	forbid(t, inside)
+	s := newSender(t, sender.Config{})
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		target := receiver(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://"+inside.Addr().String()+"/", status)
+		})
+		if attempt := s.Send(t.Context(), message(target)); attempt.Status != status || attempt.Failure != sender.FailureStatus {
+			t.Errorf("%d: %+v", status, attempt)
+		}
+	}
+}
+
+// The proxy of the environment is not used. Loopback would never go by it, so the
+// receiver has a name here.
+func TestSend_NoProxy(t *testing.T) {
+	proxy := listen(t, "127.0.0.1:0")
+	forbid(t, proxy)
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		t.Setenv(name, "http://"+proxy.Addr().String())
+	}
+	target := receiver(t, func(http.ResponseWriter, *http.Request) {})
+	s := newSender(t, sender.Config{Resolver: resolver(t, always("hook.test", "127.0.0.1"))})
+	attempt := s.Send(t.Context(), message(strings.Replace(target, "127.0.0.1", "hook.test", 1)))
+	if !attempt.Delivered() {
+		t.Errorf("%+v", attempt)
+	}
+}
+
+// Answers are read to 4 KiB and drained to 64 KiB. Up to there the connection is used
+// again, past it closed.
+func TestSend_KeepAlive(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		size    int
+		excerpt int
+		dialled int32
+	}{
+		{"empty", 0, 0, 1},
+		{"short", 100, 100, 1},
+		{"excerpt", 4 << 10, 4 << 10, 1},
+		{"drained", 64<<10 - 1, 4 << 10, 1},
+		{"too long", 64<<10 + 1, 4 << 10, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var dialled atomic.Int32
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				_, _ = io.WriteString(w, strings.Repeat("x", tt.size))
+			}))
+			server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+				if state == http.StateNew {
+					dialled.Add(1)
+				}
+			}
+			server.Start()
+			t.Cleanup(server.Close)
+			s := newSender(t, sender.Config{})
+			for range 3 {
+				attempt := s.Send(t.Context(), message(server.URL))
+				if !attempt.Delivered() || len(attempt.Excerpt) != tt.excerpt || attempt.Address != server.Listener.Addr().String() {
+					t.Errorf("%+v", attempt)
+				}
+			}
+			if got := dialled.Load(); got != tt.dialled {
+				t.Errorf("%d connections, want %d", got, tt.dialled)
+			}
+		})
+	}
+}
+
+// A request that got through on a used connection is never sent again, even when that
+// connection then ends without an answer.
+func TestSend_NeverResends(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	address := rawReceiver(t, func(conn net.Conn) {
+		reader := bufio.NewReader(conn)
+		for readRequest(reader) {
+			if requests.Add(1) > 1 {
+				return
+			}
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+	s := newSender(t, sender.Config{})
+	first, second := s.Send(t.Context(), message("http://"+address)), s.Send(t.Context(), message("http://"+address))
+	if !first.Delivered() || second.Failure != sender.FailureReset || requests.Load() != 2 {
+		t.Errorf("%d requests, %+v, %+v", requests.Load(), first, second)
+	}
+}
+
+// The caller ends an attempt by its context, whether canceled or past its own deadline.
+func TestSend_Canceled(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan struct{}, 1)
+	target := receiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	s := newSender(t, sender.Config{})
+
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-arrived; cancel() }()
+	if attempt := s.Send(ctx, message(target)); attempt.Failure != sender.FailureCanceled || attempt.Address == "" {
+		t.Errorf("under way: %+v", attempt)
+	}
+	if attempt := s.Send(ctx, message(target)); attempt.Failure != sender.FailureCanceled || attempt.Address != "" {
+		t.Errorf("before: %+v", attempt)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if attempt := s.Send(ctx, message(target)); attempt.Failure != sender.FailureCanceled {
+		t.Errorf("caller's deadline: %+v", attempt)
+	}
+}
+
+func TestNew_Refuses(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]sender.Config{
+		"timeout":        {Timeout: -1},
+		"connect":        {ConnectTimeout: -1},
+		"tls":            {TLSTimeout: -1},
+		"idle":           {MaxIdlePerHost: -1},
+		"user agent":     {UserAgent: "a\r\nb: c"},
+		"empty network":  {AllowNetworks: []netip.Prefix{{}}},
+		"mapped network": {AllowNetworks: []netip.Prefix{netip.MustParsePrefix("::ffff:127.0.0.0/104")}},
+	} {
+		if _, err := sender.New(cfg); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"": 0, "0": 0, "120": 2 * time.Minute, "86400": 24 * time.Hour, "86401": 24 * time.Hour,
+		"1000000000": 24 * time.Hour, "99999999999999999999999": 24 * time.Hour,
+		"-5": 0, "+5": 0, "1.5": 0, "soon": 0, "0x10": 0, "5, 6": 0,
+		"Sun, 01 Mar 2026 12:01:30 GMT":  90 * time.Second,
+		"Sunday, 01-Mar-26 12:01:30 GMT": 90 * time.Second,
+		"Sun Mar  1 12:01:30 2026":       90 * time.Second,
+		"Sun, 01 Mar 2026 11:00:00 GMT":  0,
+		"Thu, 01 Jan 1970 00:00:00 GMT":  0,
+		"Fri, 31 Dec 9999 23:59:59 GMT":  24 * time.Hour,
+	} {
+		if got := sender.RetryAfter(value, now); got != want {
+			t.Errorf("%q is %v, want %v", value, got, want)
+		}
+	}
+	target := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "90")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	if attempt := newSender(t, sender.Config{}).Send(t.Context(), message(target)); attempt.RetryAfter != 90*time.Second {
+		t.Errorf("%+v", attempt)
+	}
+}
+
+func BenchmarkSend(b *testing.B) {
+	target := receiver(b, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	s := newSender(b, sender.Config{})
+	m := message(target)
+	b.ReportAllocs()
+	for b.Loop() {
+		if attempt := s.Send(b.Context(), m); !attempt.Delivered() {
+			b.Fatalf("%+v", attempt)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package sender
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http/httptrace"
+	"sync"
+)
+
+// trace follows a request through the transport: errors alone do not tell which address
+// was dialled and how far the request came. The transport may go on dialling, and so
+// calling the hooks, after the request was given up.
+type trace struct {
+	guard *guard
+
+	mu        sync.Mutex
+	address   string
+	tlsFailed bool
+	answered  bool // at least one byte of an answer came
+}
+
+func (t *trace) attach(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		ConnectStart: func(network, address string) { // also for an address that control then refuses
+			if t.guard.control(ctx, network, address, nil) == nil {
+				t.set(func() { t.address = address })
+			}
+		},
+		GotConn: func(info httptrace.GotConnInfo) {
+			t.set(func() { t.address, t.tlsFailed = info.Conn.RemoteAddr().String(), false })
+		},
+		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
+			t.set(func() { t.tlsFailed = err != nil })
+		},
+		GotFirstResponseByte: func() {
+			t.set(func() { t.answered = true })
+		},
+	})
+}
+
+func (t *trace) set(change func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	change()
+}
+
+// dialled returns the ip:port of the connection, or of the last one tried.
+func (t *trace) dialled() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.address
+}
+
+// failure tells what an error of the transport amounts to.
+func (t *trace) failure(err error) Failure {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	timeout, isNet := errors.AsType[net.Error](err)
+	switch {
+	case is[*RefusedError](err):
+		return FailureBlocked
+	case isNet && timeout.Timeout():
+		return FailureTimeout
+	case is[*net.DNSError](err):
+		return FailureDNS
+	case t.tlsFailed:
+		return FailureTLS
+	case isDial(err):
+		return FailureConnect
+	case !t.answered:
+		return FailureReset
+	default:
+		return FailureProtocol
+	}
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+func isDial(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
