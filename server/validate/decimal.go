@@ -1,0 +1,113 @@
+package validate
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"strconv"
+)
+
+// decimal is the exact value 0.digits × 10^exp of a number in JSON. digits has no leading and no
+// trailing zeros; zero has none at all and is not negative.
+type decimal struct {
+	negative bool
+	digits   []byte
+	exp      int64
+}
+
+// parseDecimal reads a number in the grammar of JSON. The digits are appended to scratch.
+func parseDecimal(scratch, text []byte) (d decimal, ok bool) {
+	text, d.negative = bytes.CutPrefix(text, []byte("-"))
+	whole := leadingDigits(text)
+	if whole == 0 || whole > 1 && text[0] == '0' {
+		return decimal{}, false
+	}
+	d.digits = append(scratch[:0], text[:whole]...)
+	d.exp = int64(whole)
+	text = text[whole:]
+	if len(text) > 0 && text[0] == '.' {
+		n := leadingDigits(text[1:])
+		if n == 0 {
+			return decimal{}, false
+		}
+		d.digits = append(d.digits, text[1:1+n]...)
+		text = text[1+n:]
+	}
+	if len(text) > 0 && (text[0] == 'e' || text[0] == 'E') {
+		exp, ok := parseExponent(text[1:])
+		if !ok {
+			return decimal{}, false
+		}
+		d.exp += exp
+		text = nil
+	}
+	significant := bytes.TrimLeft(d.digits, "0")
+	d.exp -= int64(len(d.digits) - len(significant))
+	d.digits = bytes.TrimRight(significant, "0")
+	if len(d.digits) == 0 {
+		d.negative, d.exp = false, 0
+	}
+	return d, len(text) == 0
+}
+
+// parseExponent saturates: no body is long enough to make up for such an exponent.
+func parseExponent(text []byte) (exp int64, ok bool) {
+	const most = math.MaxInt64 / 4
+	sign := int64(1)
+	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
+		if text[0] == '-' {
+			sign = -1
+		}
+		text = text[1:]
+	}
+	if len(text) == 0 || leadingDigits(text) != len(text) {
+		return 0, false
+	}
+	for _, digit := range text {
+		exp = min(exp*10+int64(digit-'0'), most/10)
+	}
+	return sign * exp, true
+}
+
+func leadingDigits(text []byte) int {
+	n := 0
+	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+func (d decimal) compare(e decimal) int {
+	if d.negative != e.negative {
+		if d.negative {
+			return -1
+		}
+		return 1
+	}
+	order := d.compareMagnitude(e)
+	if d.negative {
+		return -order
+	}
+	return order
+}
+
+func (d decimal) compareMagnitude(e decimal) int {
+	if len(d.digits) == 0 || len(e.digits) == 0 {
+		return cmp.Compare(len(d.digits), len(e.digits))
+	}
+	return cmp.Or(cmp.Compare(d.exp, e.exp), bytes.Compare(d.digits, e.digits))
+}
+
+// appendTo writes the one text that all spellings of the number share.
+func (d decimal) appendTo(dst []byte) []byte {
+	if d.negative {
+		dst = append(dst, '-')
+	}
+	dst = append(dst, "0."...)
+	dst = append(dst, d.digits...)
+	dst = append(dst, 'e')
+	return strconv.AppendInt(dst, d.exp, 10)
+}
+
+// isInteger reports whether a number is written without fraction and exponent.
+func isInteger(text []byte) bool { return !bytes.ContainsAny(text, ".eE") }

@@ -1,0 +1,49 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+)
+
+// Error says why a request, a response or a value does not match the document. All of it is safe
+// to show to the caller.
+type Error struct {
+	// Status is 400, 413 or 415 for a request, 400 for a value and 500 for a response.
+	Status int
+	// Detail is a fixed text.
+	Detail string
+	// Violations are in the order of the parameters in the document, then of the body; at most
+	// [MaxViolations]. A body that could not be read, or is no JSON, has none.
+	Violations []Violation
+}
+
+// Violation is one rule that is broken in one place.
+type Violation struct {
+	// Pointer is a JSON pointer (RFC 6901) into the body, "header:NAME" or "query:NAME". A member
+	// that the document does not name is "*".
+	Pointer string
+	// Keyword is the broken keyword of the schema, or "duplicate", "case" or "repeated".
+	Keyword string
+	// Detail says what the rule asks for.
+	Detail string
+}
+
+func (e *Error) Error() string {
+	var text strings.Builder
+	text.WriteString("validate: ")
+	text.WriteString(e.Detail)
+	for _, v := range e.Violations {
+		text.WriteString(" [" + v.Pointer + " " + v.Detail + "]")
+	}
+	return text.String()
+}
+
+// report is a list of violations that grows up to the limit.
+type report []Violation
+
+// add leaves out what several schemas in force at one place say alike.
+func (r *report) add(v Violation) {
+	if len(*r) < MaxViolations && !slices.Contains(*r, v) {
+		*r = append(*r, v)
+	}
+}

@@ -1,0 +1,120 @@
+package validate_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// FuzzSchema checks that no body makes the walk panic, and that what is JSON here is JSON for
+// encoding/json, read as strictly as it can be.
+func FuzzSchema(f *testing.F) {
+	anything := compileSchemas(f, `{"S": {}}`)
+	strict := compileSchemas(f, `{"S": {"oneOf": [{"type": "null"},
+		{"type": "object", "required": ["k"], "properties": {"k": {"const": "a"}, "s": {"$ref": "#/components/schemas/S"}}},
+		{"type": "object", "required": ["k"], "additionalProperties": {"$ref": "#/components/schemas/T"}, "properties": {"k": {"const": "b"}}}]},
+		"T": {"minimum": -1e3, "exclusiveMaximum": 0.5, "minLength": 1, "pattern": "a", "maxItems": 3, "maxProperties": 3,
+			"enum": ["a", 0.25, [1, {"a": null}], {"b": [true]}], "items": {"type": ["integer", "null"]}}}`)
+	for _, seed := range []string{
+		``, ` `, `null`, `{"k": "a", "s": {"k": "b", "x": 1e-9, "y": [1, {"a": null}], "z": {"b": [true]}}}`, `{"K": 1}`,
+		`{"k": "b", "k": "a"}`, `{"k": "\u0062", "x": "\ud83d\ude00"}`, `"\ud800"`, "\"\xff\"", `[1, 2.50, 1E+400, -0]`, nested(64), nested(65),
+		`{"k":{"k":"a"}}`, `{} {}`, `{"s": `,
+	} {
+		f.Add([]byte(seed))
+	}
+	for _, d := range allOperations(f) {
+		for _, body := range d.requestBodies(f) {
+			f.Add([]byte(body))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		original := bytes.Clone(body)
+		got := failure(t, anything.Validate(body))
+		if want := isStrictJSON(body); (got == nil) != want {
+			t.Errorf("%q: strict JSON is %v, got %v", body, want, got)
+		}
+		if first, second := strict.Validate(body), strict.Validate(body); !same(failure(t, first), failure(t, second)) {
+			t.Errorf("%q: got %v, then %v", body, first, second)
+		}
+		if !bytes.Equal(body, original) {
+			t.Errorf("%q has been changed", original)
+		}
+	})
+}
+
+func same(a, b *validate.Error) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Detail == b.Detail && slices.Equal(a.Violations, b.Violations)
+}
+
+// isStrictJSON reads text with encoding/json and adds what that does not check.
+func isStrictJSON(text []byte) bool {
+	if !json.Valid(text) || !utf8.Valid(text) || hasLoneSurrogate(text) {
+		return false
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var open []map[string]bool // the names of each container; nil for an array
+	isName := false
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return errors.Is(err, io.EOF)
+		}
+		inObject := len(open) > 0 && open[len(open)-1] != nil
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			var names map[string]bool
+			if token == json.Delim('{') {
+				names = make(map[string]bool)
+			}
+			if open = append(open, names); len(open) > validate.MaxDepth {
+				return false
+			}
+			isName = names != nil
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:len(open)-1]
+			isName = len(open) > 0 && open[len(open)-1] != nil
+			continue
+		}
+		if name, ok := token.(string); ok && inObject && isName {
+			if open[len(open)-1][name] {
+				return false
+			}
+			open[len(open)-1][name] = true
+			isName = false
+			continue
+		}
+		isName = inObject
+	}
+}
+
+// hasLoneSurrogate reports whether an escape is half of a character. The text is JSON.
+func hasLoneSurrogate(text []byte) bool {
+	lower := strings.ToLower(strings.ReplaceAll(string(text), `\\`, "--"))
+	for {
+		i := strings.Index(lower, `\ud`)
+		if i < 0 {
+			return false
+		}
+		half := lower[i:]
+		if half[3] < '8' {
+			lower = half[6:]
+			continue
+		}
+		if half[3] > 'b' || len(half) < 12 || half[6:9] != `\ud` || half[9] < 'c' {
+			return true
+		}
+		lower = half[12:]
+	}
+}

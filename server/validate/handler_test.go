@@ -1,0 +1,279 @@
+package validate_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+const (
+	takesBody = `{"requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/S"}}}},
+		"responses": {"200": {"description": "d"}}}`
+	mayTakeBody = `{"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S"}}}},
+		"responses": {"200": {"description": "d"}}}`
+	takesNone = `{"responses": {"200": {"description": "d"}}}`
+	anyObject = `{"type": "object"}`
+)
+
+func TestOperation_Handler_contentType(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
+	for _, c := range []struct {
+		contentType, encoding []string
+		status                int // 0 when next is called
+	}{
+		{[]string{"application/json"}, nil, 0},
+		{[]string{"Application/JSON; charset=UTF-8"}, nil, 0},
+		{[]string{`application/json;charset="utf-8"`}, nil, 0},
+		{[]string{"application/json; version=1"}, nil, 0},
+		{[]string{"application/json"}, []string{"identity"}, 0},
+		{nil, nil, 415},
+		{[]string{""}, nil, 415},
+		{[]string{"text/plain"}, nil, 415},
+		{[]string{"application/problem+json"}, nil, 415},
+		{[]string{"application/json; charset=latin1"}, nil, 415},
+		{[]string{"application/json; charset"}, nil, 415},
+		{[]string{"application/json, text/plain"}, nil, 415},
+		{[]string{"application/json", "application/json"}, nil, 415},
+		{[]string{"application/json"}, []string{"gzip"}, 415},
+		{[]string{"application/json"}, []string{"identity", "gzip"}, 415},
+		{[]string{"application/json"}, []string{"identity, gzip"}, 415},
+	} {
+		r := httptest.NewRequest("POST", "/p", strings.NewReader(`{}`))
+		r.Header["Content-Type"], r.Header["Content-Encoding"] = c.contentType, c.encoding
+		got := serve(t, o, r)
+		if status(got.err) != c.status {
+			t.Errorf("%q %q: got %v", c.contentType, c.encoding, got.err)
+		}
+		if got.err != nil && !strings.Contains(got.err.Detail, "must") {
+			t.Errorf("%q does not say what is expected", got.err.Detail)
+		}
+	}
+}
+
+func status(err *validate.Error) int {
+	if err == nil {
+		return 0
+	}
+	return err.Status
+}
+
+// countingReader counts what is read of a body.
+type countingReader struct {
+	io.Reader
+	n int64
+}
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.n += int64(n)
+	return n, err
+}
+
+func TestOperation_Handler_limit(t *testing.T) {
+	t.Parallel()
+	const limit = 1000
+	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{MaxBodyBytes: limit})
+	bodyOf := func(size int) string { return `{"a":"` + strings.Repeat("x", size-8) + `"}` }
+	for _, c := range []struct {
+		name     string
+		size     int
+		declared int64 // Content-Length, -1 when chunked
+		status   int
+		maxRead  int64
+	}{
+		{"exact", limit, limit, 0, limit},
+		{"exact chunked", limit, -1, 0, limit},
+		{"over", limit + 1, limit + 1, 413, 0},
+		{"over chunked", limit + 1, -1, 413, limit + 1},
+		{"far over chunked", 100 * limit, -1, 413, limit + 1},
+		{"over and not declared so", 100 * limit, 10, 413, limit + 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			reader := &countingReader{Reader: strings.NewReader(bodyOf(c.size))}
+			r := jsonRequest("POST", "/p", "")
+			r.Body, r.ContentLength = io.NopCloser(reader), c.declared
+			got := serve(t, o, r)
+			if status(got.err) != c.status {
+				t.Errorf("got %v", got.err)
+			}
+			if reader.n > c.maxRead {
+				t.Errorf("%d bytes have been read", reader.n)
+			}
+			if got.err == nil && (got.body != bodyOf(c.size) || got.contentLength != int64(c.size)) {
+				t.Errorf("next has got %d of %d bytes", len(got.body), got.contentLength)
+			}
+			if got.err != nil && got.err.Detail != "The body is larger than 1000 bytes." {
+				t.Error(got.err.Detail)
+			}
+		})
+	}
+}
+
+func TestOperation_Handler_defaultLimit(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", takesBody, `{}`, validate.Config{})
+	for size, want := range map[int]int{1 << 20: 0, 1<<20 + 1: 413} {
+		body := `"` + strings.Repeat("x", size-2) + `"`
+		if got := serve(t, o, jsonRequest("POST", "/p", body)); status(got.err) != want || want == 0 && got.body != body {
+			t.Errorf("%d: got %v", size, got.err)
+		}
+	}
+}
+
+// What another middleware limits is too large as well; who goes away is told nothing.
+func TestOperation_Handler_readError(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
+	r := jsonRequest("POST", "/p", `{"a": "`+strings.Repeat("x", 100)+`"}`)
+	r.Body = http.MaxBytesReader(httptest.NewRecorder(), r.Body, 10)
+	if got := serve(t, o, r); status(got.err) != 413 {
+		t.Errorf("got %v", got.err)
+	}
+	r = jsonRequest("POST", "/p", "")
+	r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(`{}`), brokenReader{})), -1
+	if got := serve(t, o, r); status(got.err) != 400 || got.err.Detail != "The body could not be read." {
+		t.Errorf("got %v", got.err)
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("secret cause") }
+
+func TestOperation_Handler_emptyBody(t *testing.T) {
+	t.Parallel()
+	required := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
+	optional := operationOf(t, "POST", mayTakeBody, anyObject, validate.Config{})
+	chunked := func() *http.Request {
+		r := jsonRequest("POST", "/p", "")
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader("")), -1
+		return r
+	}
+	bare := httptest.NewRequest("POST", "/p", http.NoBody)
+	for name, c := range map[string]struct {
+		o    *validate.Operation
+		r    *http.Request
+		want string
+	}{
+		"required":               {required, jsonRequest("POST", "/p", ""), " required"},
+		"required chunked":       {required, chunked(), " required"},
+		"optional":               {optional, bare, "ok"},
+		"optional chunked":       {optional, chunked(), "ok"},
+		"optional but there":     {optional, jsonRequest("POST", "/p", `[]`), " type"},
+		"optional, there and ok": {optional, jsonRequest("POST", "/p", `{}`), "ok"},
+	} {
+		if got := violations(serve(t, c.o, c.r).err); got != c.want {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
+// The body of an operation that takes none is left alone, whatever it is.
+func TestOperation_Handler_noBody(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "DELETE", takesNone, anyObject, validate.Config{MaxBodyBytes: 1})
+	r := httptest.NewRequest("DELETE", "/p", strings.NewReader("not JSON"))
+	if got := serve(t, o, r); got.err != nil || got.body != "not JSON" {
+		t.Errorf("got %v, %q", got.err, got.body)
+	}
+}
+
+// Who keeps a body reads nothing later, least of all the body of another request.
+func TestOperation_Handler_keptBody(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
+	var kept io.Reader
+	handler := o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { kept = r.Body }), nil)
+	r := jsonRequest("POST", "/p", `{"a": 1}`)
+	original := r.Body
+	handler.ServeHTTP(httptest.NewRecorder(), r)
+	if r.Body != original {
+		t.Error("the body of the request has not been put back")
+	}
+	if n, err := kept.Read(make([]byte, 10)); n != 0 || !errors.Is(err, http.ErrBodyReadAfterClose) {
+		t.Errorf("read %d bytes, %v", n, err)
+	}
+}
+
+// A body that is read in small pieces, or closed, behaves like any other.
+func TestOperation_Handler_bodyReader(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
+	o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var all []byte
+		for piece := make([]byte, 3); ; {
+			n, err := r.Body.Read(piece)
+			all = append(all, piece[:n]...)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+		}
+		if string(all) != `{"a": 1}` {
+			t.Errorf("got %q", all)
+		}
+		if err := r.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := r.Body.Read(all); !errors.Is(err, http.ErrBodyReadAfterClose) {
+			t.Errorf("got %v after Close", err)
+		}
+	}), nil).ServeHTTP(httptest.NewRecorder(), jsonRequest("POST", "/p", `{"a": 1}`))
+}
+
+func TestOperation_Handler_concurrent(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 100 {
+				body := `{"a": "` + strings.Repeat(itoa(i), 100+j*10) + `"}`
+				if got := serve(t, o, jsonRequest("POST", "/p", body)); got.body != body {
+					t.Errorf("got %q, %v", got.body, got.err)
+				}
+				bad := serve(t, o, jsonRequest("POST", "/p", `[`+itoa(j)+`]`))
+				if violations(bad.err) != " type" {
+					t.Errorf("got %v", bad.err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A body is checked as the server of net/http gives it.
+func TestOperation_Handler_overHTTP(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{MaxBodyBytes: 100})
+	server := httptest.NewServer(o.Handler(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }),
+		func(w http.ResponseWriter, _ *http.Request, err error) { w.WriteHeader(failure(t, err).Status) },
+	))
+	defer server.Close()
+	for body, want := range map[string]int{`{"a": 1}`: 200, `[]`: 400, strings.Repeat(" ", 200): 413} {
+		for _, chunked := range []bool{false, true} {
+			var reader io.Reader = strings.NewReader(body)
+			if chunked {
+				reader = io.MultiReader(reader)
+			}
+			resp, err := server.Client().Post(server.URL, "application/json", reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			echoed, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if err != nil || resp.StatusCode != want || want == 200 && !bytes.Equal(echoed, []byte(body)) {
+				t.Errorf("%q, chunked %v: got %d %q, %v", body, chunked, resp.StatusCode, echoed, err)
+			}
+		}
+	}
+}

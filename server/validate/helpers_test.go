@@ -1,0 +1,161 @@
+package validate_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// load reads a document. What the document leaves out is added.
+func load(tb testing.TB, text string) *openapi3.T {
+	tb.Helper()
+	document := map[string]any{
+		"openapi": "3.1.1",
+		"info":    map[string]any{"title": "test", "version": "1"},
+		"paths":   map[string]any{},
+	}
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		tb.Fatal(err)
+	}
+	encoded, err := json.Marshal(document)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(encoded)
+	if err != nil {
+		tb.Fatalf("load %s: %v", text, err)
+	}
+	return doc
+}
+
+func compile(tb testing.TB, text string) *validate.Validator {
+	tb.Helper()
+	v, err := validate.New(load(tb, text), validate.Config{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+// compileSchemas compiles component schemas and returns the one named S.
+func compileSchemas(tb testing.TB, schemas string) *validate.Schema {
+	tb.Helper()
+	s, ok := compile(tb, `{"components": {"schemas": `+schemas+`}}`).Schema("S")
+	if !ok {
+		tb.Fatal("there is no schema S")
+	}
+	return s
+}
+
+func compileSpec(tb testing.TB) (*openapi3.T, *validate.Validator) {
+	tb.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	v, err := validate.New(doc, validate.Config{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return doc, v
+}
+
+// operationOf compiles a document of one path, /p, with a schema S, and returns its operation.
+func operationOf(tb testing.TB, method, operation, schema string, cfg validate.Config) *validate.Operation {
+	tb.Helper()
+	v, err := validate.New(load(tb, `{
+		"paths": {"/p": {"`+strings.ToLower(method)+`": `+operation+`}},
+		"components": {"schemas": {"S": `+schema+`}}}`), cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o, ok := v.Operation(method, "/p")
+	if !ok {
+		tb.Fatal("there is no operation")
+	}
+	return o
+}
+
+// outcome is what came of a request.
+type outcome struct {
+	err           *validate.Error // nil when next was called
+	body          string          // that next has read
+	contentLength int64
+}
+
+func serve(tb testing.TB, o *validate.Operation, r *http.Request) (result outcome) {
+	tb.Helper()
+	next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			tb.Error(err)
+		}
+		result.body, result.contentLength = string(body), r.ContentLength
+	})
+	fail := func(_ http.ResponseWriter, _ *http.Request, err error) { result.err = failure(tb, err) }
+	o.Handler(next, fail).ServeHTTP(httptest.NewRecorder(), r)
+	return result
+}
+
+// failure returns err as what every error of the package must be.
+func failure(tb testing.TB, err error) *validate.Error {
+	tb.Helper()
+	if err == nil {
+		return nil
+	}
+	invalid := (*validate.Error)(nil)
+	if !errors.As(err, &invalid) {
+		tb.Fatalf("%T is no *validate.Error", err)
+	}
+	return invalid
+}
+
+// asError keeps a nil pointer from becoming an error.
+func asError(err *validate.Error) error {
+	if err == nil {
+		return nil
+	}
+	return err
+}
+
+// violations returns "pointer keyword" of each violation, or the detail when there is none.
+func violations(err *validate.Error) string {
+	if err == nil {
+		return "ok"
+	}
+	if len(err.Violations) == 0 {
+		return err.Detail
+	}
+	var places []string
+	for _, v := range err.Violations {
+		places = append(places, v.Pointer+" "+v.Keyword)
+	}
+	return strings.Join(places, ", ")
+}
+
+func jsonRequest(method, target, body string) *http.Request {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	return r
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// quote returns text as JSON.
+func quote(text string) []byte {
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string can be encoded
+	}
+	return encoded
+}

@@ -1,0 +1,219 @@
+package validate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// What is not known stops the start-up, and the error names the place.
+func TestNew_refusesSchema(t *testing.T) {
+	t.Parallel()
+	for schema, place := range map[string]string{
+		`{"multipleOf": 2}`:                         "/multipleOf",
+		`{"not": {}}`:                               "/not",
+		`{"uniqueItems": true}`:                     "/uniqueItems",
+		`{"nullable": true}`:                        "/nullable",
+		`{"readOnly": true}`:                        "/readOnly",
+		`{"writeOnly": true}`:                       "/writeOnly",
+		`{"allowEmptyValue": true}`:                 "/allowEmptyValue",
+		`{"xml": {"name": "x"}}`:                    "/xml",
+		`{"prefixItems": [{}]}`:                     "/prefixItems",
+		`{"contains": {}}`:                          "/contains",
+		`{"minContains": 1}`:                        "/minContains",
+		`{"maxContains": 1}`:                        "/maxContains",
+		`{"patternProperties": {"a": {}}}`:          "/patternProperties",
+		`{"dependentSchemas": {"a": {}}}`:           "/dependentSchemas",
+		`{"dependentRequired": {"a": ["b"]}}`:       "/dependentRequired",
+		`{"propertyNames": {}}`:                     "/propertyNames",
+		`{"unevaluatedItems": false}`:               "/unevaluatedItems",
+		`{"unevaluatedProperties": false}`:          "/unevaluatedProperties",
+		`{"if": {}}`:                                "/if",
+		`{"then": {}}`:                              "/then",
+		`{"else": {}}`:                              "/else",
+		`{"$defs": {"a": {}}}`:                      "/$defs",
+		`{"$schema": "x"}`:                          "/$schema",
+		`{"$id": "x"}`:                              "/$id",
+		`{"$anchor": "x"}`:                          "/$anchor",
+		`{"$dynamicRef": "x"}`:                      "/$dynamicRef",
+		`{"$dynamicAnchor": "x"}`:                   "/$dynamicAnchor",
+		`{"contentMediaType": "x"}`:                 "/contentMediaType",
+		`{"contentEncoding": "x"}`:                  "/contentEncoding",
+		`{"contentSchema": {}}`:                     "/contentSchema",
+		`{"maxLenght": 3}`:                          "/maxLenght",
+		`{"a/b": 3}`:                                "/a~1b",
+		`{"minimum": 1, "exclusiveMinimum": true}`:  "/exclusiveMinimum",
+		`{"maximum": 1, "exclusiveMaximum": false}`: "/exclusiveMaximum",
+		`true`:                         ": is a boolean",
+		`{"type": "strnig"}`:           "/type",
+		`{"type": ["string", "file"]}`: "/type",
+		`{"type": []}`:                 "/type",
+		`{"type": "string", "format": "hostname"}`:                     "/format",
+		`{"type": "integer", "format": "uuid"}`:                        "/format",
+		`{"type": "string", "format": "int32"}`:                        "/format",
+		`{"format": "uuid"}`:                                           "/format",
+		`{"pattern": "(?=a)"}`:                                         "/pattern",
+		`{"pattern": "("}`:                                             "/pattern",
+		`{"enum": []}`:                                                 "/enum",
+		`{"enum": [1], "const": 1}`:                                    "/const",
+		`{"enum": [9007199254740993]}`:                                 "/enum",
+		`{"enum": [{"a": [9007199254740993]}]}`:                        "/enum",
+		`{"const": 1e30}`:                                              "/const",
+		`{"maximum": 9223372036854775807}`:                             "/maximum",
+		`{"oneOf": []}`:                                                "/oneOf",
+		`{"oneOf": [{"type": "null"}]}`:                                "/oneOf",
+		`{"oneOf": [{"type": "null"}, {"type": "null"}]}`:              "/oneOf",
+		`{"oneOf": [{"type": ["string", "null"]}, {"type": "null"}]}`:  "/oneOf",
+		`{"oneOf": [{}, {"type": "null"}]}`:                            "/oneOf",
+		`{"oneOf": [{"type": "string"}, {"type": "integer"}]}`:         "/oneOf",
+		`{"anyOf": [{"type": "object"}, {"type": "object"}]}`:          "/anyOf",
+		`{"oneOf": [` + tagged("a", "") + `,` + tagged("a", "") + `]}`: "/oneOf",
+		`{"oneOf": [` + tagged("a", "") + `,{"type": "object", "properties": {"k": {"const": "b"}}}]}`:                   "/oneOf",
+		`{"oneOf": [` + tagged("a", "") + `,{"required": ["k"], "properties": {"k": {"const": "b"}}}]}`:                  "/oneOf",
+		`{"oneOf": [` + tagged("a", "") + `,` + tagged("b", "") + `], "discriminator": {"propertyName": "k"}}`:           "/oneOf",
+		`{"discriminator": {"propertyName": "k"}}`:                                                                       "/discriminator",
+		`{"oneOf": [{"$ref": "#/components/schemas/T"}], "discriminator": {"propertyName": "x"}}`:                        "/oneOf",
+		`{"oneOf": [{"$ref": "#/components/schemas/T"}], "discriminator": {"propertyName": "k", "mapping": {"a": "U"}}}`: "/oneOf",
+		`{"oneOf": [{"$ref": "#/components/schemas/T"}], "discriminator": {"propertyName": "k", "more": 1}}`:             "/discriminator/more",
+		`{"allOf": [{"$ref": "#/components/schemas/S"}]}`:                                                                ": contains itself",
+		`{"oneOf": [{"allOf": [{"$ref": "#/components/schemas/S"}]}]}`:                                                   ": contains itself",
+		`{"properties": {"a~/b": {"not": {}}}}`:                                                                          "/properties/a~0~1b/not",
+		`{"additionalProperties": {"not": {}}}`:                                                                          "/additionalProperties/not",
+		`{"items": {"items": {"not": {}}}}`:                                                                              "/items/items/not",
+		`{"allOf": [{}, {"not": {}}]}`:                                                                                   "/allOf/1/not",
+		`{"anyOf": [{"not": {}}, {"type": "null"}]}`:                                                                     "/anyOf/0/not",
+		`{"items": {"$ref": "#/components/schemas/T", "not": {"type": "string"}}}`:                                       "/items/not",
+		`{"items": {"$ref": "#/components/schemas/T", "maxLenght": 3}}`:                                                  "/items/maxLenght",
+		`{"items": {"$ref": "#/components/schemas/T", "const": null}}`:                                                   "/items/const",
+		`{"items": {"$ref": "#/components/schemas/T", "format": "x", "type": "string"}}`:                                 "/items/format",
+	} {
+		_, err := validate.New(load(t, `{"components": {"schemas": {"S": `+schema+`, "T": `+tagged("t", "")+`}}}`), validate.Config{})
+		if err == nil || !strings.Contains(err.Error(), "/components/schemas/S"+place) {
+			t.Errorf("%s: got %v", schema, err)
+		}
+	}
+}
+
+// tagged is an object with a constant member k.
+func tagged(value, more string) string {
+	return `{"type": "object", "required": ["k"], "properties": {"k": {"const": "` + value + `"}` + more + `}}`
+}
+
+// A null constant is lost in the loader, unless it keeps where things are.
+func TestNew_refusesNullConstant(t *testing.T) {
+	t.Parallel()
+	loader := openapi3.NewLoader()
+	loader.IncludeOrigin = true
+	doc, err := loader.LoadFromData([]byte("openapi: 3.1.0\ninfo: {title: t, version: '1'}\npaths: {}\n" +
+		"components:\n  schemas:\n    S:\n      const: null\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := validate.New(doc, validate.Config{}); err == nil || !strings.Contains(err.Error(), "/components/schemas/S/const") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNew_acceptsAnnotations(t *testing.T) {
+	t.Parallel()
+	compileSchemas(t, `{"S": {"title": "t", "description": "d", "$comment": "c", "default": 1, "example": 1, "examples": [1],
+		"deprecated": true, "readOnly": false, "writeOnly": false, "externalDocs": {"url": "http://a"}, "x-go-type": "y",
+		"properties": {"a": {"$ref": "#/components/schemas/T", "description": "d", "x-y": 1, "deprecated": true}}}, "T": {"type": "string"}}`)
+}
+
+func TestNew_refusesOperation(t *testing.T) {
+	t.Parallel()
+	const ok = `"responses": {"200": {"description": "d"}}`
+	for operation, place := range map[string]string{
+		`{"callbacks": {"c": {}}, ` + ok + `}`: "/callbacks",
+		`{"parameter": [], ` + ok + `}`:        "/parameter",
+		`{"parameters": [{"name": "a", "in": "path", "required": true, "schema": {"type": "string"}}], ` + ok + `}`:         "/parameters/0/in",
+		`{"parameters": [{"name": "a", "in": "cookie", "schema": {"type": "string"}}], ` + ok + `}`:                         "/parameters/0/in",
+		`{"parameters": [{"name": "a", "in": "query", "schema": {"type": "array"}}], ` + ok + `}`:                           "/parameters/0/schema/type",
+		`{"parameters": [{"name": "a", "in": "query", "schema": {"type": ["string", "null"]}}], ` + ok + `}`:                "/parameters/0/schema/type",
+		`{"parameters": [{"name": "a", "in": "query", "schema": {}}], ` + ok + `}`:                                          "/parameters/0/schema/type",
+		`{"parameters": [{"name": "a", "in": "query", "schema": {"type": "string", "not": {}}}], ` + ok + `}`:               "/parameters/0/schema/not",
+		`{"parameters": [{"name": "a", "in": "query"}], ` + ok + `}`:                                                        "/parameters/0/schema",
+		`{"parameters": [{"name": "a", "in": "query", "content": {"application/json": {}}}], ` + ok + `}`:                   "/parameters/0/content",
+		`{"parameters": [{"name": "a", "in": "query", "style": "deepObject", "schema": {"type": "string"}}], ` + ok + `}`:   "/parameters/0/style",
+		`{"parameters": [{"name": "a", "in": "header", "style": "form", "schema": {"type": "string"}}], ` + ok + `}`:        "/parameters/0/style",
+		`{"parameters": [{"name": "a", "in": "query", "allowEmptyValue": true, "schema": {"type": "string"}}], ` + ok + `}`: "/parameters/0/allowEmptyValue",
+		`{"parameters": [{"name": "a", "in": "query", "allowReserved": true, "schema": {"type": "string"}}], ` + ok + `}`:   "/parameters/0/allowReserved",
+		`{"parameters": [{"name": "authorization", "in": "header", "schema": {"type": "string"}}], ` + ok + `}`:             "/parameters/0/name",
+		`{"parameters": [{"$ref": "#/components/parameters/P"}], ` + ok + `}`:                                               "/components/parameters/P/schema/not",
+		`{"requestBody": {"content": {"text/plain": {}}}, ` + ok + `}`:                                                      "/requestBody/content/text~1plain",
+		`{"requestBody": {"content": {"application/json": {"schema": {"not": {}}}}}, ` + ok + `}`:                           "/requestBody/content/application~1json/schema/not",
+		`{"requestBody": {"content": {"application/json": {"encoding": {"a": {}}}}}, ` + ok + `}`:                           "/requestBody/content/application~1json/encoding",
+		`{"requestBody": {"content": {}}, ` + ok + `}`:                                                                      "/requestBody/content",
+		`{"responses": {"200": {"description": "d", "content": {"text/html": {}}}}}`:                                        "/responses/200/content/text~1html",
+		`{"responses": {"20X": {"description": "d"}}}`:                                                                      "/responses/20X",
+		`{"responses": {"6XX": {"description": "d"}}}`:                                                                      "/responses/6XX",
+		`{"responses": {"200": {"description": "d", "header": {}}}}`:                                                        "/responses/200/header",
+		`{"responses": {"200": {"description": "d", "headers": {"A": {"schema": {"type": "object"}}}}}}`:                    "/responses/200/headers/A/schema/type",
+		`{"security": [{"key": []}], ` + ok + `}`:                                                                           "/security/0/key",
+		`{"security": [{}, {"basic": []}], ` + ok + `}`:                                                                     "/security/1/basic",
+		`{"security": [{"bearer": ["scope"]}], ` + ok + `}`:                                                                 "/security/0/bearer",
+		`{"security": [{"bearer": [], "bearer2": []}], ` + ok + `}`:                                                         "/security/0",
+		`{"security": [{"missing": []}], ` + ok + `}`:                                                                       "/security/0/missing",
+	} {
+		_, err := validate.New(load(t, `{"paths": {"/a/{b}": {"post": `+operation+`}}, "components": {
+			"parameters": {"P": {"name": "a", "in": "query", "schema": {"type": "string", "not": {}}}},
+			"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "k"}, "basic": {"type": "http", "scheme": "basic"},
+				"bearer": {"type": "http", "scheme": "bearer"}, "bearer2": {"type": "http", "scheme": "Bearer"}}}}`), validate.Config{})
+		if !strings.HasPrefix(place, "/components") {
+			place = "/paths/~1a~1{b}/post" + place
+		}
+		if err == nil || !strings.Contains(err.Error(), place+": ") {
+			t.Errorf("%s: got %v, want %s", operation, err, place)
+		}
+	}
+}
+
+// A place that several operations share is reported once.
+func TestNew_reportsOnce(t *testing.T) {
+	t.Parallel()
+	const op = `{"parameters": [{"$ref": "#/components/parameters/P"}], "responses": {"200": {"$ref": "#/components/responses/R"}}}`
+	_, err := validate.New(load(t, `{"security": [{"none": []}], "paths": {"/a": {"get": `+op+`, "put": `+op+`}}, "components": {
+		"parameters": {"P": {"name": "a", "in": "query", "allowReserved": true, "schema": {"type": "string"}}},
+		"responses": {"R": {"description": "d", "content": {"text/html": {}}}}}}`), validate.Config{})
+	want := "validate: /security/0/none: is not http bearer without scopes\n" +
+		"/components/parameters/P/allowReserved: is not supported\n" +
+		"/components/responses/R/content/text~1html: is not application/json or application/problem+json"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A document may have nothing but webhooks.
+func TestNew_withoutPaths(t *testing.T) {
+	t.Parallel()
+	if _, err := validate.New(&openapi3.T{OpenAPI: "3.1.0"}, validate.Config{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNew_refusesDocument(t *testing.T) {
+	t.Parallel()
+	const op = `{"operationId": "same", "responses": {"200": {"description": "d"}}}`
+	for document, want := range map[string]string{
+		`{"openapi": "3.0.3"}`: "/openapi",
+		`{"openapi": "3.2.0"}`: "/openapi",
+		`{"paths": {"/a": {"get": ` + op + `}}, "webhooks": {"w": {"post": ` + op + `}}}`: "/webhooks/w/post/operationId",
+		`{"webhooks": {"w": {"post": ` + op + `, "get": {"responses": {}}}}}`:             "/webhooks/w",
+		`{"webhooks": {"w": null}}`:                                                              "/webhooks/w",
+		`{"webhooks": {"w": {}}}`:                                                                "/webhooks/w",
+		`{"paths": {"/a": {"get": ` + op + `, "unknown": {}}}}`:                                  "/paths/~1a/unknown",
+		`{"paths": {"/a": {"get": {"responses": {}}}}, "security": [{"none": []}]}`:              "/security/0/none",
+		`{"components": {"schemas": {"A": {"not": {}}, "B": {"items": {"uniqueItems": true}}}}}`: "/components/schemas/B/items/uniqueItems",
+	} {
+		if _, err := validate.New(load(t, document), validate.Config{}); err == nil || !strings.Contains(err.Error(), want+": ") {
+			t.Errorf("%s: got %v", document, err)
+		}
+	}
+	if _, err := validate.New(load(t, `{}`), validate.Config{MaxBodyBytes: -1}); err == nil {
+		t.Error("a negative limit is accepted")
+	}
+}

@@ -1,0 +1,101 @@
+package validate
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// bound is a minimum or maximum.
+type bound struct {
+	keyword string
+	value   decimal
+	detail  string
+}
+
+func (b *bound) allows(d decimal) bool {
+	order := d.compare(b.value)
+	switch b.keyword {
+	case "minimum":
+		return order >= 0
+	case "maximum":
+		return order <= 0
+	case "exclusiveMinimum":
+		return order > 0
+	default:
+		return order < 0
+	}
+}
+
+// scalar checks a scalar against the nodes in force from base on; a string is given without
+// quotes and escapes.
+func (w *walker) scalar(base int, kind jsontext.Kind, text []byte) {
+	for i := base; i < len(w.inForce); i++ {
+		n := w.inForce[i].node
+		if !n.types.allow(kind, text) {
+			w.add("type", "must be "+n.types.String())
+			continue
+		}
+		if n.enum != nil {
+			w.scratch = appendScalar(w.scratch[:0], kind, text)
+			w.checkEnum(n, w.scratch)
+		}
+		switch kind {
+		case '"':
+			w.checkString(n, text)
+		case '0':
+			w.checkNumber(n, text)
+		}
+	}
+}
+
+func (w *walker) checkEnum(n *node, canonical []byte) {
+	if _, ok := n.enum[string(canonical)]; !ok {
+		w.add(n.enumKeyword, "must be "+n.enumText)
+	}
+}
+
+func (w *walker) checkString(n *node, text []byte) {
+	if n.minLength.set || n.maxLength.set {
+		w.checkRange(uint64(utf8.RuneCount(text)), n.minLength, n.maxLength, "minLength", "maxLength", "characters")
+	}
+	if n.pattern != nil && !n.pattern.Match(text) {
+		w.add("pattern", "must match "+n.pattern.String())
+	}
+	if n.format != nil && !n.format.check(text) {
+		w.add("format", n.format.detail)
+	}
+}
+
+func (w *walker) checkNumber(n *node, text []byte) {
+	if n.number != nil {
+		if n.number.types == kindInteger && !isInteger(text) {
+			w.add("type", "must be "+kindInteger.String())
+			return
+		}
+		if !n.number.check(text) {
+			w.add("format", n.number.detail)
+		}
+	}
+	if len(n.bounds) == 0 {
+		return
+	}
+	var scratch [32]byte
+	d, _ := parseDecimal(scratch[:], text)
+	for i := range n.bounds {
+		if b := &n.bounds[i]; !b.allows(d) {
+			w.add(b.keyword, b.detail)
+		}
+	}
+}
+
+// checkRange checks a length or a count.
+func (w *walker) checkRange(got uint64, least, most limit, leastKeyword, mostKeyword, unit string) {
+	if least.set && got < least.n {
+		w.add(leastKeyword, "must have "+strconv.FormatUint(least.n, 10)+" or more "+unit)
+	}
+	if most.set && got > most.n {
+		w.add(mostKeyword, "must have "+strconv.FormatUint(most.n, 10)+" or fewer "+unit)
+	}
+}

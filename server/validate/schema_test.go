@@ -1,0 +1,309 @@
+package validate_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSchema_Validate(t *testing.T) {
+	t.Parallel()
+	for _, group := range []struct {
+		name, schema string
+		cases        map[string]string // body to violations
+	}{
+		{
+			"type", `{"type": "object", "properties": {"s": {"type": "string"}, "b": {"type": "boolean"},
+			"n": {"type": "null"}, "a": {"type": "array"}, "o": {"type": "object"}, "l": {"type": ["string", "null"]}}}`,
+			map[string]string{
+				`{"s": "x", "b": true, "n": null, "a": [], "o": {}, "l": null}`: "ok",
+				`{"l": "x", "b": false}`:                                  "ok",
+				`{"s": 1, "b": "true", "n": 0, "a": {}, "o": [], "l": 1}`: "/s type, /b type, /n type, /a type, /o type, /l type",
+				`[]`:   " type",
+				`null`: " type",
+				`{}`:   "ok",
+			},
+		},
+		{"integer", `{"type": "integer"}`, map[string]string{
+			`0`: "ok", `-0`: "ok", `-12`: "ok", `9223372036854775807`: "ok", `-9223372036854775808`: "ok",
+			`1.0`: " type", `1e3`: " type", `1E3`: " type", `1.5`: " type", `"1"`: " type",
+			`9223372036854775808`: " format", `-9223372036854775809`: " format",
+			strings.Repeat("9", 500): " format",
+		}},
+		{"int32", `{"type": ["integer", "null"], "format": "int32"}`, map[string]string{
+			`2147483647`: "ok", `null`: "ok", `2147483648`: " format", `-2147483649`: " format", `1.0`: " type",
+		}},
+		{"int64", `{"type": "integer", "format": "int64"}`, map[string]string{
+			`9223372036854775807`: "ok", `9223372036854775808`: " format",
+		}},
+		{"number", `{"type": "number", "format": "double"}`, map[string]string{
+			`1`: "ok", `1.5`: "ok", `1e300`: "ok", `1e400`: " format", `-1e400`: " format", `true`: " type",
+		}},
+		{"float", `{"type": "number", "format": "float"}`, map[string]string{`1e38`: "ok", `1e39`: " format"}},
+		{"an integer of any number", `{"type": ["integer", "number"], "format": "int32"}`, map[string]string{
+			`1`: "ok", `1.5`: " type", `2147483648`: " format",
+		}},
+		{"integer or string", `{"type": ["integer", "string"], "format": "uuid"}`, map[string]string{
+			`1`: "ok", `1.5`: " type", `"x"`: " format", `9223372036854775808`: " format",
+		}},
+		{
+			"required", `{"type": "object", "required": ["b", "a"], "properties": {"a": {}, "b": {"type": "string"}}}`,
+			map[string]string{
+				`{}`:                     "/b required, /a required",
+				`{"a": null}`:            "/b required",
+				`{"a": 1, "b": ""}`:      "ok",
+				`{"b": null, "a": null}`: "/b type",
+			},
+		},
+		{
+			"required but not declared", `{"type": "object", "required": ["x/y~z"], "additionalProperties": false}`,
+			map[string]string{`{}`: "/x~1y~0z required", `{"x/y~z": 1}`: " additionalProperties"},
+		},
+		{"required of many", manyRequired(130), map[string]string{
+			`{}`: firstRequired(32), manyMembers(130): "ok", manyMembers(129): "/p129 required",
+		}},
+		{
+			"additionalProperties schema", `{"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}}`,
+			map[string]string{`{"a": "x", "b": 1}`: "ok", `{"b": "x", "c": [1]}`: "/* type"},
+		},
+		{
+			"additionalProperties false", `{"type": "object", "properties": {"a": {}}, "additionalProperties": false}`,
+			map[string]string{`{"a": 1}`: "ok", `{"b": 1, "c": 2}`: " additionalProperties"},
+		},
+		{"additionalProperties true", `{"type": "object", "additionalProperties": true}`, map[string]string{`{"b": {"c": 1}}`: "ok"}},
+		{"additionalProperties empty", `{"type": "object", "additionalProperties": {}}`, map[string]string{`{"b": {"c": 1}}`: "ok"}},
+		{"items", `{"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2}`, map[string]string{
+			`["a"]`: "ok", `[]`: " minItems", `["a", "b", "c"]`: " maxItems", `["a", 1]`: "/1 type", `[1, "a", 1]`: "/0 type, /2 type,  maxItems",
+		}},
+		{"minProperties and maxProperties", `{"type": "object", "minProperties": 1, "maxProperties": 2}`, map[string]string{
+			`{}`: " minProperties", `{"a": 1, "b": 2}`: "ok", `{"a": 1, "b": 2, "c": 3}`: " maxProperties",
+		}},
+		{"maxLength 0", `{"type": "string", "maxLength": 0}`, map[string]string{`""`: "ok", `"a"`: " maxLength"}},
+		{"length in runes", `{"type": "string", "minLength": 2, "maxLength": 3}`, map[string]string{
+			`"äöü"`: "ok", `"\u00e4\u00f6"`: "ok", `"😀"`: " minLength", `"\ud83d\ude00"`: " minLength", `"abcd"`: " maxLength",
+		}},
+		{"pattern is unanchored", `{"type": "string", "pattern": "b+"}`, map[string]string{
+			`"abc"`: "ok", `"\u0062"`: "ok", `"ac"`: " pattern",
+		}},
+		{"enum", `{"enum": ["a", 1, null, true, {"a": [1, {"b": 2}]}, [1, "x"]]}`, map[string]string{
+			`"a"`: "ok", `"\u0061"`: "ok", `1`: "ok", `1.0`: "ok", `10e-1`: "ok", `null`: "ok", `true`: "ok",
+			`{"a": [1.0, {"b": 2}]}`: "ok", `[1, "x"]`: "ok",
+			`"b"`: " enum", `2`: " enum", `"1"`: " enum", `false`: " enum", `{}`: " enum", `{"a": [1, {"b": 3}]}`: " enum",
+			`[1]`: " enum", `["x", 1]`: " enum", `[1, "x", 2]`: " enum", `{"a": [1, {"b": 2}], "c": 1}`: " enum",
+		}},
+		{"enum of scalars", `{"enum": ["a", 0]}`, map[string]string{`{}`: " enum", `[]`: " enum", `-0.0e7`: "ok"}},
+		{"const", `{"type": "string", "const": "a"}`, map[string]string{`"a"`: "ok", `"b"`: " const", `{"a": "a"}`: " type"}},
+		{"const of an object", `{"const": {"a": 1, "b": [2]}}`, map[string]string{
+			`{"b": [2], "a": 1}`: "ok", `{"a": 1}`: " const", `[{"b": [2], "a": 1}]`: " const", `"a"`: " const",
+		}},
+		{"bounds", `{"type": "number", "minimum": 0.1, "maximum": 10}`, map[string]string{
+			`0.1`: "ok", `10`: "ok", `1e1`: "ok", `0.09999999999999999999999999`: " minimum", `10.00000000000000000000001`: " maximum",
+			`-5`: " minimum", `1e-7`: " minimum", `0`: " minimum",
+		}},
+		{"exclusive bounds", `{"type": "number", "exclusiveMinimum": -2, "exclusiveMaximum": 0}`, map[string]string{
+			`-1`: "ok", `-2`: " exclusiveMinimum", `-2.0`: " exclusiveMinimum", `0`: " exclusiveMaximum", `-0.0`: " exclusiveMaximum",
+			`-1e-300`: "ok", `-20e-1`: " exclusiveMinimum", `-1.9999`: "ok", `-3`: " exclusiveMinimum",
+		}},
+		{"huge exponents", `{"minimum": -1, "maximum": 1}`, map[string]string{
+			`1e99999999999999999999`: " maximum", `-1e99999999999999999999`: " minimum", `1e-99999999999999999999`: "ok",
+			`0e99999999999999999999`: "ok",
+		}},
+		{"minimum 0", `{"type": "integer", "minimum": 0}`, map[string]string{`0`: "ok", `-0`: "ok", `-1`: " minimum"}},
+		{
+			"allOf", `{"type": "object", "properties": {"a": {"minLength": 2}},
+			"allOf": [{"required": ["a"]}, {"properties": {"a": {"type": "string", "maxLength": 3}}, "allOf": [{"minProperties": 2}]}]}`,
+			map[string]string{
+				`{"a": "xx", "b": 1}`: "ok", `{"b": 1}`: "/a required,  minProperties", `{"a": "xxxx", "b": 1}`: "/a maxLength",
+				`{"a": "x", "b": 1}`: "/a minLength", `{"a": 1, "b": 1}`: "/a type",
+			},
+		},
+		{"allOf says a thing once", `{"allOf": [{"type": "string"}, {"type": "string"}]}`, map[string]string{`1`: " type"}},
+		{
+			"allOf with additionalProperties", `{"properties": {"a": {}}, "allOf": [{"additionalProperties": {"type": "string"}}]}`,
+			map[string]string{`{"a": 1}`: "/a type", `{"a": "x"}`: "ok"},
+		},
+		{"oneOf with null", `{"oneOf": [{"type": "object", "required": ["a"]}, {"type": "null"}]}`, map[string]string{
+			`null`: "ok", `{"a": 1}`: "ok", `{}`: "/a required", `1`: " type", `[]`: " type",
+		}},
+		{"anyOf with null", `{"anyOf": [{"type": "null"}, {"type": ["integer", "null"], "minimum": 3}]}`, map[string]string{
+			`null`: "ok", `3`: "ok", `2`: " minimum", `"x"`: " type", `3.5`: " type",
+		}},
+		{"anyOf with null and anything", `{"anyOf": [{"enum": ["a"]}, {"type": "null"}]}`, map[string]string{
+			`null`: "ok", `"a"`: "ok", `1`: " enum",
+		}},
+		{"oneOf of one", `{"oneOf": [{"type": "string"}]}`, map[string]string{`"x"`: "ok", `null`: " type"}},
+		{
+			"oneOf by const", `{"oneOf": [
+			{"type": "object", "required": ["k", "a"], "properties": {"k": {"const": "A"}, "a": {"type": "string"}}},
+			{"type": "null"},
+			{"type": "object", "required": ["k"], "properties": {"k": {"const": "B"}, "b": {"type": "integer"}}}]}`,
+			map[string]string{
+				`{"a": "x", "k": "A"}`:               "ok",
+				`{"a": [{"k": "B"}, "}"], "k": "A"}`: "/a type",
+				` { "b" : 1 , "k" : "\u0042" } `:     "ok",
+				`{"k": "B", "b": "x"}`:               "/b type",
+				`{"k": "A", "b": "x"}`:               "/a required",
+				`{"k": "C"}`:                         "/k oneOf",
+				`{"k": 1}`:                           "/k oneOf",
+				`{"k": {}}`:                          "/k oneOf",
+				`{}`:                                 "/k required",
+				`null`:                               "ok",
+				`1`:                                  " type",
+				`{"x": {"k": "A"}, "k": "B"}`:        "ok",
+			},
+		},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			t.Parallel()
+			s := compileSchemas(t, `{"S": `+group.schema+`}`)
+			for body, want := range group.cases {
+				if got := violations(failure(t, s.Validate([]byte(body)))); got != want {
+					t.Errorf("%.100s: got %q, want %q", body, got, want)
+				}
+			}
+		})
+	}
+}
+
+func names(n int, format func(name string) string) string {
+	var all []string
+	for i := range n {
+		all = append(all, format("p"+itoa(i)))
+	}
+	return strings.Join(all, ", ")
+}
+
+func manyRequired(n int) string {
+	return `{"type": "object", "required": [` + names(n, func(name string) string { return `"` + name + `"` }) + `]}`
+}
+
+func manyMembers(n int) string {
+	return `{` + names(n, func(name string) string { return `"` + name + `": 1` }) + `}`
+}
+
+func firstRequired(n int) string {
+	return names(n, func(name string) string { return "/" + name + " required" })
+}
+
+// Schemas that refer to each other and to themselves compile, with or without siblings.
+func TestSchema_Validate_references(t *testing.T) {
+	t.Parallel()
+	s := compileSchemas(t, `{
+		"S": {"type": "object", "required": ["name"], "properties": {
+			"name": {"type": "string"},
+			"children": {"type": "array", "items": {"$ref": "#/components/schemas/S"}},
+			"parent": {"$ref": "#/components/schemas/S", "description": "The one above.", "x-note": 1},
+			"short": {"$ref": "#/components/schemas/Text", "maxLength": 3, "examples": ["a"]},
+			"either": {"oneOf": [{"$ref": "#/components/schemas/S"}, {"type": "null"}]},
+			"kind": {"oneOf": [{"$ref": "#/components/schemas/Leaf"}, {"$ref": "#/components/schemas/Branch"}]}}},
+		"Text": {"type": "string", "minLength": 2, "maxLength": 9},
+		"Leaf": {"type": "object", "required": ["k"], "properties": {"k": {"type": "string", "const": "leaf"}}},
+		"Branch": {"type": "object", "required": ["k", "of"], "properties": {"k": {"type": "string", "const": "branch"},
+			"of": {"type": "array", "items": {"oneOf": [{"$ref": "#/components/schemas/Leaf"}, {"$ref": "#/components/schemas/Branch"}]}}}}}`)
+	for body, want := range map[string]string{
+		`{"name": "a", "children": [{"name": "b", "children": [{}]}]}`:                   "/children/0/children/0/name required",
+		`{"name": "a", "parent": {"name": "b", "parent": {"name": 1}}}`:                  "/parent/parent/name type",
+		`{"name": "a", "short": "abc"}`:                                                  "ok",
+		`{"name": "a", "short": "abcd"}`:                                                 "/short maxLength",
+		`{"name": "a", "short": "a"}`:                                                    "/short minLength",
+		`{"name": "a", "either": null}`:                                                  "ok",
+		`{"name": "a", "either": {"either": null}}`:                                      "/either/name required",
+		`{"name": "a", "kind": {"k": "branch", "of": [{"k": "leaf"}, {"k": "branch"}]}}`: "/kind/of/1/of required",
+	} {
+		if got := violations(failure(t, s.Validate([]byte(body)))); got != want {
+			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+}
+
+// Schemas that lead to themselves on several ways do not take exponential time.
+func TestSchema_Validate_doubling(t *testing.T) {
+	t.Parallel()
+	s := compileSchemas(t, `{"S": {"items": {"$ref": "#/components/schemas/S"}, "allOf": [
+		{"items": {"$ref": "#/components/schemas/S"}}, {"items": {"allOf": [{"$ref": "#/components/schemas/S"}]}, "maxItems": 1}]}}`)
+	if err := s.Validate([]byte(nested(64))); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSchema_Validate_discriminator(t *testing.T) {
+	t.Parallel()
+	s := compileSchemas(t, `{
+		"S": {"oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
+			"discriminator": {"propertyName": "pet", "mapping": {"meow": "#/components/schemas/Cat", "purr": "Cat"}}},
+		"Cat": {"type": "object", "required": ["pet", "lives"], "properties": {"pet": {"type": "string"}, "lives": {"type": "integer"}}},
+		"Dog": {"type": "object", "required": ["pet"], "properties": {"pet": {"type": "string"}, "bark": {"type": "string"}}}}`)
+	for body, want := range map[string]string{
+		`{"lives": 9, "pet": "meow"}`: "ok",
+		`{"lives": 9, "pet": "purr"}`: "ok",
+		`{"pet": "purr"}`:             "/lives required",
+		`{"pet": "Dog", "bark": 1}`:   "/bark type",
+		`{"pet": "Cat", "lives": 1}`:  "/pet oneOf",
+		`{}`:                          "/pet required",
+	} {
+		if got := violations(failure(t, s.Validate([]byte(body)))); got != want {
+			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+}
+
+func TestSchema_Validate_format(t *testing.T) {
+	t.Parallel()
+	for format, cases := range map[string]struct{ valid, invalid []string }{
+		"uuid": {
+			[]string{"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20", "00000000-0000-0000-0000-000000000000", "ABCDEFAB-0000-0000-0000-00000000ABCD"},
+			[]string{
+				"", "01936f3e7d007c4d8e553a7a2b1c0d20", "{01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20}", "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d2g",
+				"urn:uuid:01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20", "01936f3e-7d00-7c4d-8e55+3a7a2b1c0d20",
+			},
+		},
+		"date-time": {
+			[]string{"2026-01-12T09:30:00Z", "2024-02-29T23:59:59.123456789+14:00", "0001-01-01T00:00:00-00:00"},
+			[]string{
+				"", "2026-02-30T00:00:00Z", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-12", "2026-01-12 09:30:00Z",
+				"2026-01-12T09:30:00", "2026-01-12T9:30:00Z", "2026-01-12T09:30:00,5Z", "2026-01-12T24:00:00Z", "2026-01-12T09:60:00Z",
+				"2026-01-12T09:30:00+25:00", "2026-01-12T09:30:00+01:60", "2026-01-12T09:30:60Z", "2026-01-12T09:30:00.Z", "2026-01-12t09:30:00z",
+				"2026-01-12T09:30:00+24:00", "2026-01-12T09:30:00Zx", "2026-01-12T09:30:00", "-026-01-12T09:30:00Z",
+			},
+		},
+		"date": {
+			[]string{"2026-01-12", "2024-02-29"},
+			[]string{"", "2026-02-30", "2026-2-3", "2026-01-12T00:00:00Z", "20260112", "2026-01-1x"},
+		},
+		"email": {
+			[]string{"ada@example.com", "a.b+c@x-y.example", "o'hara@example", "a@b"},
+			[]string{
+				"", "ada", "@example.com", "ada@", "a..b@example.com", ".a@example.com", "a@-x.com", "a@x-.com", "a b@example.com",
+				"Ada <ada@example.com>", "a@b@c", "a@x..y", "a@" + strings.Repeat("x", 64), strings.Repeat("a", 65) + "@b", "ä@b",
+			},
+		},
+		"uri": {
+			[]string{
+				"https://example.com", "https://u:p@example.com:8080/a%20b?c=d/?#e", "about:blank", "urn:request:1", "http://[::1]:80/",
+				"file:///a", "mailto:a@b", "http://example.com:/", "x://",
+			},
+			[]string{
+				"", "example.com", "/a/b", "//example.com/", "http://exa mple.com", "http://example.com/a b", "http://example.com/%zz",
+				"http://example.com/%2", "1http://a", ":a", "http://[::1", "http://::1]", "http://[127.0.0.1]", "http://a:b/", "http://a:1:2/", "http://é/",
+				"http://a/\"", "http://a/<b>", "http://a/{b}", "http://a/\\b", "http://a#b#c", "http://a@b@c", "http://a/[b]", "http://[fe80::1%25x]/",
+			},
+		},
+	} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			s := compileSchemas(t, `{"S": {"type": ["string", "null"], "format": "`+format+`"}}`)
+			for _, text := range cases.valid {
+				if err := s.Validate(quote(text)); err != nil {
+					t.Errorf("%q: %v", text, err)
+				}
+			}
+			for _, text := range cases.invalid {
+				if got := violations(failure(t, s.Validate(quote(text)))); got != " format" {
+					t.Errorf("%q: got %q", text, got)
+				}
+			}
+			if err := s.Validate([]byte(`null`)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

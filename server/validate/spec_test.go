@@ -1,0 +1,230 @@
+package validate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// described is an operation beside what it was compiled from.
+type described struct {
+	*validate.Operation
+	source *openapi3.Operation
+}
+
+// allOperations returns every operation and webhook of the service's document.
+func allOperations(tb testing.TB) []described {
+	tb.Helper()
+	doc, v := compileSpec(tb)
+	var all []described
+	for o := range v.Operations() {
+		all = append(all, described{o, doc.Paths.Value(o.Path()).GetOperation(o.Method())})
+	}
+	for name, item := range doc.Webhooks {
+		o, ok := v.Webhook(name)
+		if !ok {
+			tb.Fatalf("webhook %s is missing", name)
+		}
+		all = append(all, described{o, item.Post})
+	}
+	return all
+}
+
+// request returns a request with the examples of all parameters.
+func (d described) request(tb testing.TB, body string) *http.Request {
+	tb.Helper()
+	r := jsonRequest(d.Method(), "/", body)
+	query := r.URL.Query()
+	for _, p := range d.source.Parameters {
+		if text := fmt.Sprint(p.Value.Example); p.Value.In == "query" {
+			query.Set(p.Value.Name, text)
+		} else {
+			r.Header.Set(p.Value.Name, text)
+		}
+	}
+	r.URL.RawQuery = query.Encode()
+	return r
+}
+
+// requestBodies returns the examples of the request body, or an empty one when there is none.
+func (d described) requestBodies(tb testing.TB) []string {
+	tb.Helper()
+	if d.source.RequestBody == nil {
+		return []string{""}
+	}
+	return examples(tb, d.source.RequestBody.Value.Content["application/json"])
+}
+
+func examples(tb testing.TB, media *openapi3.MediaType) []string {
+	tb.Helper()
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
+		encoded, err := json.Marshal(media.Examples[name].Value.Value)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all = append(all, string(encoded))
+	}
+	return all
+}
+
+// Every example of the service's document is what the document allows.
+func TestSpec_examples(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for _, d := range allOperations(t) {
+		for _, body := range d.requestBodies(t) {
+			checked++
+			if got := serve(t, d.Operation, d.request(t, body)); got.err != nil || got.body != body {
+				t.Errorf("%s %s: %v", d.ID(), body, got.err)
+			}
+		}
+		for name, answer := range d.source.Responses.Map() {
+			status, err := strconv.Atoi(name)
+			if err != nil {
+				status = 299
+			}
+			if len(answer.Value.Content) == 0 {
+				if err := d.Response(status, http.Header{}, nil); err != nil {
+					t.Errorf("%s %s: %v", d.ID(), name, err)
+				}
+			}
+			for mediaType, media := range answer.Value.Content {
+				for _, body := range examples(t, media) {
+					checked++
+					header := http.Header{"Content-Type": {mediaType}}
+					if err := d.Response(status, header, []byte(body)); err != nil {
+						t.Errorf("%s %s %s: %v", d.ID(), name, body, err)
+					}
+				}
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d examples have been checked", checked)
+	}
+}
+
+func TestSpec_operations(t *testing.T) {
+	t.Parallel()
+	_, v := compileSpec(t)
+	public := map[string]bool{"login": true, "refreshTokens": true}
+	count := 0
+	for o := range v.Operations() {
+		count++
+		if o.ID() == "" || o.Public() != public[o.ID()] {
+			t.Errorf("%s %s: id %q, public %v", o.Method(), o.Path(), o.ID(), o.Public())
+		}
+		if found, ok := v.Operation(o.Method(), o.Path()); !ok || found != o {
+			t.Errorf("%s is not found", o.ID())
+		}
+	}
+	if count != 10 {
+		t.Errorf("there are %d operations", count)
+	}
+	if _, ok := v.Operation("GET", "/users/login"); ok {
+		t.Error("an operation that does not exist is found")
+	}
+	if o, ok := v.Webhook("avatar_event"); !ok || o.ID() != "notifyAvatarEvent" || o.Path() != "avatar_event" || o.Method() != "POST" {
+		t.Error("the webhook is not found")
+	}
+	if _, ok := v.Webhook("other"); ok {
+		t.Error("a webhook that does not exist is found")
+	}
+	if _, ok := v.Schema("Other"); ok {
+		t.Error("a schema that does not exist is found")
+	}
+}
+
+// The security of an operation is its own, else that of the document.
+func TestOperation_Public(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		global, own string
+		public      bool
+	}{
+		{``, ``, true},
+		{``, `"security": [],`, true},
+		{``, `"security": [{}],`, true},
+		{``, `"security": [{"bearer": []}],`, false},
+		{``, `"security": [{"bearer": []}, {}],`, true},
+		{`"security": [{"bearer": []}],`, ``, false},
+		{`"security": [{"bearer": []}],`, `"security": [],`, true},
+		{`"security": [{}],`, `"security": [{"bearer": []}],`, false},
+	} {
+		v := compile(t, `{`+c.global+`"paths": {"/p": {"get": {`+c.own+`"responses": {"200": {"description": "d"}}}}},
+			"components": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}}}`)
+		if o, _ := v.Operation("GET", "/p"); o.Public() != c.public {
+			t.Errorf("%s %s: public is %v", c.global, c.own, o.Public())
+		}
+	}
+}
+
+// What other validators of OpenAPI 3.1 documents get wrong.
+func TestSpec_pitfalls(t *testing.T) {
+	t.Parallel()
+	_, v := compileSpec(t)
+	login, _ := v.Operation("POST", "/users/login")
+	lipsync, _ := v.Operation("POST", "/v1/lipsync/create_lipsync")
+	event, _ := v.Webhook("avatar_event")
+	for _, c := range []struct {
+		name string
+		o    *validate.Operation
+		body string
+		want string
+	}{
+		{"null", login, `null`, " type"},
+		{"nothing", login, `{}`, "/email required, /password required"},
+		{"duplicate", login, `{"email": "a", "email": "b", "password": "c"}`, "/email duplicate"},
+		{"other case", login, `{"email": "a", "password": "c", "PASSWORD": "d"}`, "/password case"},
+		{"trailing data", login, `{"email": "a", "password": "c"}garbage`, malformed},
+		{"invalid UTF-8", login, "{\"email\": \"\xff\", \"password\": \"c\"}", malformed},
+		{"unknown member", login, `{"email": "a", "password": "c", "more": {"x": [1.0]}}`, "ok"},
+		{"format beside null", lipsync, `{"video_url": "not a uri", "audio_url": null}`, "/video_url format"},
+		{"kept members", lipsync, `{"new": {"a": 1e400}, "title": null}`, "ok"},
+		{
+			"sibling of a $ref", lipsync, `{"webhook": {"enabled": "yes"}, "webhook_data": {"webhook_url": 1}}`,
+			"/webhook/enabled type, /webhook_data/webhook_url type",
+		},
+		{"const", event, `{"event_type": "lipsync_inference_event", "data": {"avatar_id": "a", "status": "failed"}}`, "/event_type const"},
+		{"enum behind a $ref", event, `{"event_type": "avatar_event", "data": {"avatar_id": "a", "status": "done"}}`, "/data/status enum"},
+	} {
+		err := serve(t, c.o, jsonRequest("POST", "/", c.body)).err
+		if got := violations(err); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	project, _ := v.Schema("Project")
+	for body, want := range map[string]string{
+		`{"created_at": "2026-02-30T00:00:00Z"}`:   "/created_at format",
+		`{"user_id": "x", "thumbnails": null}`:     "/user_id format",
+		`{"tags": {"colors": [1], "names": null}}`: "/tags/colors/0 type",
+		`{"available_credits": 1.0}`:               "/available_credits type",
+		`{"available_credits": 1e19}`:              "/available_credits type",
+		`{"status": 1}`:                            "/status type",
+	} {
+		if got := violations(failure(t, project.Validate([]byte(body)))); got != want {
+			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+}
+
+// The address that the document gives for the server has no part in the paths.
+func TestNew_ignoresServers(t *testing.T) {
+	t.Parallel()
+	v := compile(t, `{"servers": [{"url": "{base_url}/v9", "variables": {"base_url": {"default": "http://a"}}}],
+		"paths": {"/p": {"servers": [{"url": "/x"}], "get": {"servers": [{"url": "/y"}], "responses": {"200": {"description": "d"}}}}}}`)
+	o, ok := v.Operation("GET", "/p")
+	if !ok || serve(t, o, httptest.NewRequest("GET", "/anything", nil)).err != nil {
+		t.Error("the operation is not served")
+	}
+}

@@ -1,0 +1,133 @@
+package validate_test
+
+import (
+	"strings"
+	"testing"
+)
+
+const (
+	malformed = "The body is not valid JSON."
+	tooDeep   = "The JSON is nested more than 64 levels deep."
+)
+
+func TestSchema_Validate_strictJSON(t *testing.T) {
+	t.Parallel()
+	s := compileSchemas(t, `{"S": {"type": ["object", "array", "string"], "properties": {
+		"password": {"type": "string"}, "ſKey": {}, "list": {"type": "array", "items": {"$ref": "#/components/schemas/S"}}},
+		"allOf": [{"properties": {"PIN": {}, "pin": {}}}]}}`)
+	for body, want := range map[string]string{
+		"":                                     " required",
+		" ":                                    malformed,
+		"{":                                    malformed,
+		"}":                                    malformed,
+		`{"a":}`:                               malformed,
+		`[1,]`:                                 malformed,
+		`{"a" 1}`:                              malformed,
+		`{a: 1}`:                               malformed,
+		`{1: 1}`:                               malformed,
+		`{} {}`:                                malformed,
+		`{} x`:                                 malformed,
+		"{}\n\t ":                              "ok",
+		"\ufeff{}":                             malformed,
+		"\"\xff\"":                             malformed,
+		"{\"\xff\": 1}":                        malformed,
+		"[[\"\xc3\"]]":                         malformed,
+		`"\ud800"`:                             malformed,
+		`{"\udc00": 1}`:                        malformed,
+		"\"a\nb\"":                             malformed,
+		`[01]`:                                 malformed,
+		`[NaN]`:                                malformed,
+		`[.5]`:                                 malformed,
+		`// comment`:                           malformed,
+		`{"password": "a", "password": "b"}`:   "/password duplicate",
+		`{"password": 1, "pass\u0077ord": 2}`:  "/password type, /password duplicate",
+		`{"x": 1, "x": 2}`:                     " duplicate",
+		`{"list": [{"x": {"y": 1, "y": 2}}]}`:  "/list/0/* duplicate",
+		`{"list": [{}, {"pin": 1, "pin": 2}]}`: "/list/1/pin duplicate",
+		`{"PASSWORD": "a"}`:                    "/password case",
+		`{"password": "a", "Password": 1}`:     "/password case",
+		`{"pa\u017f\u017fword": "a"}`:          "/password case",
+		`{"SKEY": 1}`:                          "/ſKey case",
+		`{"s\u212aey": 1}`:                     "/ſKey case",
+		`{"PIN": 1, "pin": 2}`:                 "ok",
+		`{"other": {"PASSWORD": 1}}`:           "ok",
+		`{"list": 1`:                           malformed,
+		`{"password": 1, `:                     malformed,
+		nested(64):                             "ok",
+		nested(65):                             tooDeep,
+		`{"x": ` + nested(63) + `}`:            "ok",
+		`{"x": ` + nested(64) + `}`:            tooDeep,
+		nested(20000):                          tooDeep,
+		strings.Repeat(`{"a":`, 100):           tooDeep,
+	} {
+		err := failure(t, s.Validate([]byte(body)))
+		if got := violations(err); got != want {
+			t.Errorf("%.60q: got %q, want %q", body, got, want)
+		}
+		if err != nil && err.Status != 400 {
+			t.Errorf("%.60q: status %d", body, err.Status)
+		}
+	}
+}
+
+// Names are compared as encoding/json compares them only where the schema has properties.
+func TestSchema_Validate_caseOfMapKeys(t *testing.T) {
+	t.Parallel()
+	s := compileSchemas(t, `{"S": {"type": "object", "additionalProperties": {"type": "integer"}}}`)
+	if err := s.Validate([]byte(`{"a": 1, "A": 2}`)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSchema_Validate_limitsViolations(t *testing.T) {
+	t.Parallel()
+	s := compileSchemas(t, `{"S": {"type": "array", "items": {"type": "string"}}}`)
+	err := failure(t, s.Validate([]byte(`[`+strings.Repeat("1,", 100)+`1]`)))
+	if len(err.Violations) != 32 || err.Violations[31].Pointer != "/31" {
+		t.Errorf("got %d violations: %v", len(err.Violations), err)
+	}
+}
+
+// What is wrong with the place of a value comes in the order of the body.
+func TestSchema_Validate_details(t *testing.T) {
+	t.Parallel()
+	s := compileSchemas(t, `{"S": {"type": "object", "required": ["id"], "additionalProperties": false, "maxProperties": 9, "properties": {
+		"id": {"type": ["string", "null"]},
+		"kind": {"type": "string", "enum": ["a", "b\"c"]},
+		"one": {"const": {"x": 1}},
+		"text": {"type": "string", "minLength": 2, "maxLength": 3, "pattern": "^[a-z]*$"},
+		"count": {"type": "integer", "minimum": 1, "exclusiveMaximum": 2.5},
+		"list": {"type": "array", "minItems": 1},
+		"map": {"type": "object", "minProperties": 1},
+		"when": {"type": "string", "format": "date-time"},
+		"size": {"type": "integer", "format": "int32"}}}}`)
+	err := failure(t, s.Validate([]byte(`{"kind": "x", "one": 1, "text": "ABCD", "count": 0, "list": [], "map": {}, "when": "now", "size": 3000000000, "ID": 1, "new": 1}`)))
+	want := []string{
+		`/kind enum: must be one of "a", "b\"c"`,
+		`/one const: must be {"x":1}`,
+		`/text maxLength: must have 3 or fewer characters`,
+		`/text pattern: must match ^[a-z]*$`,
+		`/count minimum: must be at least 1`,
+		`/list minItems: must have 1 or more elements`,
+		`/map minProperties: must have 1 or more members`,
+		`/when format: must be a date and time of RFC 3339`,
+		`/size format: must fit 32 bits`,
+		`/id case: must be written "id"`,
+		` additionalProperties: must have no members but those of the document`,
+		`/id required: is required`,
+		` maxProperties: must have 9 or fewer members`,
+	}
+	var got []string
+	for _, v := range err.Violations {
+		got = append(got, v.Pointer+" "+v.Keyword+": "+v.Detail)
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got:\n%s", strings.Join(got, "\n"))
+	}
+	err = failure(t, s.Validate([]byte(`{"id": 1, "count": 3}`)))
+	if got := err.Error(); got != "validate: The value does not match the document. [/id must be null or a string] [/count must be less than 2.5]" {
+		t.Error(got)
+	}
+}
+
+func nested(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }

@@ -1,0 +1,162 @@
+// Package validate checks HTTP requests and responses against an OpenAPI 3.1 document.
+//
+// The document is compiled once by [New]; what this package does not know stops it there and is
+// never ignored. A body is then checked in one pass over its JSON tokens. JSON is strict (I-JSON,
+// RFC 7493): duplicate names, names that differ from a known one only in case, invalid UTF-8,
+// trailing data and nesting over [MaxDepth] are refused. So is a number that the Go type of its
+// schema cannot hold: an integer is written without fraction and exponent and fits int64, or what
+// its format says. Patterns are RE2, unanchored. A time has what [time.Time] can hold, so
+// no leap second.
+//
+// No text that this package returns contains a submitted value or a submitted name.
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Limits on what is read and reported.
+const (
+	MaxDepth      = 64 // levels of nesting of a body
+	MaxViolations = 32 // in one [Error]
+)
+
+const defaultMaxBodyBytes = 1 << 20
+
+// Config holds the settings of [New]. The zero value works.
+type Config struct {
+	// MaxBodyBytes limits the body of a request. Default 1 MiB.
+	MaxBodyBytes int64
+}
+
+// Validator holds what was compiled from a document. It is immutable and safe for concurrent use.
+type Validator struct {
+	operations []*Operation
+	byRoute    map[route]*Operation
+	webhooks   map[string]*Operation
+	schemas    map[string]*Schema
+}
+
+type route struct{ method, path string }
+
+// New compiles every operation, webhook and component schema of a resolved OpenAPI 3.1 document.
+// Its error names the places in the document, as JSON pointers, that it does not know how to
+// check. The servers of the document do not matter. doc must not be modified later.
+func New(doc *openapi3.T, cfg Config) (*Validator, error) {
+	if doc.OpenAPIMajorMinor() != "3.1" {
+		return nil, errors.New("validate: /openapi: is not 3.1")
+	}
+	if cfg.MaxBodyBytes < 0 {
+		return nil, errors.New("validate: MaxBodyBytes is negative")
+	}
+	if cfg.MaxBodyBytes == 0 {
+		cfg.MaxBodyBytes = defaultMaxBodyBytes
+	}
+	c := &compiler{
+		doc:     doc,
+		limit:   cfg.MaxBodyBytes,
+		pool:    newPool(),
+		nodes:   make(map[*openapi3.Schema]*node),
+		answers: make(map[*openapi3.Response]*response),
+		ids:     make(map[string]bool),
+	}
+	v := &Validator{
+		byRoute:  make(map[route]*Operation),
+		webhooks: make(map[string]*Operation),
+		schemas:  make(map[string]*Schema),
+	}
+	if doc.Components != nil {
+		for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
+			n := c.schema("/components/schemas/"+token(name), doc.Components.Schemas[name])
+			v.schemas[name] = &Schema{node: n, pool: c.pool}
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
+		for _, o := range c.pathItem("/paths/"+token(path), path, doc.Paths.Value(path)) {
+			v.operations = append(v.operations, o)
+			v.byRoute[route{o.method, path}] = o
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(doc.Webhooks)) {
+		at := "/webhooks/" + token(name)
+		operations := c.pathItem(at, name, doc.Webhooks[name])
+		if len(operations) != 1 {
+			c.fail(at, "must have one operation")
+			continue
+		}
+		v.webhooks[name] = operations[0]
+	}
+	c.refuseCycles()
+	if len(c.errs) > 0 {
+		return nil, errors.New("validate: " + strings.Join(c.errs, "\n"))
+	}
+	return v, nil
+}
+
+// Operation returns the operation with the path as it is written in the document.
+func (v *Validator) Operation(method, path string) (*Operation, bool) {
+	o, ok := v.byRoute[route{method, path}]
+	return o, ok
+}
+
+// Operations returns all operations but webhooks, sorted by path and method.
+func (v *Validator) Operations() iter.Seq[*Operation] { return slices.Values(v.operations) }
+
+// Webhook returns the operation of a webhook. Its path is the name of the webhook.
+func (v *Validator) Webhook(name string) (*Operation, bool) {
+	o, ok := v.webhooks[name]
+	return o, ok
+}
+
+// Schema returns a component schema.
+func (v *Validator) Schema(name string) (*Schema, bool) {
+	s, ok := v.schemas[name]
+	return s, ok
+}
+
+// Schema is a compiled component schema. It is immutable and safe for concurrent use.
+type Schema struct {
+	node *node
+	pool *sync.Pool
+}
+
+// Validate checks body, which must be one JSON value. The error is an [*Error] with status 400.
+func (s *Schema) Validate(body []byte) error {
+	w := newWalker(s.pool)
+	defer w.release()
+	w.walkBody(body, s.node)
+	return w.failure(http.StatusBadRequest, "The value does not match the document.")
+}
+
+// compiler turns a document into operations and nodes and collects what is wrong with it.
+type compiler struct {
+	doc     *openapi3.T
+	limit   int64
+	pool    *sync.Pool
+	nodes   map[*openapi3.Schema]*node
+	order   []placed // nodes with where they are, in the order of compilation
+	answers map[*openapi3.Response]*response
+	ids     map[string]bool
+	errs    []string
+}
+
+type placed struct {
+	at   string
+	node *node
+}
+
+func (c *compiler) fail(at, format string, args ...any) {
+	err := at + ": " + fmt.Sprintf(format, args...)
+	if !slices.Contains(c.errs, err) { // several operations can share the place
+		c.errs = append(c.errs, err)
+	}
+}

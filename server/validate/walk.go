@@ -1,0 +1,258 @@
+package validate
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// walker checks one value or one request. Several nodes can be in force at the same place: an
+// object is checked against its schema and all schemas that allOf adds to it.
+type walker struct {
+	pool *sync.Pool
+	body []byte // what a handler has read; grows and is used again
+	text []byte // the JSON text under check
+
+	in      bytes.Buffer
+	dec     jsontext.Decoder
+	inForce []entry
+	seen    []uint64 // bits of required members, per entry
+	path    []step
+	plain   []byte // an unquoted string
+	scratch []byte // a canonical value or a folded name
+
+	root      string // where the path begins: a parameter, or "" for a body
+	found     report
+	malformed string // why the text is no JSON
+}
+
+// entry is a node in force.
+type entry struct {
+	node *node
+	seen int // where its bits begin in walker.seen
+}
+
+// step leads from a container to what it contains.
+type step struct {
+	token string // of a member
+	index int    // of an element, when there is no token
+}
+
+// keepBytes is the size of the largest buffer that is worth keeping.
+const keepBytes = 128 << 10
+
+// newPool returns a pool of walkers.
+func newPool() *sync.Pool {
+	return &sync.Pool{New: func() any {
+		w := new(walker)
+		w.dec.Reset(&w.in)
+		return w
+	}}
+}
+
+func newWalker(pool *sync.Pool) *walker {
+	w := pool.Get().(*walker)
+	w.pool = pool
+	return w
+}
+
+// release ends the use of w and its buffers.
+func (w *walker) release() {
+	if cap(w.body) > keepBytes || cap(w.plain)+cap(w.scratch) > keepBytes {
+		return
+	}
+	w.text, w.in = nil, bytes.Buffer{}
+	w.dec.Reset(&w.in)
+	w.found, w.root, w.malformed = w.found[:0], "", ""
+	w.pool.Put(w)
+}
+
+// failure returns what was found as an [*Error], or nil.
+func (w *walker) failure(status int, detail string) error {
+	if w.malformed != "" {
+		detail = w.malformed
+	} else if len(w.found) == 0 {
+		return nil
+	}
+	return &Error{Status: status, Detail: detail, Violations: slices.Clone(w.found)}
+}
+
+// add reports a violation at the current place.
+func (w *walker) add(keyword, detail string) { w.addBelow("", keyword, detail) }
+
+// addBelow reports a violation at a member of the current place.
+func (w *walker) addBelow(token, keyword, detail string) {
+	if len(w.found) == MaxViolations {
+		return
+	}
+	pointer := []byte(w.root)
+	for _, s := range w.path {
+		if s.token == "" {
+			pointer = strconv.AppendInt(append(pointer, '/'), int64(s.index), 10)
+		} else {
+			pointer = append(pointer, s.token...)
+		}
+	}
+	w.found.add(Violation{Pointer: string(append(pointer, token...)), Keyword: keyword, Detail: detail})
+}
+
+// force puts a node in force with those from base on; nil constrains nothing. A node is in force
+// once, or schemas that lead to themselves on two ways would double at each level.
+func (w *walker) force(base int, n *node) {
+	if n == nil {
+		return
+	}
+	for i := base; i < len(w.inForce); i++ {
+		if w.inForce[i].node == n {
+			return
+		}
+	}
+	w.inForce = append(w.inForce, entry{node: n})
+}
+
+var errTooDeep = errors.New("too deep")
+
+// walkBody checks a whole JSON text.
+func (w *walker) walkBody(text []byte, n *node) {
+	if len(text) == 0 {
+		w.add("required", "is required")
+		return
+	}
+	w.text = text
+	w.in = *bytes.NewBuffer(text)
+	w.inForce, w.seen, w.path = w.inForce[:0], w.seen[:0], w.path[:0]
+	w.force(0, n)
+	before := len(w.found)
+	err := w.value(0)
+	if err == nil {
+		if _, err = w.dec.ReadToken(); errors.Is(err, io.EOF) {
+			return
+		}
+	}
+	w.path = w.path[:0]
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return // it has been reported
+	}
+	w.found = w.found[:before] // what is no JSON breaks no rule of the document
+	switch {
+	case errors.Is(err, errTooDeep):
+		w.malformed = "The JSON is nested more than " + strconv.Itoa(MaxDepth) + " levels deep."
+	default:
+		w.malformed = "The body is not valid JSON."
+	}
+}
+
+// value checks the next value against the nodes in force from base on. It leaves more of them
+// behind, for the caller to remove.
+func (w *walker) value(base int) error {
+	kind := w.dec.PeekKind()
+	if kindOf(kind) != 0 {
+		w.expand(base, kind)
+	}
+	switch kind {
+	case '{':
+		return w.object(base)
+	case '[':
+		return w.array(base)
+	}
+	value, err := w.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if len(w.inForce) > base {
+		w.scalar(base, kind, w.unquote(value))
+	}
+	return nil
+}
+
+// unquote is unquoted without allocation; its result is valid until the next call.
+func (w *walker) unquote(value jsontext.Value) []byte {
+	if value.Kind() != '"' || bytes.IndexByte(value, '\\') < 0 {
+		return unquoted(value)
+	}
+	w.plain, _ = jsontext.AppendUnquote(w.plain[:0], value)
+	return w.plain
+}
+
+// expand puts in force what the nodes in force from base on ask for at the same place.
+func (w *walker) expand(base int, kind jsontext.Kind) {
+	for i := base; i < len(w.inForce); i++ {
+		n := w.inForce[i].node
+		for _, also := range n.allOf {
+			w.force(base, also)
+		}
+		for _, u := range n.unions {
+			w.force(base, w.choose(u, kind))
+		}
+	}
+}
+
+// open reads the start of a container, and takes out of force what does not want one.
+func (w *walker) open(base int, kind jsontext.Kind) (start int64, err error) {
+	if _, err := w.dec.ReadToken(); err != nil {
+		return 0, err
+	}
+	if w.dec.StackDepth() > MaxDepth {
+		return 0, errTooDeep
+	}
+	kept := base
+	for i := base; i < len(w.inForce); i++ {
+		n := w.inForce[i].node
+		if !n.types.allow(kind, nil) {
+			w.add("type", "must be "+n.types.String())
+			continue
+		}
+		w.inForce[kept] = w.inForce[i]
+		kept++
+	}
+	w.inForce = w.inForce[:kept]
+	return w.dec.InputOffset() - 1, nil
+}
+
+// closeEnum compares a container that has been read with enum and const.
+func (w *walker) closeEnum(n *node, start int64) {
+	if n.enum == nil {
+		return
+	}
+	w.scratch = w.scratch[:0]
+	if n.enumComposite {
+		text := w.text[start:w.dec.InputOffset()]
+		w.scratch, _ = appendCanonical(w.scratch, jsontext.NewDecoder(bytes.NewBuffer(text)))
+	}
+	w.checkEnum(n, w.scratch)
+}
+
+func (w *walker) array(base int) error {
+	start, err := w.open(base, '[')
+	if err != nil {
+		return err
+	}
+	end := len(w.inForce)
+	count := 0
+	w.path = append(w.path, step{})
+	for ; w.dec.PeekKind() != ']'; count++ {
+		for i := base; i < end; i++ {
+			w.force(end, w.inForce[i].node.items)
+		}
+		w.path[len(w.path)-1].index = count
+		if err := w.value(end); err != nil {
+			return err
+		}
+		w.inForce = w.inForce[:end]
+	}
+	w.path = w.path[:len(w.path)-1]
+	if _, err := w.dec.ReadToken(); err != nil {
+		return err
+	}
+	for i := base; i < end; i++ {
+		n := w.inForce[i].node
+		w.checkRange(uint64(count), n.minItems, n.maxItems, "minItems", "maxItems", "elements")
+		w.closeEnum(n, start)
+	}
+	return nil
+}
