@@ -1,0 +1,60 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// Error is an answer that an implementation gives by returning it. Everything but Err is shown
+// to the caller and must not contain a submitted value; Err is logged. An error that is no
+// *Error is a 500 with a fixed text.
+type Error struct {
+	// Status is the HTTP status, 400 or more.
+	Status int
+	// Detail says what went wrong in this case. Default: nothing.
+	Detail string
+	// Violations name the members that are at fault.
+	Violations []gen.Violation
+	// RetryAfter is sent rounded up to seconds. Default: not sent.
+	RetryAfter time.Duration
+	// Err is the cause, for the log alone.
+	Err error
+}
+
+func (e *Error) Error() string {
+	text := "server: " + http.StatusText(e.Status)
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// toError finds the answer in err.
+func toError(err error) *Error {
+	if known := (*Error)(nil); errors.As(err, &known) {
+		return known
+	}
+	if invalid := (*validate.Error)(nil); errors.As(err, &invalid) {
+		violations := make([]gen.Violation, len(invalid.Violations))
+		for i, v := range invalid.Violations {
+			violations[i] = gen.Violation{Pointer: v.Pointer, Keyword: v.Keyword, Detail: v.Detail}
+		}
+		return &Error{Status: invalid.Status, Detail: invalid.Detail, Violations: violations}
+	}
+	return internal(err)
+}
+
+// internal is the answer to a failure of the service.
+func internal(cause error) *Error {
+	return &Error{Status: http.StatusInternalServerError, Detail: "The service failed to answer this request.", Err: cause}
+}

@@ -1,0 +1,53 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+)
+
+// library serves the projects of one workspace and nothing else.
+type library struct {
+	server.Unimplemented // answers 501 for the rest of the contract
+}
+
+func (library) ListProjects(ctx context.Context, request gen.ListProjectsRequestObject) (gen.ListProjectsResponseObject, error) {
+	if request.Params.XWorkspaceID != "films" {
+		return nil, &server.Error{Status: http.StatusForbidden, Detail: "You are not a member of this workspace."}
+	}
+	caller, _ := server.PrincipalFrom(ctx)
+	return gen.ListProjects200JSONResponse{Data: []gen.Project{{Title: new("Made by " + caller.UserID)}}, Size: 1}, nil
+}
+
+func Example() {
+	handler, err := server.New(library{}, server.Config{
+		Authenticator: server.AuthenticatorFunc(func(_ context.Context, token string) (server.Principal, error) {
+			if token != "a-token" {
+				return server.Principal{}, os.ErrPermission
+			}
+			return server.Principal{UserID: "ada"}, nil
+		}),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	for _, workspace := range []string{"films", "games"} {
+		request := httptest.NewRequest(http.MethodGet, "/projects/v2", http.NoBody)
+		request.Header.Set("Authorization", "Bearer a-token")
+		request.Header.Set("X-Workspace-Id", workspace)
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, request)
+		fmt.Println(answer.Code, strings.Split(answer.Body.String(), ",")[0])
+	}
+	// Output:
+	// 200 {"data":[{"title":"Made by ada"}]
+	// 403 {"detail":"You are not a member of this workspace."
+}

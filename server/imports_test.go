@@ -1,0 +1,50 @@
+package server_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/avatarstudio/avatarstudio/"
+
+// What a package links, of this module and of others, is what the layout allows.
+func TestImports_keepTheRooms(t *testing.T) {
+	t.Parallel()
+	const (
+		openapi  = "github.com/getkin/kin-openapi"
+		database = "modernc.org/sqlite"
+	)
+	for room, rule := range map[string]struct{ ours, never []string }{
+		"api":                    {},
+		"gen":                    {never: []string{openapi}},
+		"server":                 {ours: []string{"api", "gen", "server/validate"}, never: []string{database}},
+		"server/validate":        {never: []string{database}},
+		"server/sender":          {ours: []string{"gen", "client/webhook"}, never: []string{openapi, database}},
+		"server/internal/studio": {never: []string{openapi, database, "github.com/google/uuid"}},
+		"server/internal/render": {ours: []string{"server/internal/studio"}, never: []string{openapi, database}},
+		"server/internal/store":  {ours: []string{"server/internal/studio"}, never: []string{openapi}},
+		"server/internal/rest":   {ours: []string{"api", "gen", "server", "server/validate", "server/internal/studio"}, never: []string{database}},
+		"server/internal/auth":   {ours: []string{"api", "gen", "server", "server/validate", "server/internal/studio"}, never: []string{database}},
+		"server/internal/jobs":   {ours: []string{"gen", "client/webhook", "server/sender", "server/internal/studio", "server/internal/store"}, never: []string{openapi}},
+	} {
+		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+room)
+		list.Dir = ".."
+		output, err := list.Output()
+		if err != nil {
+			t.Fatalf("go list %s: %v", room, err)
+		}
+		for dependency := range strings.FieldsSeq(string(output)) {
+			ours, ok := strings.CutPrefix(dependency, module)
+			if ok && ours != room && !slices.Contains(rule.ours, ours) {
+				t.Errorf("%s links %s", room, ours)
+			}
+			for _, never := range rule.never {
+				if dependency == never || strings.HasPrefix(dependency, never+"/") {
+					t.Errorf("%s links %s", room, dependency)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// router is the mux that the generated code registers its handlers on. Each is wrapped with
+// its operation at registration, so that nothing is looked up when a request comes.
+type router struct {
+	mux        http.ServeMux
+	cfg        Config
+	validator  *validate.Validator
+	problems   problemWriter
+	registered []string // operation ids
+	errs       []error
+}
+
+// HandleFunc registers a handler for a pattern that consists of method, space and path.
+func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
+	method, path, _ := strings.Cut(pattern, " ")
+	operation, ok := rt.validator.Operation(method, strings.TrimPrefix(path, rt.cfg.BasePath))
+	if !ok {
+		rt.errs = append(rt.errs, fmt.Errorf("server: the document has no operation %s", pattern))
+		return
+	}
+	rt.registered = append(rt.registered, operation.ID())
+	if !operation.Public() && rt.cfg.Authenticator == nil {
+		rt.errs = append(rt.errs, errNoAuthenticator)
+	}
+	next := operation.Handler(answered(rt.problems, handler), rt.problems.write)
+	if rt.cfg.ValidateResponses != ResponsesUnchecked {
+		next = checkResponses(operation, rt.cfg, rt.problems, next)
+	}
+	rt.mux.Handle(pattern, &route{operation: operation, router: rt, next: next})
+}
+
+// complete reports what is wrong with the registrations.
+func (rt *router) complete() error {
+	registered := make(map[string]bool)
+	for _, id := range rt.registered {
+		registered[id] = true
+	}
+	for operation := range rt.validator.Operations() {
+		if !registered[operation.ID()] {
+			rt.errs = append(rt.errs, fmt.Errorf("server: operation %s has no handler", operation.ID()))
+		}
+	}
+	return errors.Join(rt.errs...)
+}
+
+// ServeHTTP answers what is no route as a problem: 405 with Allow for a wrong method, 404 for
+// the rest, paths that the mux would redirect included.
+func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	handler, _ := rt.mux.Handler(r)
+	if _, ok := handler.(*route); ok {
+		rt.mux.ServeHTTP(w, r)
+		return
+	}
+	refusal := refusalRecorder{header: make(http.Header)}
+	handler.ServeHTTP(&refusal, r)
+	if refusal.status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", refusal.header.Get("Allow"))
+		rt.problems.write(w, r, &Error{Status: http.StatusMethodNotAllowed, Detail: "This path does not take this method."})
+		return
+	}
+	rt.problems.write(w, r, &Error{Status: http.StatusNotFound, Detail: "There is nothing at this path."})
+}
+
+// route is an operation that authenticates its callers.
+type route struct {
+	operation *validate.Operation
+	router    *router
+	next      http.Handler
+}
+
+func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setRoute(w, rt.operation)
+	if !rt.operation.Public() {
+		authenticated, err := authenticate(rt.router.cfg.Authenticator, r)
+		if err != nil {
+			rt.router.problems.write(w, r, err)
+			return
+		}
+		r = authenticated
+		setPrincipal(w, r)
+	}
+	rt.next.ServeHTTP(w, r)
+}
+
+var errNothingAnswered = errors.New("the implementation returned neither an answer nor an error")
+
+// answered makes a handler that writes nothing fail; net/http would send an empty 200.
+func answered(problems problemWriter, handler http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler(w, r)
+		if !hasBegun(w) {
+			problems.write(w, r, errNothingAnswered)
+		}
+	})
+}
+
+// refusalRecorder takes what the mux would answer by itself.
+type refusalRecorder struct {
+	header http.Header
+	status int
+}
+
+func (r *refusalRecorder) Header() http.Header            { return r.header }
+func (r *refusalRecorder) Write(body []byte) (int, error) { return len(body), nil }
+func (r *refusalRecorder) WriteHeader(status int)         { r.status = status }

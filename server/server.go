@@ -1,0 +1,72 @@
+// Package server turns an implementation of the generated interface into an http.Handler that
+// keeps the contract: it authenticates as the document's security requirements say, checks
+// every request against the document before it is decoded, gives every request an id and a log
+// line, survives panics, and answers every error as a problem document (RFC 9457), those of
+// unknown paths and wrong methods included.
+//
+// A request passes: request id, access log, recovery, routing, authentication, validation,
+// decoding, the implementation. The body of a request that is not authenticated is never read.
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// Config says how an interface is served. Its zero value works for a service whose operations
+// are all public.
+type Config struct {
+	// Authenticator judges access tokens. Required when an operation needs one, as most of
+	// the contract's do.
+	Authenticator Authenticator
+	// Logger gets one line for each request and the cause of every 500. Default: none.
+	Logger *slog.Logger
+	// BasePath comes before every path of the document, such as "/studio". Default: none.
+	BasePath string
+	// MaxBodyBytes limits the body of a request. Default 1 MiB.
+	MaxBodyBytes int64
+	// ValidateResponses says what to do about answers that the document forbids.
+	// Default [ResponsesUnchecked].
+	ValidateResponses ResponseCheck
+}
+
+// New returns a handler that serves implementation. The error names the place in the document,
+// or the route, that cannot be served as the document says.
+func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	validator, err := validate.New(document, validate.Config{MaxBodyBytes: cfg.MaxBodyBytes})
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	problems := problemWriter{logger: cfg.Logger}
+	router := &router{cfg: cfg, validator: validator, problems: problems}
+	strict := gen.NewStrictHandlerWithOptions(implementation, nil, gen.StrictHTTPServerOptions{
+		RequestErrorHandlerFunc:  problems.undecodable,
+		ResponseErrorHandlerFunc: problems.write,
+	})
+	gen.HandlerWithOptions(strict, gen.StdHTTPServerOptions{
+		BaseURL:          cfg.BasePath,
+		BaseRouter:       router,
+		ErrorHandlerFunc: problems.undecodable,
+	})
+	if err := router.complete(); err != nil {
+		return nil, err
+	}
+	return withRequestID(withAccessLog(cfg.Logger, problems.recover(router))), nil
+}
+
+var errNoAuthenticator = errors.New("server: Config.Authenticator is required: the document has operations that need a token")

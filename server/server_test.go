@@ -1,0 +1,349 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+)
+
+// service implements what the tests call; the rest is not implemented.
+type service struct {
+	server.Unimplemented
+	login     func(ctx context.Context, request gen.LoginRequestObject) (gen.LoginResponseObject, error)
+	getAvatar func(ctx context.Context, id string) (gen.GetAvatarResponseObject, error)
+}
+
+func (s service) Login(ctx context.Context, request gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+	return s.login(ctx, request)
+}
+
+func (s service) GetAvatar(ctx context.Context, request gen.GetAvatarRequestObject) (gen.GetAvatarResponseObject, error) {
+	return s.getAvatar(ctx, request.Params.AvatarID)
+}
+
+// tokens takes one token, for one user.
+var tokens = server.AuthenticatorFunc(func(_ context.Context, token string) (server.Principal, error) {
+	switch token {
+	case "good":
+		return server.Principal{UserID: "ada"}, nil
+	case "unlucky":
+		return server.Principal{}, &server.Error{Status: http.StatusServiceUnavailable, RetryAfter: 1500 * time.Millisecond}
+	default:
+		return server.Principal{}, errors.New("no such token: " + token)
+	}
+})
+
+// setup serves implementation and keeps what is logged.
+func setup(t *testing.T, implementation gen.StrictServerInterface, change ...func(*server.Config)) (http.Handler, *bytes.Buffer) {
+	t.Helper()
+	var log bytes.Buffer
+	cfg := server.Config{
+		Authenticator: tokens, Logger: slog.New(slog.NewJSONHandler(&log, nil)), ValidateResponses: server.ResponsesEnforced,
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	handler, err := server.New(implementation, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler, &log
+}
+
+func do(handler http.Handler, method, target, body string, header ...string) *httptest.ResponseRecorder {
+	request := httptest.NewRequest(method, target, strings.NewReader(body))
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response := httptest.NewRecorder()
+	handler.ServeHTTP(response, request)
+	return response
+}
+
+// problem reads an answer that must be a problem document with the given status.
+func problem(t *testing.T, response *httptest.ResponseRecorder, status int) gen.Problem {
+	t.Helper()
+	var p gen.Problem
+	if err := json.Unmarshal(response.Body.Bytes(), &p); err != nil {
+		t.Fatalf("status %d with no problem document: %q", response.Code, response.Body)
+	}
+	if response.Code != status || int(p.Status) != status {
+		t.Errorf("status is %d and in the document %d, want %d", response.Code, p.Status, status)
+	}
+	if got := response.Header().Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("content type is %q", got)
+	}
+	if p.Type != "about:blank" || p.Title != http.StatusText(status) {
+		t.Errorf("type %q, title %q", p.Type, p.Title)
+	}
+	id := response.Header().Get("X-Request-ID")
+	if id == "" || p.RequestID == nil || *p.RequestID != id || *p.Instance != "urn:request:"+id {
+		t.Errorf("request id %q is not in the document", id)
+	}
+	return p
+}
+
+const details = "/v1/avatars/avatar_details?avatar_id=a-1"
+
+func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
+
+func TestNew_needsAnAuthenticator(t *testing.T) {
+	t.Parallel()
+	if _, err := server.New(server.Unimplemented{}, server.Config{}); err == nil {
+		t.Error("operations that need a token are served without an authenticator")
+	}
+}
+
+func TestHandler_answersWhatIsNoRoute(t *testing.T) {
+	t.Parallel()
+	handler, _ := setup(t, server.Unimplemented{})
+	for _, test := range []struct {
+		method, target string
+		status         int
+		allow          string
+	}{
+		{"GET", "/", 404, ""},
+		{"GET", "/nowhere?password=hunter2", 404, ""},
+		{"GET", "//users/login", 404, ""},
+		{"GET", "/users/./login", 404, ""},
+		{"POST", "/users/login/", 404, ""},
+		{"GET", "/users/login", 405, "POST"},
+		{"DELETE", "/projects/v2", 405, "GET, HEAD"},
+		{"OPTIONS", "/projects/v2", 405, "GET, HEAD"},
+		{"BREW", "/projects/v2", 405, "GET, HEAD"},
+	} {
+		response := do(handler, test.method, test.target, "")
+		p := problem(t, response, test.status)
+		if got := response.Header().Get("Allow"); got != test.allow {
+			t.Errorf("%s %s: Allow is %q, want %q", test.method, test.target, got, test.allow)
+		}
+		if strings.Contains(*p.Detail, "nowhere") || strings.Contains(response.Body.String(), "hunter2") {
+			t.Errorf("the answer shows the path: %s", response.Body)
+		}
+	}
+}
+
+func TestHandler_authenticates(t *testing.T) {
+	t.Parallel()
+	handler, log := setup(t, service{getAvatar: func(ctx context.Context, _ string) (gen.GetAvatarResponseObject, error) {
+		principal, ok := server.PrincipalFrom(ctx)
+		if !ok || principal.UserID != "ada" {
+			t.Errorf("the principal is %v", principal)
+		}
+		return nil, &server.Error{Status: http.StatusNotFound}
+	}})
+	for name, test := range map[string]struct {
+		header []string
+		status int
+	}{
+		"no header":            {nil, 401},
+		"no token":             {[]string{"Authorization", "Bearer "}, 401},
+		"another scheme":       {[]string{"Authorization", "Basic good"}, 401},
+		"a bad token":          {bearer("hunter2"), 401},
+		"a good token":         {bearer("good"), 404},
+		"a scheme in any case": {[]string{"Authorization", "bEARER good"}, 404},
+		"a failure of its own": {bearer("unlucky"), 503},
+	} {
+		response := do(handler, "GET", details, "", test.header...)
+		problem(t, response, test.status)
+		if got := response.Header().Get("WWW-Authenticate"); (got == "Bearer") != (test.status == 401) {
+			t.Errorf("%s: WWW-Authenticate is %q", name, got)
+		}
+		if got := response.Header().Get("Retry-After"); (got == "2") != (test.status == 503) {
+			t.Errorf("%s: Retry-After is %q", name, got)
+		}
+	}
+	twice := httptest.NewRequest("GET", details, nil)
+	twice.Header["Authorization"] = []string{"Bearer good", "Bearer good"}
+	response := httptest.NewRecorder()
+	handler.ServeHTTP(response, twice)
+	problem(t, response, 401)
+	if strings.Contains(log.String(), "hunter2") {
+		t.Error("the log shows a token")
+	}
+}
+
+// unread fails the test when it is read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body is read")
+	return 0, io.EOF
+}
+
+func TestHandler_neverReadsTheBodyOfAStranger(t *testing.T) {
+	t.Parallel()
+	handler, _ := setup(t, server.Unimplemented{})
+	request := httptest.NewRequest("POST", "/v1/avatars/create_avatar", unread{t})
+	request.Header.Set("Content-Type", "application/json")
+	response := httptest.NewRecorder()
+	handler.ServeHTTP(response, request)
+	problem(t, response, 401)
+}
+
+func TestHandler_refusesWhatTheDocumentForbids(t *testing.T) {
+	t.Parallel()
+	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) { cfg.MaxBodyBytes = 100 })
+	p := problem(t, do(handler, "POST", "/users/login", `{"email":7}`), 400)
+	if p.Errors == nil || len(*p.Errors) != 2 || (*p.Errors)[0].Pointer != "/email" || (*p.Errors)[1].Pointer != "/password" {
+		t.Errorf("violations are %v", p.Errors)
+	}
+	problem(t, do(handler, "POST", "/users/login", `{}`, "Content-Type", "text/plain"), 415)
+	problem(t, do(handler, "POST", "/users/login", `{"email":"`+strings.Repeat("a", 100)+`"}`), 413)
+	problem(t, do(handler, "GET", "/v1/avatars/avatar_details", "", bearer("good")...), 400)
+	problem(t, do(handler, "GET", "/projects/v2", "", bearer("good")...), 400)
+}
+
+func TestHandler_unimplementedOperationsAre501(t *testing.T) {
+	t.Parallel()
+	handler, _ := setup(t, server.Unimplemented{})
+	problem(t, do(handler, "GET", details, "", bearer("good")...), 501)
+	problem(t, do(handler, "POST", "/users/login", `{"email":"a","password":"b"}`), 501)
+}
+
+func TestHandler_keepsFailuresToItself(t *testing.T) {
+	t.Parallel()
+	for name, login := range map[string]func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error){
+		"an error": func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+			return nil, errors.New("disk on fire")
+		},
+		"a panic": func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+			panic("disk on fire")
+		},
+		"a cause": func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+			return nil, &server.Error{Status: http.StatusInternalServerError, Err: errors.New("disk on fire")}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			handler, log := setup(t, service{login: login})
+			response := do(handler, "POST", "/users/login", `{"email":"a","password":"hunter2"}`, "X-Request-Id", "r-1")
+			problem(t, response, 500)
+			if strings.Contains(response.Body.String(), "fire") {
+				t.Errorf("the answer shows the cause: %s", response.Body)
+			}
+			if !strings.Contains(log.String(), "disk on fire") || !strings.Contains(log.String(), `"request_id":"r-1"`) {
+				t.Errorf("the log does not show the cause: %s", log)
+			}
+			if strings.Contains(log.String(), "hunter2") {
+				t.Error("the log shows what was sent")
+			}
+		})
+	}
+}
+
+func TestHandler_anEmptyAnswerIsAFailure(t *testing.T) {
+	t.Parallel()
+	handler, log := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+		return nil, nil //nolint:nilnil // what is tested
+	}})
+	problem(t, do(handler, "POST", "/users/login", `{"email":"a","password":"b"}`), 500)
+	if !strings.Contains(log.String(), "neither an answer nor an error") {
+		t.Errorf("log: %s", log)
+	}
+}
+
+func TestHandler_checksAnswers(t *testing.T) {
+	t.Parallel()
+	wrong := service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
+		return gen.GetAvatar200JSONResponse{AvatarID: "a-1", Status: "sleeping"}, nil
+	}}
+	for check, status := range map[server.ResponseCheck]int{
+		server.ResponsesUnchecked: 200, server.ResponsesLogged: 200, server.ResponsesEnforced: 500,
+	} {
+		handler, log := setup(t, wrong, func(cfg *server.Config) { cfg.ValidateResponses = check })
+		response := do(handler, "GET", details, "", bearer("good")...)
+		if response.Code != status {
+			t.Errorf("check %d: status %d, want %d", check, response.Code, status)
+		}
+		if logged := strings.Contains(log.String(), "does not match the document"); logged != (check != server.ResponsesUnchecked) {
+			t.Errorf("check %d: logged is %v", check, logged)
+		}
+		if status == 200 && !strings.Contains(response.Body.String(), `"status":"sleeping"`) {
+			t.Errorf("check %d: the answer is %s", check, response.Body)
+		}
+	}
+}
+
+func TestHandler_keepsOrMakesARequestID(t *testing.T) {
+	t.Parallel()
+	handler, _ := setup(t, server.Unimplemented{})
+	for given, kept := range map[string]bool{
+		"": false, "r-1": true, "A_b.9": true, "a b": false, "a\tb": false, "é": false,
+		strings.Repeat("a", 128): true, strings.Repeat("a", 129): false,
+	} {
+		got := do(handler, "GET", "/", "", "X-Request-Id", given).Header().Get("X-Request-ID")
+		if got == "" || (got == given) != kept {
+			t.Errorf("%q is answered %q, want it kept: %v", given, got, kept)
+		}
+	}
+}
+
+func TestHandler_logsOneLineForARequest(t *testing.T) {
+	t.Parallel()
+	handler, log := setup(t, server.Unimplemented{})
+	do(handler, "GET", details+"&x=hunter2", "", append(bearer("good"), "X-Request-Id", "r-1")...)
+	do(handler, "GET", "/hunter2", "")
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("%d lines: %s", len(lines), log)
+	}
+	var line map[string]any
+	if err := json.Unmarshal([]byte(lines[0]), &line); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]any{
+		"msg": "request", "request_id": "r-1", "method": "GET", "route": "/v1/avatars/avatar_details",
+		"status": 501.0, "user_id": "ada",
+	} {
+		if line[key] != want {
+			t.Errorf("%s is %v, want %v", key, line[key], want)
+		}
+	}
+	if strings.Contains(log.String(), "hunter2") {
+		t.Errorf("the log shows a path or a query: %s", log)
+	}
+}
+
+func TestHandler_servesUnderABasePath(t *testing.T) {
+	t.Parallel()
+	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) { cfg.BasePath = "/studio" })
+	problem(t, do(handler, "GET", "/studio"+details, "", bearer("good")...), 501)
+	problem(t, do(handler, "GET", details, "", bearer("good")...), 404)
+}
+
+func TestHandler_servesHEADWhereItServesGET(t *testing.T) {
+	t.Parallel()
+	handler, _ := setup(t, service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
+		return gen.GetAvatar200JSONResponse{AvatarID: "a-1", Status: gen.AvatarStatusPublished}, nil
+	}})
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+details, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer good")
+	response, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if body, err := io.ReadAll(response.Body); response.StatusCode != 200 || len(body) != 0 || err != nil {
+		t.Errorf("status %d, %d bytes, %v", response.StatusCode, len(body), err)
+	}
+}
