@@ -44,22 +44,22 @@ func (s *Store) SetPassword(ctx context.Context, userID, hash string) error {
 }
 
 func (s *Store) CountLoginTry(
-	ctx context.Context, email string, now, before time.Time,
+	ctx context.Context, account string, now, before time.Time,
 ) (tries int, began time.Time, err error) {
 	err = s.write(ctx, func(tx transaction) error {
 		return one(ctx, tx, []any{&tries, instant{&began}}, `
-			INSERT INTO login_tries AS l (email, tries, began_at) VALUES ($1, 1, $2)
-			ON CONFLICT (email) DO UPDATE SET
+			INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
+			ON CONFLICT (account) DO UPDATE SET
 				tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END,
 				began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END
-			RETURNING tries, began_at`, email, micros(now), micros(before))
+			RETURNING tries, began_at`, account, micros(now), micros(before))
 	})
 	return tries, began, err
 }
 
-func (s *Store) ForgetLoginTries(ctx context.Context, email string) error {
+func (s *Store) ForgetLoginTries(ctx context.Context, account string) error {
 	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `DELETE FROM login_tries WHERE email = $1`, email)
+		_, err := tx.exec(ctx, `DELETE FROM login_tries WHERE account = $1`, account)
 		return err
 	})
 }

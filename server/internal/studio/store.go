@@ -14,10 +14,10 @@ type Store interface {
 	// SetPassword replaces the hash and deletes every refresh token of the user.
 	SetPassword(ctx context.Context, userID, hash string) error
 
-	// CountLoginTry adds one to the tries for email since the window began, or begins a window
+	// CountLoginTry adds one to the tries for account since the window began, or begins a window
 	// at now when the last one began before the given time; it returns the count and the beginning.
-	CountLoginTry(ctx context.Context, email string, now, before time.Time) (tries int, began time.Time, err error)
-	ForgetLoginTries(ctx context.Context, email string) error
+	CountLoginTry(ctx context.Context, account string, now, before time.Time) (tries int, began time.Time, err error)
+	ForgetLoginTries(ctx context.Context, account string) error
 
 	AddRefreshToken(ctx context.Context, token RefreshToken) error
 	// RotateRefreshToken marks the token with this hash as used and adds next to its family,

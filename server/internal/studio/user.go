@@ -2,6 +2,8 @@ package studio
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"strings"
 	"time"
@@ -63,26 +65,38 @@ func (s *Service) UserByEmail(ctx context.Context, email string) (User, error) {
 	return s.Store.UserByEmail(ctx, NormalizeEmail(email))
 }
 
+// loginAccount is what tries are counted by. What is sent as an email may be anything of any
+// length, and is not kept.
+func loginAccount(email string) string {
+	hash := sha256.Sum256([]byte(email))
+	return hex.EncodeToString(hash[:])
+}
+
 // Login exchanges email and password for tokens (interface, 4.2). An unknown email and a
 // wrong password are the same [ErrUnauthorized] after the same work; too many tries are a
 // [*TooManyTriesError].
 func (s *Service) Login(ctx context.Context, email, password string) (TokenPair, error) {
 	email, now := NormalizeEmail(email), s.now()
+	account := loginAccount(email)
 	// Counted before the comparison, so that concurrent guesses cannot slip through together.
-	tries, began, err := s.Store.CountLoginTry(ctx, email, now, now.Add(-LoginWindow))
+	tries, began, err := s.Store.CountLoginTry(ctx, account, now, now.Add(-LoginWindow))
 	if err != nil {
 		return TokenPair{}, err
 	}
 	if tries > maxLoginTries {
 		return TokenPair{}, &TooManyTriesError{RetryAfter: began.Add(LoginWindow).Sub(now)}
 	}
-	user, err := s.Store.UserByEmail(ctx, email)
-	unknown := errors.Is(err, ErrNotFound)
-	if unknown {
-		user.PasswordHash, err = s.decoyHash()
-	}
+	decoy, err := s.decoyHash() // for every login, because making it takes time too
 	if err != nil {
 		return TokenPair{}, err
+	}
+	user, err := s.Store.UserByEmail(ctx, email)
+	unknown := errors.Is(err, ErrNotFound)
+	if err != nil && !unknown {
+		return TokenPair{}, err
+	}
+	if unknown {
+		user.PasswordHash = decoy
 	}
 	same, err := s.Passwords.Compare(ctx, password, user.PasswordHash)
 	if err != nil {
@@ -91,7 +105,7 @@ func (s *Service) Login(ctx context.Context, email, password string) (TokenPair,
 	if unknown || !same {
 		return TokenPair{}, ErrUnauthorized
 	}
-	if err := s.Store.ForgetLoginTries(ctx, email); err != nil {
+	if err := s.Store.ForgetLoginTries(ctx, account); err != nil {
 		return TokenPair{}, err
 	}
 	return s.startFamily(ctx, user.ID, now)

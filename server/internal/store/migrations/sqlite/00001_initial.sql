@@ -9,7 +9,7 @@ CREATE TABLE users (
 ) STRICT;
 
 CREATE TABLE login_tries (
-    email    TEXT PRIMARY KEY,
+    account  TEXT PRIMARY KEY,
     tries    INTEGER NOT NULL,
     began_at INTEGER NOT NULL
 ) STRICT;

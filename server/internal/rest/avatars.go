@@ -1,0 +1,35 @@
+package rest
+
+import (
+	"context"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// CreateAvatar serves POST /v1/avatars/create_avatar.
+func (a *API) CreateAvatar(
+	ctx context.Context, request gen.CreateAvatarRequestObject,
+) (gen.CreateAvatarResponseObject, error) {
+	body := request.Body
+	c, err := creation(ctx, body, body.Title, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
+	if err != nil {
+		return nil, err
+	}
+	subject, err := a.studio.CreateAvatar(ctx, c)
+	if err != nil {
+		return nil, fail(err)
+	}
+	return gen.CreateAvatar200JSONResponse(avatar(subject)), nil
+}
+
+func avatar(s studio.Subject) gen.Avatar {
+	return gen.Avatar{
+		AvatarID:      s.ID,
+		Status:        gen.AvatarStatus(s.Status),
+		Title:         s.Title,
+		CreatedAt:     s.CreatedAt,
+		UpdatedAt:     s.UpdatedAt,
+		FailureReason: optional(s.FailureReason),
+	}
+}

@@ -1,0 +1,341 @@
+package rest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/rest"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// setup is the whole service without a network and without anything that works by itself. An
+// answer that the document forbids is a 500 and fails the test.
+type setup struct {
+	t         *testing.T
+	handler   http.Handler
+	studio    *studio.Service
+	clock     *studiotest.Clock
+	user      studio.User
+	workspace studio.Workspace
+	token     string
+	log       bytes.Buffer
+}
+
+func newSetup(t *testing.T, db *store.Store) *setup {
+	t.Helper()
+	s := &setup{t: t, clock: studiotest.NewClock()}
+	tokens, err := auth.NewTokens(auth.NewSeed(), s.clock.Now)
+	s.check(err)
+	cfg := studiotest.Config(db, s.clock.Now)
+	cfg.IssueAccessToken = tokens.Issue
+	s.studio = studio.New(cfg)
+	s.handler, err = server.New(rest.New(s.studio), server.Config{
+		Authenticator: tokens, ValidateResponses: server.ResponsesEnforced,
+		Logger: slog.New(slog.NewTextHandler(&s.log, nil)),
+	})
+	s.check(err)
+	s.user = studiotest.AddUser(t, s.studio, "ada@example.com")
+	s.workspace, err = s.studio.AddWorkspace(t.Context(), "", "Team")
+	s.check(err)
+	s.check(s.studio.AddMember(t.Context(), s.workspace.ID, s.user.Email))
+	pair, err := s.studio.Login(t.Context(), s.user.Email, "password")
+	s.check(err)
+	s.token = pair.Access
+	return s
+}
+
+// eachSetup runs a test on every kind of database.
+func eachSetup(t *testing.T, test func(s *setup)) {
+	t.Helper()
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) { test(newSetup(t, db)) })
+}
+
+func (s *setup) check(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// do makes a request as the user, with the headers that the case has besides.
+func (s *setup) do(method, target, body string, header map[string]string) (status int, answer string) {
+	s.t.Helper()
+	request := httptest.NewRequest(method, target, strings.NewReader(body))
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	request.Header.Set("Authorization", "Bearer "+s.token)
+	for name, value := range header {
+		request.Header.Set(name, value)
+	}
+	response := httptest.NewRecorder()
+	s.handler.ServeHTTP(response, request)
+	content, err := io.ReadAll(response.Body)
+	s.check(err)
+	if response.Code == http.StatusInternalServerError {
+		s.t.Errorf("%s %s failed: %s", method, target, s.log.String())
+	}
+	return response.Code, string(content)
+}
+
+// operation is a request that succeeds, and some that do not match the document.
+type operation struct {
+	target string // with a query
+	header map[string]string
+	body   string
+	shows  string   // part of the answer
+	bad    []string // bodies, or targets when there is no body
+}
+
+// operations has a case for every operation of the document.
+func (s *setup) operations() map[string]operation {
+	s.t.Helper()
+	create := func(start func(studio.Creation) (studio.Subject, error)) studio.Subject {
+		subject, err := start(studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
+		s.check(err)
+		return subject
+	}
+	creation := func(c studio.Creation) (studio.Subject, error) { return s.studio.CreateAvatar(s.t.Context(), c) }
+	waiting, avatar := create(creation), create(creation)
+	_, err := s.studio.SubmitConsent(s.t.Context(), s.user.ID, avatar.ID, true)
+	s.check(err)
+	_, err = s.studio.Rendered(s.t.Context(), avatar.ID, studio.Rendering{}, nil)
+	s.check(err)
+	video := create(func(c studio.Creation) (studio.Subject, error) {
+		return s.studio.CreateVideo(s.t.Context(), avatar.ID, c)
+	})
+	lipsync := create(func(c studio.Creation) (studio.Subject, error) { return s.studio.CreateLipsync(s.t.Context(), c) })
+	pair, err := s.studio.Login(s.t.Context(), s.user.Email, "password")
+	s.check(err)
+
+	const registration = `"webhook_data":{"webhook_url":"https://hooks.example.com/"},"webhook":{"enabled":true}`
+	wrongRegistrations := []string{
+		`{"webhook_data":[]}`, `{"webhook_data":{"webhook_url":7}}`, `{"webhook":{"enabled":"true"}}`, `{"webhook":{"enabled":null}}`,
+	}
+	return map[string]operation{
+		"POST /users/login": {
+			body:  `{"email":"ada@example.com","password":"password"}`,
+			shows: `"access_token":"`,
+			bad:   []string{`{}`, `{"email":"a"}`, `{"password":"b"}`, `{"email":1,"password":"b"}`, `{"email":"a","password":null}`, `[]`, `null`},
+		},
+		"POST /users/refresh": {
+			body:  fmt.Sprintf(`{"refresh_token":%q}`, pair.Refresh),
+			shows: `"refresh_token":"`,
+			bad:   []string{`{}`, `{"refresh_token":7}`, `{"refresh_token":""}`},
+		},
+		"GET /projects/v2": {
+			header: map[string]string{"x-workspace-id": s.workspace.ID},
+			shows:  `{"data":[],"size":0,"unpublished_projects":0}`,
+			bad:    []string{"/projects/v2"},
+		},
+		"POST /v1/avatars/create_avatar": {
+			body:  `{"title":"Ada","base_video_url":"https://media.example.com/1","custom":{"kept":true},` + registration + `}`,
+			shows: `"status":"processing","title":"Ada"`,
+			bad:   append(wrongRegistrations, `{"title":7}`, `{"base_video_url":"no url"}`),
+		},
+		"POST /v1/avatars/create_video": {
+			body:  fmt.Sprintf(`{"avatar_id":%q,"title":"Hello","text":"Hello."}`, avatar.ID),
+			shows: `"status":"processing","title":"Hello"`,
+			bad:   []string{`{}`, `{"avatar_id":7}`, `{"avatar_id":"a","text":7}`, `{"avatar_id":"a","audio_url":"no url"}`},
+		},
+		"POST /v1/avatars/submit_consent": {
+			body:  fmt.Sprintf(`{"avatar_id":%q,"granted":true}`, waiting.ID),
+			shows: fmt.Sprintf(`"avatar_id":%q`, waiting.ID),
+			bad:   []string{`{}`, `{"avatar_id":"a"}`, `{"granted":true}`, `{"avatar_id":"a","granted":"yes"}`},
+		},
+		"GET /v1/avatars/avatar_details": {
+			target: "/v1/avatars/avatar_details?avatar_id=" + avatar.ID,
+			shows:  `"status":"published"`,
+			bad:    []string{"/v1/avatars/avatar_details", "/v1/avatars/avatar_details?avatar_id="},
+		},
+		"GET /v1/avatars/inference_details": {
+			target: "/v1/avatars/inference_details?inference_id=" + video.ID,
+			shows:  fmt.Sprintf(`"avatar_id":%q`, avatar.ID),
+			bad:    []string{"/v1/avatars/inference_details"},
+		},
+		"POST /v1/lipsync/create_lipsync": {
+			body:  `{"title":"Bonjour","video_url":"https://media.example.com/1","audio_url":"https://media.example.com/2",` + registration + `}`,
+			shows: `"status":"processing","title":"Bonjour"`,
+			bad:   append(wrongRegistrations, `{"title":7}`, `{"video_url":"no url"}`, `{"audio_url":7}`),
+		},
+		"GET /v1/lipsync/inference_details": {
+			target: "/v1/lipsync/inference_details?inference_id=" + lipsync.ID,
+			shows:  fmt.Sprintf(`"inference_id":%q`, lipsync.ID),
+			bad:    []string{"/v1/lipsync/inference_details"},
+		},
+	}
+}
+
+func TestEveryOperation(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+		s.check(err)
+		cases := s.operations()
+		for path, item := range document.Paths.Map() {
+			for method, documented := range item.Operations() {
+				id := method + " " + path
+				c, ok := cases[id]
+				if !ok {
+					s.t.Errorf("%s has no case", id)
+					continue
+				}
+				if c.target == "" {
+					c.target = path
+				}
+				s.refusesStrangers(id, c, len(*documented.Security) == 0)
+				s.refusesBadRequests(id, c)
+				status, answer := s.do(method, c.target, c.body, c.header)
+				if status != http.StatusOK || !strings.Contains(answer, c.shows) {
+					s.t.Errorf("%s answers %d %s, want 200 with %s", id, status, answer, c.shows)
+				}
+			}
+		}
+	})
+}
+
+// refusesStrangers: without a token, and with one that has expired, an operation that is not
+// public is 401.
+func (s *setup) refusesStrangers(id string, c operation, public bool) {
+	s.t.Helper()
+	method, _, _ := strings.Cut(id, " ")
+	expired, err := s.studio.IssueAccessToken(s.user.ID, s.clock.Now().Add(-auth.TokenLifetime-time.Second))
+	s.check(err)
+	for _, authorization := range []string{"", "Bearer " + expired, "Bearer " + s.token + "x"} {
+		header := map[string]string{"Authorization": authorization}
+		maps.Copy(header, c.header)
+		if public {
+			continue
+		}
+		status, answer := s.do(method, c.target, c.body, header)
+		if status != http.StatusUnauthorized || !strings.Contains(answer, `"status":401`) {
+			s.t.Errorf("%s answers a stranger %d %s", id, status, answer)
+		}
+	}
+	if public {
+		if status, answer := s.do(method, c.target, `{}`, map[string]string{"Authorization": ""}); status == http.StatusUnauthorized {
+			s.t.Errorf("%s is public and answers %s", id, answer)
+		}
+	}
+}
+
+func (s *setup) refusesBadRequests(id string, c operation) {
+	s.t.Helper()
+	method, _, _ := strings.Cut(id, " ")
+	if len(c.bad) == 0 {
+		s.t.Errorf("%s has no bad request", id)
+	}
+	bad := c.bad
+	if method == http.MethodPost {
+		bad = append(bad, ``, `{`, `{"a":1,"a":1}`, `{}{}`, `"`+"\xff"+`"`)
+	}
+	for _, bad := range bad {
+		target, body := c.target, bad
+		if method == http.MethodGet {
+			target, body = bad, ""
+		}
+		header := map[string]string{"Content-Type": "application/json"}
+		if status, answer := s.do(method, target, body, header); status != http.StatusBadRequest {
+			s.t.Errorf("%s answers %q with %d %s, want 400", id, bad, status, answer)
+		}
+	}
+}
+
+func TestErrors_haveTheStatusesOfTheContract(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		cases := s.operations()
+		avatarTarget := cases["GET /v1/avatars/avatar_details"].target
+		published := avatarTarget[strings.Index(avatarTarget, "=")+1:]
+		waiting, err := s.studio.CreateAvatar(s.t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
+		s.check(err)
+		consent := func(id string) string { return fmt.Sprintf(`{"avatar_id":%q,"granted":true}`, id) }
+		key := map[string]string{"Idempotency-Key": "key"}
+		for _, c := range []struct {
+			name, method, target, body string
+			header                     map[string]string
+			status                     int
+			shows                      string
+		}{
+			{"wrong password", "POST", "/users/login", `{"email":"ada@example.com","password":"guess"}`, nil, 401, "The credentials are wrong."},
+			{"unknown refresh token", "POST", "/users/refresh", `{"refresh_token":"guess"}`, nil, 401, "The credentials are wrong."},
+			{"no such workspace", "GET", "/projects/v2", "", map[string]string{"x-workspace-id": "elsewhere"}, 403, "You are not a member of this workspace."},
+			{"no such avatar", "GET", "/v1/avatars/avatar_details?avatar_id=a", "", nil, 404, "There is no such record."},
+			{"no such video", "GET", "/v1/avatars/inference_details?inference_id=" + published, "", nil, 404, "There is no such record."},
+			{"video of no avatar", "POST", "/v1/avatars/create_video", `{"avatar_id":"a"}`, nil, 404, "There is no such record."},
+			{"video too early", "POST", "/v1/avatars/create_video", fmt.Sprintf(`{"avatar_id":%q}`, waiting.ID), nil, 409, "The avatar is not published."},
+			{"consent too late", "POST", "/v1/avatars/submit_consent", consent(published), nil, 409, "The avatar is in a final state."},
+			{"enabled without a URL", "POST", "/v1/lipsync/create_lipsync", `{"webhook":{"enabled":true}}`, nil, 422, `"pointer":"/webhook_data/webhook_url"`},
+			{
+				"a refused URL", "POST", "/v1/avatars/create_avatar",
+				`{"webhook_data":{"webhook_url":"https://refused.example/?key=hunter2"},"webhook":{"enabled":true}}`, nil, 422, "must not be refused",
+			},
+			{"first with a key", "POST", "/v1/lipsync/create_lipsync", `{"title":"one"}`, key, 200, `"title":"one"`},
+			{"again with the key", "POST", "/v1/lipsync/create_lipsync", ` {"title":"one"}`, key, 200, `"title":"one"`},
+			{"another with the key", "POST", "/v1/lipsync/create_lipsync", `{"title":"two"}`, key, 422, `"pointer":"header:Idempotency-Key"`},
+			{"an empty key", "POST", "/v1/lipsync/create_lipsync", `{}`, map[string]string{"Idempotency-Key": ""}, 400, "header:Idempotency-Key"},
+		} {
+			status, answer := s.do(c.method, c.target, c.body, c.header)
+			if status != c.status || !strings.Contains(answer, c.shows) || strings.Contains(answer, "hunter2") {
+				s.t.Errorf("%s: %d %s, want %d with %s", c.name, status, answer, c.status, c.shows)
+			}
+		}
+		for range 10 {
+			s.do("POST", "/users/login", `{"email":"ada@example.com","password":"guess"}`, nil)
+		}
+		if status, answer := s.do("POST", "/users/login", `{"email":"ada@example.com","password":"password"}`, nil); status != 429 {
+			s.t.Errorf("too many tries: %d %s", status, answer)
+		}
+	})
+}
+
+func TestCreate_keepsUnknownMembers(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		const body = `{"title":"Ada","seed":12345678901234567890,"options":{"b":1,"a":[true,null]}}`
+		status, answer := s.do("POST", "/v1/avatars/create_avatar", body, nil)
+		if status != http.StatusOK {
+			s.t.Fatal(answer)
+		}
+		var avatar gen.Avatar
+		s.check(json.Unmarshal([]byte(answer), &avatar))
+		kept, err := s.studio.Find(s.t.Context(), s.user.ID, studio.Avatar, avatar.AvatarID)
+		s.check(err)
+		for _, want := range []string{`"seed":12345678901234567890`, `"options":{"b":1,"a":[true,null]}`, `"title":"Ada"`} {
+			if !strings.Contains(string(kept.Request), want) {
+				s.t.Errorf("%s is not in what was kept: %s", want, kept.Request)
+			}
+		}
+	})
+}
+
+func TestListProjects_streamsWhatWasImported(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		const document = `{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One","status":"draft","unknown":1}`
+		_, err := s.studio.ImportProjects(s.t.Context(), []studio.Project{
+			{ID: "1", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: []byte(document)},
+			{ID: "0", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Published: true, Document: []byte(`{"title":null}`)},
+		})
+		s.check(err)
+		_, answer := s.do("GET", "/projects/v2", "", map[string]string{"x-workspace-id": s.workspace.ID})
+		want := `{"data":[` + document + `,{"title":null}],"size":2,"unpublished_projects":1}` + "\n"
+		if answer != want {
+			s.t.Errorf("got  %s\nwant %s", answer, want)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package rest
+
+import (
+	"context"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// RefreshTokens serves POST /users/refresh.
+func (a *API) RefreshTokens(
+	ctx context.Context, request gen.RefreshTokensRequestObject,
+) (gen.RefreshTokensResponseObject, error) {
+	pair, err := a.studio.Refresh(ctx, request.Body.RefreshToken)
+	if err != nil {
+		return nil, fail(err)
+	}
+	return gen.RefreshTokens200JSONResponse(tokenPair(pair)), nil
+}
+
+// CreateVideo serves POST /v1/avatars/create_video.
+func (a *API) CreateVideo(
+	ctx context.Context, request gen.CreateVideoRequestObject,
+) (gen.CreateVideoResponseObject, error) {
+	c, err := creation(ctx, request.Body, request.Body.Title, request.Params.IdempotencyKey, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	subject, err := a.studio.CreateVideo(ctx, request.Body.AvatarID, c)
+	if err != nil {
+		return nil, fail(err)
+	}
+	return gen.CreateVideo200JSONResponse(video(subject)), nil
+}
+
+// SubmitConsent serves POST /v1/avatars/submit_consent.
+func (a *API) SubmitConsent(
+	ctx context.Context, request gen.SubmitConsentRequestObject,
+) (gen.SubmitConsentResponseObject, error) {
+	subject, err := a.studio.SubmitConsent(ctx, caller(ctx), request.Body.AvatarID, request.Body.Granted)
+	if err != nil {
+		return nil, fail(err)
+	}
+	return gen.SubmitConsent200JSONResponse(avatar(subject)), nil
+}
+
+// GetAvatar serves GET /v1/avatars/avatar_details.
+func (a *API) GetAvatar(ctx context.Context, request gen.GetAvatarRequestObject) (gen.GetAvatarResponseObject, error) {
+	subject, err := a.studio.Find(ctx, caller(ctx), studio.Avatar, request.Params.AvatarID)
+	if err != nil {
+		return nil, fail(err)
+	}
+	return gen.GetAvatar200JSONResponse(avatar(subject)), nil
+}
+
+// GetVideo serves GET /v1/avatars/inference_details.
+func (a *API) GetVideo(ctx context.Context, request gen.GetVideoRequestObject) (gen.GetVideoResponseObject, error) {
+	subject, err := a.studio.Find(ctx, caller(ctx), studio.Video, request.Params.InferenceID)
+	if err != nil {
+		return nil, fail(err)
+	}
+	return gen.GetVideo200JSONResponse(video(subject)), nil
+}
+
+// GetLipsync serves GET /v1/lipsync/inference_details.
+func (a *API) GetLipsync(
+	ctx context.Context, request gen.GetLipsyncRequestObject,
+) (gen.GetLipsyncResponseObject, error) {
+	subject, err := a.studio.Find(ctx, caller(ctx), studio.Lipsync, request.Params.InferenceID)
+	if err != nil {
+		return nil, fail(err)
+	}
+	return gen.GetLipsync200JSONResponse(lipsync(subject)), nil
+}
+
+func video(s studio.Subject) gen.Video {
+	return gen.Video{
+		InferenceID:   s.ID,
+		AvatarID:      s.AvatarID,
+		Status:        gen.InferenceStatus(s.Status),
+		Title:         s.Title,
+		VideoURL:      optional(s.VideoURL),
+		CreatedAt:     s.CreatedAt,
+		UpdatedAt:     s.UpdatedAt,
+		FailureReason: optional(s.FailureReason),
+	}
+}

@@ -1,0 +1,111 @@
+// Package rest implements the generated server interface over the domain, with one file for
+// each tag of the document. It converts and decides nothing.
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// API serves the contract from a studio.
+type API struct {
+	studio *studio.Service
+}
+
+var _ gen.StrictServerInterface = (*API)(nil)
+
+// New makes an API.
+func New(studio *studio.Service) *API { return &API{studio: studio} }
+
+// busyPause is what a caller is asked to wait when the service has too much to do.
+const busyPause = 5 * time.Second
+
+// answers says how the errors of the domain are answered. The first that fits counts; an error
+// that is not here is a failure of the service.
+//
+//nolint:gochecknoglobals // a table
+var answers = []struct {
+	err    error
+	answer server.Error
+}{
+	{studio.ErrUnauthorized, server.Error{Status: http.StatusUnauthorized, Detail: "The credentials are wrong."}},
+	{studio.ErrForbidden, server.Error{Status: http.StatusForbidden, Detail: "You are not a member of this workspace."}},
+	{studio.ErrNotFound, server.Error{Status: http.StatusNotFound, Detail: "There is no such record."}},
+	{studio.ErrFinal, server.Error{Status: http.StatusConflict, Detail: "The avatar is in a final state."}},
+	{studio.ErrNotPublished, server.Error{Status: http.StatusConflict, Detail: "The avatar is not published."}},
+	{studio.ErrKeyReused, server.Error{
+		Status: http.StatusUnprocessableEntity,
+		Detail: "The Idempotency-Key was used with another request.",
+		Violations: []gen.Violation{
+			{Pointer: "header:Idempotency-Key", Keyword: "idempotency", Detail: "must be new for a new request"},
+		},
+	}},
+	{studio.ErrBusy, server.Error{
+		Status: http.StatusServiceUnavailable, Detail: "The service is busy. Try again later.", RetryAfter: busyPause,
+	}},
+}
+
+// fail turns an error of the domain into the answer to it.
+func fail(err error) error {
+	for _, known := range answers {
+		if errors.Is(err, known.err) {
+			answer := known.answer
+			answer.Err = err
+			return &answer
+		}
+	}
+	if limited := (*studio.TooManyTriesError)(nil); errors.As(err, &limited) {
+		return &server.Error{
+			Status: http.StatusTooManyRequests, Detail: "Too many failed tries. Try again later.",
+			RetryAfter: limited.RetryAfter, Err: err,
+		}
+	}
+	if invalid := (*studio.InvalidError)(nil); errors.As(err, &invalid) {
+		return &server.Error{
+			Status: http.StatusUnprocessableEntity, Detail: "The webhook cannot be registered.", Err: err,
+			Violations: []gen.Violation{{Pointer: invalid.Pointer, Keyword: "webhook", Detail: invalid.Detail}},
+		}
+	}
+	return err
+}
+
+// caller is who makes the request; the document lets nobody else in.
+func caller(ctx context.Context) string {
+	principal, _ := server.PrincipalFrom(ctx)
+	return principal.UserID
+}
+
+// creation is what the three creations have in common. request is the decoded body, which the
+// generated code marshals with its unknown members and in a fixed order.
+func creation(
+	ctx context.Context, request any, title, key *string, data *gen.WebhookData, webhook *gen.WebhookSwitch,
+) (studio.Creation, error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return studio.Creation{}, err
+	}
+	c := studio.Creation{UserID: caller(ctx), Title: title, Request: body}
+	if key != nil {
+		c.IdempotencyKey = *key
+	}
+	if data != nil && data.WebhookURL != nil {
+		c.Webhook.URL = *data.WebhookURL
+	}
+	c.Webhook.Enabled = webhook != nil && webhook.Enabled != nil && *webhook.Enabled
+	return c, nil
+}
+
+// optional is nil for a text that there is not.
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

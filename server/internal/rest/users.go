@@ -1,0 +1,21 @@
+package rest
+
+import (
+	"context"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// Login serves POST /users/login.
+func (a *API) Login(ctx context.Context, request gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+	pair, err := a.studio.Login(ctx, request.Body.Email, request.Body.Password)
+	if err != nil {
+		return nil, fail(err)
+	}
+	return gen.Login200JSONResponse(tokenPair(pair)), nil
+}
+
+func tokenPair(pair studio.TokenPair) gen.TokenPair {
+	return gen.TokenPair{AccessToken: pair.Access, RefreshToken: pair.Refresh}
+}
