@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// Exit codes. Everything that the user of a command can put right is exitUsage.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// usageError is bad input: an unknown flag, a value that is none, a record that is not there.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// run is the program. It returns the exit code after writing at most one line to stderr.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	err := rootCommand(stdin, stdout, stderr).Run(ctx, args)
+	if err == nil {
+		return exitOK
+	}
+	_, _ = fmt.Fprintf(stderr, "studiod: %s\n", strings.Join(strings.Fields(err.Error()), " "))
+	if errors.As(err, new(usageError)) {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
+	root := &cli.Command{
+		Name:                  "studiod",
+		Usage:                 "serve Avatar Studio and manage its database",
+		Reader:                stdin,
+		Writer:                stdout,
+		ErrWriter:             stderr,
+		HideVersion:           true,
+		EnableShellCompletion: true,
+		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // run prints and decides
+		Commands: []*cli.Command{
+			serveCommand(),
+			userCommand(),
+			workspaceCommand(),
+			projectCommand(),
+			secretCommand(),
+		},
+	}
+	prepare(root)
+	return root
+}
+
+// prepare makes every command report bad input as a usageError.
+func prepare(command *cli.Command) {
+	command.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error { return usageError{err} }
+	if len(command.Commands) > 0 {
+		command.Action = func(_ context.Context, command *cli.Command) error {
+			if name := command.Args().First(); name != "" {
+				return usagef("%s has no command of this name; see %[1]s --help", command.FullName())
+			}
+			return cli.ShowSubcommandHelp(command)
+		}
+	}
+	for _, child := range command.Commands {
+		prepare(child)
+	}
+}
+
+// leaf makes a command that takes exactly the arguments that argsUsage names.
+func leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
+	return &cli.Command{
+		Name: name, Usage: usage, ArgsUsage: argsUsage,
+		Flags: append([]cli.Flag{databaseFlag()}, flags...),
+		Action: func(ctx context.Context, command *cli.Command) error {
+			if command.Args().Len() != len(strings.Fields(argsUsage)) {
+				return usagef("usage: %s %s; see --help", command.FullName(), argsUsage)
+			}
+			return explain(action(ctx, command))
+		},
+	}
+}
+
+// explain says what is wrong with the input in the words of a command.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, studio.ErrNotFound):
+		return usageError{errors.New("there is no such record")}
+	case errors.Is(err, studio.ErrExists):
+		return usageError{errors.New("a record with this name or id exists")}
+	}
+	return err
+}
+
+func databaseFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "db", Usage: "database, as sqlite:PATH", DefaultText: "sqlite:studio.db in the user's data directory",
+		Sources: cli.EnvVars("STUDIO_DB"),
+	}
+}
+
+// databaseOf returns the database that a command works on; name is the file in the data
+// directory when none is given.
+func databaseOf(command *cli.Command, name string) (string, error) {
+	if dsn := command.String("db"); dsn != "" {
+		if path, ok := strings.CutPrefix(dsn, "sqlite:"); !ok || path == "" {
+			return "", usagef("--db must have the form sqlite:PATH")
+		}
+		return dsn, nil
+	}
+	directory, err := dataDirectory()
+	if err != nil {
+		return "", fmt.Errorf("no data directory; give --db: %w", err)
+	}
+	return "sqlite:" + filepath.Join(directory, name), nil
+}
+
+// dataDirectory is where the platform keeps the data of users: XDG_DATA_HOME or
+// ~/.local/share on Unix, and what os.UserConfigDir says where data and settings live together.
+func dataDirectory() (string, error) {
+	const name = "avatarstudio"
+	if directory := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(directory) {
+		return filepath.Join(directory, name), nil
+	}
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		directory, err := os.UserConfigDir()
+		return filepath.Join(directory, name), err
+	}
+	home, err := os.UserHomeDir()
+	return filepath.Join(home, ".local", "share", name), err
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+// studiod runs a command and returns what it wrote.
+func studiod(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), append([]string{"studiod"}, args...), strings.NewReader(stdin), &out, &errs)
+	return code, strings.TrimSpace(out.String()), strings.TrimSpace(errs.String())
+}
+
+// must runs a command that has to succeed.
+func must(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := studiod(t, stdin, args...)
+	if code != exitOK || stderr != "" {
+		t.Fatalf("%v: exit code %d, %s", args, code, stderr)
+	}
+	return stdout
+}
+
+// Each command works on the file of a daemon that runs, and the daemon sees the change at once.
+func TestCommands_workBesideADaemon(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t)
+	db := "--db=" + d.cfg.Database
+	const id = "01936F3E-6A00-7B2C-9D33-1E5E0E9F8C00"
+
+	if got := must(t, "another password\n", "user", "add", db, "--id", id, "Bob@Example.com"); got != strings.ToLower(id) {
+		t.Errorf("the user's id is %s", got)
+	}
+	workspace := must(t, "", "workspace", "add", db, "Films")
+	must(t, "", "workspace", "member", db, workspace, "bob@example.com")
+	file := filepath.Join(t.TempDir(), "projects.json")
+	check(t, os.WriteFile(file, []byte(`{"data":[
+		{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","user_id":"`+id+`","status":"draft","title":"One"},
+		{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21","user_id":null,"title":"Two"}
+	],"size":1,"unpublished_projects":1}`), 0o600))
+	if got := must(t, "", "project", "import", db, "--workspace", workspace, file); got != "2 projects imported" {
+		t.Error(got)
+	}
+
+	first := must(t, "", "secret", "show", db, "bob@example.com")
+	rotated := must(t, "", "secret", "rotate", db, "bob@example.com")
+	if lines := strings.Split(rotated, "\n"); len(lines) != 2 || lines[1] != first || !strings.HasPrefix(first, "whsec_") {
+		t.Error("a rotation does not show the new secret and then the old one")
+	}
+	if _, err := d.studio.Login(t.Context(), "bob@example.com", "another password"); err != nil {
+		t.Error(err)
+	}
+	must(t, "a third password", "user", "password", db, "bob@example.com")
+	if _, err := d.studio.Login(t.Context(), "bob@example.com", "a third password"); err != nil {
+		t.Error(err)
+	}
+	list, err := d.studio.ListProjects(t.Context(), strings.ToLower(id), workspace)
+	check(t, err)
+	if list.Size != 1 || list.Unpublished != 1 {
+		t.Errorf("counts are %d and %d", list.Size, list.Unpublished)
+	}
+}
+
+func TestCommands_refuseBadInputInOneLine(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t)
+	db := "--db=" + dsn
+	must(t, testPassword, "user", "add", db, testEmail)
+	workspace := must(t, "", "workspace", "add", db, "Team")
+	for _, test := range []struct {
+		name, stdin string
+		args        []string
+		code        int
+		says        string
+	}{
+		{"an unknown command", "", []string{"sing"}, exitUsage, "no command"},
+		{"an unknown subcommand", "", []string{"user", "sing"}, exitUsage, "no command"},
+		{"an unknown flag", "", []string{"serve", "--loud"}, exitUsage, "loud"},
+		{"an argument too many", "", []string{"serve", db, "now"}, exitUsage, "usage: studiod serve"},
+		{"an argument too few", "", []string{"workspace", "member", db, workspace}, exitUsage, "WORKSPACE_ID EMAIL"},
+		{"another database", testPassword, []string{"user", "add", "--db=mysql:x", testEmail}, exitUsage, "sqlite:PATH"},
+		{"no such directory", testPassword, []string{"user", "add", "--db=sqlite:/dev/null/studio.db", "bob@example.com"}, exitFailure, "/dev/null"},
+		{"no email address", testPassword, []string{"user", "add", db, "ada"}, exitUsage, "email"},
+		{"an email address with a name", testPassword, []string{"user", "add", db, "Ada <ada@example.com>"}, exitUsage, "email"},
+		{"an email that is taken", testPassword, []string{"user", "add", db, "ADA@example.com"}, exitUsage, "exists"},
+		{"no password", "", []string{"user", "add", db, "bob@example.com"}, exitUsage, "8 to 1024"},
+		{"a short password", "hunter2", []string{"user", "add", db, "bob@example.com"}, exitUsage, "8 to 1024"},
+		{"a long password", strings.Repeat("hunter2", 200), []string{"user", "add", db, "bob@example.com"}, exitUsage, "8 to 1024"},
+		{"an id that is none", testPassword, []string{"user", "add", db, "--id=7", "bob@example.com"}, exitUsage, "UUID"},
+		{"the password of nobody", testPassword, []string{"user", "password", db, "bob@example.com"}, exitUsage, "no such record"},
+		{"a workspace without a name", "", []string{"workspace", "add", db, " "}, exitUsage, "name"},
+		{"a member of nothing", "", []string{"workspace", "member", db, "films", testEmail}, exitUsage, "no such record"},
+		{"a member who is nobody", "", []string{"workspace", "member", db, workspace, "bob@example.com"}, exitUsage, "no such record"},
+		{"the secret of nobody", "", []string{"secret", "show", db, "bob@example.com"}, exitUsage, "no such record"},
+		{"an import without a workspace", "{}", []string{"project", "import", db, "-"}, exitUsage, "workspace"},
+		{"an import into nothing", `{"data":[{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20"}]}`, []string{"project", "import", db, "--workspace=films", "-"}, exitUsage, "no such workspace"},
+		{"a file that is not there", "", []string{"project", "import", db, "--workspace", workspace, "nowhere.json"}, exitUsage, "nowhere.json"},
+		{"a render time that is none", "", []string{"serve", db, "--render-time=soon"}, exitUsage, "render-time"},
+		{"a negative render time", "", []string{"serve", db, "--render-time=-1s"}, exitUsage, "between 0 and 10m"},
+		{"a consent that is none", "", []string{"serve", db, "--consent=never"}, exitUsage, "auto or manual"},
+		{"a network that is none", "", []string{"serve", db, "--webhook-allow=home"}, exitUsage, "10.0.0.0/8"},
+		{"an address that is none", "", []string{"serve", db, "--addr=here"}, exitFailure, "here"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := studiod(t, test.stdin, test.args...)
+			if code != test.code || !strings.Contains(stderr, test.says) || !strings.HasPrefix(stderr, "studiod: ") {
+				t.Errorf("exit code %d, %q, want %d and %q", code, stderr, test.code, test.says)
+			}
+			if strings.Contains(stderr, "\n") || stdout != "" || strings.Contains(stderr, "hunter2") {
+				t.Errorf("not one line of an error: %q %q", stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestServe_refusesAPortThatIsTaken(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	check(t, err)
+	defer func() { check(t, listener.Close()) }()
+	code, _, stderr := studiod(t, "", "serve", "--db="+newDatabase(t), "--addr", listener.Addr().String())
+	if code != exitFailure || !strings.Contains(stderr, "address already in use") || strings.Contains(stderr, "\n") {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}
+
+func TestServe_refusesTheFileOfAnotherDaemon(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t)
+	code, _, stderr := studiod(t, "", "serve", "--db="+d.cfg.Database, "--addr=127.0.0.1:0")
+	if code != exitFailure || !strings.Contains(stderr, store.ErrInUse.Error()) || strings.Contains(stderr, "\n") {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}
+
+func TestCommands_readTheEnvironment(t *testing.T) {
+	dsn := newDatabase(t)
+	t.Setenv("STUDIO_DB", dsn)
+	must(t, testPassword, "user", "add", testEmail)
+	if code, _, stderr := studiod(t, testPassword, "user", "add", "--db="+dsn, testEmail); code != exitUsage {
+		t.Errorf("the user is not in the database of the environment: %s", stderr)
+	}
+	for name, value := range map[string]string{
+		"STUDIO_RENDER_TIME": "soon", "STUDIO_CONSENT": "never", "STUDIO_DEMO": "perhaps", "STUDIO_ADDR": "here",
+		"STUDIO_ALLOW_HTTP_WEBHOOKS": "perhaps", "STUDIO_WEBHOOK_ALLOW": "home",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, value)
+			if code, _, stderr := studiod(t, "", "serve"); code == exitOK || strings.Contains(stderr, "\n") {
+				t.Errorf("exit code %d, %q", code, stderr)
+			}
+		})
+	}
+}
+
+func TestCommands_useTheDataDirectoryOfTheUser(t *testing.T) {
+	directory := t.TempDir()
+	t.Setenv("XDG_DATA_HOME", directory)
+	must(t, testPassword, "user", "add", testEmail)
+	info, err := os.Stat(filepath.Join(directory, "avatarstudio", "studio.db"))
+	check(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has the mode %v", info.Mode())
+	}
+}
+
+func TestCommands_haveHelp(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"--help"}, {"help"}, {}, {"user"}, {"serve", "--help"}, {"project", "import", "--help"}} {
+		t.Run(fmt.Sprint(args), func(t *testing.T) {
+			t.Parallel()
+			if got := must(t, "", args...); !strings.Contains(got, "USAGE") {
+				t.Errorf("help is %q", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/render"
+	"github.com/avatarstudio/avatarstudio/server/internal/rest"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+// Limits of the HTTP server.
+const (
+	maxConnections    = 4096
+	maxHeaderBytes    = 64 << 10
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = time.Minute
+	writeTimeout      = 10 * time.Minute // a long project list to a slow reader
+	idleTimeout       = 2 * time.Minute
+	// stopTimeout bounds how long requests, renderings and attempts in flight may take to finish
+	// when the daemon stops. It is above the deadline of an attempt.
+	stopTimeout = 20 * time.Second
+)
+
+const signingKeyName = "access-token"
+
+type daemonConfig struct {
+	Addr              string
+	Database          string
+	RenderTime        time.Duration
+	AutoConsent       bool
+	AllowHTTP         bool
+	AllowNetworks     []netip.Prefix
+	ValidateResponses server.ResponseCheck
+	Logger            *slog.Logger
+}
+
+// daemon is an open database, a bound port and the work that is due.
+type daemon struct {
+	cfg      daemonConfig
+	listener net.Listener
+	store    *store.Store
+	studio   *studio.Service
+	sender   *sender.Sender
+	http     *http.Server
+	local    *jobs.Local
+}
+
+// openDaemon binds the port and opens the database, so that what is wrong with either shows
+// before anything is served.
+func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
+	d = &daemon{cfg: cfg}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+			d = nil
+		}
+	}()
+	if d.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.Addr); err != nil {
+		return d, err
+	}
+	if d.store, err = store.Open(ctx, cfg.Database, store.Config{Daemon: true}); err != nil {
+		return d, err
+	}
+	seed, err := d.store.Key(ctx, signingKeyName, auth.NewSeed)
+	if err != nil {
+		return d, err
+	}
+	tokens, err := auth.NewTokens(seed, time.Now)
+	if err != nil {
+		return d, err
+	}
+	d.sender, err = sender.New(sender.Config{AllowHTTP: cfg.AllowHTTP, AllowNetworks: cfg.AllowNetworks})
+	if err != nil {
+		return d, err
+	}
+	d.studio = studio.New(d.studioConfig(tokens))
+	handler, err := server.New(rest.New(d.studio), server.Config{
+		Authenticator: tokens, Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses,
+	})
+	if err != nil {
+		return d, err
+	}
+	d.http = &http.Server{
+		Handler:           handler,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		ErrorLog:          slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
+	}
+	d.local = jobs.NewLocal(jobs.New(jobs.Config{
+		Store: d.store, Studio: d.studio, Sender: d.sender,
+		Renderer: render.Simulate{Time: cfg.RenderTime}, Logger: cfg.Logger,
+	}))
+	return d, nil
+}
+
+func (d *daemon) studioConfig(tokens *auth.Tokens) studio.Config {
+	cfg := studioConfig(d.store)
+	cfg.IssueAccessToken = tokens.Issue
+	cfg.CheckWebhook = func(url string) string {
+		err := d.sender.CheckURL(url)
+		if refused := (*sender.RefusedError)(nil); errors.As(err, &refused) {
+			return refused.Reason
+		}
+		return ""
+	}
+	if d.cfg.AutoConsent {
+		cfg.AutoConsent = render.Consent
+	}
+	return cfg
+}
+
+// url is where the daemon can be reached.
+func (d *daemon) url() string { return "http://" + d.listener.Addr().String() }
+
+// run serves until ctx ends, and then stops in the reverse order: no new requests, no new
+// work, and at last the database. What is in flight may finish within stopTimeout.
+func (d *daemon) run(ctx context.Context) error {
+	work, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutOff()
+	stop, stopWork := context.WithCancel(work)
+	var working sync.WaitGroup
+	working.Go(func() { d.local.Run(work, stop) })
+
+	served := make(chan error, 1)
+	go func() { served <- d.http.Serve(netutil.LimitListener(d.listener, maxConnections)) }()
+	d.cfg.Logger.InfoContext(ctx, "serving", "url", d.url())
+
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		d.cfg.Logger.InfoContext(ctx, "stopping")
+	}
+	bound, cancel := context.WithTimeout(work, stopTimeout)
+	defer cancel()
+	shutdown := d.http.Shutdown(bound)
+	if errors.Is(shutdown, context.DeadlineExceeded) {
+		shutdown = d.http.Close()
+	}
+	stopWork()
+	context.AfterFunc(bound, cutOff)
+	working.Wait()
+	return errors.Join(err, shutdown, d.close())
+}
+
+// close releases what openDaemon took.
+func (d *daemon) close() error {
+	var errs []error
+	if d.listener != nil {
+		if err := d.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if d.sender != nil {
+		d.sender.Close()
+	}
+	if d.store != nil {
+		errs = append(errs, d.store.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+const (
+	demoEmail = "demo@example.com"
+	// The workspace has a fixed id, so that it is found again at the next start.
+	demoWorkspace = "01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10"
+)
+
+// showDemo fills an empty database and says how to try the service. The password of the demo
+// user is a new one at every start, because only its hash is kept. A database that was not made
+// for the demo is left alone.
+func showDemo(ctx context.Context, out io.Writer, d *daemon) error {
+	empty, err := d.store.Empty(ctx)
+	if err != nil {
+		return err
+	}
+	password := rand.Text()
+	if empty {
+		err = seedDemo(ctx, d.studio, password)
+	} else {
+		err = d.studio.SetPassword(ctx, demoEmail, password)
+	}
+	if errors.Is(err, studio.ErrNotFound) {
+		_, err := fmt.Fprintln(out, "The database is in use; the demo adds nothing to it.")
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	user, err := d.studio.UserByEmail(ctx, demoEmail)
+	if err != nil {
+		return err
+	}
+	secrets, err := d.studio.WebhookSecrets(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	text, err := template.New("demo").Parse(demoText)
+	if err != nil {
+		return err
+	}
+	return text.Execute(out, map[string]string{
+		"URL": d.url(), "Email": demoEmail, "Password": password, "Workspace": demoWorkspace, "Secret": secrets[0],
+	})
+}
+
+const demoText = `Avatar Studio demo
+  email           {{.Email}}
+  password        {{.Password}}
+  workspace id    {{.Workspace}}
+  webhook secret  {{.Secret}}
+
+Rendering is simulated: nothing is made. A title with [fail] fails, one with [no-consent] is refused consent.
+Webhooks may go to this machine: give a webhook_url such as http://127.0.0.1:9000/.
+
+# log in
+TOKEN=$(curl -s {{.URL}}/users/login -H 'Content-Type: application/json' \
+  -d '{"email":"{{.Email}}","password":"{{.Password}}"}' | sed 's/.*"access_token":"\([^"]*\)".*/\1/')
+
+# list the projects of the workspace
+curl {{.URL}}/projects/v2 -H "Authorization: Bearer $TOKEN" -H 'x-workspace-id: {{.Workspace}}'
+
+# create an avatar
+curl {{.URL}}/v1/avatars/create_avatar -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
+  -d '{"title":"Ada","webhook_data":{"webhook_url":"http://127.0.0.1:9000/"},"webhook":{"enabled":true}}'
+
+# create a lip-sync
+curl {{.URL}}/v1/lipsync/create_lipsync -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
+  -d '{"title":"Greeting","webhook_data":{"webhook_url":"http://127.0.0.1:9000/"},"webhook":{"enabled":true}}'
+
+`
+
+func seedDemo(ctx context.Context, service *studio.Service, password string) error {
+	user, err := service.AddUser(ctx, "", demoEmail, password)
+	if err != nil {
+		return err
+	}
+	if _, err := service.AddWorkspace(ctx, demoWorkspace, "Demo"); err != nil {
+		return err
+	}
+	if err := service.AddMember(ctx, demoWorkspace, demoEmail); err != nil {
+		return err
+	}
+	projects, err := demoProjects(uuid.MustParse(user.ID), service.Now().UTC().Truncate(time.Second))
+	if err != nil {
+		return err
+	}
+	_, err = service.ImportProjects(ctx, projects)
+	return err
+}
+
+// demoProjects makes a dozen projects, the last three of them a colleague's.
+func demoProjects(user uuid.UUID, now time.Time) ([]studio.Project, error) {
+	colleague, plane := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
+	var projects []studio.Project
+	for i, seed := range []struct{ title, status, language, tag, color string }{
+		{"Welcome to the team", "published", "english", "onboarding", "#2D7FF9"},
+		{"Bienvenue dans l’équipe", "published", "french", "onboarding", "#2D7FF9"},
+		{"Quarterly results", "published", "english", "finance", "#20C933"},
+		{"Product tour", "published", "english", "marketing", "#F82B60"},
+		{"Produkttour", "draft", "german", "marketing", "#F82B60"},
+		{"Safety at the site", "published", "english", "training", "#FCB400"},
+		{"Seguridad en la obra", "processing", "spanish", "training", "#FCB400"},
+		{"Release notes", "draft", "english", "product", "#8B46FF"},
+		{"Thank you, customers", "failed", "english", "marketing", "#F82B60"},
+		{"Password hygiene", "published", "english", "training", "#FCB400"},
+		{"Travel policy", "draft", "english", "people", "#18BFFF"},
+		{"Holiday greetings", "published", "english", "people", "#18BFFF"},
+	} {
+		owner := user
+		if i >= 9 {
+			owner = colleague
+		}
+		id := uuid.Must(uuid.NewV7())
+		created := now.Add(-time.Duration(i) * 31 * time.Hour)
+		updated := created.Add(47 * time.Minute)
+		slug := strings.ToLower(strings.Join(strings.Fields(seed.title), "-"))
+		media := "https://media.example.com/projects/" + id.String()
+		published := studio.IsPublished(seed.status)
+		video, png, gif := "", "", ""
+		if published {
+			video, png, gif = media+"/video.mp4", media+"/still.png", media+"/preview.gif"
+		}
+		document, err := json.Marshal(gen.Project{
+			UserID: &owner, ProjectID: &id, Title: &seed.title, ProjectType: new("PERSONALIZED"),
+			CreatedAt: &created, UpdatedAt: &updated, Status: &seed.status, Language: &seed.language,
+			Thumbnail: &png,
+			Thumbnails: &gen.Thumbnails{
+				ThumbnailPNG: &png, ThumbnailPlayPNG: new(""), ThumbnailGIF: &gif, ThumbnailPlayGIF: new(""),
+				CustomThumbnail: new(""),
+			},
+			Tags:             &gen.Tags{Colors: &[]string{seed.color}, Names: &[]string{seed.tag}},
+			AvailableCredits: new(120 - 5*i), UtilisedCredits: new(5 * i),
+			Video: &video, TrainingJobID: new("job-" + id.String()[24:]),
+			SRT: new(""), SRTTargetLanguage: &seed.language, VoicePath: new("voices/" + seed.language + ".wav"),
+			SmartURL: new("https://video.example.com/" + slug), RecordingScript: new(seed.title + "."),
+			DataPlaneID: &plane,
+		})
+		if err != nil {
+			return nil, err
+		}
+		projects = append(projects, studio.Project{
+			ID: id.String(), WorkspaceID: demoWorkspace, UserID: owner.String(), CreatedAt: created,
+			Published: published, Document: document,
+		})
+	}
+	return projects, nil
+}
+
+//go:fix inline

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+// showDemoOf returns what the demo prints.
+func showDemoOf(t *testing.T, d *daemon) string {
+	t.Helper()
+	var out bytes.Buffer
+	check(t, showDemo(t.Context(), &out, d))
+	return out.String()
+}
+
+// The commands that the demo prints do what they say when they are run by a shell.
+func TestDemo_printsCommandsThatWork(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("curl is not installed")
+		}
+		t.Skip("curl is not installed: the commands that the demo prints are not tried")
+	}
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = demoDatabaseOf(t) })
+	text := showDemoOf(t, d.daemon)
+	_, script, found := strings.Cut(text, "# log in\n")
+	if !found {
+		t.Fatalf("the demo prints %s", text)
+	}
+	for _, want := range []string{demoEmail, demoWorkspace, "whsec_", "/users/login", "/projects/v2", "/v1/avatars/create_avatar", "/v1/lipsync/create_lipsync"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the demo does not print %s", want)
+		}
+	}
+	script = regexp.MustCompile(`(?m)^curl `).ReplaceAllString(script, "echo; curl -sS ")
+	output, err := exec.CommandContext(t.Context(), "sh", "-ec", script).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	answers := strings.FieldsFunc(string(output), func(r rune) bool { return r == '\n' })
+	if len(answers) != 3 {
+		t.Fatalf("%d answers: %s", len(answers), output)
+	}
+	var list gen.ProjectList
+	var avatar gen.Avatar
+	var lipsync gen.Lipsync
+	check(t, json.Unmarshal([]byte(answers[0]), &list))
+	check(t, json.Unmarshal([]byte(answers[1]), &avatar))
+	check(t, json.Unmarshal([]byte(answers[2]), &lipsync))
+	if len(list.Data) != 12 || list.Size != 9 || avatar.AvatarID == "" || lipsync.InferenceID == "" {
+		t.Errorf("%s", output)
+	}
+}
+
+func TestDemo_showsAnotherPasswordAtTheNextStart(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = demoDatabaseOf(t) })
+	password := regexp.MustCompile(`password +(\S+)`)
+	for range 2 {
+		found := password.FindStringSubmatch(showDemoOf(t, d.daemon))
+		if _, err := d.studio.Login(t.Context(), demoEmail, found[1]); err != nil {
+			t.Errorf("the password that is shown: %v", err)
+		}
+	}
+}
+
+func TestDemo_leavesADatabaseInUseAlone(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t)
+	if text := showDemoOf(t, d.daemon); !strings.Contains(text, "in use") {
+		t.Errorf("the demo prints %s", text)
+	}
+}
+
+// demoDatabaseOf makes a database that a demo has filled.
+func demoDatabaseOf(t *testing.T) string {
+	t.Helper()
+	dsn := newDatabase(t)
+	db, err := store.Open(t.Context(), dsn, store.Config{})
+	check(t, err)
+	service := studioOf(db)
+	check(t, seedDemo(t.Context(), service, "to be replaced"))
+	check(t, db.Close())
+	return dsn
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// asDaemon makes the test program be the daemon, for tests that need a process to kill.
+const asDaemon = "STUDIOD_TEST_AS_DAEMON"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asDaemon) != "" {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const (
+	testEmail    = "ada@example.com"
+	testPassword = "correct horse battery staple"
+	// patience is how long a test waits for what must happen.
+	patience = 30 * time.Second
+)
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testDaemon is a running daemon with one user and one workspace, and a client of that user's.
+type testDaemon struct {
+	*daemon
+	client    *client.Client
+	user      studio.User
+	workspace string
+	secret    webhook.Secret
+	log       *lockedBuffer
+}
+
+// startDaemon starts a daemon on a free port and a new file. Answers that the document forbids
+// are 500.
+func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
+	t.Helper()
+	log := &lockedBuffer{}
+	cfg := daemonConfig{
+		Addr: "127.0.0.1:0", Database: newDatabase(t), AutoConsent: true, AllowHTTP: true, AllowNetworks: loopback(),
+		ValidateResponses: server.ResponsesEnforced, Logger: slog.New(slog.NewTextHandler(log, nil)),
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	d, err := openDaemon(t.Context(), cfg)
+	check(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- d.run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Log(log)
+		}
+	})
+	s := &testDaemon{daemon: d, log: log}
+	s.user, err = d.studio.AddUser(t.Context(), "", testEmail, testPassword)
+	check(t, err)
+	workspace, err := d.studio.AddWorkspace(t.Context(), "", "Team")
+	check(t, err)
+	s.workspace = workspace.ID
+	check(t, d.studio.AddMember(t.Context(), workspace.ID, testEmail))
+	secrets, err := d.studio.WebhookSecrets(t.Context(), s.user.ID)
+	check(t, err)
+	s.secret, err = webhook.ParseSecret(secrets[0])
+	check(t, err)
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	s.client, err = client.New(client.Config{
+		BaseURL: d.url(), Email: testEmail, Password: testPassword, Workspace: workspace.ID,
+		HTTPClient: &http.Client{Transport: transport, Timeout: patience},
+	})
+	check(t, err)
+	return s
+}
+
+func newDatabase(t *testing.T) string {
+	t.Helper()
+	return "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
+}
+
+// inbox is a receiver on a server of its own that keeps what it is sent.
+type inbox struct {
+	url string
+
+	mu      sync.Mutex
+	bodies  []string
+	changed chan struct{}
+}
+
+// startInbox starts an inbox. intercept, if it returns true, has answered the request itself.
+func startInbox(t *testing.T, secret webhook.Secret, intercept func(w http.ResponseWriter, body string) bool) *inbox {
+	t.Helper()
+	in := &inbox{changed: make(chan struct{}, 1)}
+	receiver, err := webhook.NewReceiver(webhook.Handlers{
+		Avatar: func(_ context.Context, e gen.AvatarEvent, d webhook.Delivery) error {
+			return in.keep(e.Data.AvatarID, string(e.Data.Status), d)
+		},
+		AvatarInference: func(_ context.Context, e gen.AvatarInferenceEvent, d webhook.Delivery) error {
+			return in.keep(e.Data.InferenceID, string(e.Data.Status), d)
+		},
+		LipsyncInference: func(_ context.Context, e gen.LipsyncInferenceEvent, d webhook.Delivery) error {
+			return in.keep(e.Data.InferenceID, string(e.Data.Status), d)
+		},
+		Unhandled: func(_ context.Context, e gen.Event, _ webhook.Delivery) error {
+			return fmt.Errorf("unknown event %s", e.EventType)
+		},
+	}, webhook.StandardWebhooks(secret))
+	check(t, err)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if intercept != nil && intercept(w, string(body)) {
+			return
+		}
+		in.mu.Lock()
+		in.bodies = append(in.bodies, string(body))
+		in.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		answer := httptest.NewRecorder()
+		receiver.ServeHTTP(answer, r)
+		if answer.Code != http.StatusNoContent {
+			t.Errorf("the receiver answers %s with %d", body, answer.Code)
+		}
+		w.WriteHeader(answer.Code)
+	}))
+	t.Cleanup(server.Close)
+	in.url = server.URL + "/hooks?key=canary-query"
+	return in
+}
+
+// keep checks that the typed event says what a body said, and that its headers are there.
+func (in *inbox) keep(id, status string, d webhook.Delivery) error {
+	in.mu.Lock()
+	came := slices.ContainsFunc(in.bodies, func(body string) bool {
+		return strings.Contains(body, `_id":"`+id+`","status":"`+status+`"`)
+	})
+	in.mu.Unlock()
+	if !came || d.ID == "" || d.Sequence == 0 || d.Timestamp.IsZero() {
+		return fmt.Errorf("%s is %s with %+v", id, status, d)
+	}
+	select {
+	case in.changed <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// of returns the bodies that speak of an id, in the order they came.
+func (in *inbox) of(id string) []string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	var bodies []string
+	for _, body := range in.bodies {
+		if strings.Contains(body, id) {
+			bodies = append(bodies, body)
+		}
+	}
+	return bodies
+}
+
+// wait returns the bodies that speak of an id once there are n of them.
+func (in *inbox) wait(t *testing.T, id string, n int) []string {
+	t.Helper()
+	deadline := time.After(patience)
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if bodies := in.of(id); len(bodies) >= n {
+			return bodies
+		}
+		select {
+		case <-in.changed:
+		case <-look.C:
+		case <-deadline:
+			t.Fatalf("%d of %d events came", len(in.of(id)), n)
+		}
+	}
+}
+
+// eventually waits until what must become true is.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-deadline:
+			t.Fatalf("%s did not come true", what)
+		}
+	}
+}
+
+// lockedBuffer is a log that is read while it is written.
+type lockedBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(data)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// demoProjectsOf makes the projects of the demo for the user and the workspace of a test.
+func demoProjectsOf(d *testDaemon) ([]studio.Project, error) {
+	projects, err := demoProjects(uuid.MustParse(d.user.ID), time.Now().UTC())
+	for i := range projects {
+		projects[i].WorkspaceID = d.workspace
+	}
+	return projects, err
+}
+
+func studioOf(db *store.Store) *studio.Service { return studio.New(studioConfig(db)) }

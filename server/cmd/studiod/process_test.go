@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// process is a daemon in a process of its own.
+type process struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	client *client.Client
+	log    *lockedBuffer
+	ended  chan error
+}
+
+// prepareDatabase makes a file with one user and returns the user's secret.
+func prepareDatabase(t *testing.T, dsn string) webhook.Secret {
+	t.Helper()
+	db, err := store.Open(t.Context(), dsn, store.Config{})
+	check(t, err)
+	service := studioOf(db)
+	user, err := service.AddUser(t.Context(), "", testEmail, testPassword)
+	check(t, err)
+	secrets, err := service.WebhookSecrets(t.Context(), user.ID)
+	check(t, err)
+	check(t, db.Close())
+	secret, err := webhook.ParseSecret(secrets[0])
+	check(t, err)
+	return secret
+}
+
+func startProcess(t *testing.T, dsn string, args ...string) *process {
+	t.Helper()
+	program, err := os.Executable()
+	check(t, err)
+	p := &process{t: t, log: &lockedBuffer{}, ended: make(chan error, 1)}
+	p.cmd = exec.CommandContext(context.Background(), program, append([]string{
+		"serve", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8",
+	}, args...)...)
+	p.cmd.Env = append(os.Environ(), asDaemon+"=1")
+	stderr, err := p.cmd.StderrPipe()
+	check(t, err)
+	check(t, p.cmd.Start())
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // fails when it has ended
+		if t.Failed() {
+			t.Log(p.log)
+		}
+	})
+	url := make(chan string, 1)
+	go func() {
+		lines := bufio.NewScanner(stderr)
+		for lines.Scan() {
+			_, _ = p.log.Write(append(lines.Bytes(), '\n'))
+			if found := regexp.MustCompile(`msg=serving url=(\S+)`).FindStringSubmatch(lines.Text()); found != nil {
+				url <- found[1]
+			}
+		}
+		p.ended <- p.cmd.Wait()
+	}()
+	select {
+	case base := <-url:
+		transport := &http.Transport{}
+		t.Cleanup(transport.CloseIdleConnections)
+		p.client, err = client.New(client.Config{
+			BaseURL: base, Email: testEmail, Password: testPassword, HTTPClient: &http.Client{Transport: transport},
+		})
+		check(t, err)
+	case err := <-p.ended:
+		t.Fatalf("the daemon ended at once: %v\n%s", err, p.log)
+	case <-time.After(patience):
+		t.Fatal("the daemon does not serve")
+	}
+	return p
+}
+
+// end sends a signal and waits for the process.
+func (p *process) end(signal os.Signal) error {
+	p.t.Helper()
+	check(p.t, p.cmd.Process.Signal(signal))
+	select {
+	case err := <-p.ended:
+		return err
+	case <-time.After(patience):
+		p.t.Fatalf("the daemon goes on after %v", signal)
+		return nil
+	}
+}
+
+func TestProcess_killedInTheMiddleLosesNothing(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t)
+	secret := prepareDatabase(t, dsn)
+	in := startInbox(t, secret, nil)
+
+	first := startProcess(t, dsn, "--render-time", "10m")
+	avatar, err := first.client.CreateAvatar(t.Context(), avatarRequest("Ada", in.url))
+	check(t, err)
+	in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing"))
+	if err := first.end(syscall.SIGKILL); err == nil {
+		t.Fatal("the daemon survived")
+	}
+
+	second := startProcess(t, dsn, "--render-time", "0s")
+	want := avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published")
+	in.wait(t, want[2], 1)
+	bodies := in.of(avatar.AvatarID)
+	// The first event may come again: the kill can fall between the answer and its record.
+	if len(bodies) > 3 && bodies[0] == bodies[1] {
+		bodies = bodies[1:]
+	}
+	if strings.Join(bodies, "\n") != strings.Join(want, "\n") {
+		t.Errorf("notifications are %v, want %v", bodies, want)
+	}
+	found, err := second.client.GetAvatar(t.Context(), avatar.AvatarID)
+	check(t, err)
+	if found.Status != gen.AvatarStatusPublished {
+		t.Errorf("the avatar is %s", found.Status)
+	}
+	check(t, second.end(syscall.SIGTERM))
+}
+
+func TestProcess_finishesWhatIsInFlightWhenItIsStopped(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t)
+	secret := prepareDatabase(t, dsn)
+	arrived, release := make(chan struct{}), make(chan struct{})
+	in := startInbox(t, secret, func(http.ResponseWriter, string) bool {
+		close(arrived) // panics, and so fails, when a second delivery comes
+		<-release
+		return false
+	})
+	p := startProcess(t, dsn, "--render-time", "0s")
+	lipsync, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
+	check(t, err)
+	<-arrived
+	check(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	eventually(t, "that the daemon is stopping", func() bool { return strings.Contains(p.log.String(), "msg=stopping") })
+	close(release)
+	select {
+	case err := <-p.ended:
+		check(t, err)
+	case <-time.After(patience):
+		t.Fatal("the daemon does not stop")
+	}
+	in.want(t, lipsync.InferenceID, inferenceEvent("lipsync_inference_event", lipsync.InferenceID, "succeeded"))
+
+	db, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	check(t, err)
+	if _, err := db.NextDelivery(t.Context(), lipsync.InferenceID); !errors.Is(err, studio.ErrNotFound) {
+		t.Errorf("the event is due again (%v)", err)
+	}
+	check(t, db.Close())
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// maxImportBytes bounds a file that is imported: it is held in memory.
+const maxImportBytes = 1 << 30
+
+func projectCommand() *cli.Command {
+	return &cli.Command{
+		Name: "project", Usage: "import projects",
+		Commands: []*cli.Command{
+			leaf("import", "add the projects of a JSON file, as GET /projects/v2 answers it, or none; - is the standard input", "FILE",
+				[]cli.Flag{&cli.StringFlag{Name: "workspace", Usage: "id of the workspace that gets the projects", Required: true}},
+				importProjects),
+		},
+	}
+}
+
+func importProjects(ctx context.Context, command *cli.Command) error {
+	data, err := readImport(command)
+	if err != nil {
+		return err
+	}
+	projects, lines, err := parseProjects(data, command.String("workspace"))
+	if err != nil {
+		return err
+	}
+	return withStudio(ctx, command, func(service *studio.Service) error {
+		index, err := service.ImportProjects(ctx, projects)
+		switch {
+		case errors.Is(err, studio.ErrExists):
+			return usagef("line %d: a project with this project_id exists", lines[index])
+		case errors.Is(err, studio.ErrNotFound):
+			return usagef("there is no such workspace")
+		case err != nil:
+			return err
+		}
+		return printLines(command, fmt.Sprintf("%d projects imported", len(projects)))
+	})
+}
+
+func readImport(command *cli.Command) ([]byte, error) {
+	in := command.Root().Reader
+	if name := command.Args().First(); name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		defer func() { _ = file.Close() }()
+		in = file
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxImportBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxImportBytes {
+		return nil, usagef("the file is larger than %d bytes", maxImportBytes)
+	}
+	return data, nil
+}
+
+var (
+	errNotJSON       = errors.New("this is not JSON")
+	errNoProjectList = errors.New(`this is not a project list: {"data": [...]}`)
+	errMore          = errors.New("there is more after the end of the list")
+)
+
+// projectFile is a file that is read from its beginning to its end.
+type projectFile struct {
+	data    []byte
+	decoder *jsontext.Decoder
+	schema  *validate.Schema
+
+	projects []studio.Project
+	lines    []int // on which each project begins
+}
+
+// parseProjects reads {"data": [project …]} and checks every project against the document.
+// lines holds the line on which each project begins. The error names the line.
+func parseProjects(data []byte, workspaceID string) (projects []studio.Project, lines []int, err error) {
+	schema, err := projectSchema()
+	if err != nil {
+		return nil, nil, err
+	}
+	file := projectFile{data: data, decoder: jsontext.NewDecoder(bytes.NewReader(data)), schema: schema}
+	if err := file.read(); err != nil {
+		return nil, nil, err
+	}
+	for i := range file.projects {
+		file.projects[i].WorkspaceID = workspaceID
+	}
+	return file.projects, file.lines, nil
+}
+
+func (f *projectFile) read() error {
+	if err := f.expect('{'); err != nil {
+		return err
+	}
+	found := false
+	for f.decoder.PeekKind() != '}' {
+		name, err := f.decoder.ReadToken()
+		if err != nil {
+			return f.notJSON(err)
+		}
+		if name.String() != "data" {
+			if err := f.decoder.SkipValue(); err != nil {
+				return f.notJSON(err)
+			}
+			continue
+		}
+		found = true
+		if err := f.readList(); err != nil {
+			return err
+		}
+	}
+	if err := f.expect('}'); err != nil {
+		return err
+	}
+	if !found {
+		return f.failAt(0, errNoProjectList)
+	}
+	if _, err := f.decoder.ReadToken(); !errors.Is(err, io.EOF) {
+		return f.failAt(f.decoder.InputOffset(), errMore)
+	}
+	return nil
+}
+
+func (f *projectFile) readList() error {
+	if err := f.expect('['); err != nil {
+		return err
+	}
+	for f.decoder.PeekKind() != ']' {
+		value, err := f.decoder.ReadValue()
+		if err != nil {
+			return f.notJSON(err)
+		}
+		begin := f.decoder.InputOffset() - int64(len(value))
+		project, pointer, err := parseProject(f.schema, value)
+		if err != nil {
+			return f.failAt(begin+offsetOf(value, pointer), err)
+		}
+		f.projects, f.lines = append(f.projects, project), append(f.lines, lineAt(f.data, begin))
+	}
+	return f.expect(']')
+}
+
+// expect reads the token of this kind.
+func (f *projectFile) expect(kind jsontext.Kind) error {
+	token, err := f.decoder.ReadToken()
+	if err != nil {
+		return f.notJSON(err)
+	}
+	if token.Kind() != kind {
+		return f.failAt(f.decoder.InputOffset(), errNoProjectList)
+	}
+	return nil
+}
+
+// notJSON says where the decoder gave up; its own words may contain what it read.
+func (f *projectFile) notJSON(err error) error {
+	offset := f.decoder.InputOffset()
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		offset = syntax.ByteOffset
+	}
+	return f.failAt(offset, errNotJSON)
+}
+
+func (f *projectFile) failAt(offset int64, err error) error {
+	return usagef("line %d: %w", lineAt(f.data, offset), err)
+}
+
+func projectSchema() (*validate.Schema, error) {
+	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	if err != nil {
+		return nil, err
+	}
+	validator, err := validate.New(document, validate.Config{})
+	if err != nil {
+		return nil, err
+	}
+	schema, _ := validator.Schema("Project")
+	return schema, nil
+}
+
+// parseProject checks and reads one project; pointer tells which member is at fault.
+func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Project, pointer string, err error) {
+	if err := schema.Validate(value); err != nil {
+		if invalid := (*validate.Error)(nil); errors.As(err, &invalid) && len(invalid.Violations) > 0 {
+			violation := invalid.Violations[0]
+			return p, violation.Pointer, fmt.Errorf("%s %s", violation.Pointer, violation.Detail)
+		}
+		return p, "", err
+	}
+	var fields gen.Project
+	if err := json.Unmarshal(value, &fields); err != nil {
+		return p, "", errors.New("this project cannot be read")
+	}
+	if fields.ProjectID == nil {
+		return p, "", errors.New("/project_id is required")
+	}
+	document := value.Clone()
+	if err := document.Compact(); err != nil {
+		return p, "", err
+	}
+	p = studio.Project{ID: fields.ProjectID.String(), Document: json.RawMessage(document)}
+	if fields.UserID != nil {
+		p.UserID = fields.UserID.String()
+	}
+	if fields.CreatedAt != nil {
+		p.CreatedAt = fields.CreatedAt.UTC()
+	}
+	p.Published = fields.Status != nil && studio.IsPublished(*fields.Status)
+	return p, "", nil
+}
+
+// offsetOf returns where in value the member begins that pointer names; 0 when there is none.
+func offsetOf(value jsontext.Value, pointer string) int64 {
+	decoder := jsontext.NewDecoder(bytes.NewReader(value))
+	for pointer != "" {
+		if _, err := decoder.ReadToken(); err != nil {
+			break
+		}
+		if string(decoder.StackPointer()) == pointer {
+			return decoder.InputOffset()
+		}
+	}
+	return 0
+}
+
+func lineAt(data []byte, offset int64) int {
+	return 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+const projectID = "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20"
+
+func TestParseProjects(t *testing.T) {
+	t.Parallel()
+	projects, lines, err := parseProjects([]byte(`{
+		"size": 2, "more": {"data": [7]},
+		"data": [
+			{
+				"project_id": "`+strings.ToUpper(projectID)+`", "status": "Published", "unknown": [1, 2],
+				"created_at": "2026-01-12T11:30:00+02:00"
+			}, {"project_id": "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21", "user_id": "`+projectID+`", "status": null}
+		]
+	}`), "films")
+	check(t, err)
+	if len(projects) != 2 || lines[0] != 4 || lines[1] != 7 {
+		t.Fatalf("%d projects on the lines %v", len(projects), lines)
+	}
+	one, two := projects[0], projects[1]
+	if one.ID != projectID || one.WorkspaceID != "films" || !one.Published || one.CreatedAt.Format("15:04") != "09:30" {
+		t.Errorf("%+v", one)
+	}
+	if two.UserID != projectID || two.Published || !two.CreatedAt.IsZero() {
+		t.Errorf("%+v", two)
+	}
+	want := `{"project_id":"` + strings.ToUpper(projectID) + `","status":"Published","unknown":[1,2],"created_at":"2026-01-12T11:30:00+02:00"}`
+	if string(one.Document) != want {
+		t.Errorf("document is %s", one.Document)
+	}
+	for _, empty := range []string{`{"data":[]}`, ` {"data": [] } `} {
+		if projects, _, err := parseProjects([]byte(empty), "films"); err != nil || len(projects) != 0 {
+			t.Errorf("%s: %d projects, %v", empty, len(projects), err)
+		}
+	}
+}
+
+func TestParseProjects_namesTheLineOfTheFirstError(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ file, want string }{
+		"nothing":            {``, "line 1: this is not JSON"},
+		"a list":             {"\n[]", "line 2: this is not a project list"},
+		"no data":            {`{"size":1}`, "line 1: this is not a project list"},
+		"data of no list":    {"{\n\"data\":\n{}}", "line 3: this is not a project list"},
+		"broken off":         {"{\"data\":[\n\n", "line 3: this is not JSON"},
+		"a missing comma":    {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"}\n{}]}", "line 3: this is not JSON"},
+		"twice the name":     {"{\"data\":[],\n\"data\":[]}", "line 2: this is not JSON"},
+		"more after the end": {"{\"data\":[]}\n{}", "line 2: there is more after the end"},
+		"no object":          {"{\"data\":[\n7]}", "line 2:"},
+		"no id":              {"{\"data\":[\n{\"title\":\"hunter2\"}]}", "line 2: /project_id is required"},
+		"an id that is none": {"{\"data\":[{\n\"title\":\"a\",\n\"project_id\":\"hunter2\"}]}", "line 3: /project_id"},
+		"a wrong type":       {"{\"data\":[{\n\"tags\":\n{\"names\":[\"a\",\n7]}}]}", "line 4: /tags/names/1"},
+		"the second project": {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"},\n{}]}", "line 3: /project_id is required"},
+	} {
+		_, _, err := parseProjects([]byte(test.file), "films")
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want %s", name, err, test.want)
+		}
+	}
+}
+
+func FuzzParseProjects(f *testing.F) {
+	f.Add(`{"data":[{"project_id":"` + projectID + `","tags":{"names":["a"]}}],"size":1}`)
+	f.Add("{\"data\":[\n{\"title\":1}]}")
+	f.Add(`{"data":[{}]`)
+	f.Fuzz(func(t *testing.T, file string) {
+		projects, lines, err := parseProjects([]byte(file), "films")
+		if err != nil {
+			return
+		}
+		if !json.Valid([]byte(file)) || len(projects) != len(lines) {
+			t.Errorf("accepted %q with %d projects and %d lines", file, len(projects), len(lines))
+		}
+		for _, project := range projects {
+			if project.ID == "" || !json.Valid(project.Document) {
+				t.Errorf("accepted %q as %+v", file, project)
+			}
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/urfave/cli/v3"
+)
+
+const (
+	defaultDatabase = "studio.db"
+	demoDatabase    = "demo.db"
+	consentAuto     = "auto"
+	consentManual   = "manual"
+)
+
+func loopback() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+}
+
+func serveCommand() *cli.Command {
+	return leaf("serve", "serve the API and deliver webhooks", "", []cli.Flag{
+		&cli.StringFlag{
+			Name: "addr", Usage: "address to listen on", Value: "127.0.0.1:8080", Sources: cli.EnvVars("STUDIO_ADDR"),
+		},
+		&cli.DurationFlag{
+			Name: "render-time", Usage: "how long the simulated renderer takes for each job", Value: 2 * time.Second,
+			Sources: cli.EnvVars("STUDIO_RENDER_TIME"),
+			Validator: func(d time.Duration) error {
+				if d < 0 || d > 10*time.Minute {
+					return errors.New("must be between 0 and 10m")
+				}
+				return nil
+			},
+		},
+		&cli.StringFlag{
+			Name: "consent", Usage: "auto gives consent unless a title contains [no-consent]; manual waits for submit_consent",
+			Value: consentAuto, Sources: cli.EnvVars("STUDIO_CONSENT"),
+			Validator: func(mode string) error {
+				if mode != consentAuto && mode != consentManual {
+					return errors.New("must be auto or manual")
+				}
+				return nil
+			},
+		},
+		&cli.BoolFlag{
+			Name: "demo", Usage: "try it: demo.db with a user, a workspace and projects, and webhooks to this machine",
+			Sources: cli.EnvVars("STUDIO_DEMO"),
+		},
+		&cli.BoolFlag{
+			Name: "allow-http-webhooks", Usage: "send webhooks over plain http too",
+			Sources: cli.EnvVars("STUDIO_ALLOW_HTTP_WEBHOOKS"),
+		},
+		&cli.StringSliceFlag{
+			Name: "webhook-allow", Usage: "send webhooks to this network too, although it is not public; may be repeated",
+			Sources: cli.EnvVars("STUDIO_WEBHOOK_ALLOW"), DefaultText: "public addresses only",
+		},
+	}, serve)
+}
+
+func serve(ctx context.Context, command *cli.Command) error {
+	demo := command.Bool("demo")
+	cfg := daemonConfig{
+		Addr:        command.String("addr"),
+		RenderTime:  command.Duration("render-time"),
+		AutoConsent: command.String("consent") == consentAuto,
+		AllowHTTP:   demo || command.Bool("allow-http-webhooks"),
+		Logger:      slog.New(slog.NewTextHandler(command.Root().ErrWriter, nil)),
+	}
+	database := defaultDatabase
+	if demo {
+		database = demoDatabase
+		cfg.AllowNetworks = append(cfg.AllowNetworks, loopback()...)
+	}
+	for _, text := range command.StringSlice("webhook-allow") {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return usagef("--webhook-allow must be a network such as 10.0.0.0/8")
+		}
+		cfg.AllowNetworks = append(cfg.AllowNetworks, network.Masked())
+	}
+	var err error
+	if cfg.Database, err = databaseOf(command, database); err != nil {
+		return err
+	}
+	slog.SetDefault(cfg.Logger) // net/http writes to the standard logger at times
+	d, err := openDaemon(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if demo {
+		if err := showDemo(ctx, command.Root().Writer, d); err != nil {
+			return errors.Join(err, d.close())
+		}
+	}
+	return d.run(ctx)
+}
