@@ -1,0 +1,56 @@
+GOLANGCI_LINT_VERSION := v2.15.0
+GOLANGCI_LINT := .bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
+
+# The race detector needs a C compiler.
+RACE := $(if $(shell command -v $(firstword $(CC)) || command -v gcc),-race)
+
+.PHONY: all
+all: generate test lint ## Generate, test and lint (default)
+
+.PHONY: help
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-16s %s\n", $$1, $$2}'
+
+.PHONY: run
+run: ## Serve the demo on 127.0.0.1:8080
+	go run ./server/cmd/studiod serve --demo
+
+.PHONY: generate
+generate: ## Generate gen/ from api/openapi.yaml
+	go generate ./...
+
+.PHONY: check-generate
+check-generate: generate ## Fail when gen/ is not what the document gives
+	@status=$$(git status --porcelain -- gen); if [ -n "$$status" ]; then \
+		echo "gen/ differs from what the document gives:"; echo "$$status"; git --no-pager diff --stat -- gen; exit 1; fi
+
+.PHONY: test
+test: ## Run every test, with the race detector when there is a C compiler
+	@test -n "$(RACE)" || echo "no C compiler: the tests run without the race detector"
+	go test $(RACE) -shuffle=on ./...
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for 20 seconds
+	@grep -rnoE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' . | while IFS=: read -r file _ target; do \
+		go test -run '^$$' -fuzz "^$${target#func }$$" -fuzztime 20s "$$(dirname "$$file")" || exit 1; \
+	done
+
+.PHONY: vet
+vet: ## Run go vet
+	go vet ./...
+
+.PHONY: tidy
+tidy: ## Fail when go.mod or go.sum is not tidy
+	go mod tidy -diff
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Run golangci-lint
+	$(GOLANGCI_LINT) run ./...
+
+$(GOLANGCI_LINT):
+	GOBIN=$(CURDIR)/.bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	mv .bin/golangci-lint $@
