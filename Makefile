@@ -28,6 +28,7 @@ check-generate: generate ## Fail when gen/ is not what the document gives
 test: ## Run every test, with the race detector when there is a C compiler
 	@test -n "$(RACE)" || echo "no C compiler: the tests run without the race detector"
 	go test $(RACE) -shuffle=on ./...
+	$(if $(RACE),go test -run '^TestAllocations' ./server ./server/validate)
 
 .PHONY: bench
 bench: ## Run the benchmarks

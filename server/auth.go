@@ -27,29 +27,30 @@ func (f AuthenticatorFunc) Authenticate(ctx context.Context, token string) (Prin
 	return f(ctx, token)
 }
 
-type principalKey struct{}
-
 // PrincipalFrom returns who makes the request that ctx belongs to; false in an operation that
 // the document declares public.
 func PrincipalFrom(ctx context.Context) (Principal, bool) {
-	principal, ok := ctx.Value(principalKey{}).(Principal)
-	return principal, ok
+	x := exchangeFrom(ctx)
+	if x == nil || !x.authenticated {
+		return Principal{}, false
+	}
+	return x.principal, true
 }
 
-// authenticate returns r with its principal in the context, or the error to answer.
-func authenticate(authenticator Authenticator, r *http.Request) (*http.Request, error) {
+// authenticate returns who makes a request, or the error to answer.
+func authenticate(authenticator Authenticator, r *http.Request) (Principal, error) {
 	token, ok := bearerToken(r.Header)
 	if !ok {
-		return nil, &Error{Status: http.StatusUnauthorized, Detail: "An access token is required: Authorization: Bearer <ACCESS_TOKEN>."}
+		return Principal{}, &Error{Status: http.StatusUnauthorized, Detail: "An access token is required: Authorization: Bearer <ACCESS_TOKEN>."}
 	}
 	principal, err := authenticator.Authenticate(r.Context(), token)
 	if err != nil {
 		if known := (*Error)(nil); errors.As(err, &known) {
-			return nil, err
+			return Principal{}, err
 		}
-		return nil, &Error{Status: http.StatusUnauthorized, Detail: "The access token is not valid or has expired.", Err: err}
+		return Principal{}, &Error{Status: http.StatusUnauthorized, Detail: "The access token is not valid or has expired.", Err: err}
 	}
-	return r.WithContext(context.WithValue(r.Context(), principalKey{}, principal)), nil
+	return principal, nil
 }
 
 // bearerToken reads the one Authorization header there may be (RFC 6750, 2.1).

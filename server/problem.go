@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -21,12 +20,12 @@ type problemWriter struct {
 func (p problemWriter) write(w http.ResponseWriter, r *http.Request, err error) {
 	answer := toError(err)
 	if answer.Status >= http.StatusInternalServerError && answer.Err != nil && r.Context().Err() == nil {
-		p.logger.ErrorContext(r.Context(), "request failed", "request_id", requestID(r), "err", answer.Err)
+		p.logger.ErrorContext(r.Context(), "request failed", "request_id", RequestID(r.Context()), "err", answer.Err)
 	}
 	if hasBegun(w) {
 		panic(http.ErrAbortHandler)
 	}
-	id := requestID(r)
+	id := RequestID(r.Context())
 	problem := gen.Problem{
 		Type:   "about:blank",
 		Title:  http.StatusText(answer.Status),
@@ -65,22 +64,4 @@ func (p problemWriter) write(w http.ResponseWriter, r *http.Request, err error) 
 // nevertheless. The generated error may contain what was sent.
 func (p problemWriter) undecodable(w http.ResponseWriter, r *http.Request, _ error) {
 	p.write(w, r, &Error{Status: http.StatusBadRequest, Detail: "The request cannot be read."})
-}
-
-// recover answers a panic of next as a 500 and logs its stack.
-func (p problemWriter) recover(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			switch cause := recover(); cause {
-			case nil:
-			case http.ErrAbortHandler:
-				panic(cause)
-			default:
-				p.logger.ErrorContext(r.Context(), "panic", "request_id", requestID(r),
-					"err", cause, "stack", string(debug.Stack()))
-				p.write(w, r, internal(nil))
-			}
-		}()
-		next.ServeHTTP(w, r)
-	})
 }

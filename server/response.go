@@ -34,7 +34,7 @@ func checkResponses(
 				return
 			}
 			cfg.Logger.ErrorContext(r.Context(), "answer does not match the document",
-				"request_id", requestID(r), "operation", operation.ID(), "err", err)
+				"request_id", RequestID(r.Context()), "operation", operation.ID(), "err", err)
 		}
 		clear(w.Header())
 		maps.Copy(w.Header(), held.header)

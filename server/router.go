@@ -79,15 +79,15 @@ type route struct {
 }
 
 func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	setRoute(w, rt.operation)
+	x := exchangeFrom(r.Context())
+	x.operation = rt.operation
 	if !rt.operation.Public() {
-		authenticated, err := authenticate(rt.router.cfg.Authenticator, r)
+		principal, err := authenticate(rt.router.cfg.Authenticator, r)
 		if err != nil {
 			rt.router.problems.write(w, r, err)
 			return
 		}
-		r = authenticated
-		setPrincipal(w, r)
+		x.principal, x.authenticated = principal, true
 	}
 	rt.next.ServeHTTP(w, r)
 }

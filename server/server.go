@@ -66,7 +66,7 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	if err := router.complete(); err != nil {
 		return nil, err
 	}
-	return withRequestID(withAccessLog(cfg.Logger, problems.recover(router))), nil
+	return &entrance{next: router, logger: cfg.Logger, problems: problems}, nil
 }
 
 var errNoAuthenticator = errors.New("server: Config.Authenticator is required: the document has operations that need a token")

@@ -1,0 +1,109 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+)
+
+const lipsyncBody = `{"title":"Greeting","webhook_data":{"webhook_url":"https://hooks.example.com/studio"},"webhook":{"enabled":true}}`
+
+// creator answers every creation of a lip-sync with the same one.
+type creator struct{ server.Unimplemented }
+
+func (creator) CreateLipsync(_ context.Context, request gen.CreateLipsyncRequestObject) (gen.CreateLipsyncResponseObject, error) {
+	return gen.CreateLipsync200JSONResponse{
+		InferenceID: "01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52", Status: gen.InferenceStatusProcessing, Title: request.Body.Title,
+		CreatedAt: time.Unix(1765272000, 0).UTC(), UpdatedAt: time.Unix(1765272000, 0).UTC(),
+	}, nil
+}
+
+// discard is a ResponseWriter that costs nothing.
+type discard struct {
+	header http.Header
+	status int
+}
+
+func (d *discard) Header() http.Header            { return d.header }
+func (d *discard) Write(body []byte) (int, error) { return len(body), nil }
+func (d *discard) WriteHeader(status int)         { d.status = status }
+
+// oneRequest makes a function that sends the same request each time.
+func oneRequest(tb testing.TB, handler http.Handler) func() {
+	tb.Helper()
+	target, err := url.Parse("/v1/lipsync/create_lipsync")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	header := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer good"}}
+	body := bytes.NewReader([]byte(lipsyncBody))
+	response := &discard{header: make(http.Header)}
+	template := http.Request{
+		Method: http.MethodPost, URL: target, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		ContentLength: int64(len(lipsyncBody)), Host: "studio.example.com", RequestURI: target.Path,
+	}
+	return func() {
+		body.Reset([]byte(lipsyncBody))
+		clear(response.header)
+		request := template
+		request.Body = io.NopCloser(body)
+		handler.ServeHTTP(response, &request)
+		if response.status != http.StatusOK {
+			tb.Fatalf("status is %d", response.status)
+		}
+	}
+}
+
+func strictAlone() http.Handler { return gen.Handler(gen.NewStrictHandler(creator{}, nil)) }
+
+func wrapped(tb testing.TB) http.Handler {
+	tb.Helper()
+	handler, err := server.New(creator{}, server.Config{Authenticator: tokens})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return handler
+}
+
+func BenchmarkCreateLipsync(b *testing.B) {
+	b.Run("generated server alone", func(b *testing.B) { benchmark(b, strictAlone()) })
+	b.Run("server.New", func(b *testing.B) { benchmark(b, wrapped(b)) })
+}
+
+func benchmark(b *testing.B, handler http.Handler) {
+	b.Helper()
+	do := oneRequest(b, handler)
+	b.ReportAllocs()
+	for b.Loop() {
+		do()
+	}
+}
+
+// raceEnabled tells that sync.Pool drops things at random.
+var raceEnabled bool
+
+func TestAllocations_fewMoreThanTheGeneratedServer(t *testing.T) {
+	const most = 8
+	if raceEnabled {
+		t.Skip("the race detector adds allocations; make test runs this without it too")
+	}
+	alone := testing.AllocsPerRun(100, oneRequest(t, strictAlone()))
+	with := testing.AllocsPerRun(100, oneRequest(t, wrapped(t)))
+	if with-alone > most {
+		t.Errorf("%v allocations more than the %v of the generated server, want at most %d", with-alone, alone, most)
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		wrapped(b)
+	}
+}

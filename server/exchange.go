@@ -1,0 +1,130 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+const (
+	requestIDHeader    = "X-Request-Id"
+	maxRequestIDLength = 128
+)
+
+// exchange is a request and its answer, with what the layers of the server know of it. It is
+// the one value that they put into the context.
+type exchange struct {
+	http.ResponseWriter
+	id            [1]string // the form in which a header takes it
+	status        int       // 0 before the answer has begun
+	bytes         int64
+	operation     *validate.Operation // nil when the path is no route
+	principal     Principal
+	authenticated bool
+}
+
+type exchangeKey struct{}
+
+func exchangeFrom(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// RequestID returns the id of the request that ctx belongs to.
+func RequestID(ctx context.Context) string {
+	if x := exchangeFrom(ctx); x != nil {
+		return x.id[0]
+	}
+	return ""
+}
+
+// entrance gives each request an id and a line in the log, and survives panics.
+type entrance struct {
+	next     http.Handler
+	logger   *slog.Logger
+	problems problemWriter
+}
+
+func (e *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{ResponseWriter: w}
+	if x.id[0] = r.Header.Get(requestIDHeader); !validRequestID(x.id[0]) {
+		x.id[0] = rand.Text()
+	}
+	w.Header()[requestIDHeader] = x.id[:]
+	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	defer e.log(x, r, time.Now()) // also when the connection is broken on purpose
+	defer e.recover(x, r)
+	e.next.ServeHTTP(x, r)
+}
+
+// log writes one line. The route stands for the path, which may hold anything, and the query is
+// left out.
+func (e *entrance) log(x *exchange, r *http.Request, began time.Time) {
+	if !e.logger.Enabled(r.Context(), slog.LevelInfo) {
+		return
+	}
+	var route string
+	if x.operation != nil {
+		route = x.operation.Path()
+	}
+	e.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
+		slog.String("request_id", x.id[0]), slog.String("method", r.Method), slog.String("route", route),
+		slog.Int("status", x.status), slog.Int64("bytes", x.bytes),
+		slog.Duration("duration", time.Since(began)), slog.String("user_id", x.principal.UserID))
+}
+
+// recover answers a panic as a 500 and logs its stack. It must be deferred itself.
+func (e *entrance) recover(x *exchange, r *http.Request) {
+	switch cause := recover(); cause {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(cause)
+	default:
+		e.logger.ErrorContext(r.Context(), "panic", "request_id", x.id[0], "err", cause, "stack", string(debug.Stack()))
+		e.problems.write(x, r, internal(nil))
+	}
+}
+
+// validRequestID takes what cannot do harm in a log or a URN.
+func validRequestID(id string) bool {
+	for _, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
+		default:
+			return false
+		}
+	}
+	return id != "" && len(id) <= maxRequestIDLength
+}
+
+func (x *exchange) WriteHeader(status int) {
+	if x.status == 0 && status >= http.StatusOK {
+		x.status = status
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+func (x *exchange) Write(body []byte) (int, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	n, err := x.ResponseWriter.Write(body)
+	x.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap serves http.ResponseController.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+func (x *exchange) hasBegun() bool { return x.status != 0 }
+
+// hasBegun reports whether an answer has begun, so that it is too late for another.
+func hasBegun(w http.ResponseWriter) bool {
+	writer, ok := w.(interface{ hasBegun() bool })
+	return ok && writer.hasBegun()
+}
