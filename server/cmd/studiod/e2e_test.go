@@ -49,84 +49,19 @@ func (in *inbox) want(t *testing.T, id string, want []string) {
 }
 
 // The way through the whole house: a user logs in, lists projects, creates avatars, videos and
-// lip-syncs, and another program is notified of every state there is, in order, once.
+// lip-syncs, gives and refuses consent, and another program is notified of every state there is,
+// in order, once. Every operation of the contract is called.
 func TestStudio(t *testing.T) {
 	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.RenderTime = 50 * time.Millisecond })
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.RenderTime, cfg.AutoConsent = 50*time.Millisecond, false })
 	in := startInbox(t, d.secret, nil)
-	ctx := t.Context()
+	d.listsProjects(t)
+	d.refreshesTokens(t)
+	d.createsQuietly(t, in)
+	avatar := d.createsAvatars(t, in)
+	d.createsVideosAndLipsyncs(t, in, avatar)
 
-	projects, err := demoProjectsOf(d)
-	check(t, err)
-	_, err = d.studio.ImportProjects(ctx, projects)
-	check(t, err)
-	list, err := d.client.ListProjects(ctx)
-	check(t, err)
-	if len(list.Data) != 12 || list.Size != 9 || list.UnpublishedProjects != 4 {
-		t.Errorf("%d projects, counts %d and %d", len(list.Data), list.Size, list.UnpublishedProjects)
-	}
-
-	quiet := avatarRequest("Quiet", in.url)
-	quiet.Webhook.Enabled = new(false)
-	unregistered, err := d.client.CreateAvatar(ctx, quiet)
-	check(t, err)
-	created, err := d.client.CreateAvatar(ctx, avatarRequest("Ada", in.url), client.WithIdempotencyKey("ada"))
-	check(t, err)
-	again, err := d.client.CreateAvatar(ctx, avatarRequest("Ada", in.url), client.WithIdempotencyKey("ada"))
-	check(t, err)
-	if diff := cmp.Diff(created, again); diff != "" || created.Status != gen.AvatarStatusProcessing {
-		t.Errorf("the same key answers another avatar:\n%s", diff)
-	}
-	broken, err := d.client.CreateAvatar(ctx, avatarRequest("Ada [fail]", in.url))
-	check(t, err)
-	refused, err := d.client.CreateAvatar(ctx, avatarRequest("Ada [no-consent]", in.url))
-	check(t, err)
-	in.want(t, created.AvatarID, avatarEvents(created.AvatarID, "processing", "consent_pending", "published"))
-	in.want(t, broken.AvatarID, avatarEvents(broken.AvatarID, "processing", "failed"))
-	in.want(t, refused.AvatarID, avatarEvents(refused.AvatarID, "processing", "consent_pending", "consent_failed"))
-
-	for id, want := range map[string]gen.AvatarStatus{
-		created.AvatarID: gen.AvatarStatusPublished, broken.AvatarID: gen.AvatarStatusFailed,
-		refused.AvatarID: gen.AvatarStatusConsentFailed,
-	} {
-		avatar, err := d.client.GetAvatar(ctx, id)
-		check(t, err)
-		if avatar.Status != want || (avatar.FailureReason == nil) != (want == gen.AvatarStatusPublished) {
-			t.Errorf("avatar %s is %s, want %s", *avatar.Title, avatar.Status, want)
-		}
-	}
-	_, err = d.client.CreateVideo(ctx, gen.CreateVideoRequest{AvatarID: broken.AvatarID})
-	if !errors.Is(err, client.ErrConflict) {
-		t.Errorf("a video of an avatar that failed: %v", err)
-	}
-
-	for _, ending := range []struct{ title, status string }{{"Hello", "succeeded"}, {"Hello [fail]", "failed"}} {
-		video, err := d.client.CreateVideo(ctx, gen.CreateVideoRequest{
-			AvatarID: created.AvatarID, Title: &ending.title, Text: new("Hello."),
-		})
-		check(t, err)
-		in.want(t, video.InferenceID, inferenceEvent("avatar_inference_event", video.InferenceID, ending.status))
-		video, err = d.client.GetVideo(ctx, video.InferenceID)
-		check(t, err)
-		lipsync, err := d.client.CreateLipsync(ctx, lipsyncRequest(ending.title, in.url))
-		check(t, err)
-		in.want(t, lipsync.InferenceID, inferenceEvent("lipsync_inference_event", lipsync.InferenceID, ending.status))
-		lipsync, err = d.client.GetLipsync(ctx, lipsync.InferenceID)
-		check(t, err)
-		if string(video.Status) != ending.status || string(lipsync.Status) != ending.status {
-			t.Errorf("the video is %s and the lip-sync %s, want %s", video.Status, lipsync.Status, ending.status)
-		}
-	}
-
-	eventually(t, "an avatar without a registration being published", func() bool {
-		avatar, err := d.client.GetAvatar(ctx, unregistered.AvatarID)
-		check(t, err)
-		return avatar.Status == gen.AvatarStatusPublished
-	})
-	if bodies := in.of(unregistered.AvatarID); len(bodies) != 0 {
-		t.Errorf("notifications without a registration: %v", bodies)
-	}
-	in.want(t, created.AvatarID, avatarEvents(created.AvatarID, "processing", "consent_pending", "published"))
+	in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published"))
 	for _, canary := range []string{testPassword, "canary-query", d.secret.Reveal(), "v1,"} {
 		if strings.Contains(d.log.String(), canary) {
 			t.Errorf("the log shows %q", canary)
@@ -134,24 +69,146 @@ func TestStudio(t *testing.T) {
 	}
 }
 
-func TestStudio_waitsForConsentInManualMode(t *testing.T) {
-	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.AutoConsent = false })
-	in := startInbox(t, d.secret, nil)
-	for granted, status := range map[bool]string{true: "published", false: "consent_failed"} {
-		avatar, err := d.client.CreateAvatar(t.Context(), avatarRequest("Ada", in.url))
+func (d *testDaemon) listsProjects(t *testing.T) {
+	t.Helper()
+	projects, err := demoProjectsOf(d)
+	check(t, err)
+	_, err = d.studio.ImportProjects(t.Context(), projects)
+	check(t, err)
+	list, err := d.client.ListProjects(t.Context())
+	check(t, err)
+	if len(list.Data) != 12 || list.Size != 9 || list.UnpublishedProjects != 4 {
+		t.Errorf("%d projects, counts %d and %d", len(list.Data), list.Size, list.UnpublishedProjects)
+	}
+	_, err = d.client.ListProjects(t.Context(), client.WithWorkspace("elsewhere"))
+	if !errors.Is(err, client.ErrForbidden) {
+		t.Errorf("the projects of another workspace: %v", err)
+	}
+}
+
+func (d *testDaemon) refreshesTokens(t *testing.T) {
+	t.Helper()
+	raw := d.client.Raw()
+	login, err := raw.LoginWithResponse(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
+	check(t, err)
+	refresh := gen.RefreshRequest{RefreshToken: login.JSON200.RefreshToken}
+	next, err := raw.RefreshTokensWithResponse(t.Context(), refresh)
+	check(t, err)
+	if next.JSON200.RefreshToken == refresh.RefreshToken || next.JSON200.AccessToken == "" {
+		t.Error("a refresh answers the same refresh token")
+	}
+	_, err = raw.RefreshTokensWithResponse(t.Context(), refresh)
+	if !errors.Is(err, client.ErrUnauthorized) {
+		t.Errorf("a refresh token works twice: %v", err)
+	}
+}
+
+// createsQuietly: a URL that is not enabled is not notified.
+func (d *testDaemon) createsQuietly(t *testing.T, in *inbox) {
+	t.Helper()
+	request := avatarRequest("Quiet", in.url)
+	request.Webhook.Enabled = new(false)
+	avatar, err := d.client.CreateAvatar(t.Context(), request)
+	check(t, err)
+	eventually(t, "an avatar without a registration waiting for consent", func() bool {
+		avatar, err = d.client.GetAvatar(t.Context(), avatar.AvatarID)
 		check(t, err)
-		in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing", "consent_pending"))
-		decided, err := d.client.SubmitConsent(t.Context(), gen.ConsentRequest{AvatarID: avatar.AvatarID, Granted: granted})
-		check(t, err)
-		if string(decided.Status) != status {
-			t.Errorf("granted %v: the avatar is %s", granted, decided.Status)
+		return avatar.Status == gen.AvatarStatusConsentPending
+	})
+	avatar, err = d.client.SubmitConsent(t.Context(), gen.ConsentRequest{AvatarID: avatar.AvatarID, Granted: true})
+	check(t, err)
+	t.Cleanup(func() { // at the end, when everything else has been delivered
+		if bodies := in.of(avatar.AvatarID); avatar.Status != gen.AvatarStatusPublished || len(bodies) != 0 {
+			t.Errorf("an avatar without a registration is %s after the notifications %v", avatar.Status, bodies)
 		}
-		in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing", "consent_pending", status))
-		_, err = d.client.SubmitConsent(t.Context(), gen.ConsentRequest{AvatarID: avatar.AvatarID, Granted: true})
+	})
+}
+
+// createsAvatars returns one that is published.
+func (d *testDaemon) createsAvatars(t *testing.T, in *inbox) *gen.Avatar {
+	t.Helper()
+	ctx := t.Context()
+	published, err := d.client.CreateAvatar(ctx, avatarRequest("Ada", in.url), client.WithIdempotencyKey("ada"))
+	check(t, err)
+	again, err := d.client.CreateAvatar(ctx, avatarRequest("Ada", in.url), client.WithIdempotencyKey("ada"))
+	check(t, err)
+	if diff := cmp.Diff(published, again); diff != "" || published.Status != gen.AvatarStatusProcessing {
+		t.Errorf("the same key answers another avatar:\n%s", diff)
+	}
+	for _, test := range []struct {
+		avatar  *gen.Avatar
+		title   string
+		granted *bool
+		want    []string
+	}{
+		{published, "", new(true), []string{"processing", "consent_pending", "published"}},
+		{nil, "Ada [fail]", nil, []string{"processing", "failed"}},
+		{nil, "Ada without consent", new(false), []string{"processing", "consent_pending", "consent_failed"}},
+	} {
+		avatar := test.avatar
+		if avatar == nil {
+			avatar, err = d.client.CreateAvatar(ctx, avatarRequest(test.title, in.url))
+			check(t, err)
+		}
+		id, last := avatar.AvatarID, test.want[len(test.want)-1]
+		if test.granted != nil {
+			in.want(t, id, avatarEvents(id, test.want[:2]...))
+			decided, err := d.client.SubmitConsent(ctx, gen.ConsentRequest{AvatarID: id, Granted: *test.granted})
+			check(t, err)
+			if string(decided.Status) != last {
+				t.Errorf("the decision makes the avatar %s", decided.Status)
+			}
+		}
+		in.want(t, id, avatarEvents(id, test.want...))
+		avatar, err = d.client.GetAvatar(ctx, id)
+		check(t, err)
+		if string(avatar.Status) != last || (avatar.FailureReason == nil) != (last == "published") {
+			t.Errorf("avatar %s is %s, want %s", *avatar.Title, avatar.Status, last)
+		}
+		_, err = d.client.SubmitConsent(ctx, gen.ConsentRequest{AvatarID: id, Granted: true})
 		if !errors.Is(err, client.ErrConflict) {
-			t.Errorf("a second decision: %v", err)
+			t.Errorf("a decision in a final state: %v", err)
 		}
+		if last != "published" {
+			_, err = d.client.CreateVideo(ctx, gen.CreateVideoRequest{AvatarID: id})
+			if !errors.Is(err, client.ErrConflict) {
+				t.Errorf("a video of an avatar that is %s: %v", last, err)
+			}
+		}
+	}
+	return published
+}
+
+func (d *testDaemon) createsVideosAndLipsyncs(t *testing.T, in *inbox, avatar *gen.Avatar) {
+	t.Helper()
+	ctx := t.Context()
+	for _, ending := range []struct{ title, status string }{{"Hello", "succeeded"}, {"Hello [fail]", "failed"}} {
+		video, err := d.client.CreateVideo(ctx, gen.CreateVideoRequest{
+			AvatarID: avatar.AvatarID, Title: &ending.title, Text: new("Hello."),
+		})
+		check(t, err)
+		lipsync, err := d.client.CreateLipsync(ctx, lipsyncRequest(ending.title, in.url))
+		check(t, err)
+		in.want(t, video.InferenceID, inferenceEvent("avatar_inference_event", video.InferenceID, ending.status))
+		in.want(t, lipsync.InferenceID, inferenceEvent("lipsync_inference_event", lipsync.InferenceID, ending.status))
+		video, err = d.client.GetVideo(ctx, video.InferenceID)
+		check(t, err)
+		lipsync, err = d.client.GetLipsync(ctx, lipsync.InferenceID)
+		check(t, err)
+		if string(video.Status) != ending.status || string(lipsync.Status) != ending.status {
+			t.Errorf("the video is %s and the lip-sync %s, want %s", video.Status, lipsync.Status, ending.status)
+		}
+	}
+}
+
+func TestStudio_decidesConsentByItself(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t)
+	in := startInbox(t, d.secret, nil)
+	for title, status := range map[string]string{"Ada": "published", "Ada [no-consent]": "consent_failed"} {
+		avatar, err := d.client.CreateAvatar(t.Context(), avatarRequest(title, in.url))
+		check(t, err)
+		in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing", "consent_pending", status))
 	}
 }
 
@@ -172,24 +229,6 @@ func TestStudio_deliversAgainWhatWasNotTaken(t *testing.T) {
 	in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published"))
 	if !refused {
 		t.Error("nothing was refused")
-	}
-}
-
-func TestStudio_refreshesTokensOnce(t *testing.T) {
-	t.Parallel()
-	d := startDaemon(t)
-	raw := d.client.Raw()
-	login, err := raw.LoginWithResponse(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
-	check(t, err)
-	refresh := gen.RefreshRequest{RefreshToken: login.JSON200.RefreshToken}
-	next, err := raw.RefreshTokensWithResponse(t.Context(), refresh)
-	check(t, err)
-	if next.JSON200.RefreshToken == refresh.RefreshToken || next.JSON200.AccessToken == "" {
-		t.Error("a refresh answers the same refresh token")
-	}
-	_, err = raw.RefreshTokensWithResponse(t.Context(), refresh)
-	if !errors.Is(err, client.ErrUnauthorized) {
-		t.Errorf("a refresh token works twice: %v", err)
 	}
 }
 
