@@ -29,6 +29,9 @@ func checkResponses(
 		held := &heldResponse{ResponseWriter: w, header: w.Header().Clone()}
 		next.ServeHTTP(held, r)
 		if err := operation.Response(held.status, held.header, held.body.Bytes()); err != nil {
+			if cfg.OnInvalidResponse != nil {
+				cfg.OnInvalidResponse(operation.ID())
+			}
 			if cfg.ValidateResponses == ResponsesEnforced {
 				problems.write(w, r, internal(fmt.Errorf("the answer does not match the document: %w", err)))
 				return

@@ -36,6 +36,9 @@ type Config struct {
 	// ValidateResponses says what to do about answers that the document forbids.
 	// Default [ResponsesUnchecked].
 	ValidateResponses ResponseCheck
+	// OnInvalidResponse is called, concurrently, for each answer that the document forbids, for
+	// counting them. Default: nothing.
+	OnInvalidResponse func(operationID string)
 }
 
 // New returns a handler that serves implementation. The error names the place in the document,

@@ -265,13 +265,20 @@ func TestHandler_checksAnswers(t *testing.T) {
 	for check, status := range map[server.ResponseCheck]int{
 		server.ResponsesUnchecked: 200, server.ResponsesLogged: 200, server.ResponsesEnforced: 500,
 	} {
-		handler, log := setup(t, wrong, func(cfg *server.Config) { cfg.ValidateResponses = check })
+		var counted []string
+		handler, log := setup(t, wrong, func(cfg *server.Config) {
+			cfg.ValidateResponses = check
+			cfg.OnInvalidResponse = func(operationID string) { counted = append(counted, operationID) }
+		})
 		response := do(handler, "GET", details, "", bearer("good")...)
 		if response.Code != status {
 			t.Errorf("check %d: status %d, want %d", check, response.Code, status)
 		}
 		if logged := strings.Contains(log.String(), "does not match the document"); logged != (check != server.ResponsesUnchecked) {
 			t.Errorf("check %d: logged is %v", check, logged)
+		}
+		if want := strings.Count(log.String(), "does not match the document"); len(counted) != want || want > 0 && counted[0] != "getAvatar" {
+			t.Errorf("check %d: counted are %v", check, counted)
 		}
 		if status == 200 && !strings.Contains(response.Body.String(), `"status":"sleeping"`) {
 			t.Errorf("check %d: the answer is %s", check, response.Body)
