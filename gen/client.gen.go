@@ -92,14 +92,18 @@ type ClientInterface interface {
 
 	// ListProjects List the projects of a workspace
 	//
-	// Answers every project of the workspace, newest first. A workspace that does not exist and one that the caller is no member of are the same 403.
+	// Answers every project of the workspace, newest first. The counts are of the caller's projects in
+	// this workspace; one counts as unpublished unless its status is `published`, in any case. A
+	// workspace that does not exist and one that the caller is no member of are the same 403.
 	//
 	// Corresponds with GET /projects/v2 (the `ListProjects` operationId).
 	ListProjects(ctx context.Context, params *ListProjectsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// LoginWithBody Log in
 	//
-	// Exchanges email and password for an access token and a refresh token. No Authorization header is used.
+	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
+	// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
+	// minutes the answer is 429 until they are over.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -108,7 +112,9 @@ type ClientInterface interface {
 
 	// Login Log in
 	//
-	// Exchanges email and password for an access token and a refresh token. No Authorization header is used.
+	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
+	// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
+	// minutes the answer is 429 until they are over.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -137,12 +143,16 @@ type ClientInterface interface {
 
 	// GetAvatar Read an avatar
 	//
+	// Answers an avatar of the caller in its present state.
+	//
 	// Corresponds with GET /v1/avatars/avatar_details (the `GetAvatar` operationId).
 	GetAvatar(ctx context.Context, params *GetAvatarParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateAvatarWithBody Create an avatar
 	//
-	// Starts the creation of an avatar. A registered webhook receives an `avatar_event` for every
+	// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
+	// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
+	// registered webhook receives an `avatar_event` for every
 	// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
 	// each video made from it.
 	//
@@ -153,7 +163,9 @@ type ClientInterface interface {
 
 	// CreateAvatar Create an avatar
 	//
-	// Starts the creation of an avatar. A registered webhook receives an `avatar_event` for every
+	// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
+	// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
+	// registered webhook receives an `avatar_event` for every
 	// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
 	// each video made from it.
 	//
@@ -184,6 +196,8 @@ type ClientInterface interface {
 
 	// GetVideo Read a video made from an avatar
 	//
+	// Answers a video of the caller in its present state.
+	//
 	// Corresponds with GET /v1/avatars/inference_details (the `GetVideo` operationId).
 	GetVideo(ctx context.Context, params *GetVideoParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -209,7 +223,8 @@ type ClientInterface interface {
 
 	// CreateLipsyncWithBody Create a lip-sync video
 	//
-	// Starts the creation of a lip-sync video. A registered webhook receives a `lipsync_inference_event` when it ends.
+	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
+	// receives a `lipsync_inference_event` when the lip-sync ends.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -218,7 +233,8 @@ type ClientInterface interface {
 
 	// CreateLipsync Create a lip-sync video
 	//
-	// Starts the creation of a lip-sync video. A registered webhook receives a `lipsync_inference_event` when it ends.
+	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
+	// receives a `lipsync_inference_event` when the lip-sync ends.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -227,13 +243,17 @@ type ClientInterface interface {
 
 	// GetLipsync Read a lip-sync
 	//
+	// Answers a lip-sync of the caller in its present state.
+	//
 	// Corresponds with GET /v1/lipsync/inference_details (the `GetLipsync` operationId).
 	GetLipsync(ctx context.Context, params *GetLipsyncParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // ListProjects List the projects of a workspace
 //
-// Answers every project of the workspace, newest first. A workspace that does not exist and one that the caller is no member of are the same 403.
+// Answers every project of the workspace, newest first. The counts are of the caller's projects in
+// this workspace; one counts as unpublished unless its status is `published`, in any case. A
+// workspace that does not exist and one that the caller is no member of are the same 403.
 //
 // Corresponds with GET /projects/v2 (the `ListProjects` operationId).
 func (c *Client) ListProjects(ctx context.Context, params *ListProjectsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -250,7 +270,9 @@ func (c *Client) ListProjects(ctx context.Context, params *ListProjectsParams, r
 
 // LoginWithBody Log in
 //
-// Exchanges email and password for an access token and a refresh token. No Authorization header is used.
+// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
+// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
+// minutes the answer is 429 until they are over.
 //
 // Takes any type of body and a specified content type.
 //
@@ -269,7 +291,9 @@ func (c *Client) LoginWithBody(ctx context.Context, contentType string, body io.
 
 // Login Log in
 //
-// Exchanges email and password for an access token and a refresh token. No Authorization header is used.
+// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
+// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
+// minutes the answer is 429 until they are over.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -328,6 +352,8 @@ func (c *Client) RefreshTokens(ctx context.Context, body RefreshTokensJSONReques
 
 // GetAvatar Read an avatar
 //
+// Answers an avatar of the caller in its present state.
+//
 // Corresponds with GET /v1/avatars/avatar_details (the `GetAvatar` operationId).
 func (c *Client) GetAvatar(ctx context.Context, params *GetAvatarParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetAvatarRequest(c.Server, params)
@@ -343,7 +369,9 @@ func (c *Client) GetAvatar(ctx context.Context, params *GetAvatarParams, reqEdit
 
 // CreateAvatarWithBody Create an avatar
 //
-// Starts the creation of an avatar. A registered webhook receives an `avatar_event` for every
+// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
+// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
+// registered webhook receives an `avatar_event` for every
 // state that the avatar enters, `processing` included, and an `avatar_inference_event` for
 // each video made from it.
 //
@@ -364,7 +392,9 @@ func (c *Client) CreateAvatarWithBody(ctx context.Context, params *CreateAvatarP
 
 // CreateAvatar Create an avatar
 //
-// Starts the creation of an avatar. A registered webhook receives an `avatar_event` for every
+// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
+// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
+// registered webhook receives an `avatar_event` for every
 // state that the avatar enters, `processing` included, and an `avatar_inference_event` for
 // each video made from it.
 //
@@ -425,6 +455,8 @@ func (c *Client) CreateVideo(ctx context.Context, params *CreateVideoParams, bod
 
 // GetVideo Read a video made from an avatar
 //
+// Answers a video of the caller in its present state.
+//
 // Corresponds with GET /v1/avatars/inference_details (the `GetVideo` operationId).
 func (c *Client) GetVideo(ctx context.Context, params *GetVideoParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetVideoRequest(c.Server, params)
@@ -480,7 +512,8 @@ func (c *Client) SubmitConsent(ctx context.Context, body SubmitConsentJSONReques
 
 // CreateLipsyncWithBody Create a lip-sync video
 //
-// Starts the creation of a lip-sync video. A registered webhook receives a `lipsync_inference_event` when it ends.
+// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
+// receives a `lipsync_inference_event` when the lip-sync ends.
 //
 // Takes any type of body and a specified content type.
 //
@@ -499,7 +532,8 @@ func (c *Client) CreateLipsyncWithBody(ctx context.Context, params *CreateLipsyn
 
 // CreateLipsync Create a lip-sync video
 //
-// Starts the creation of a lip-sync video. A registered webhook receives a `lipsync_inference_event` when it ends.
+// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
+// receives a `lipsync_inference_event` when the lip-sync ends.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -517,6 +551,8 @@ func (c *Client) CreateLipsync(ctx context.Context, params *CreateLipsyncParams,
 }
 
 // GetLipsync Read a lip-sync
+//
+// Answers a lip-sync of the caller in its present state.
 //
 // Corresponds with GET /v1/lipsync/inference_details (the `GetLipsync` operationId).
 func (c *Client) GetLipsync(ctx context.Context, params *GetLipsyncParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1052,7 +1088,9 @@ type ClientWithResponsesInterface interface {
 
 	// ListProjectsWithResponse List the projects of a workspace
 	//
-	// Answers every project of the workspace, newest first. A workspace that does not exist and one that the caller is no member of are the same 403.
+	// Answers every project of the workspace, newest first. The counts are of the caller's projects in
+	// this workspace; one counts as unpublished unless its status is `published`, in any case. A
+	// workspace that does not exist and one that the caller is no member of are the same 403.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -1061,7 +1099,9 @@ type ClientWithResponsesInterface interface {
 
 	// LoginWithBodyWithResponse Log in
 	//
-	// Exchanges email and password for an access token and a refresh token. No Authorization header is used.
+	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
+	// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
+	// minutes the answer is 429 until they are over.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -1070,7 +1110,9 @@ type ClientWithResponsesInterface interface {
 
 	// LoginWithResponse Log in
 	//
-	// Exchanges email and password for an access token and a refresh token. No Authorization header is used.
+	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
+	// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
+	// minutes the answer is 429 until they are over.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -1099,6 +1141,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetAvatarWithResponse Read an avatar
 	//
+	// Answers an avatar of the caller in its present state.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/avatars/avatar_details (the `GetAvatar` operationId).
@@ -1106,7 +1150,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAvatarWithBodyWithResponse Create an avatar
 	//
-	// Starts the creation of an avatar. A registered webhook receives an `avatar_event` for every
+	// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
+	// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
+	// registered webhook receives an `avatar_event` for every
 	// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
 	// each video made from it.
 	//
@@ -1117,7 +1163,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAvatarWithResponse Create an avatar
 	//
-	// Starts the creation of an avatar. A registered webhook receives an `avatar_event` for every
+	// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
+	// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
+	// registered webhook receives an `avatar_event` for every
 	// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
 	// each video made from it.
 	//
@@ -1148,6 +1196,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetVideoWithResponse Read a video made from an avatar
 	//
+	// Answers a video of the caller in its present state.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/avatars/inference_details (the `GetVideo` operationId).
@@ -1175,7 +1225,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateLipsyncWithBodyWithResponse Create a lip-sync video
 	//
-	// Starts the creation of a lip-sync video. A registered webhook receives a `lipsync_inference_event` when it ends.
+	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
+	// receives a `lipsync_inference_event` when the lip-sync ends.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -1184,7 +1235,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateLipsyncWithResponse Create a lip-sync video
 	//
-	// Starts the creation of a lip-sync video. A registered webhook receives a `lipsync_inference_event` when it ends.
+	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
+	// receives a `lipsync_inference_event` when the lip-sync ends.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -1192,6 +1244,8 @@ type ClientWithResponsesInterface interface {
 	CreateLipsyncWithResponse(ctx context.Context, params *CreateLipsyncParams, body CreateLipsyncJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateLipsyncResponse, error)
 
 	// GetLipsyncWithResponse Read a lip-sync
+	//
+	// Answers a lip-sync of the caller in its present state.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -2416,7 +2470,9 @@ func (r GetLipsyncResponse) ContentType() string {
 
 // ListProjectsWithResponse List the projects of a workspace
 //
-// Answers every project of the workspace, newest first. A workspace that does not exist and one that the caller is no member of are the same 403.
+// Answers every project of the workspace, newest first. The counts are of the caller's projects in
+// this workspace; one counts as unpublished unless its status is `published`, in any case. A
+// workspace that does not exist and one that the caller is no member of are the same 403.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -2431,7 +2487,9 @@ func (c *ClientWithResponses) ListProjectsWithResponse(ctx context.Context, para
 
 // LoginWithBodyWithResponse Log in
 //
-// Exchanges email and password for an access token and a refresh token. No Authorization header is used.
+// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
+// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
+// minutes the answer is 429 until they are over.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -2446,7 +2504,9 @@ func (c *ClientWithResponses) LoginWithBodyWithResponse(ctx context.Context, con
 
 // LoginWithResponse Log in
 //
-// Exchanges email and password for an access token and a refresh token. No Authorization header is used.
+// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
+// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
+// minutes the answer is 429 until they are over.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -2493,6 +2553,8 @@ func (c *ClientWithResponses) RefreshTokensWithResponse(ctx context.Context, bod
 
 // GetAvatarWithResponse Read an avatar
 //
+// Answers an avatar of the caller in its present state.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/avatars/avatar_details (the `GetAvatar` operationId).
@@ -2506,7 +2568,9 @@ func (c *ClientWithResponses) GetAvatarWithResponse(ctx context.Context, params 
 
 // CreateAvatarWithBodyWithResponse Create an avatar
 //
-// Starts the creation of an avatar. A registered webhook receives an `avatar_event` for every
+// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
+// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
+// registered webhook receives an `avatar_event` for every
 // state that the avatar enters, `processing` included, and an `avatar_inference_event` for
 // each video made from it.
 //
@@ -2523,7 +2587,9 @@ func (c *ClientWithResponses) CreateAvatarWithBodyWithResponse(ctx context.Conte
 
 // CreateAvatarWithResponse Create an avatar
 //
-// Starts the creation of an avatar. A registered webhook receives an `avatar_event` for every
+// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
+// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
+// registered webhook receives an `avatar_event` for every
 // state that the avatar enters, `processing` included, and an `avatar_inference_event` for
 // each video made from it.
 //
@@ -2572,6 +2638,8 @@ func (c *ClientWithResponses) CreateVideoWithResponse(ctx context.Context, param
 
 // GetVideoWithResponse Read a video made from an avatar
 //
+// Answers a video of the caller in its present state.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/avatars/inference_details (the `GetVideo` operationId).
@@ -2617,7 +2685,8 @@ func (c *ClientWithResponses) SubmitConsentWithResponse(ctx context.Context, bod
 
 // CreateLipsyncWithBodyWithResponse Create a lip-sync video
 //
-// Starts the creation of a lip-sync video. A registered webhook receives a `lipsync_inference_event` when it ends.
+// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
+// receives a `lipsync_inference_event` when the lip-sync ends.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -2632,7 +2701,8 @@ func (c *ClientWithResponses) CreateLipsyncWithBodyWithResponse(ctx context.Cont
 
 // CreateLipsyncWithResponse Create a lip-sync video
 //
-// Starts the creation of a lip-sync video. A registered webhook receives a `lipsync_inference_event` when it ends.
+// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
+// receives a `lipsync_inference_event` when the lip-sync ends.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -2646,6 +2716,8 @@ func (c *ClientWithResponses) CreateLipsyncWithResponse(ctx context.Context, par
 }
 
 // GetLipsyncWithResponse Read a lip-sync
+//
+// Answers a lip-sync of the caller in its present state.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -151,7 +151,7 @@ type Avatar struct {
 	// CreatedAt When it was asked for, in UTC.
 	CreatedAt time.Time `json:"created_at"`
 
-	// FailureReason Why it failed.
+	// FailureReason Why it failed. Missing unless it did.
 	FailureReason *string `json:"failure_reason,omitempty"`
 
 	// Status processing: the avatar is being created. failed: creation failed. published: created and published.
@@ -298,7 +298,7 @@ type Lipsync struct {
 	// CreatedAt When it was asked for, in UTC.
 	CreatedAt time.Time `json:"created_at"`
 
-	// FailureReason Why it failed.
+	// FailureReason Why it failed. Missing unless it did.
 	FailureReason *string `json:"failure_reason,omitempty"`
 
 	// InferenceID Id of the lip-sync.
@@ -313,7 +313,7 @@ type Lipsync struct {
 	// UpdatedAt When its state last changed, in UTC.
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// VideoURL The finished video. Null until the renderer has made one.
+	// VideoURL The finished video. Missing until the renderer has made one.
 	VideoURL *string `json:"video_url,omitempty"`
 }
 
@@ -490,7 +490,7 @@ type Video struct {
 	// CreatedAt When it was asked for, in UTC.
 	CreatedAt time.Time `json:"created_at"`
 
-	// FailureReason Why it failed.
+	// FailureReason Why it failed. Missing unless it did.
 	FailureReason *string `json:"failure_reason,omitempty"`
 
 	// InferenceID Id of the video.
@@ -505,7 +505,7 @@ type Video struct {
 	// UpdatedAt When its state last changed, in UTC.
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// VideoURL The finished video. Null until the renderer has made one.
+	// VideoURL The finished video. Missing until the renderer has made one.
 	VideoURL *string `json:"video_url,omitempty"`
 }
 
@@ -523,8 +523,9 @@ type Violation struct {
 
 // WebhookData Where notifications go.
 type WebhookData struct {
-	// WebhookURL URL that receives notifications. An absolute http or https URL without user information, of at most
-	// 2048 characters. An address that is not public is refused with 422.
+	// WebhookURL URL that receives notifications. An absolute https URL without user information, of at most
+	// 2048 characters; http and addresses that are not public only where the service allows them.
+	// Anything else is 422.
 	WebhookURL *string `json:"webhook_url,omitempty"`
 }
 

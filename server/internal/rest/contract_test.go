@@ -128,7 +128,7 @@ func (s *setup) operations() map[string]operation {
 
 	const registration = `"webhook_data":{"webhook_url":"https://hooks.example.com/"},"webhook":{"enabled":true}`
 	wrongRegistrations := []string{
-		`{"webhook_data":[]}`, `{"webhook_data":{"webhook_url":7}}`, `{"webhook":{"enabled":"true"}}`, `{"webhook":{"enabled":null}}`,
+		`{"webhook_data":[]}`, `{"webhook_data":{"webhook_url":7}}`, `{"webhook":{"enabled":"true"}}`, `{"webhook":true}`,
 	}
 	return map[string]operation{
 		"POST /users/login": {
@@ -286,6 +286,8 @@ func TestErrors_haveTheStatusesOfTheContract(t *testing.T) {
 				"a refused URL", "POST", "/v1/avatars/create_avatar",
 				`{"webhook_data":{"webhook_url":"https://refused.example/?key=hunter2"},"webhook":{"enabled":true}}`, nil, 422, "must not be refused",
 			},
+			{"nulls for nothing", "POST", "/v1/avatars/create_avatar", `{"title":null,"base_video_url":null,"webhook_data":null,"webhook":null}`, nil, 200, "processing"},
+			{"nulls within", "POST", "/v1/lipsync/create_lipsync", `{"webhook_data":{"webhook_url":null},"webhook":{"enabled":null}}`, nil, 200, "processing"},
 			{"first with a key", "POST", "/v1/lipsync/create_lipsync", `{"title":"one"}`, key, 200, `"title":"one"`},
 			{"again with the key", "POST", "/v1/lipsync/create_lipsync", ` {"title":"one"}`, key, 200, `"title":"one"`},
 			{"another with the key", "POST", "/v1/lipsync/create_lipsync", `{"title":"two"}`, key, 422, `"pointer":"header:Idempotency-Key"`},

@@ -1,0 +1,91 @@
+package api_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Documents that a real client may meet must keep working: no field of a project is required, and
+// each may be null.
+func TestContract_projectsAreTolerant(t *testing.T) {
+	t.Parallel()
+	project := load(t).Components.Schemas["Project"].Value
+	if len(project.Properties) != 21 || len(project.Required) != 0 {
+		t.Errorf("%d fields, of which %v are required", len(project.Properties), project.Required)
+	}
+	for name, ref := range project.Properties {
+		union := ref.Value.OneOf
+		nullable := ref.Value.Type.Includes("null") || len(union) == 2 && union[1].Value.Type.Is("null")
+		if !nullable {
+			t.Errorf("%s must not be null", name)
+		}
+	}
+}
+
+// Creations take anything that is an object and keep what they do not know.
+func TestContract_creationsAreOpen(t *testing.T) {
+	t.Parallel()
+	document := load(t)
+	for name, required := range map[string][]string{
+		"CreateAvatarRequest": nil, "CreateLipsyncRequest": nil, "CreateVideoRequest": {"avatar_id"},
+	} {
+		schema := document.Components.Schemas[name].Value
+		if !slices.Equal(schema.Required, required) {
+			t.Errorf("%s requires %v, want %v", name, schema.Required, required)
+		}
+		if open := schema.AdditionalProperties.Schema; open == nil || open.Value.Type != nil {
+			t.Errorf("%s does not keep unknown members", name)
+		}
+	}
+}
+
+// A notification says which event it is and the id and status of its subject, nothing more.
+func TestContract_notificationsAreExact(t *testing.T) {
+	t.Parallel()
+	document := load(t)
+	names := func(schema *openapi3.SchemaRef) []string { return slices.Sorted(maps.Keys(schema.Value.Properties)) }
+	for webhook, data := range map[string][]string{
+		"avatar_event":            {"avatar_id", "status"},
+		"avatar_inference_event":  {"inference_id", "status"},
+		"lipsync_inference_event": {"inference_id", "status"},
+	} {
+		item := document.Webhooks[webhook]
+		schema := item.Post.RequestBody.Value.Content.Get("application/json").Schema
+		if got := names(schema); !slices.Equal(got, []string{"data", "event_type"}) {
+			t.Errorf("%s has %v", webhook, got)
+		}
+		if got := names(schema.Value.Properties["data"]); !slices.Equal(got, data) {
+			t.Errorf("the data of %s has %v", webhook, got)
+		}
+		if got := item.Extensions["x-interface"]; got != "6.2" {
+			t.Errorf("%s cites %v", webhook, got)
+		}
+	}
+	if len(document.Webhooks) != 3 {
+		t.Errorf("%d webhooks, want 3", len(document.Webhooks))
+	}
+}
+
+// What every operation can answer is declared with every operation.
+func TestContract_operationsDeclareTheirErrors(t *testing.T) {
+	t.Parallel()
+	for path, item := range load(t).Paths.Map() {
+		for method, operation := range item.Operations() {
+			want := []string{"400", "429", "500", "501", "503"}
+			if len(*operation.Security) > 0 {
+				want = append(want, "401")
+			}
+			if operation.RequestBody != nil {
+				want = append(want, "413", "415")
+			}
+			for _, status := range want {
+				if operation.Responses.Value(status) == nil {
+					t.Errorf("%s %s does not declare %s", method, path, status)
+				}
+			}
+		}
+	}
+}
