@@ -41,7 +41,7 @@ func PrincipalFrom(ctx context.Context) (Principal, bool) {
 func authenticate(authenticator Authenticator, r *http.Request) (Principal, error) {
 	token, ok := bearerToken(r.Header)
 	if !ok {
-		return Principal{}, &Error{Status: http.StatusUnauthorized, Detail: "An access token is required: Authorization: Bearer <ACCESS_TOKEN>."}
+		return Principal{}, &Error{Status: http.StatusUnauthorized, Detail: "An access token is required, as Authorization: Bearer ACCESS_TOKEN."}
 	}
 	principal, err := authenticator.Authenticate(r.Context(), token)
 	if err != nil {

@@ -41,7 +41,8 @@ type Config struct {
 	OnInvalidResponse func(operationID string)
 }
 
-// New returns a handler that serves implementation. The error names the place in the document,
+// New returns a handler that serves implementation. The timeouts of a connection and the size of
+// its headers are for the http.Server to limit. The error names the place in the document,
 // or the route, that cannot be served as the document says.
 func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, error) {
 	if cfg.Logger == nil {

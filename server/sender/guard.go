@@ -64,7 +64,7 @@ func (g *guard) permits(addr netip.Addr) bool {
 // left to be looked up again. It is a [net.Dialer.ControlContext].
 func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	if to, err := netip.ParseAddrPort(address); err != nil || !g.permits(to.Addr()) {
-		return refused("the host is not a public address")
+		return refused("must have a host that is a public address")
 	}
 	return nil
 }
@@ -73,18 +73,18 @@ func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 // and never sent.
 func (g *guard) parse(raw string) (*url.URL, error) {
 	if len(raw) > maxURLLength {
-		return nil, refused("it is longer than 2048 bytes")
+		return nil, refused("must not be longer than 2048 bytes")
 	}
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil, strings.Contains(raw, " "): // a space would end the request's target
-		return nil, refused("it is not a valid URL")
+		return nil, refused("must be a valid URL")
 	case u.Scheme == "http" && !g.allowHTTP:
-		return nil, refused("only https is allowed")
+		return nil, refused("must be https")
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		return nil, refused("it is not an absolute http or https URL")
+		return nil, refused("must be an absolute http or https URL")
 	case u.User != nil:
-		return nil, refused("it holds a user name or password")
+		return nil, refused("must not hold a user name or password")
 	}
 	host, err := g.host(u.Hostname())
 	if err != nil {
@@ -93,7 +93,7 @@ func (g *guard) parse(raw string) (*url.URL, error) {
 	if u.Port() != "" {
 		port, err := strconv.ParseUint(u.Port(), 10, 16)
 		if err != nil || port == 0 {
-			return nil, refused("the port is not between 1 and 65535")
+			return nil, refused("must have a port between 1 and 65535")
 		}
 		host += ":" + strconv.FormatUint(port, 10)
 	}
@@ -107,7 +107,7 @@ func (g *guard) host(host string) (string, error) {
 	if !strings.Contains(host, ":") {
 		name, err := g.names.ToASCII(host)
 		if err != nil || !utf8.ValidString(host) {
-			return "", refused("the host is not a valid name")
+			return "", refused("must have a valid host name")
 		}
 		host = strings.TrimSuffix(name, ".")
 		if !isNumber(host[strings.LastIndexByte(host, '.')+1:]) {
@@ -117,9 +117,9 @@ func (g *guard) host(host string) (string, error) {
 	addr, err := netip.ParseAddr(host)
 	switch {
 	case err != nil, addr.Zone() != "":
-		return "", refused("the host is not a valid address")
+		return "", refused("must have a valid address as its host")
 	case !g.permits(addr):
-		return "", refused("the host is not a public address")
+		return "", refused("must have a host that is a public address")
 	}
 	addr = addr.Unmap()
 	if addr.Is6() {
@@ -132,7 +132,7 @@ func (g *guard) host(host string) (string, error) {
 func (g *guard) name(host string) error {
 	local := host == "localhost" || strings.HasSuffix(host, ".localhost")
 	if local && !g.permits(netip.IPv6Loopback()) && !g.permits(netip.AddrFrom4([4]byte{127, 0, 0, 1})) {
-		return refused("the host is not a public address")
+		return refused("must have a host that is a public address")
 	}
 	return nil
 }

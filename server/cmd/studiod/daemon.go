@@ -101,7 +101,9 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
-		ErrorLog:          slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
+		// OPTIONS * is answered as any other request.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
 	}
 	d.local = jobs.NewLocal(jobs.New(jobs.Config{
 		Store: d.store, Studio: d.studio, Sender: d.sender,
@@ -157,6 +159,7 @@ func (d *daemon) run(ctx context.Context) error {
 	stopWork()
 	context.AfterFunc(bound, cutOff)
 	working.Wait()
+	d.cfg.Logger.InfoContext(ctx, "stopped")
 	return errors.Join(err, shutdown, d.close())
 }
 

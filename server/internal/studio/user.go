@@ -47,7 +47,8 @@ func (s *Service) AddUser(ctx context.Context, id, email, password string) (User
 	return user, s.Store.CreateUser(ctx, user)
 }
 
-// SetPassword replaces the password of a user and ends every login.
+// SetPassword replaces the password of a user, forgets failed logins and ends every refresh
+// token. Access tokens run out by themselves.
 func (s *Service) SetPassword(ctx context.Context, email, password string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
@@ -57,7 +58,10 @@ func (s *Service) SetPassword(ctx context.Context, email, password string) error
 	if err != nil {
 		return err
 	}
-	return s.Store.SetPassword(ctx, user.ID, hash)
+	if err := s.Store.SetPassword(ctx, user.ID, hash); err != nil {
+		return err
+	}
+	return s.Store.ForgetLoginTries(ctx, loginAccount(user.Email))
 }
 
 // UserByEmail finds a user.

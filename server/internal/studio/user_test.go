@@ -150,7 +150,23 @@ func TestRefresh_refusesWhatIsUnknownOrExpired(t *testing.T) {
 	})
 }
 
-func TestSetPassword_endsEveryLogin(t *testing.T) {
+func TestSetPassword_opensAnAccountThatIsClosed(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		studiotest.AddUser(t, service, "ada@example.com")
+		for range 11 {
+			_, err := service.Login(t.Context(), "ada@example.com", "guess")
+			if err == nil {
+				t.Fatal("a guess is right")
+			}
+		}
+		check(t, service.SetPassword(t.Context(), "ada@example.com", "another"))
+		_, err := service.Login(t.Context(), "ada@example.com", "another")
+		check(t, err)
+	})
+}
+
+func TestSetPassword_endsEveryRefreshToken(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
