@@ -26,10 +26,9 @@ const (
 func userCommand() *cli.Command {
 	return &cli.Command{
 		Name: "user", Usage: "add users and set their passwords",
-		Description: "The password is asked for on a terminal and otherwise read from the first line of the standard input.",
 		Commands: []*cli.Command{
-			leaf("add", "add a user and print the id", "EMAIL", []cli.Flag{idFlag("user")}, addUser),
-			leaf("password", "set the password of a user and end every login", "EMAIL", nil, setPassword),
+			leaf("add", "add a user, with the password asked for on a terminal or else the first line of the standard input, and print the id", "EMAIL", []cli.Flag{idFlag("user")}, addUser),
+			leaf("password", "set the password of a user and end every login; access tokens run out within the hour", "EMAIL", nil, setPassword),
 		},
 	}
 }
@@ -59,22 +58,13 @@ func secretCommand() *cli.Command {
 func idFlag(of string) cli.Flag {
 	return &cli.StringFlag{
 		Name: "id", Usage: "UUID of the " + of + ", to keep one from elsewhere", DefaultText: "a new one",
-		Validator: func(id string) error {
-			if _, err := uuid.Parse(id); err != nil {
-				return errors.New("must be a UUID")
+		Validator: func(text string) error {
+			if id, err := uuid.Parse(text); err != nil || id.String() != text {
+				return errors.New("must be a UUID in lower case")
 			}
 			return nil
 		},
 	}
-}
-
-// idOf returns the id that was given in its canonical form; "" when there was none.
-func idOf(command *cli.Command) string {
-	id, err := uuid.Parse(command.String("id"))
-	if err != nil {
-		return ""
-	}
-	return id.String()
 }
 
 func addUser(ctx context.Context, command *cli.Command) error {
@@ -86,10 +76,10 @@ func addUser(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	return withStudio(ctx, command, func(service *studio.Service) error {
-		user, err := service.AddUser(ctx, idOf(command), email, password)
+	return withStudio(ctx, command, true, func(service *studio.Service) error {
+		user, err := service.AddUser(ctx, command.String("id"), email, password)
 		if err != nil {
-			return err
+			return explain(err, "user")
 		}
 		return printLines(command, user.ID)
 	})
@@ -100,8 +90,8 @@ func setPassword(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	return withStudio(ctx, command, func(service *studio.Service) error {
-		return service.SetPassword(ctx, command.Args().First(), password)
+	return withStudio(ctx, command, false, func(service *studio.Service) error {
+		return explain(service.SetPassword(ctx, command.Args().First(), password), "user")
 	})
 }
 
@@ -110,27 +100,27 @@ func addWorkspace(ctx context.Context, command *cli.Command) error {
 	if name == "" {
 		return usagef("a workspace needs a name")
 	}
-	return withStudio(ctx, command, func(service *studio.Service) error {
-		workspace, err := service.AddWorkspace(ctx, idOf(command), name)
+	return withStudio(ctx, command, true, func(service *studio.Service) error {
+		workspace, err := service.AddWorkspace(ctx, command.String("id"), name)
 		if err != nil {
-			return err
+			return explain(err, "workspace")
 		}
 		return printLines(command, workspace.ID)
 	})
 }
 
 func addMember(ctx context.Context, command *cli.Command) error {
-	return withStudio(ctx, command, func(service *studio.Service) error {
-		return service.AddMember(ctx, command.Args().Get(0), command.Args().Get(1))
+	return withStudio(ctx, command, false, func(service *studio.Service) error {
+		return explain(service.AddMember(ctx, command.Args().Get(0), command.Args().Get(1)), "workspace or user")
 	})
 }
 
 func secrets(get func(*studio.Service, context.Context, string) ([]string, error)) cli.ActionFunc {
 	return func(ctx context.Context, command *cli.Command) error {
-		return withStudio(ctx, command, func(service *studio.Service) error {
+		return withStudio(ctx, command, false, func(service *studio.Service) error {
 			user, err := service.UserByEmail(ctx, command.Args().First())
 			if err != nil {
-				return err
+				return explain(err, "user")
 			}
 			secrets, err := get(service, ctx, user.ID)
 			if err != nil {

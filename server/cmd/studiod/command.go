@@ -15,19 +15,25 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Exit codes. Everything that the user of a command can put right is exitUsage.
+// Exit codes. Everything that the user of a command can put right by other input is exitUsage.
 const (
 	exitOK      = 0
 	exitFailure = 1
 	exitUsage   = 2
 )
 
-// usageError is bad input: an unknown flag, a value that is none, a record that is not there.
+// usageError is bad input that an action found: a value that is none, a record that is not there.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// failureError is what an action could not do with good input. Any other error that a command ends
+// with, from the parsing of its flags on, is bad input.
+type failureError struct{ error }
+
+func (e failureError) Unwrap() error { return e.error }
 
 // run is the program. It returns the exit code after writing at most one line to stderr.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -36,10 +42,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitOK
 	}
 	_, _ = fmt.Fprintf(stderr, "studiod: %s\n", strings.Join(strings.Fields(err.Error()), " "))
-	if errors.As(err, new(usageError)) {
-		return exitUsage
+	if errors.As(err, new(failureError)) {
+		return exitFailure
 	}
-	return exitFailure
+	return exitUsage
 }
 
 func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
@@ -64,12 +70,13 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 	return root
 }
 
-// prepare makes every command report bad input as a usageError.
+// prepare makes every command return what is wrong with its input, in place of printing help, and
+// every group of commands refuse what it does not have.
 func prepare(command *cli.Command) {
-	command.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error { return usageError{err} }
+	command.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error { return err }
 	if len(command.Commands) > 0 {
 		command.Action = func(_ context.Context, command *cli.Command) error {
-			if name := command.Args().First(); name != "" {
+			if command.Args().Present() {
 				return usagef("%s has no command of this name; see %[1]s --help", command.FullName())
 			}
 			return cli.ShowSubcommandHelp(command)
@@ -87,20 +94,24 @@ func leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc
 		Flags: append([]cli.Flag{databaseFlag()}, flags...),
 		Action: func(ctx context.Context, command *cli.Command) error {
 			if command.Args().Len() != len(strings.Fields(argsUsage)) {
-				return usagef("usage: %s %s; see --help", command.FullName(), argsUsage)
+				return usagef("usage: %s; see --help", strings.TrimSpace(command.FullName()+" "+argsUsage))
 			}
-			return explain(action(ctx, command))
+			err := action(ctx, command)
+			if err == nil || errors.As(err, new(usageError)) {
+				return err
+			}
+			return failureError{err}
 		},
 	}
 }
 
-// explain says what is wrong with the input in the words of a command.
-func explain(err error) error {
+// explain turns what the domain says of a record into what a command says of its input.
+func explain(err error, record string) error {
 	switch {
 	case errors.Is(err, studio.ErrNotFound):
-		return usageError{errors.New("there is no such record")}
+		return usagef("there is no such %s", record)
 	case errors.Is(err, studio.ErrExists):
-		return usageError{errors.New("a record with this name or id exists")}
+		return usagef("there is such a %s already", record)
 	}
 	return err
 }

@@ -35,9 +35,9 @@ func TestCommands_workBesideADaemon(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t)
 	db := "--db=" + d.cfg.Database
-	const id = "01936F3E-6A00-7B2C-9D33-1E5E0E9F8C00"
+	const id = "01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00"
 
-	if got := must(t, "another password\n", "user", "add", db, "--id", id, "Bob@Example.com"); got != strings.ToLower(id) {
+	if got := must(t, "another password\n", "user", "add", db, "--id", id, "Bob@Example.com"); got != id {
 		t.Errorf("the user's id is %s", got)
 	}
 	workspace := must(t, "", "workspace", "add", db, "Films")
@@ -63,7 +63,7 @@ func TestCommands_workBesideADaemon(t *testing.T) {
 	if _, err := d.studio.Login(t.Context(), "bob@example.com", "a third password"); err != nil {
 		t.Error(err)
 	}
-	list, err := d.studio.ListProjects(t.Context(), strings.ToLower(id), workspace)
+	list, err := d.studio.ListProjects(t.Context(), id, workspace)
 	check(t, err)
 	if list.Size != 1 || list.Unpublished != 1 {
 		t.Errorf("counts are %d and %d", list.Size, list.Unpublished)
@@ -88,19 +88,20 @@ func TestCommands_refuseBadInputInOneLine(t *testing.T) {
 		{"an argument too many", "", []string{"serve", db, "now"}, exitUsage, "usage: studiod serve"},
 		{"an argument too few", "", []string{"workspace", "member", db, workspace}, exitUsage, "WORKSPACE_ID EMAIL"},
 		{"another database", testPassword, []string{"user", "add", "--db=mysql:x", testEmail}, exitUsage, "sqlite:PATH"},
-		{"no such directory", testPassword, []string{"user", "add", "--db=sqlite:/dev/null/studio.db", "bob@example.com"}, exitFailure, "/dev/null"},
+		{"no such directory", testPassword, []string{"user", "add", "--db=sqlite:/dev/null/studio.db", "bob@example.com"}, exitUsage, "/dev/null"},
 		{"no email address", testPassword, []string{"user", "add", db, "ada"}, exitUsage, "email"},
 		{"an email address with a name", testPassword, []string{"user", "add", db, "Ada <ada@example.com>"}, exitUsage, "email"},
-		{"an email that is taken", testPassword, []string{"user", "add", db, "ADA@example.com"}, exitUsage, "exists"},
+		{"an email that is taken", testPassword, []string{"user", "add", db, "ADA@example.com"}, exitUsage, "already"},
 		{"no password", "", []string{"user", "add", db, "bob@example.com"}, exitUsage, "8 to 1024"},
 		{"a short password", "hunter2", []string{"user", "add", db, "bob@example.com"}, exitUsage, "8 to 1024"},
 		{"a long password", strings.Repeat("hunter2", 200), []string{"user", "add", db, "bob@example.com"}, exitUsage, "8 to 1024"},
 		{"an id that is none", testPassword, []string{"user", "add", db, "--id=7", "bob@example.com"}, exitUsage, "UUID"},
-		{"the password of nobody", testPassword, []string{"user", "password", db, "bob@example.com"}, exitUsage, "no such record"},
+		{"an id in capitals", testPassword, []string{"user", "add", db, "--id=01936F3E-6A00-7B2C-9D33-1E5E0E9F8C00", "bob@example.com"}, exitUsage, "lower case"},
+		{"the password of nobody", testPassword, []string{"user", "password", db, "bob@example.com"}, exitUsage, "no such user"},
 		{"a workspace without a name", "", []string{"workspace", "add", db, " "}, exitUsage, "name"},
-		{"a member of nothing", "", []string{"workspace", "member", db, "films", testEmail}, exitUsage, "no such record"},
-		{"a member who is nobody", "", []string{"workspace", "member", db, workspace, "bob@example.com"}, exitUsage, "no such record"},
-		{"the secret of nobody", "", []string{"secret", "show", db, "bob@example.com"}, exitUsage, "no such record"},
+		{"a member of nothing", "", []string{"workspace", "member", db, "films", testEmail}, exitUsage, "no such workspace"},
+		{"a member who is nobody", "", []string{"workspace", "member", db, workspace, "bob@example.com"}, exitUsage, "no such workspace or user"},
+		{"the secret of nobody", "", []string{"secret", "show", db, "bob@example.com"}, exitUsage, "no such user"},
 		{"an import without a workspace", "{}", []string{"project", "import", db, "-"}, exitUsage, "workspace"},
 		{"an import into nothing", `{"data":[{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20"}]}`, []string{"project", "import", db, "--workspace=films", "-"}, exitUsage, "no such workspace"},
 		{"a file that is not there", "", []string{"project", "import", db, "--workspace", workspace, "nowhere.json"}, exitUsage, "nowhere.json"},
@@ -108,7 +109,11 @@ func TestCommands_refuseBadInputInOneLine(t *testing.T) {
 		{"a negative render time", "", []string{"serve", db, "--render-time=-1s"}, exitUsage, "between 0 and 10m"},
 		{"a consent that is none", "", []string{"serve", db, "--consent=never"}, exitUsage, "auto or manual"},
 		{"a network that is none", "", []string{"serve", db, "--webhook-allow=home"}, exitUsage, "10.0.0.0/8"},
-		{"an address that is none", "", []string{"serve", db, "--addr=here"}, exitFailure, "here"},
+		{"an address that is none", "", []string{"serve", db, "--addr=here"}, exitUsage, "HOST:PORT"},
+		{"a port that is none", "", []string{"serve", db, "--addr=127.0.0.1:99999"}, exitUsage, "HOST:PORT"},
+		{"a directory to import", "", []string{"project", "import", db, "--workspace", workspace, "/"}, exitUsage, "directory"},
+		{"a database that is a directory", "", []string{"serve", "--db=sqlite:/"}, exitUsage, "directory"},
+		{"help for nothing", "", []string{"help", "nothing"}, exitUsage, "nothing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -120,6 +125,32 @@ func TestCommands_refuseBadInputInOneLine(t *testing.T) {
 				t.Errorf("not one line of an error: %q %q", stdout, stderr)
 			}
 		})
+	}
+}
+
+// A path that was mistyped must not become a database.
+func TestCommands_createADatabaseOnlyToAddToIt(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	db := "--db=sqlite:" + filepath.Join(directory, "new", "studio.db")
+	for _, args := range [][]string{
+		{"secret", "show", db, testEmail}, {"secret", "rotate", db, testEmail}, {"user", "password", db, testEmail},
+		{"workspace", "member", db, "films", testEmail}, {"project", "import", db, "--workspace=films", "-"},
+	} {
+		if code, _, stderr := studiod(t, `{"data":[]}`, args...); code != exitUsage || !strings.Contains(stderr, "no such file") {
+			t.Errorf("%v: exit code %d, %s", args, code, stderr)
+		}
+	}
+	if left, err := os.ReadDir(directory); err != nil || len(left) != 0 {
+		t.Errorf("%v is left behind (%v)", left, err)
+	}
+	text := filepath.Join(directory, "text")
+	check(t, os.WriteFile(text, []byte("this is a text"), 0o600))
+	if code, _, stderr := studiod(t, "", "serve", "--db=sqlite:"+text); code != exitUsage || !strings.Contains(stderr, "not a database") {
+		t.Errorf("a text: exit code %d, %s", code, stderr)
+	}
+	if left, err := os.ReadDir(directory); err != nil || len(left) != 1 {
+		t.Errorf("%v is left behind (%v)", left, err)
 	}
 }
 
@@ -156,7 +187,7 @@ func TestCommands_readTheEnvironment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, value)
-			if code, _, stderr := studiod(t, "", "serve"); code == exitOK || strings.Contains(stderr, "\n") {
+			if code, _, stderr := studiod(t, "", "serve"); code != exitUsage || strings.Contains(stderr, "\n") {
 				t.Errorf("exit code %d, %q", code, stderr)
 			}
 		})

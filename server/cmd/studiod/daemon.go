@@ -72,7 +72,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if d.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.Addr); err != nil {
 		return d, err
 	}
-	if d.store, err = store.Open(ctx, cfg.Database, store.Config{Daemon: true}); err != nil {
+	if d.store, err = openStore(ctx, cfg.Database, store.Config{Daemon: true}); err != nil {
 		return d, err
 	}
 	seed, err := d.store.Key(ctx, signingKeyName, auth.NewSeed)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"text/template"
@@ -25,27 +24,14 @@ const (
 
 // showDemo fills an empty database and says how to try the service. The password of the demo
 // user is a new one at every start, because only its hash is kept. A database that was not made
-// for the demo is left alone.
+// for the demo is refused, since a demo sends webhooks to this machine.
 func showDemo(ctx context.Context, out io.Writer, d *daemon) error {
-	empty, err := d.store.Empty(ctx)
-	if err != nil {
-		return err
-	}
 	password := rand.Text()
-	if empty {
-		err = seedDemo(ctx, d.studio, password)
-	} else {
-		err = d.studio.SetPassword(ctx, demoEmail, password)
-	}
-	if errors.Is(err, studio.ErrNotFound) {
-		_, err := fmt.Fprintln(out, "The database is in use; the demo adds nothing to it.")
-		return err
-	}
+	user, err := demoUser(ctx, d, password)
 	if err != nil {
 		return err
 	}
-	user, err := d.studio.UserByEmail(ctx, demoEmail)
-	if err != nil {
+	if err := seedDemo(ctx, d.studio, user); err != nil {
 		return err
 	}
 	secrets, err := d.studio.WebhookSecrets(ctx, user.ID)
@@ -57,7 +43,7 @@ func showDemo(ctx context.Context, out io.Writer, d *daemon) error {
 		return err
 	}
 	return text.Execute(out, map[string]string{
-		"URL": d.url(), "Email": demoEmail, "Password": password, "Workspace": demoWorkspace, "Secret": secrets[0],
+		"URL": d.url(), "Database": d.cfg.Database, "Email": demoEmail, "Password": password, "Workspace": demoWorkspace, "Secret": secrets[0],
 	})
 }
 
@@ -66,12 +52,13 @@ const demoText = `Avatar Studio demo
   password        {{.Password}}
   workspace id    {{.Workspace}}
   webhook secret  {{.Secret}}
+  database        {{.Database}}
 
 Rendering is simulated: nothing is made. A title with [fail] fails, one with [no-consent] is refused consent.
 Webhooks may go to this machine: give a webhook_url such as http://127.0.0.1:9000/.
 
 # log in
-TOKEN=$(curl -s {{.URL}}/users/login -H 'Content-Type: application/json' \
+TOKEN=$(curl -sSf {{.URL}}/users/login -H 'Content-Type: application/json' \
   -d '{"email":"{{.Email}}","password":"{{.Password}}"}' | sed 's/.*"access_token":"\([^"]*\)".*/\1/')
 
 # list the projects of the workspace
@@ -87,15 +74,35 @@ curl {{.URL}}/v1/lipsync/create_lipsync -H "Authorization: Bearer $TOKEN" -H 'Co
 
 `
 
-func seedDemo(ctx context.Context, service *studio.Service, password string) error {
-	user, err := service.AddUser(ctx, "", demoEmail, password)
+// demoUser gives the demo user, whom an empty database gets first, a new password.
+func demoUser(ctx context.Context, d *daemon, password string) (studio.User, error) {
+	empty, err := d.store.Empty(ctx)
 	if err != nil {
+		return studio.User{}, err
+	}
+	if empty {
+		return d.studio.AddUser(ctx, "", demoEmail, password)
+	}
+	switch err := d.studio.SetPassword(ctx, demoEmail, password); {
+	case errors.Is(err, studio.ErrNotFound):
+		return studio.User{}, usagef("--demo needs an empty database or the one of an earlier demo")
+	case err != nil:
+		return studio.User{}, err
+	}
+	return d.studio.UserByEmail(ctx, demoEmail)
+}
+
+// seedDemo adds what is missing, also after a start that was cut off in the middle.
+func seedDemo(ctx context.Context, service *studio.Service, user studio.User) error {
+	_, err := service.AddWorkspace(ctx, demoWorkspace, "Demo")
+	if err != nil && !errors.Is(err, studio.ErrExists) {
 		return err
 	}
-	if _, err := service.AddWorkspace(ctx, demoWorkspace, "Demo"); err != nil {
+	if err := service.AddMember(ctx, demoWorkspace, user.Email); err != nil {
 		return err
 	}
-	if err := service.AddMember(ctx, demoWorkspace, demoEmail); err != nil {
+	list, err := service.ListProjects(ctx, user.ID, demoWorkspace)
+	if err != nil || list.Size > 0 {
 		return err
 	}
 	projects, err := demoProjects(uuid.MustParse(user.ID), service.Now().UTC().Truncate(time.Second))
@@ -131,7 +138,7 @@ func demoProjects(user uuid.UUID, now time.Time) ([]studio.Project, error) {
 		id := uuid.Must(uuid.NewV7())
 		created := now.Add(-time.Duration(i) * 31 * time.Hour)
 		updated := created.Add(47 * time.Minute)
-		slug := strings.ToLower(strings.Join(strings.Fields(seed.title), "-"))
+		slug := strings.ToLower(strings.Join(strings.Fields(strings.ReplaceAll(seed.title, ",", "")), "-"))
 		media := "https://media.example.com/projects/" + id.String()
 		published := studio.IsPublished(seed.status)
 		video, png, gif := "", "", ""

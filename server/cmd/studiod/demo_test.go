@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // showDemoOf returns what the demo prints.
@@ -73,22 +75,27 @@ func TestDemo_showsAnotherPasswordAtTheNextStart(t *testing.T) {
 	}
 }
 
-func TestDemo_leavesADatabaseInUseAlone(t *testing.T) {
+// A demo sends webhooks to this machine, which the users of another database did not ask for.
+func TestDemo_refusesADatabaseInUse(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t)
-	if text := showDemoOf(t, d.daemon); !strings.Contains(text, "in use") {
-		t.Errorf("the demo prints %s", text)
+	var out bytes.Buffer
+	if err := showDemo(t.Context(), &out, d.daemon); !errors.As(err, new(usageError)) || out.Len() != 0 {
+		t.Errorf("error is %v after %s", err, out.String())
+	}
+	if _, err := d.studio.UserByEmail(t.Context(), demoEmail); !errors.Is(err, studio.ErrNotFound) {
+		t.Errorf("there is a demo user (%v)", err)
 	}
 }
 
-// demoDatabaseOf makes a database that a demo has filled.
+// demoDatabaseOf makes a database whose demo was cut off after its user was added.
 func demoDatabaseOf(t *testing.T) string {
 	t.Helper()
 	dsn := newDatabase(t)
 	db, err := store.Open(t.Context(), dsn, store.Config{})
 	check(t, err)
-	service := studioOf(db)
-	check(t, seedDemo(t.Context(), service, "to be replaced"))
+	_, err = studioOf(db).AddUser(t.Context(), "", demoEmail, "to be replaced")
+	check(t, err)
 	check(t, db.Close())
 	return dsn
 }

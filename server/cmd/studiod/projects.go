@@ -42,13 +42,13 @@ func importProjects(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	return withStudio(ctx, command, func(service *studio.Service) error {
+	return withStudio(ctx, command, false, func(service *studio.Service) error {
 		index, err := service.ImportProjects(ctx, projects)
 		switch {
 		case errors.Is(err, studio.ErrExists):
 			return usagef("line %d: a project with this project_id exists", lines[index])
 		case errors.Is(err, studio.ErrNotFound):
-			return usagef("there is no such workspace")
+			return explain(err, "workspace")
 		case err != nil:
 			return err
 		}
@@ -68,7 +68,7 @@ func readImport(command *cli.Command) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxImportBytes+1))
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
 	if len(data) > maxImportBytes {
 		return nil, usagef("the file is larger than %d bytes", maxImportBytes)
@@ -77,7 +77,7 @@ func readImport(command *cli.Command) ([]byte, error) {
 }
 
 var (
-	errNotJSON       = errors.New("this is not JSON")
+	errNotJSON       = errors.New("this is not JSON, or a name is given twice")
 	errNoProjectList = errors.New(`this is not a project list: {"data": [...]}`)
 	errMore          = errors.New("there is more after the end of the list")
 )
@@ -154,7 +154,7 @@ func (f *projectFile) readList() error {
 		begin := f.decoder.InputOffset() - int64(len(value))
 		project, pointer, err := parseProject(f.schema, value)
 		if err != nil {
-			return f.failAt(begin+offsetOf(value, pointer), err)
+			return f.failAt(begin+offsetOf(value, pointer), fmt.Errorf("/data/%d%s %w", len(f.projects), pointer, err))
 		}
 		f.projects, f.lines = append(f.projects, project), append(f.lines, lineAt(f.data, begin))
 	}
@@ -204,16 +204,16 @@ func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Proje
 	if err := schema.Validate(value); err != nil {
 		if invalid := (*validate.Error)(nil); errors.As(err, &invalid) && len(invalid.Violations) > 0 {
 			violation := invalid.Violations[0]
-			return p, violation.Pointer, fmt.Errorf("%s %s", violation.Pointer, violation.Detail)
+			return p, violation.Pointer, errors.New(violation.Detail)
 		}
 		return p, "", err
 	}
 	var fields gen.Project
 	if err := json.Unmarshal(value, &fields); err != nil {
-		return p, "", errors.New("this project cannot be read")
+		return p, "", errors.New("cannot be read")
 	}
 	if fields.ProjectID == nil {
-		return p, "", errors.New("/project_id is required")
+		return p, "", errors.New("must have a project_id")
 	}
 	document := value.Clone()
 	if err := document.Compact(); err != nil {

@@ -53,10 +53,10 @@ func TestParseProjects_namesTheLineOfTheFirstError(t *testing.T) {
 		"twice the name":     {"{\"data\":[],\n\"data\":[]}", "line 2: this is not JSON"},
 		"more after the end": {"{\"data\":[]}\n{}", "line 2: there is more after the end"},
 		"no object":          {"{\"data\":[\n7]}", "line 2:"},
-		"no id":              {"{\"data\":[\n{\"title\":\"hunter2\"}]}", "line 2: /project_id is required"},
-		"an id that is none": {"{\"data\":[{\n\"title\":\"a\",\n\"project_id\":\"hunter2\"}]}", "line 3: /project_id"},
-		"a wrong type":       {"{\"data\":[{\n\"tags\":\n{\"names\":[\"a\",\n7]}}]}", "line 4: /tags/names/1"},
-		"the second project": {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"},\n{}]}", "line 3: /project_id is required"},
+		"no id":              {"{\"data\":[\n{\"title\":\"hunter2\"}]}", "line 2: /data/0 must have a project_id"},
+		"an id that is none": {"{\"data\":[{\n\"title\":\"a\",\n\"project_id\":\"hunter2\"}]}", "line 3: /data/0/project_id"},
+		"a wrong type":       {"{\"data\":[{\n\"tags\":\n{\"names\":[\"a\",\n7]}}]}", "line 4: /data/0/tags/names/1"},
+		"the second project": {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"},\n{}]}", "line 3: /data/1 must have a project_id"},
 	} {
 		_, _, err := parseProjects([]byte(test.file), "films")
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "hunter2") {

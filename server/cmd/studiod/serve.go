@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -86,6 +88,9 @@ func serve(ctx context.Context, command *cli.Command) error {
 	if cfg.Database, err = databaseOf(command, database); err != nil {
 		return err
 	}
+	if _, port, err := net.SplitHostPort(cfg.Addr); err != nil || !isPort(port) {
+		return usagef("--addr must be HOST:PORT, such as 127.0.0.1:8080")
+	}
 	slog.SetDefault(cfg.Logger) // net/http writes to the standard logger at times
 	d, err := openDaemon(ctx, cfg)
 	if err != nil {
@@ -97,4 +102,9 @@ func serve(ctx context.Context, command *cli.Command) error {
 		}
 	}
 	return d.run(ctx)
+}
+
+func isPort(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
 }

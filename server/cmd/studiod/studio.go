@@ -25,16 +25,26 @@ func studioConfig(db *store.Store) studio.Config {
 	}
 }
 
-// withStudio opens the database of a command beside a daemon that may run on it.
-func withStudio(ctx context.Context, command *cli.Command, do func(*studio.Service) error) (err error) {
+// withStudio opens the database of a command, beside a daemon that may run on it. A command that
+// changes what must be there does not create one.
+func withStudio(ctx context.Context, command *cli.Command, create bool, do func(*studio.Service) error) (err error) {
 	dsn, err := databaseOf(command, defaultDatabase)
 	if err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, dsn, store.Config{})
+	db, err := openStore(ctx, dsn, store.Config{MustExist: !create})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return do(studio.New(studioConfig(db)))
+}
+
+// openStore tells a database that is in use from a path that is not one.
+func openStore(ctx context.Context, dsn string, cfg store.Config) (*store.Store, error) {
+	db, err := store.Open(ctx, dsn, cfg)
+	if err != nil && !errors.Is(err, store.ErrInUse) {
+		err = usageError{err}
+	}
+	return db, err
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"embed"
 	"errors"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -38,6 +39,9 @@ type sqlite struct {
 func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
+		return nil, err
+	}
+	if err := examine(path, cfg.MustExist); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -75,6 +79,28 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	e.readers.SetMaxOpenConns(sqliteReaders)
 	e.sqliteQuerier = sqliteQuerier{e.readers}
 	return e, nil
+}
+
+// examine looks at a file before anything is created beside it.
+func examine(path string, mustExist bool) error {
+	const magic = "SQLite format 3\x00"
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && !mustExist {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	head := make([]byte, len(magic))
+	_, err = io.ReadFull(file, head)
+	switch {
+	case errors.Is(err, io.EOF): // an empty file becomes a database
+		return nil
+	case errors.Is(err, io.ErrUnexpectedEOF), err == nil && string(head) != magic:
+		return ErrNoDatabase
+	}
+	return err
 }
 
 // createPrivate makes the file readable by its owner only: it holds secrets.

@@ -15,14 +15,21 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// ErrInUse is returned by [Open] when another daemon has the database to itself.
-var ErrInUse = errors.New("another daemon uses this database")
+// Errors of [Open]; any other is about the path.
+var (
+	// ErrInUse: another daemon has the database to itself.
+	ErrInUse = errors.New("another daemon uses this database")
+	// ErrNoDatabase: there is nothing where a database must be, or something else.
+	ErrNoDatabase = errors.New("this is not a database")
+)
 
 // Config says how a database is used.
 type Config struct {
 	// Daemon takes an embedded database for this process alone; commands leave it false and
 	// work beside a daemon.
 	Daemon bool
+	// MustExist makes it an error when there is no database yet.
+	MustExist bool
 }
 
 // Store keeps the domain in a database. It is safe for concurrent use.
