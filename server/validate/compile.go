@@ -2,7 +2,6 @@ package validate
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,7 +95,7 @@ func (c *compiler) literals(at string, n *node, s *openapi3.Schema) {
 			return
 		}
 		n.enum[canonical] = struct{}{}
-		n.enumComposite = n.enumComposite || canonical[0] == '{' || canonical[0] == '['
+		n.enumDepth = max(n.enumDepth, depthOf(value))
 		texts = append(texts, text)
 	}
 	n.enumText = strings.Join(texts, ", ")
@@ -108,11 +107,11 @@ func (c *compiler) literals(at string, n *node, s *openapi3.Schema) {
 func (c *compiler) scalars(at string, n *node, s *openapi3.Schema) {
 	n.minLength, n.maxLength = least(s.MinLength), most(s.MaxLength)
 	if s.Pattern != "" {
-		pattern, err := regexp.Compile(s.Pattern)
+		compiled, err := compilePattern(s.Pattern)
 		if err != nil {
-			c.fail(at+"/pattern", "is not RE2: %v", err)
+			c.fail(at+"/pattern", "%v", err)
 		}
-		n.pattern = pattern
+		n.pattern = compiled
 	}
 	c.format(at, n, s.Format)
 	c.bound(at, n, "minimum", "at least ", s.Min)
@@ -131,10 +130,14 @@ func (c *compiler) format(at string, n *node, name string) {
 		return
 	}
 	f, ok := formatOf(name)
+	types := n.types
+	if types == 0 {
+		types = kindString // no other type has formats that ignore the rest
+	}
 	switch {
 	case !ok:
 		c.fail(at+"/format", "is not known: %s", name)
-	case f.types&n.types == 0:
+	case f.types&types == 0:
 		c.fail(at+"/format", "%s is not for this type", name)
 	case f.types == kindString:
 		n.format = f

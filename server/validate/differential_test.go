@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	differentialPairs = flag.Int("validate.pairs", 20_000, "pairs of schema and document to compare")
+	differentialPairs = flag.Int("validate.pairs", 200_000, "pairs of schema and document to compare")
 	differentialSeed  = flag.Uint64("validate.seed", 1, "seed of the random schemas and documents")
 )
 
@@ -21,40 +21,46 @@ var (
 // judges them.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
-	const schemas, perSchema = 200, 20
-	valid, pairs := 0, 0
-	for round := uint64(0); pairs < *differentialPairs; round++ {
-		g := &generator{Rand: rand.New(rand.NewPCG(*differentialSeed, round))}
-		document := g.document(schemas)
-		mine, theirs := compileBoth(t, document)
-		for i := range schemas {
-			s, ok := mine.Schema(schemaName(i))
-			if !ok {
-				t.Fatalf("schema %d is missing", i)
-			}
-			for range perSchema {
-				body := g.body(i)
-				value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
-				if err != nil {
-					t.Fatal(err)
+	const schemas, perSchema = 50, 100
+	for round := range uint64(*differentialPairs+schemas*perSchema-1) / (schemas * perSchema) {
+		t.Run("round "+itoa(int(round)), func(t *testing.T) {
+			t.Parallel()
+			t.Logf("seed %d, round %d", *differentialSeed, round)
+			g := &generator{Rand: rand.New(rand.NewPCG(*differentialSeed, round))}
+			mine, theirs := compileBoth(t, g.document(schemas))
+			valid := 0
+			for i := range schemas {
+				s, ok := mine.Schema(schemaName(i))
+				if !ok {
+					t.Fatalf("schema %d is missing", i)
 				}
-				pairs++
-				got, want := s.Validate([]byte(body)), theirs[i].Validate(value)
-				if want == nil {
-					valid++
-				}
-				if (got == nil) != (want == nil) {
-					schema, _ := json.MarshalIndent(g.schemas[i], "", "  ")
-					t.Fatalf("seed %d, round %d, schema %d:\n%s\n%s\nhere: %v\nthere: %v",
-						*differentialSeed, round, i, schema, body, got, want)
+				for range perSchema {
+					valid += compare(t, g, i, s, theirs[i])
 				}
 			}
-		}
+			if pairs := schemas * perSchema; valid < pairs/10 || valid > pairs*9/10 {
+				t.Errorf("%d of %d documents are valid, which proves little", valid, pairs)
+			}
+		})
 	}
-	t.Logf("seed %d: %d pairs, %d of them valid", *differentialSeed, pairs, valid)
-	if valid < pairs/10 || valid > pairs*9/10 {
-		t.Errorf("%d of %d documents are valid, which proves little", valid, pairs)
+}
+
+// compare has a random document judged by both, and returns how many were valid.
+func compare(t *testing.T, g *generator, i int, mine *validate.Schema, theirs *jsonschema.Schema) int {
+	t.Helper()
+	body := g.body(i)
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
 	}
+	got, want := mine.Validate([]byte(body)), theirs.Validate(value)
+	if (got == nil) != (want == nil) {
+		t.Fatalf("schema %d:\n%s\n%s\nhere: %v\nthere: %v", i, asJSON(g.schemas[i]), body, got, want)
+	}
+	if want == nil {
+		return 1
+	}
+	return 0
 }
 
 func compileBoth(tb testing.TB, document map[string]any) (*validate.Validator, []*jsonschema.Schema) {

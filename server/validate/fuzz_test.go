@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +14,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// FuzzSchema checks that no body makes the walk panic, and that what is JSON here is JSON for
-// encoding/json, read as strictly as it can be.
+// FuzzSchema checks that no body makes the walk panic or work out of proportion, and that what is
+// JSON here is JSON for encoding/json, read as strictly as it can be.
 func FuzzSchema(f *testing.F) {
 	anything := compileSchemas(f, `{"S": {}}`)
 	strict := compileSchemas(f, `{"S": {"oneOf": [{"type": "null"},
@@ -22,13 +23,6 @@ func FuzzSchema(f *testing.F) {
 		{"type": "object", "required": ["k"], "additionalProperties": {"$ref": "#/components/schemas/T"}, "properties": {"k": {"const": "b"}}}]},
 		"T": {"minimum": -1e3, "exclusiveMaximum": 0.5, "minLength": 1, "pattern": "a", "maxItems": 3, "maxProperties": 3,
 			"enum": ["a", 0.25, [1, {"a": null}], {"b": [true]}], "items": {"type": ["integer", "null"]}}}`)
-	for _, seed := range []string{
-		``, ` `, `null`, `{"k": "a", "s": {"k": "b", "x": 1e-9, "y": [1, {"a": null}], "z": {"b": [true]}}}`, `{"K": 1}`,
-		`{"k": "b", "k": "a"}`, `{"k": "\u0062", "x": "\ud83d\ude00"}`, `"\ud800"`, "\"\xff\"", `[1, 2.50, 1E+400, -0]`, nested(64), nested(65),
-		`{"k":{"k":"a"}}`, `{} {}`, `{"s": `,
-	} {
-		f.Add([]byte(seed))
-	}
 	for _, d := range allOperations(f) {
 		for _, body := range d.requestBodies(f) {
 			f.Add([]byte(body))
@@ -43,6 +37,9 @@ func FuzzSchema(f *testing.F) {
 		if first, second := strict.Validate(body), strict.Validate(body); !same(failure(t, first), failure(t, second)) {
 			t.Errorf("%q: got %v, then %v", body, first, second)
 		}
+		if work := strict.Work(body); work > 6*len(body)+1000 {
+			t.Errorf("%q: %d of work", body, work)
+		}
 		if !bytes.Equal(body, original) {
 			t.Errorf("%q has been changed", original)
 		}
@@ -54,6 +51,33 @@ func same(a, b *validate.Error) bool {
 		return a == b
 	}
 	return a.Detail == b.Detail && slices.Equal(a.Violations, b.Violations)
+}
+
+// FuzzQuery checks that no query makes the check panic, and that a parameter which is accepted is
+// what net/url reads.
+func FuzzQuery(f *testing.F) {
+	o := operationOf(f, "GET", `{"parameters": [{"name": "id", "in": "query", "required": true, "schema": {"type": "string"}}],
+		"responses": {"200": {"description": "d"}}}`, anyObject, validate.Config{})
+	f.Fuzz(func(t *testing.T, query string) {
+		r := httptest.NewRequest("GET", "/p", nil)
+		r.URL.RawQuery = query
+		accepted := serve(t, o, r).err == nil
+		values := r.URL.Query()["id"]
+		if accepted && (len(values) != 1 || values[0] == "") {
+			t.Errorf("%q is accepted, and net/url reads %q", query, values)
+		}
+	})
+}
+
+// FuzzPattern checks that no pattern makes the translation panic, and that what is without
+// anything to translate is left as it is.
+func FuzzPattern(f *testing.F) {
+	f.Fuzz(func(t *testing.T, pattern string) {
+		translated, err := validate.TranslatePattern(pattern)
+		if !strings.ContainsAny(pattern, `\.[(`) && (err != nil || translated != pattern) {
+			t.Errorf("%q becomes %q, %v", pattern, translated, err)
+		}
+	})
 }
 
 // isStrictJSON reads text with encoding/json and adds what that does not check.

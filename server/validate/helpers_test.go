@@ -59,7 +59,9 @@ func compileSchemas(tb testing.TB, schemas string) *validate.Schema {
 
 func compileSpec(tb testing.TB) (*openapi3.T, *validate.Validator) {
 	tb.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	loader := openapi3.NewLoader()
+	loader.IncludeOrigin = true // shows keywords that are null
+	doc, err := loader.LoadFromData(api.Spec)
 	if err != nil {
 		tb.Fatal(err)
 	}

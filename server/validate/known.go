@@ -30,14 +30,33 @@ func (c *compiler) refuseUnknownKeywords(at string, s *openapi3.Schema) {
 	rest.MinProps, rest.MaxProps = 0, nil
 	rest.AllOf, rest.OneOf, rest.AnyOf, rest.Discriminator = nil, nil, nil, nil
 	c.refuseRest(at, &rest, s.Extensions)
-	if s.Const == nil && s.Origin != nil {
-		if _, ok := s.Origin.Fields.Lookup("const"); ok {
-			c.fail(at+"/const", "must not be null")
-		}
-	}
+	c.refuseNull(at, s)
 	if s.Discriminator != nil {
 		c.refuseRest(at+"/discriminator", &openapi3.Discriminator{}, s.Discriminator.Extensions)
 	}
+}
+
+// refuseNull refuses keywords that are null, which the loader takes for absent. It sees them when
+// the loader was told to include the origins. Where null and 0 look alike it makes no difference.
+func (c *compiler) refuseNull(at string, s *openapi3.Schema) {
+	if s.Origin == nil {
+		return
+	}
+	for field, value := range reflect.ValueOf(s).Elem().Fields() {
+		keyword, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		_, written := s.Origin.Fields.Lookup(keyword)
+		if written && value.IsZero() && !value.CanUint() && value.Kind() != reflect.Bool && !isAnnotation(keyword) {
+			c.fail(at+"/"+keyword, "must not be null")
+		}
+	}
+}
+
+func isAnnotation(keyword string) bool {
+	switch keyword {
+	case "title", "description", "$comment", "deprecated", "default", "example", "examples", "externalDocs":
+		return true
+	}
+	return false
 }
 
 // refuseRest refuses the fields of a struct of the document that are not empty, and the
@@ -82,8 +101,10 @@ func (c *compiler) refSiblings(at string, ref *openapi3.SchemaRef) bool {
 	if len(siblings) == 0 {
 		return false
 	}
-	if value, ok := siblings["const"]; ok && value == nil {
-		c.fail(at+"/const", "must not be null")
+	for _, name := range slices.Sorted(maps.Keys(siblings)) {
+		if siblings[name] == nil && !isAnnotation(name) {
+			c.fail(at+"/"+name, "must not be null")
+		}
 	}
 	var s openapi3.Schema
 	encoded, err := json.Marshal(siblings)

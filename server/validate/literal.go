@@ -18,11 +18,16 @@ var (
 )
 
 // appendCanonical writes the one text that all spellings of a JSON value share: numbers as
-// decimals, members sorted by name. It reads the value from dec.
-func appendCanonical(dst []byte, dec *jsontext.Decoder) ([]byte, error) {
-	switch dec.PeekKind() {
+// decimals, members sorted by name. It reads the value from dec, and no further than to the first
+// container that is nested deeper than depth.
+func appendCanonical(dst []byte, dec *jsontext.Decoder, depth int) ([]byte, error) {
+	kind := dec.PeekKind()
+	if (kind == '{' || kind == '[') && dec.StackDepth() == depth {
+		return dst, errTooDeep
+	}
+	switch kind {
 	case '{':
-		return appendCanonicalObject(dst, dec)
+		return appendCanonicalObject(dst, dec, depth)
 	case '[':
 		if _, err := dec.ReadToken(); err != nil {
 			return dst, err
@@ -30,7 +35,7 @@ func appendCanonical(dst []byte, dec *jsontext.Decoder) ([]byte, error) {
 		dst = append(dst, '[')
 		for dec.PeekKind() != ']' {
 			var err error
-			if dst, err = appendCanonical(dst, dec); err != nil {
+			if dst, err = appendCanonical(dst, dec, depth); err != nil {
 				return dst, err
 			}
 			dst = append(dst, ',')
@@ -45,7 +50,7 @@ func appendCanonical(dst []byte, dec *jsontext.Decoder) ([]byte, error) {
 	return appendScalar(dst, value.Kind(), unquoted(value)), nil
 }
 
-func appendCanonicalObject(dst []byte, dec *jsontext.Decoder) ([]byte, error) {
+func appendCanonicalObject(dst []byte, dec *jsontext.Decoder, depth int) ([]byte, error) {
 	if _, err := dec.ReadToken(); err != nil {
 		return dst, err
 	}
@@ -56,7 +61,7 @@ func appendCanonicalObject(dst []byte, dec *jsontext.Decoder) ([]byte, error) {
 			return dst, err
 		}
 		canonical := append(appendScalar(nil, '"', unquoted(name)), ':')
-		if canonical, err = appendCanonical(canonical, dec); err != nil {
+		if canonical, err = appendCanonical(canonical, dec, depth); err != nil {
 			return dst, err
 		}
 		members = append(members, string(canonical))
@@ -105,7 +110,7 @@ func canonicalLiteral(value any) (canonical, text string, err error) {
 	if err != nil {
 		return "", "", errLiteral
 	}
-	c, err := appendCanonical(nil, jsontext.NewDecoder(bytes.NewBuffer(encoded)))
+	c, err := appendCanonical(nil, jsontext.NewDecoder(bytes.NewBuffer(encoded)), depthOf(value))
 	if err != nil {
 		return "", "", errLiteral
 	}
@@ -128,6 +133,24 @@ func exact(value any) bool {
 		}
 	}
 	return true
+}
+
+// depthOf returns the levels of nesting of a value.
+func depthOf(value any) int {
+	depth := 0
+	switch v := value.(type) {
+	case []any:
+		for _, element := range v {
+			depth = max(depth, depthOf(element))
+		}
+	case map[string]any:
+		for _, element := range v {
+			depth = max(depth, depthOf(element))
+		}
+	default:
+		return 0
+	}
+	return depth + 1
 }
 
 // decimalOf returns the shortest decimal that stands for f.

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -83,13 +82,13 @@ func (ks kinds) String() string {
 type node struct {
 	types kinds
 
-	enum          map[string]struct{} // canonical values; nil allows all
-	enumKeyword   string              // "enum" or "const"
-	enumText      string              // the values, for people
-	enumComposite bool                // there are objects or arrays among them
+	enum        map[string]struct{} // canonical values; nil allows all
+	enumKeyword string              // "enum" or "const"
+	enumText    string              // the values, for people
+	enumDepth   int                 // levels of nesting in them
 
 	minLength, maxLength limit
-	pattern              *regexp.Regexp
+	pattern              *pattern
 	format               *format // of strings
 	number               *format // of numbers
 	bounds               []bound
@@ -134,7 +133,8 @@ type union struct {
 	only    *node
 	by      *member
 	byValue map[string]*node
-	values  string // of by, for people
+	values  string             // of by, for people
+	tags    map[string]*member // the by of all unions of the document
 }
 
 // token escapes a name for a JSON pointer.

@@ -54,7 +54,7 @@ func TestNew_refusesSchema(t *testing.T) {
 		`{"type": "string", "format": "hostname"}`:                     "/format",
 		`{"type": "integer", "format": "uuid"}`:                        "/format",
 		`{"type": "string", "format": "int32"}`:                        "/format",
-		`{"format": "uuid"}`:                                           "/format",
+		`{"format": "int32"}`:                                          "/format",
 		`{"pattern": "(?=a)"}`:                                         "/pattern",
 		`{"pattern": "("}`:                                             "/pattern",
 		`{"enum": []}`:                                                 "/enum",
@@ -88,6 +88,7 @@ func TestNew_refusesSchema(t *testing.T) {
 		`{"items": {"$ref": "#/components/schemas/T", "not": {"type": "string"}}}`:                                       "/items/not",
 		`{"items": {"$ref": "#/components/schemas/T", "maxLenght": 3}}`:                                                  "/items/maxLenght",
 		`{"items": {"$ref": "#/components/schemas/T", "const": null}}`:                                                   "/items/const",
+		`{"items": {"$ref": "#/components/schemas/T", "default": null, "maxItems": null}}`:                               "/items/maxItems",
 		`{"items": {"$ref": "#/components/schemas/T", "format": "x", "type": "string"}}`:                                 "/items/format",
 	} {
 		_, err := validate.New(load(t, `{"components": {"schemas": {"S": `+schema+`, "T": `+tagged("t", "")+`}}}`), validate.Config{})
@@ -102,18 +103,25 @@ func tagged(value, more string) string {
 	return `{"type": "object", "required": ["k"], "properties": {"k": {"const": "` + value + `"}` + more + `}}`
 }
 
-// A null constant is lost in the loader, unless it keeps where things are.
-func TestNew_refusesNullConstant(t *testing.T) {
+// The loader takes a keyword that is null for absent, unless it keeps where things are.
+func TestNew_refusesNull(t *testing.T) {
 	t.Parallel()
-	loader := openapi3.NewLoader()
-	loader.IncludeOrigin = true
-	doc, err := loader.LoadFromData([]byte("openapi: 3.1.0\ninfo: {title: t, version: '1'}\npaths: {}\n" +
-		"components:\n  schemas:\n    S:\n      const: null\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := validate.New(doc, validate.Config{}); err == nil || !strings.Contains(err.Error(), "/components/schemas/S/const") {
-		t.Errorf("got %v", err)
+	for _, keyword := range []string{
+		"const", "enum", "type", "maxLength", "maximum", "properties", "required", "items", "allOf", "oneOf",
+		"additionalProperties", "exclusiveMinimum", "pattern", "format", "discriminator", "unevaluatedProperties",
+	} {
+		loader := openapi3.NewLoader()
+		loader.IncludeOrigin = true
+		doc, err := loader.LoadFromData([]byte("openapi: 3.1.0\ninfo: {title: t, version: '1'}\npaths: {}\n" +
+			"components:\n  schemas:\n    S:\n      default: null\n      example: null\n      " + keyword + ":\n"))
+		if err != nil {
+			t.Logf("%s: refused by the loader", keyword)
+			continue
+		}
+		_, err = validate.New(doc, validate.Config{})
+		if err == nil || err.Error() != "validate: /components/schemas/S/"+keyword+": must not be null" {
+			t.Errorf("%s: got %v", keyword, err)
+		}
 	}
 }
 

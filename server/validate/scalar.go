@@ -61,7 +61,7 @@ func (w *walker) checkString(n *node, text []byte) {
 		w.checkRange(uint64(utf8.RuneCount(text)), n.minLength, n.maxLength, "minLength", "maxLength", "characters")
 	}
 	if n.pattern != nil && !n.pattern.Match(text) {
-		w.add("pattern", "must match "+n.pattern.String())
+		w.add("pattern", n.pattern.detail)
 	}
 	if n.format != nil && !n.format.check(text) {
 		w.add("format", n.format.detail)

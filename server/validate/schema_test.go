@@ -90,6 +90,7 @@ func TestSchema_Validate(t *testing.T) {
 			`"b"`: " enum", `2`: " enum", `"1"`: " enum", `false`: " enum", `{}`: " enum", `{"a": [1, {"b": 3}]}`: " enum",
 			`[1]`: " enum", `["x", 1]`: " enum", `[1, "x", 2]`: " enum", `{"a": [1, {"b": 2}], "c": 1}`: " enum",
 		}},
+		{"format of any type", `{"format": "date"}`, map[string]string{`"2026-01-12"`: "ok", `"x"`: " format", `1`: "ok", `{}`: "ok"}},
 		{"enum of scalars", `{"enum": ["a", 0]}`, map[string]string{`{}`: " enum", `[]`: " enum", `-0.0e7`: "ok"}},
 		{"const", `{"type": "string", "const": "a"}`, map[string]string{`"a"`: "ok", `"b"`: " const", `{"a": "a"}`: " type"}},
 		{"const of an object", `{"const": {"a": 1, "b": [2]}}`, map[string]string{

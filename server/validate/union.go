@@ -34,42 +34,89 @@ func (w *walker) choose(u *union, kind jsontext.Kind) *node {
 	return w.chooseByMember(u)
 }
 
+// tag is a member of an object that may tell the alternatives of a union apart.
+type tag struct {
+	object int64 // where it begins in the text
+	name   string
+}
+
 // chooseByMember looks ahead in the object for the member that tells the alternatives apart.
 func (w *walker) chooseByMember(u *union) *node {
-	rest := w.text[w.dec.InputOffset():]
-	rest = rest[bytes.IndexByte(rest, '{'):]
-	dec := jsontext.NewDecoder(bytes.NewBuffer(rest))
-	if _, err := dec.ReadToken(); err != nil {
+	at := w.dec.InputOffset()
+	at += int64(bytes.IndexByte(w.text[at:], '{'))
+	if at >= w.aheadEnd {
+		w.lookAhead(at, u.tags)
+	}
+	value, ok := w.tags[tag{at, u.by.name}]
+	if !ok {
+		if !w.aheadFailed { // else the walk fails, too, and nobody knows what is behind that
+			w.addBelow(u.by.token, "required", "is required")
+		}
 		return nil
 	}
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadValue()
-		if err != nil {
-			return nil
-		}
-		if string(unquoted(name)) != u.by.name {
-			if dec.SkipValue() != nil {
-				return nil
-			}
-			continue
-		}
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil
-		}
-		if n := u.byValue[string(unquoted(value))]; n != nil && value.Kind() == '"' {
-			return n
-		}
-		w.addBelow(u.by.token, u.keyword, "must be one of "+u.values)
-		return nil
+	if n := u.byValue[string(unquoted(value))]; n != nil && value.Kind() == '"' {
+		return n
 	}
-	w.addBelow(u.by.token, "required", "is required")
+	w.addBelow(u.by.token, u.keyword, "must be one of "+u.values)
 	return nil
+}
+
+// lookAhead collects the tags of the object at an offset and of all that it contains. If each of
+// those were read ahead on its own, a text would be read once for each of its levels.
+func (w *walker) lookAhead(at int64, names map[string]*member) {
+	if w.tags == nil {
+		w.tags = make(map[tag]jsontext.Value)
+	}
+	w.resetAhead(w.text[at:])
+	_, err := w.collectTags(at, names)
+	w.aheadFailed = err != nil
+	w.aheadEnd = at + w.ahead.InputOffset()
+	if err != nil {
+		w.aheadEnd = int64(len(w.text))
+	}
+	w.work += int(w.ahead.InputOffset())
+}
+
+// collectTags reads a value of the text that begins at start. It returns those that are no
+// containers.
+func (w *walker) collectTags(start int64, names map[string]*member) (jsontext.Value, error) {
+	kind := w.ahead.PeekKind()
+	if kind != '{' && kind != '[' {
+		value, err := w.ahead.ReadValue()
+		end := start + w.ahead.InputOffset()
+		return jsontext.Value(w.text[end-int64(len(value)) : end]), err
+	}
+	if _, err := w.ahead.ReadToken(); err != nil {
+		return nil, err
+	}
+	if w.ahead.StackDepth() > MaxDepth {
+		return nil, errTooDeep
+	}
+	at := start + w.ahead.InputOffset() - 1
+	for next := w.ahead.PeekKind(); next != '}' && next != ']'; next = w.ahead.PeekKind() {
+		var by *member
+		if kind == '{' {
+			name, err := w.ahead.ReadValue()
+			if err != nil {
+				return nil, err
+			}
+			by = names[string(unquoted(name))]
+		}
+		value, err := w.collectTags(start, names)
+		if err != nil {
+			return nil, err
+		}
+		if by != nil {
+			w.tags[tag{at, by.name}] = value
+		}
+	}
+	_, err := w.ahead.ReadToken()
+	return nil, err
 }
 
 // union compiles a oneOf or anyOf.
 func (c *compiler) union(at, keyword string, refs openapi3.SchemaRefs, d *openapi3.Discriminator) *union {
-	u := &union{keyword: keyword}
+	u := &union{keyword: keyword, tags: c.tags}
 	at += "/" + keyword
 	var alternatives []alternative
 	for i, ref := range refs {
@@ -94,6 +141,9 @@ func (c *compiler) union(at, keyword string, refs openapi3.SchemaRefs, d *openap
 		if u.null && keyword == "oneOf" && (u.only.types == 0 || u.only.types&kindNull != 0) {
 			c.fail(at, "must not allow null in two alternatives")
 		}
+	}
+	if u.by != nil {
+		c.tags[u.by.name] = u.by
 	}
 	for _, value := range slices.Sorted(maps.Keys(u.byValue)) {
 		u.values += ", " + strconv.Quote(value)

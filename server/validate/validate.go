@@ -5,8 +5,8 @@
 // RFC 7493): duplicate names, names that differ from a known one only in case, invalid UTF-8,
 // trailing data and nesting over [MaxDepth] are refused. So is a number that the Go type of its
 // schema cannot hold: an integer is written without fraction and exponent and fits int64, or what
-// its format says. Patterns are RE2, unanchored. A time has what [time.Time] can hold, so
-// no leap second.
+// its format says. A time has what [time.Time] can hold, so no leap second. Formats are checked.
+// Patterns are those of ECMA-262 that RE2 can match.
 //
 // No text that this package returns contains a submitted value or a submitted name.
 package validate
@@ -50,7 +50,8 @@ type route struct{ method, path string }
 
 // New compiles every operation, webhook and component schema of a resolved OpenAPI 3.1 document.
 // Its error names the places in the document, as JSON pointers, that it does not know how to
-// check. The servers of the document do not matter. doc must not be modified later.
+// check. The servers of the document do not matter. A loader that does not include origins drops
+// keywords that are null, before New could refuse them. doc must not be modified later.
 func New(doc *openapi3.T, cfg Config) (*Validator, error) {
 	if doc.OpenAPIMajorMinor() != "3.1" {
 		return nil, errors.New("validate: /openapi: is not 3.1")
@@ -68,6 +69,7 @@ func New(doc *openapi3.T, cfg Config) (*Validator, error) {
 		nodes:   make(map[*openapi3.Schema]*node),
 		answers: make(map[*openapi3.Response]*response),
 		ids:     make(map[string]bool),
+		tags:    make(map[string]*member),
 	}
 	v := &Validator{
 		byRoute:  make(map[route]*Operation),
@@ -111,7 +113,9 @@ func (v *Validator) Operation(method, path string) (*Operation, bool) {
 // Operations returns all operations but webhooks, sorted by path and method.
 func (v *Validator) Operations() iter.Seq[*Operation] { return slices.Values(v.operations) }
 
-// Webhook returns the operation of a webhook. Its path is the name of the webhook.
+// Webhook returns the operation of a webhook. Its path is the name of the webhook. Who receives it
+// can put [Operation.Handler] in front of the receiver, as the example does; it answers for more
+// than it has to, for a document of tomorrow may allow what that of today does not.
 func (v *Validator) Webhook(name string) (*Operation, bool) {
 	o, ok := v.webhooks[name]
 	return o, ok
@@ -146,6 +150,7 @@ type compiler struct {
 	order   []placed // nodes with where they are, in the order of compilation
 	answers map[*openapi3.Response]*response
 	ids     map[string]bool
+	tags    map[string]*member // what tells the alternatives of unions apart
 	errs    []string
 }
 

@@ -23,6 +23,14 @@ type walker struct {
 	inForce []entry
 	seen    []uint64 // bits of required members, per entry
 	path    []step
+	work    int // what tests look at: nodes that values were checked against, bytes read again
+
+	aheadIn     bytes.Buffer // reads again what a decision needs before dec gets there
+	ahead       jsontext.Decoder
+	tags        map[tag]jsontext.Value // up to aheadEnd
+	aheadEnd    int64
+	aheadFailed bool
+
 	plain   []byte // an unquoted string
 	scratch []byte // a canonical value or a folded name
 
@@ -43,14 +51,18 @@ type step struct {
 	index int    // of an element, when there is no token
 }
 
-// keepBytes is the size of the largest buffer that is worth keeping.
-const keepBytes = 128 << 10
+// The sizes of the largest buffer and the largest map that are worth keeping.
+const (
+	keepBytes = 128 << 10
+	keepTags  = 1 << 10
+)
 
 // newPool returns a pool of walkers.
 func newPool() *sync.Pool {
 	return &sync.Pool{New: func() any {
 		w := new(walker)
 		w.dec.Reset(&w.in)
+		w.ahead.Reset(&w.aheadIn)
 		return w
 	}}
 }
@@ -63,13 +75,21 @@ func newWalker(pool *sync.Pool) *walker {
 
 // release ends the use of w and its buffers.
 func (w *walker) release() {
-	if cap(w.body) > keepBytes || cap(w.plain)+cap(w.scratch) > keepBytes {
+	if cap(w.body) > keepBytes || cap(w.plain)+cap(w.scratch) > keepBytes || len(w.tags) > keepTags {
 		return
 	}
 	w.text, w.in = nil, bytes.Buffer{}
 	w.dec.Reset(&w.in)
+	w.resetAhead(nil)
+	clear(w.tags)
 	w.found, w.root, w.malformed = w.found[:0], "", ""
 	w.pool.Put(w)
+}
+
+// resetAhead lets w.ahead read text.
+func (w *walker) resetAhead(text []byte) {
+	w.aheadIn = *bytes.NewBuffer(text)
+	w.ahead.Reset(&w.aheadIn)
 }
 
 // failure returns what was found as an [*Error], or nil.
@@ -126,6 +146,7 @@ func (w *walker) walkBody(text []byte, n *node) {
 	w.text = text
 	w.in = *bytes.NewBuffer(text)
 	w.inForce, w.seen, w.path = w.inForce[:0], w.seen[:0], w.path[:0]
+	w.work, w.aheadEnd, w.aheadFailed = 0, 0, false
 	w.force(0, n)
 	before := len(w.found)
 	err := w.value(0)
@@ -154,6 +175,7 @@ func (w *walker) value(base int) error {
 	if kindOf(kind) != 0 {
 		w.expand(base, kind)
 	}
+	w.work += 1 + len(w.inForce) - base
 	switch kind {
 	case '{':
 		return w.object(base)
@@ -220,9 +242,13 @@ func (w *walker) closeEnum(n *node, start int64) {
 		return
 	}
 	w.scratch = w.scratch[:0]
-	if n.enumComposite {
-		text := w.text[start:w.dec.InputOffset()]
-		w.scratch, _ = appendCanonical(w.scratch, jsontext.NewDecoder(bytes.NewBuffer(text)))
+	if n.enumDepth > 0 {
+		w.resetAhead(w.text[start:w.dec.InputOffset()])
+		var err error
+		if w.scratch, err = appendCanonical(w.scratch, &w.ahead, n.enumDepth); err != nil {
+			w.scratch = w.scratch[:0] // nested deeper than any of the values
+		}
+		w.work += int(w.ahead.InputOffset())
 	}
 	w.checkEnum(n, w.scratch)
 }

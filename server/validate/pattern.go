@@ -1,0 +1,219 @@
+package validate
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// pattern is a regular expression, and what to say of a text that it does not match.
+type pattern struct {
+	*regexp.Regexp
+	detail string
+}
+
+// compilePattern compiles a pattern of ECMA-262 in its Unicode mode. Where RE2 would read it in
+// another way it is translated, or else refused.
+func compilePattern(text string) (*pattern, error) {
+	t := translator{rest: text}
+	if err := t.translate(); err != nil {
+		return nil, err
+	}
+	compiled, err := regexp.Compile(t.out.String())
+	if err != nil {
+		return nil, err
+	}
+	return &pattern{compiled, "must match " + text}, nil
+}
+
+// Sets of ECMA-262 that RE2 does not have, between brackets.
+const (
+	spaces    = `\t-\r\x20\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
+	notSpaces = `\x00-\x08\x0e-\x1f\x21-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}` +
+		`\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
+	notLineEnds = `[^\n\r\x{2028}\x{2029}]`
+)
+
+var (
+	errPatternClass  = errors.New("has a character class that is empty or has a range with a set")
+	errPatternGroup  = errors.New("has a group that is not (…), (?:…) or (?<name>…)")
+	errPatternEscape = errors.New("has an escape that is not of ECMA-262, or that RE2 has no equal for")
+)
+
+// translator writes a pattern as RE2 reads it.
+type translator struct {
+	rest  string
+	out   strings.Builder
+	class bool // between brackets
+	items int  // of the class so far
+	dash  bool // the last item is a dash that may make a range
+}
+
+func (t *translator) translate() error {
+	for t.rest != "" {
+		c := t.rest[0]
+		switch {
+		case c == '\\':
+			if err := t.escape(); err != nil {
+				return err
+			}
+			continue
+		case t.class && c == ']':
+			t.class = false
+		case t.class:
+			if c == '[' { // RE2 would read [[:alpha:]]
+				t.out.WriteByte('\\')
+			}
+			t.item(c == '-' && t.items > 0)
+		case c == '[':
+			t.class, t.items, t.dash = true, 0, false
+			if strings.HasPrefix(t.rest, "[]") || strings.HasPrefix(t.rest, "[^]") {
+				return errPatternClass
+			}
+			if strings.HasPrefix(t.rest, "[^") {
+				t.out.WriteByte(c)
+				t.rest = t.rest[1:]
+				c = '^'
+			}
+		case strings.HasPrefix(t.rest, "(?") && !strings.HasPrefix(t.rest, "(?:") && !strings.HasPrefix(t.rest, "(?<"):
+			return errPatternGroup
+		case c == '.':
+			t.out.WriteString(notLineEnds)
+			t.rest = t.rest[1:]
+			continue
+		}
+		t.out.WriteByte(c)
+		t.rest = t.rest[1:]
+	}
+	return nil
+}
+
+func (t *translator) item(dash bool) { t.items, t.dash = t.items+1, dash }
+
+// escape translates what begins with a backslash.
+func (t *translator) escape() error {
+	if len(t.rest) < 2 {
+		return errPatternEscape
+	}
+	c := t.rest[1]
+	switch c {
+	case 'd', 'D', 'w', 'W', 's', 'S', 'p', 'P':
+		return t.set(c)
+	case 'b', 'B':
+		if t.class && c == 'B' {
+			return errPatternEscape
+		}
+		if t.class {
+			return t.char(2, '\b')
+		}
+		t.write(2, `\`+string(c))
+		return nil
+	case 'f', 'n', 'r', 't', 'v':
+		t.item(false)
+		t.write(2, `\`+string(c))
+		return nil
+	case '0':
+		if leadingDigits([]byte(t.rest[1:])) > 1 {
+			return errPatternEscape
+		}
+		return t.char(2, 0)
+	case 'c':
+		if len(t.rest) < 3 || !isLetter(t.rest[2]) {
+			return errPatternEscape
+		}
+		return t.char(3, rune(t.rest[2]%32))
+	case 'x', 'u':
+		return t.hexadecimal()
+	}
+	if c >= 0x80 || c == '_' || isLetter(c) || leadingDigits([]byte{c}) > 0 {
+		return errPatternEscape
+	}
+	return t.char(2, rune(c))
+}
+
+// write replaces the next n bytes.
+func (t *translator) write(n int, text string) {
+	t.out.WriteString(text)
+	t.rest = t.rest[n:]
+}
+
+// char replaces the next n bytes with a character.
+func (t *translator) char(n int, r rune) error {
+	t.item(false)
+	t.write(n, `\x{`+strconv.FormatInt(int64(r), 16)+`}`)
+	return nil
+}
+
+// set translates an escape that stands for several characters.
+func (t *translator) set(c byte) error {
+	n, text := 2, `\`+string(c)
+	switch c {
+	case 's':
+		text = spaces
+	case 'S':
+		text = notSpaces
+	case 'p', 'P':
+		name, _, ok := strings.Cut(strings.TrimPrefix(t.rest[2:], "{"), "}")
+		n += len(name) + len("{}")
+		if script, is := strings.CutPrefix(name, "Script="); is {
+			ok, name = ok && unicode.Scripts[script] != nil, script
+		} else {
+			ok = ok && (unicode.Categories[name] != nil || unicode.CategoryAliases[name] != "")
+		}
+		if !ok || t.rest[2] != '{' {
+			return errPatternEscape
+		}
+		text += "{" + name + "}"
+	}
+	if t.class {
+		after := t.rest[n:]
+		if t.dash || strings.HasPrefix(after, "-") && !strings.HasPrefix(after, "-]") {
+			return errPatternClass
+		}
+		t.item(false)
+	} else if c == 's' || c == 'S' {
+		text = "[" + text + "]"
+	}
+	t.write(n, text)
+	return nil
+}
+
+// hexadecimal translates \xHH, \uHHHH, two of them that are one character, and \u{H…}.
+func (t *translator) hexadecimal() error {
+	size, text := 4, t.rest[2:]
+	if t.rest[1] == 'x' {
+		size = 2
+	} else if inner, ok := strings.CutPrefix(text, "{"); ok {
+		digits, _, ok := strings.Cut(inner, "}")
+		r, err := strconv.ParseUint(digits, 16, 32)
+		if !ok || err != nil || r > unicode.MaxRune || utf16.IsSurrogate(rune(r)) {
+			return errPatternEscape
+		}
+		return t.char(len(`\u{}`)+len(digits), rune(r))
+	}
+	r, ok := hexDigits(text, size)
+	if !ok {
+		return errPatternEscape
+	}
+	if !utf16.IsSurrogate(r) {
+		return t.char(2+size, r)
+	}
+	low, ok := strings.CutPrefix(text[size:], `\u`)
+	second, isHex := hexDigits(low, size)
+	if r = utf16.DecodeRune(r, second); !ok || !isHex || r == unicode.ReplacementChar {
+		return errPatternEscape
+	}
+	return t.char(2*(2+size), r)
+}
+
+// hexDigits reads the n digits that text begins with.
+func hexDigits(text string, n int) (rune, bool) {
+	if len(text) < n {
+		return 0, false
+	}
+	r, err := strconv.ParseUint(text[:n], 16, 32)
+	return rune(r), err == nil
+}
