@@ -1,8 +1,9 @@
 GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := .bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 
-# The race detector needs a C compiler.
-RACE := $(if $(shell command -v $(firstword $(CC)) || command -v gcc),-race)
+# The race detector needs cgo, and that a C compiler and the C library.
+RACE := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && \
+	echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null && echo -race)
 
 .PHONY: all
 all: generate test lint ## Generate, test and lint (default)
@@ -11,22 +12,27 @@ all: generate test lint ## Generate, test and lint (default)
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-16s %s\n", $$1, $$2}'
 
+.PHONY: build
+build: ## Build the daemon as .bin/studiod
+	go build -o .bin/studiod ./server/cmd/studiod
+
 .PHONY: run
-run: ## Serve the demo on 127.0.0.1:8080
-	go run ./server/cmd/studiod serve --demo
+run: build ## Serve the demo on 127.0.0.1:8080
+	@exec .bin/studiod serve --demo
 
 .PHONY: generate
 generate: ## Generate gen/ from api/openapi.yaml
+	rm -rf gen/*
 	go generate ./...
 
 .PHONY: check-generate
-check-generate: generate ## Fail when gen/ is not what the document gives
-	@status=$$(git status --porcelain -- gen); if [ -n "$$status" ]; then \
-		echo "gen/ differs from what the document gives:"; echo "$$status"; git --no-pager diff --stat -- gen; exit 1; fi
+check-generate: ## Fail when gen/ is not what the document gives (it is afterwards)
+	@before=$$(mktemp -d) && cp -R gen/. "$$before" && $(MAKE) --no-print-directory generate && \
+	{ diff -rq "$$before" gen; same=$$?; rm -rf "$$before"; [ $$same = 0 ] || echo "gen/ was not what the document gives"; exit $$same; }
 
 .PHONY: test
 test: ## Run every test, with the race detector when there is a C compiler
-	@test -n "$(RACE)" || echo "no C compiler: the tests run without the race detector"
+	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	go test $(RACE) -shuffle=on ./...
 	$(if $(RACE),go test -run '^TestAllocations' ./server ./server/validate)
 

@@ -3,7 +3,8 @@
 // A [Client] logs in by itself when a call first needs a token, renews the token before it
 // expires or when the service refuses it, and turns every answer that is not a success into
 // an [*Error]. It follows no redirect, logs nothing and sends no call twice, with one
-// exception: a call whose token was refused is sent once more with a new one.
+// exception: a call whose token was refused is sent once more with a new one. An answer may have
+// up to 64 MiB.
 package client
 
 import (

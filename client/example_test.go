@@ -31,7 +31,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, project := range projects.Data {
-		fmt.Println("project:", *project.Title)
+		if project.Title != nil { // any field of a project may be missing
+			fmt.Println("project:", *project.Title)
+		}
 	}
 
 	avatar, err := studio.CreateAvatar(ctx, gen.CreateAvatarRequest{

@@ -134,8 +134,11 @@ func TestCommands_createADatabaseOnlyToAddToIt(t *testing.T) {
 	directory := t.TempDir()
 	db := "--db=sqlite:" + filepath.Join(directory, "new", "studio.db")
 	for _, args := range [][]string{
-		{"secret", "show", db, testEmail}, {"secret", "rotate", db, testEmail}, {"user", "password", db, testEmail},
-		{"workspace", "member", db, "films", testEmail}, {"project", "import", db, "--workspace=films", "-"},
+		{"secret", "show", db, testEmail},
+		{"secret", "rotate", db, testEmail},
+		{"user", "password", db, testEmail},
+		{"workspace", "member", db, "films", testEmail},
+		{"project", "import", db, "--workspace=films", "-"},
 	} {
 		if code, _, stderr := studiod(t, `{"data":[]}`, args...); code != exitUsage || !strings.Contains(stderr, "no such file") {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
