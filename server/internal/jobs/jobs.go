@@ -21,6 +21,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
+// An attempt that cannot be recorded is tried again after these pauses, and for as long as
+// lastRecordTimeout when the work is cut off.
+const (
+	minRecordPause    = time.Second
+	maxRecordPause    = time.Minute
+	lastRecordTimeout = 2 * time.Second
+)
+
 // Sender makes one attempt to deliver an event.
 type Sender interface {
 	Send(ctx context.Context, message sender.Message) sender.Attempt
@@ -82,10 +90,14 @@ func (j *Jobs) Render(ctx context.Context, subjectID string) error {
 	return nil
 }
 
-// Deliver sends the events of a subject that are due, in order, until none is left or one has
-// to be tried later. When ctx ends during an attempt, the attempt counts for nothing.
-func (j *Jobs) Deliver(ctx context.Context, subjectID string) error {
-	for {
+func (j *Jobs) render(ctx, _ context.Context, subjectID string) error {
+	return j.Render(ctx, subjectID)
+}
+
+// Deliver sends the events of a subject that are due, in order, until none is left, one has to be
+// tried later, or stop ends. When ctx ends during an attempt, the attempt counts for nothing.
+func (j *Jobs) Deliver(ctx, stop context.Context, subjectID string) error {
+	for stop.Err() == nil {
 		next, err := j.Store.NextDelivery(ctx, subjectID)
 		if errors.Is(err, studio.ErrNotFound) || err == nil && next.DueAt.After(j.Now()) {
 			return nil
@@ -105,8 +117,7 @@ func (j *Jobs) Deliver(ctx context.Context, subjectID string) error {
 		}
 		tries := next.Tries + 1
 		state, wait := judge(tries, attempt)
-		// An attempt that has happened is recorded even when it is time to stop.
-		err = j.Store.RecordAttempt(context.WithoutCancel(ctx), next.Event, store.Attempt{
+		err = j.record(ctx, next.Event, store.Attempt{
 			Number: tries, At: attempt.At, Duration: attempt.Duration, Address: attempt.Address,
 			Status: attempt.Status, Failure: string(attempt.Failure), Excerpt: attempt.Excerpt,
 		}, state, attempt.At.Add(attempt.Duration+wait))
@@ -117,6 +128,27 @@ func (j *Jobs) Deliver(ctx context.Context, subjectID string) error {
 			"sequence", next.Event.Sequence, "try", tries, "state", string(state), "status", attempt.Status,
 			"failure", string(attempt.Failure), "duration", attempt.Duration)
 	}
+	return nil
+}
+
+// record writes an attempt, which has happened and must not be repeated because the database is
+// full or busy: it tries until it can, or until ctx has ended, and then once more for a while.
+func (j *Jobs) record(
+	ctx context.Context, event studio.Event, attempt store.Attempt, state store.EventState, retryAt time.Time,
+) error {
+	for wait := minRecordPause; ctx.Err() == nil; wait = min(2*wait, maxRecordPause) {
+		err := j.Store.RecordAttempt(ctx, event, attempt, state, retryAt)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			j.Logger.ErrorContext(ctx, "attempt not recorded", "event", event.ID, "err", err)
+			pause(ctx, wait)
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRecordTimeout)
+	defer cancel()
+	return j.Store.RecordAttempt(last, event, attempt, state, retryAt)
 }
 
 func (j *Jobs) secrets(ctx context.Context, userID string) ([]webhook.Secret, error) {

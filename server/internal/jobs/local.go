@@ -33,7 +33,7 @@ type Local struct {
 // queue is one kind of work and its workers.
 type queue struct {
 	work    store.Work
-	do      func(ctx context.Context, subjectID string) error
+	do      func(ctx, stop context.Context, subjectID string) error
 	workers int
 
 	mu      sync.Mutex
@@ -43,7 +43,7 @@ type queue struct {
 // NewLocal makes a Local with 64 workers for deliveries and 16 for renderings.
 func NewLocal(jobs *Jobs) *Local {
 	return &Local{jobs: jobs, ended: make(chan struct{}, 1), safetyNet: defaultSafetyNet, queues: []*queue{
-		{work: store.Render, do: jobs.Render, workers: renderWorkers, running: make(map[string]struct{})},
+		{work: store.Render, do: jobs.render, workers: renderWorkers, running: make(map[string]struct{})},
 		{work: store.Deliver, do: jobs.Deliver, workers: deliverWorkers, running: make(map[string]struct{})},
 	}}
 }
@@ -58,11 +58,11 @@ func (l *Local) Run(ctx, stop context.Context) {
 		now := l.jobs.Now()
 		if !now.Before(prune) {
 			prune = now.Add(pruneInterval)
-			l.report(ctx, "prune", l.jobs.Store.Prune(ctx, now))
+			workers.Go(func() { l.report(ctx, "prune", l.jobs.Store.Prune(stop, now)) })
 		}
 		wait := l.safetyNet
 		for _, q := range l.queues {
-			next, err := l.start(ctx, &workers, q, now)
+			next, err := l.start(ctx, stop, &workers, q, now)
 			if err != nil {
 				l.report(ctx, string(q.work), err)
 				next = now.Add(errorPause)
@@ -86,7 +86,9 @@ func (l *Local) Run(ctx, stop context.Context) {
 
 // start gives due work to free workers and returns when to look again: the zero time when only
 // a change or the end of a worker can bring more work.
-func (l *Local) start(ctx context.Context, workers *sync.WaitGroup, q *queue, now time.Time) (time.Time, error) {
+func (l *Local) start(
+	ctx, stop context.Context, workers *sync.WaitGroup, q *queue, now time.Time,
+) (time.Time, error) {
 	// What is running is still due in the store, so this many hold all that can be started.
 	next, err := l.jobs.Store.NextDue(ctx, q.work, 2*q.workers)
 	if err != nil {
@@ -101,9 +103,9 @@ func (l *Local) start(ctx context.Context, workers *sync.WaitGroup, q *queue, no
 			continue
 		}
 		workers.Go(func() {
-			if err := q.do(ctx, id); err != nil {
+			if err := q.do(ctx, stop, id); err != nil {
 				l.report(ctx, string(q.work), err)
-				pause(ctx, errorPause)
+				pause(stop, errorPause)
 			}
 			q.release(id)
 			select {

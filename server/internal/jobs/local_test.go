@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -311,13 +312,16 @@ func TestLocal_endsARenderingThatHangsAndTriesAgain(t *testing.T) {
 func TestLocal_neverWorksTwiceOnASubjectAtOnce(t *testing.T) {
 	inBubble(t, func(s *setup) {
 		var mu sync.Mutex
-		running := make(map[string]int)
+		running, most := make(map[string]int), make(map[string]int)
 		enter := func(id string, by int) {
 			mu.Lock()
 			defer mu.Unlock()
 			if running[id] += by; running[id] > 1 {
 				s.t.Errorf("%s is worked on twice", id)
 			}
+			work, _, _ := strings.Cut(id, " ")
+			running[work+"s"] += by
+			most[work] = max(most[work], running[work+"s"])
 		}
 		s.renderer = func(_ context.Context, subject studio.Subject) (studio.Rendering, error) {
 			enter("render "+subject.ID, 1)
@@ -340,6 +344,52 @@ func TestLocal_neverWorksTwiceOnASubjectAtOnce(t *testing.T) {
 		for _, id := range ids {
 			s.wantStatuses(id, "processing", "consent_pending", "published")
 		}
+		if most["render"] != 16 || most["deliver"] != 64 {
+			s.t.Errorf("up to %d renderings and %d deliveries at once, want 16 and 64", most["render"], most["deliver"])
+		}
+	})
+}
+
+// What has happened and cannot be written must not happen again and again.
+func TestLocal_recordsAnAttemptWhenTheDatabaseCanAgain(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		other, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(s.dsn, "sqlite:"))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		exec := func(statement string) {
+			if _, err := other.ExecContext(s.t.Context(), statement); err != nil {
+				s.t.Error(err)
+			}
+		}
+		avatar := s.create()
+		exec(`CREATE TRIGGER full BEFORE INSERT ON attempts BEGIN SELECT RAISE(ABORT, 'full'); END`)
+		go func() {
+			time.Sleep(10 * time.Minute)
+			exec(`DROP TRIGGER full`)
+			if err := other.Close(); err != nil {
+				s.t.Error(err)
+			}
+		}()
+		s.work(9 * time.Minute)
+		s.wantStatuses(avatar.ID, "processing")
+		s.work(9 * time.Minute) // another start sends it again
+		s.wantStatuses(avatar.ID, "processing", "processing", "consent_pending", "published")
+	})
+}
+
+func TestLocal_startsNoAttemptWhenItIsToStop(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		s.receiver.answer = func(sender.Message, int) sender.Attempt {
+			time.Sleep(10 * time.Second)
+			return sender.Attempt{Status: 200}
+		}
+		avatar := s.create()
+		local := jobs.NewLocal(jobs.New(jobs.Config{Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer}))
+		stop, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		local.Run(context.Background(), stop)
+		s.wantStatuses(avatar.ID, "processing") // and not the ones that were waiting behind it
 	})
 }
 

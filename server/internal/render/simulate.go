@@ -11,12 +11,12 @@ import (
 
 // Marks in a title that decide how a simulation ends.
 const (
-	FailMark      = "[fail]"
-	NoConsentMark = "[no-consent]"
+	failMark      = "[fail]"
+	noConsentMark = "[no-consent]"
 )
 
 // Simulate renders nothing: it waits, and then succeeds without a file, or fails when the
-// title contains [FailMark]. It lets every state of every subject be seen without a renderer.
+// title contains [failMark]. It lets every state of every subject be seen without a renderer.
 type Simulate struct {
 	// Time is how long each rendering takes.
 	Time time.Duration
@@ -33,14 +33,14 @@ func (r Simulate) Render(ctx context.Context, subject studio.Subject) (studio.Re
 		return studio.Rendering{}, ctx.Err()
 	case <-timer.C:
 	}
-	if titled(subject, FailMark) {
-		return studio.Rendering{}, &studio.RenderError{Reason: "The simulated renderer fails when the title contains " + FailMark + "."}
+	if titled(subject, failMark) {
+		return studio.Rendering{}, &studio.RenderError{Reason: "The simulated renderer fails when the title contains " + failMark + "."}
 	}
 	return studio.Rendering{}, nil
 }
 
-// Consent decides in place of a person: granted, unless the title contains [NoConsentMark].
-func Consent(subject studio.Subject) (granted bool) { return !titled(subject, NoConsentMark) }
+// Consent decides in place of a person: granted, unless the title contains [noConsentMark].
+func Consent(subject studio.Subject) (granted bool) { return !titled(subject, noConsentMark) }
 
 func titled(subject studio.Subject, mark string) bool {
 	return subject.Title != nil && strings.Contains(*subject.Title, mark)

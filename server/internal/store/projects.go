@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -12,17 +11,13 @@ func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (
 	err = s.write(ctx, func(tx transaction) error {
 		for i, p := range projects {
 			index = i
-			created := p.CreatedAt
-			if created.IsZero() {
-				created = time.UnixMicro(0) // sorts after every project whose time is known
-			}
 			published := 0
 			if p.Published {
 				published = 1
 			}
 			_, err := tx.exec(ctx, `INSERT INTO projects (id, workspace_id, user_id, created_at, published, document)
 				VALUES ($1, $2, $3, $4, $5, $6)`,
-				p.ID, p.WorkspaceID, p.UserID, micros(created), published, string(p.Document))
+				p.ID, p.WorkspaceID, p.UserID, p.CreatedAt.UnixMicro(), published, string(p.Document))
 			if err != nil {
 				return fmt.Errorf("project %d: %w", i, err)
 			}
@@ -48,7 +43,7 @@ func (s *Store) Projects(
 	if after.ID != "" {
 		query = `SELECT id, workspace_id, user_id, created_at, published, document FROM projects
 			WHERE workspace_id = $1 AND (created_at, id) < ($3, $4) ORDER BY created_at DESC, id DESC LIMIT $2`
-		args = append(args, micros(after.CreatedAt), after.ID)
+		args = append(args, after.CreatedAt.UnixMicro(), after.ID)
 	}
 	var projects []studio.Project
 	err := s.engine.query(ctx, func(scan func(...any) error) error {

@@ -10,25 +10,31 @@ import (
 // Retention is how long events and their attempts are kept after they ended.
 const Retention = 30 * 24 * time.Hour
 
+// pruneBatch is how many rows one transaction deletes, so that none holds others up for long.
+const pruneBatch = 500
+
 // Prune deletes what no rule asks for any more.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
-	rules := []struct {
+	for _, rule := range []struct {
 		query string
 		limit time.Time
 	}{
-		{`DELETE FROM events WHERE ended_at < $1`, now.Add(-Retention)},
-		{`DELETE FROM idempotency_keys WHERE created_at < $1`, now.Add(-studio.IdempotencyLifetime)},
-		{`DELETE FROM refresh_tokens WHERE expires_at < $1`, now},
-		{`DELETE FROM webhook_secrets WHERE expires_at < $1`, now},
-		{`DELETE FROM login_tries WHERE began_at < $1`, now.Add(-studio.LoginWindow)},
-	}
-	for _, rule := range rules { // one transaction each, so that none holds others up for long
-		err := s.write(ctx, func(tx transaction) error {
-			_, err := tx.exec(ctx, rule.query, micros(rule.limit))
-			return err
-		})
-		if err != nil {
-			return err
+		{`DELETE FROM events WHERE id IN (SELECT id FROM events WHERE ended_at < $1 LIMIT $2)`, now.Add(-Retention)},
+		{`DELETE FROM idempotency_keys WHERE (user_id, key) IN
+			(SELECT user_id, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2)`, now.Add(-studio.IdempotencyLifetime)},
+		{`DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM refresh_tokens WHERE expires_at < $1 LIMIT $2)`, now},
+		{`DELETE FROM webhook_secrets WHERE id IN (SELECT id FROM webhook_secrets WHERE expires_at < $1 LIMIT $2)`, now},
+		{`DELETE FROM login_tries WHERE account IN
+			(SELECT account FROM login_tries WHERE began_at < $1 LIMIT $2)`, now.Add(-studio.LoginWindow)},
+	} {
+		for deleted := int64(pruneBatch); deleted == pruneBatch; {
+			err := s.write(ctx, func(tx transaction) (err error) {
+				deleted, err = tx.exec(ctx, rule.query, micros(rule.limit), pruneBatch)
+				return err
+			})
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -197,6 +197,11 @@ func (e *sqlite) missing(err error) bool {
 	return hasCode(err, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY)
 }
 
+func (e *sqlite) busy(err error) bool {
+	var failure *sqlitedriver.Error
+	return errors.As(err, &failure) && failure.Code()&0xff == sqlite3.SQLITE_BUSY // of any extended code
+}
+
 func hasCode(err error, code int) bool {
 	var failure *sqlitedriver.Error
 	return errors.As(err, &failure) && failure.Code() == code

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"sync"
@@ -46,6 +47,42 @@ func TestSQLite_manyOpenANewFileAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// Only the DSN reaches every connection; without these an acknowledged write can be lost, and
+// writers fail each other.
+func TestSQLite_everyConnectionHasItsPragmas(t *testing.T) {
+	t.Parallel()
+	db := studiotest.OpenSQLite(t)
+	for name, want := range map[string]map[string]string{
+		"writer":  {"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "foreign_keys": "1", "query_only": "0"},
+		"readers": {"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "foreign_keys": "1", "query_only": "1"},
+	} {
+		for pragma, value := range want {
+			for _, got := range db.Pragma(t, name, pragma) {
+				if got != value {
+					t.Errorf("%s of the %s is %s, want %s", pragma, name, got, value)
+				}
+			}
+		}
+	}
+	if n := len(db.Pragma(t, "writer", "synchronous")); n != 1 {
+		t.Errorf("%d connections write, want 1", n)
+	}
+}
+
+func TestSQLite_isBusyWhenOthersKeepIt(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "studio.db")
+	db := studiotest.Open(t, "sqlite:"+path)
+	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	check(t, err)
+	defer func() { check(t, other.Close()) }()
+	tx, err := other.BeginTx(t.Context(), nil)
+	check(t, err)
+	err = db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()})
+	wantError(t, err, studio.ErrBusy)
+	check(t, tx.Rollback())
 }
 
 func TestSQLite_anyFileName(t *testing.T) {

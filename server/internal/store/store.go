@@ -64,6 +64,8 @@ type engine interface {
 	// duplicate reports whether err says that a key exists, and missing that a reference does not.
 	duplicate(err error) bool
 	missing(err error) bool
+	// busy reports whether others kept the database for too long.
+	busy(err error) bool
 	close() error
 }
 
@@ -94,6 +96,9 @@ func (s *Store) write(ctx context.Context, change func(tx transaction) error) er
 	}
 	if s.engine.missing(err) {
 		return studio.ErrNotFound
+	}
+	if s.engine.busy(err) {
+		return fmt.Errorf("%w: %w", studio.ErrBusy, err)
 	}
 	return err
 }

@@ -316,10 +316,13 @@ func TestStore_Prune_deletesWhatNoRuleAsksForAnyMore(t *testing.T) {
 		next, err := db.NextDelivery(t.Context(), "a")
 		check(t, err)
 		check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{Number: 1, At: noon()}, store.Delivered, time.Time{}))
-		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}))
+		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, ""))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "old", noon(), noon(), false))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "new", noon(), noon().Add(time.Hour), false))
 
+		check(t, db.Prune(t.Context(), noon().Add(59*time.Minute)))
+		_, err = db.CreateSubject(t.Context(), subject("b", 0), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("b"), After: key.After})
+		wantError(t, err, studio.ErrKeyReused) // keys hold for a day
 		attempts := func() int {
 			all, err := db.Attempts(t.Context(), "a-1")
 			check(t, err)

@@ -8,8 +8,19 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken) error {
-	return s.write(ctx, func(tx transaction) error { return addRefreshToken(ctx, tx, token) })
+func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken, passwordHash string) error {
+	return s.write(ctx, func(tx transaction) error {
+		var count int
+		err := one(ctx, tx, []any{&count}, `SELECT COUNT(*) FROM users WHERE id = $1 AND password_hash = $2`,
+			token.UserID, passwordHash)
+		if err != nil {
+			return err
+		}
+		if count == 0 {
+			return studio.ErrUnauthorized
+		}
+		return addRefreshToken(ctx, tx, token)
+	})
 }
 
 func addRefreshToken(ctx context.Context, tx transaction, token studio.RefreshToken) error {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -43,18 +44,27 @@ func (s *Store) SetPassword(ctx context.Context, userID, hash string) error {
 	})
 }
 
-func (s *Store) CountLoginTry(
-	ctx context.Context, account string, now, before time.Time,
+func (s *Store) LoginTries(
+	ctx context.Context, account string, after time.Time,
 ) (tries int, began time.Time, err error) {
-	err = s.write(ctx, func(tx transaction) error {
-		return one(ctx, tx, []any{&tries, instant{&began}}, `
+	err = one(ctx, s.engine, []any{&tries, instant{&began}},
+		`SELECT tries, began_at FROM login_tries WHERE account = $1 AND began_at > $2`, account, micros(after))
+	if errors.Is(err, studio.ErrNotFound) {
+		err = nil
+	}
+	return tries, began, err
+}
+
+func (s *Store) CountLoginTry(ctx context.Context, account string, now, after time.Time) error {
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `
 			INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
 			ON CONFLICT (account) DO UPDATE SET
 				tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END,
-				began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END
-			RETURNING tries, began_at`, account, micros(now), micros(before))
+				began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END`,
+			account, micros(now), micros(after))
+		return err
 	})
-	return tries, began, err
 }
 
 func (s *Store) ForgetLoginTries(ctx context.Context, account string) error {

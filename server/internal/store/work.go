@@ -107,10 +107,7 @@ func (s *Store) RecordAttempt(
 		_, err = tx.exec(ctx, `UPDATE subjects SET deliver_at = CASE WHEN EXISTS
 			(SELECT 1 FROM events WHERE subject_id = $1 AND state = 'pending') THEN $2 END WHERE id = $1`,
 			event.SubjectID, micros(retryAt))
-		if err != nil {
-			return err
-		}
-		return tx.workDue(ctx, event.SubjectID)
+		return err // who delivers looks for the next event by himself
 	})
 }
 

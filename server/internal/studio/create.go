@@ -86,7 +86,7 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 		key.Fingerprint = fingerprint[:]
 	}
 	created, err := s.Store.CreateSubject(ctx, subject, key)
-	return created.AsCreated(), err
+	return created.asCreated(), err
 }
 
 func (s *Service) checkWebhook(url string) error {

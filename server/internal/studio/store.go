@@ -14,12 +14,15 @@ type Store interface {
 	// SetPassword replaces the hash and deletes every refresh token of the user.
 	SetPassword(ctx context.Context, userID, hash string) error
 
-	// CountLoginTry adds one to the tries for account since the window began, or begins a window
-	// at now when the last one began before the given time; it returns the count and the beginning.
-	CountLoginTry(ctx context.Context, account string, now, before time.Time) (tries int, began time.Time, err error)
+	// LoginTries returns the failed tries for account in its window, if that began after the given
+	// time, and when it began.
+	LoginTries(ctx context.Context, account string, after time.Time) (tries int, began time.Time, err error)
+	// CountLoginTry adds one to them, or begins a window at now.
+	CountLoginTry(ctx context.Context, account string, now, after time.Time) error
 	ForgetLoginTries(ctx context.Context, account string) error
 
-	AddRefreshToken(ctx context.Context, token RefreshToken) error
+	// AddRefreshToken adds a token if its user still has this password hash, else [ErrUnauthorized].
+	AddRefreshToken(ctx context.Context, token RefreshToken, passwordHash string) error
 	// RotateRefreshToken marks the token with this hash as used and adds next to its family,
 	// for its user. A token that is unknown or expired is [ErrUnauthorized]; so is one that was
 	// used before, and then its whole family is deleted.

@@ -8,11 +8,7 @@
 // themselves describe; package jobs does it.
 package studio
 
-import (
-	"context"
-	"sync"
-	"time"
-)
+import "time"
 
 // Config holds what the domain needs from outside. Every field but AutoConsent is required.
 type Config struct {
@@ -37,18 +33,12 @@ type Config struct {
 // Service offers the use cases. It is safe for concurrent use.
 type Service struct {
 	Config
-	decoyHash func() (string, error)
+	logins *logins
+	decoy  decoy
 }
 
 // New makes a Service.
-func New(cfg Config) *Service {
-	return &Service{
-		Config: cfg,
-		decoyHash: sync.OnceValues(func() (string, error) {
-			return cfg.Passwords.Hash(context.Background(), cfg.NewSecret())
-		}),
-	}
-}
+func New(cfg Config) *Service { return &Service{Config: cfg, logins: newLogins()} }
 
 // now is the time to the microsecond, which is what the store keeps.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }

@@ -81,8 +81,8 @@ type Subject struct {
 // Final reports whether the subject stays in its state.
 func (s *Subject) Final() bool { return len(transitions[s.Kind][s.Status]) == 0 }
 
-// AsCreated returns the subject as its creation answered it.
-func (s *Subject) AsCreated() Subject {
+// asCreated returns the subject as its creation answered it.
+func (s *Subject) asCreated() Subject {
 	created := *s
 	created.Status, created.UpdatedAt = Processing, s.CreatedAt
 	created.FailureReason, created.VideoURL = "", ""

@@ -241,7 +241,7 @@ func TestCreate_withAnIdempotencyKeyAnswersTheSame(t *testing.T) {
 		bobs, err := service.CreateLipsync(t.Context(), creation)
 		check(t, err)
 		creation.UserID = ada.ID
-		clock.Add(studio.IdempotencyLifetime)
+		clock.Add(24 * time.Hour)
 		later, err := service.CreateLipsync(t.Context(), creation)
 		check(t, err)
 		if bobs.ID == first.ID || later.ID == first.ID {
@@ -263,6 +263,10 @@ func TestFind_hidesWhatBelongsToOthers(t *testing.T) {
 		wantError(t, err, studio.ErrNotFound)
 		_, err = service.SubmitConsent(t.Context(), bob.ID, avatar.ID, true)
 		wantError(t, err, studio.ErrNotFound)
+		lipsync, err := service.CreateLipsync(t.Context(), registered(ada))
+		check(t, err)
+		_, err = service.SubmitConsent(t.Context(), ada.ID, lipsync.ID, true)
+		wantError(t, err, studio.ErrNotFound) // not an avatar
 		_, err = service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: bob.ID})
 		wantError(t, err, studio.ErrNotFound)
 	})

@@ -38,13 +38,13 @@ func (s *Service) Refresh(ctx context.Context, token string) (TokenPair, error) 
 	return s.pair(userID, plain, now)
 }
 
-func (s *Service) startFamily(ctx context.Context, userID string, now time.Time) (TokenPair, error) {
+func (s *Service) startFamily(ctx context.Context, user User, now time.Time) (TokenPair, error) {
 	plain, token := newRefreshToken(now)
-	token.Family, token.UserID = s.NewID(), userID
-	if err := s.Store.AddRefreshToken(ctx, token); err != nil {
+	token.Family, token.UserID = s.NewID(), user.ID
+	if err := s.Store.AddRefreshToken(ctx, token, user.PasswordHash); err != nil {
 		return TokenPair{}, err
 	}
-	return s.pair(userID, plain, now)
+	return s.pair(user.ID, plain, now)
 }
 
 func (s *Service) pair(userID, refresh string, now time.Time) (TokenPair, error) {

@@ -82,35 +82,57 @@ func loginAccount(email string) string {
 func (s *Service) Login(ctx context.Context, email, password string) (TokenPair, error) {
 	email, now := NormalizeEmail(email), s.now()
 	account := loginAccount(email)
-	// Counted before the comparison, so that concurrent guesses cannot slip through together.
-	tries, began, err := s.Store.CountLoginTry(ctx, account, now, now.Add(-LoginWindow))
+	// One at a time for an account, so that concurrent guesses do not slip through together, and
+	// concurrent logins with the right password do not close the account.
+	release, err := s.logins.enter(ctx, account)
 	if err != nil {
 		return TokenPair{}, err
 	}
-	if tries > maxLoginTries {
+	defer release()
+	tries, began, err := s.Store.LoginTries(ctx, account, now.Add(-LoginWindow))
+	if err != nil {
+		return TokenPair{}, err
+	}
+	if tries >= maxLoginTries {
 		return TokenPair{}, &TooManyTriesError{RetryAfter: began.Add(LoginWindow).Sub(now)}
 	}
-	decoy, err := s.decoyHash() // for every login, because making it takes time too
+	user, err := s.checkPassword(ctx, email, password)
+	if errors.Is(err, ErrUnauthorized) {
+		if err := s.Store.CountLoginTry(ctx, account, now, now.Add(-LoginWindow)); err != nil {
+			return TokenPair{}, err
+		}
+	}
 	if err != nil {
 		return TokenPair{}, err
+	}
+	if tries > 0 {
+		if err := s.Store.ForgetLoginTries(ctx, account); err != nil {
+			return TokenPair{}, err
+		}
+	}
+	return s.startFamily(ctx, user, now)
+}
+
+// checkPassword returns the user of an email if the password is right.
+func (s *Service) checkPassword(ctx context.Context, email, password string) (User, error) {
+	decoy, err := s.decoy.get(ctx, s) // for every login, because making it takes time too
+	if err != nil {
+		return User{}, err
 	}
 	user, err := s.Store.UserByEmail(ctx, email)
 	unknown := errors.Is(err, ErrNotFound)
 	if err != nil && !unknown {
-		return TokenPair{}, err
+		return User{}, err
 	}
 	if unknown {
 		user.PasswordHash = decoy
 	}
 	same, err := s.Passwords.Compare(ctx, password, user.PasswordHash)
 	if err != nil {
-		return TokenPair{}, err
+		return User{}, err
 	}
 	if unknown || !same {
-		return TokenPair{}, ErrUnauthorized
+		return User{}, ErrUnauthorized
 	}
-	if err := s.Store.ForgetLoginTries(ctx, account); err != nil {
-		return TokenPair{}, err
-	}
-	return s.startFamily(ctx, user.ID, now)
+	return user, nil
 }

@@ -3,6 +3,7 @@ package studio_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -98,6 +99,94 @@ func TestLogin_isClosedAfterTooManyTriesAndOpensAgain(t *testing.T) {
 	})
 }
 
+func TestLogin_manyAtOnceDoNotCloseAnAccount(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		studiotest.AddUser(t, service, "ada@example.com")
+		var group sync.WaitGroup
+		for range 30 {
+			group.Go(func() {
+				if _, err := service.Login(t.Context(), "ada@example.com", "password"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+	})
+}
+
+func TestLogin_manyGuessesAtOnceAreCounted(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		cfg := studiotest.Config(db, studiotest.NewClock().Now)
+		passwords := &countingPasswords{Passwords: cfg.Passwords}
+		cfg.Passwords = passwords
+		service := studio.New(cfg)
+		studiotest.AddUser(t, service, "ada@example.com")
+		var group sync.WaitGroup
+		for range 30 {
+			group.Go(func() {
+				if _, err := service.Login(t.Context(), "ada@example.com", "guess"); err == nil {
+					t.Error("a guess is right")
+				}
+			})
+		}
+		group.Wait()
+		if got := passwords.compared.Load(); got != 10 {
+			t.Errorf("%d guesses were compared, want 10", got)
+		}
+	})
+}
+
+// busyPasswords never compares.
+type busyPasswords struct{ studio.Passwords }
+
+func (busyPasswords) Compare(context.Context, string, string) (bool, error) {
+	return false, studio.ErrBusy
+}
+
+func TestLogin_onlyFailedTriesCount(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		cfg := studiotest.Config(db, studiotest.NewClock().Now)
+		studiotest.AddUser(t, studio.New(cfg), "ada@example.com")
+		busy := cfg
+		busy.Passwords = busyPasswords{cfg.Passwords}
+		for range 20 {
+			_, err := studio.New(busy).Login(t.Context(), "ada@example.com", "password")
+			wantError(t, err, studio.ErrBusy)
+		}
+		_, err := studio.New(cfg).Login(t.Context(), "ada@example.com", "password")
+		check(t, err)
+	})
+}
+
+// changingPasswords changes the password while it is compared.
+type changingPasswords struct {
+	studio.Passwords
+	change func()
+}
+
+func (p changingPasswords) Compare(ctx context.Context, password, hash string) (bool, error) {
+	p.change()
+	return p.Passwords.Compare(ctx, password, hash)
+}
+
+func TestLogin_endsWhenThePasswordChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		cfg := studiotest.Config(db, studiotest.NewClock().Now)
+		service := studio.New(cfg)
+		studiotest.AddUser(t, service, "ada@example.com")
+		changing := cfg
+		changing.Passwords = changingPasswords{cfg.Passwords, func() {
+			check(t, service.SetPassword(t.Context(), "ada@example.com", "another"))
+		}}
+		_, err := studio.New(changing).Login(t.Context(), "ada@example.com", "password")
+		wantError(t, err, studio.ErrUnauthorized)
+	})
+}
+
 func TestLogin_successForgetsEarlierTries(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
@@ -127,6 +216,7 @@ func TestRefresh_rotatesAndTakesReuseForTheft(t *testing.T) {
 		if second.Access != "access:"+user.ID || second.Refresh == first.Refresh {
 			t.Error("a refresh must answer new tokens of the same user")
 		}
+		check(t, service.Store.(*store.Store).Prune(t.Context(), service.Now())) // keeps what shows a theft
 		_, err = service.Refresh(t.Context(), first.Refresh)
 		wantError(t, err, studio.ErrUnauthorized)
 		_, err = service.Refresh(t.Context(), second.Refresh)
@@ -144,7 +234,7 @@ func TestRefresh_refusesWhatIsUnknownOrExpired(t *testing.T) {
 		check(t, err)
 		_, err = service.Refresh(t.Context(), "no such token")
 		wantError(t, err, studio.ErrUnauthorized)
-		clock.Add(studio.RefreshTokenLifetime)
+		clock.Add(30 * 24 * time.Hour)
 		_, err = service.Refresh(t.Context(), pair.Refresh)
 		wantError(t, err, studio.ErrUnauthorized)
 	})
@@ -208,11 +298,17 @@ func TestWebhookSecrets_overlapForADayAfterARotation(t *testing.T) {
 		if len(rotated) != 2 || rotated[1] != first[0] {
 			t.Fatalf("%d secrets after a rotation, want the new one and then the old one", len(rotated))
 		}
-		clock.Add(studio.SecretOverlap)
+		clock.Add(12 * time.Hour)
+		both, err := service.RotateWebhookSecret(t.Context(), user.ID)
+		check(t, err)
+		if len(both) != 3 {
+			t.Errorf("%d secrets after another rotation, want three", len(both))
+		}
+		clock.Add(12 * time.Hour) // the second rotation did not keep the first secret alive
 		left, err := service.WebhookSecrets(t.Context(), user.ID)
 		check(t, err)
-		if len(left) != 1 || left[0] != rotated[0] {
-			t.Errorf("%d secrets after a day, want the new one alone", len(left))
+		if len(left) != 2 || left[1] != rotated[0] {
+			t.Errorf("%d secrets a day after the first rotation, want the newer two", len(left))
 		}
 	})
 }

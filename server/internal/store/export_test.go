@@ -1,0 +1,36 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+)
+
+// Pragma returns a pragma of every connection that a pool can have.
+func (s *Store) Pragma(t *testing.T, pool, name string) []string {
+	t.Helper()
+	db := s.engine.(*sqlite).writer
+	if pool == "readers" {
+		db = s.engine.(*sqlite).readers
+	}
+	var values []string
+	var connections []*sql.Conn
+	for range db.Stats().MaxOpenConnections {
+		connection, err := db.Conn(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		connections = append(connections, connection)
+		var value string
+		if err := connection.QueryRowContext(context.Background(), "PRAGMA "+name).Scan(&value); err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, value)
+	}
+	for _, connection := range connections {
+		if err := connection.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	return values
+}
