@@ -13,7 +13,7 @@ import (
 // to the caller and must not contain a submitted value; Err is logged. An error that is no
 // *Error is a 500 with a fixed text.
 type Error struct {
-	// Status is the HTTP status, 400 or more.
+	// Status is the HTTP status, 400 to 599. Any other is answered as 500.
 	Status int
 	// Detail says what went wrong in this case. Default: nothing.
 	Detail string
@@ -42,6 +42,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // toError finds the answer in err.
 func toError(err error) *Error {
 	if known := (*Error)(nil); errors.As(err, &known) {
+		if known.Status < http.StatusBadRequest || known.Status > 599 {
+			return internal(err)
+		}
 		return known
 	}
 	if invalid := (*validate.Error)(nil); errors.As(err, &invalid) {

@@ -56,6 +56,7 @@ func (e *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.id[0] = rand.Text()
 	}
 	w.Header()[requestIDHeader] = x.id[:]
+	w.Header().Set("Cache-Control", "no-store") // answers are for their callers alone
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	defer e.log(x, r, time.Now()) // also when the connection is broken on purpose
 	defer e.recover(x, r)

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -48,6 +50,9 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	if !validBasePath(cfg.BasePath) {
+		return nil, errors.New("server: Config.BasePath must begin with a slash, not end with one, and be clean")
+	}
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
@@ -71,6 +76,10 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 		return nil, err
 	}
 	return &entrance{next: router, logger: cfg.Logger, problems: problems}, nil
+}
+
+func validBasePath(base string) bool {
+	return base == "" || base[0] == '/' && base != "/" && path.Clean(base) == base && !strings.ContainsAny(base, "{} %?#")
 }
 
 var errNoAuthenticator = errors.New("server: Config.Authenticator is required: the document has operations that need a token")

@@ -326,6 +326,64 @@ func TestHandler_logsOneLineForARequest(t *testing.T) {
 	}
 }
 
+// halfway is an answer that breaks off.
+type halfway struct{ begin bool }
+
+func (h halfway) VisitLoginResponse(w http.ResponseWriter) error {
+	if h.begin {
+		w.WriteHeader(http.StatusOK)
+		if _, err := io.WriteString(w, strings.Repeat("a", 1<<20)); err != nil {
+			return err
+		}
+	}
+	return errors.New("disk on fire")
+}
+
+func TestHandler_doesNotPassHalfAnAnswerForAWholeOne(t *testing.T) {
+	t.Parallel()
+	for _, begin := range []bool{true, false} {
+		handler, log := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+			return halfway{begin}, nil
+		}}, func(cfg *server.Config) { cfg.ValidateResponses = server.ResponsesUnchecked })
+		server := httptest.NewServer(handler)
+		t.Cleanup(server.Close)
+		response, err := server.Client().Post(server.URL+"/users/login", "application/json", strings.NewReader(`{"email":"a","password":"b"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.ReadAll(response.Body)
+		if closed := response.Body.Close(); closed != nil {
+			t.Error(closed)
+		}
+		if begin != (err != nil) || begin == (response.StatusCode == http.StatusInternalServerError) {
+			t.Errorf("begun %v: status %d, read until %v", begin, response.StatusCode, err)
+		}
+		server.Close()
+		if !strings.Contains(log.String(), "disk on fire") || strings.Contains(log.String(), "panic") {
+			t.Errorf("begun %v: the log is %s", begin, log)
+		}
+	}
+}
+
+func TestHandler_takesAnImpossibleStatusForAFailure(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{0, 200, 302, 600, 1000} {
+		handler, _ := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+			return nil, &server.Error{Status: status}
+		}})
+		problem(t, do(handler, "POST", "/users/login", `{"email":"a","password":"b"}`), 500)
+	}
+}
+
+func TestNew_refusesABasePathThatNoRequestMatches(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"studio", "/", "/studio/", "//studio", "/a b", "/{x}", "/a/../b", "https://example.com/studio"} {
+		if _, err := server.New(server.Unimplemented{}, server.Config{Authenticator: tokens, BasePath: base}); err == nil {
+			t.Errorf("%q is taken", base)
+		}
+	}
+}
+
 func TestHandler_servesUnderABasePath(t *testing.T) {
 	t.Parallel()
 	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) { cfg.BasePath = "/studio" })
