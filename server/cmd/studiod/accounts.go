@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/mail"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -152,14 +154,37 @@ func readPassword(command *cli.Command) (string, error) {
 
 func readSecretLine(in io.Reader, prompt io.Writer) (string, error) {
 	if file, ok := in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		_, _ = fmt.Fprint(prompt, "Password: ")
-		line, err := term.ReadPassword(int(file.Fd()))
-		_, _ = fmt.Fprintln(prompt)
-		return string(line), err
+		return promptPassword(int(file.Fd()), prompt)
 	}
 	line, err := bufio.NewReader(io.LimitReader(in, maxPasswordLength+2)).ReadString('\n')
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return strings.TrimRight(line, "\r\n"), err
+}
+
+// promptPassword shows nothing of what is typed, and leaves the terminal as it was when it is
+// interrupted.
+func promptPassword(terminal int, prompt io.Writer) (string, error) {
+	state, err := term.GetState(terminal)
+	if err != nil {
+		return "", err
+	}
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	defer close(done)
+	defer signal.Stop(interrupted)
+	go func() {
+		select {
+		case <-interrupted:
+			_ = term.Restore(terminal, state)
+			os.Exit(exitFailure)
+		case <-done:
+		}
+	}()
+	_, _ = fmt.Fprint(prompt, "Password: ")
+	line, err := term.ReadPassword(terminal)
+	_, _ = fmt.Fprintln(prompt)
+	return string(line), err
 }

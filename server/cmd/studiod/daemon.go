@@ -24,10 +24,10 @@ import (
 
 // Limits of the HTTP server.
 const (
-	maxConnections    = 4096
+	maxConnections    = 1024 // each may hold a body of 1 MiB
 	maxHeaderBytes    = 64 << 10
 	readHeaderTimeout = 10 * time.Second
-	readTimeout       = time.Minute
+	readTimeout       = 30 * time.Second
 	writeTimeout      = 10 * time.Minute // a long project list to a slow reader
 	idleTimeout       = 2 * time.Minute
 	// stopTimeout bounds how long requests, renderings and attempts in flight may take to finish
@@ -45,6 +45,7 @@ type daemonConfig struct {
 	AllowHTTP         bool
 	AllowNetworks     []netip.Prefix
 	ValidateResponses server.ResponseCheck
+	StopTimeout       time.Duration
 	Logger            *slog.Logger
 }
 
@@ -69,6 +70,10 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 			d = nil
 		}
 	}()
+	d.sender, err = sender.New(sender.Config{AllowHTTP: cfg.AllowHTTP, AllowNetworks: cfg.AllowNetworks})
+	if err != nil {
+		return d, usageError{err}
+	}
 	if d.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.Addr); err != nil {
 		return d, err
 	}
@@ -80,10 +85,6 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		return d, err
 	}
 	tokens, err := auth.NewTokens(seed, time.Now)
-	if err != nil {
-		return d, err
-	}
-	d.sender, err = sender.New(sender.Config{AllowHTTP: cfg.AllowHTTP, AllowNetworks: cfg.AllowNetworks})
 	if err != nil {
 		return d, err
 	}
@@ -131,8 +132,8 @@ func (d *daemon) studioConfig(tokens *auth.Tokens) studio.Config {
 // url is where the daemon can be reached.
 func (d *daemon) url() string { return "http://" + d.listener.Addr().String() }
 
-// run serves until ctx ends, and then stops in the reverse order: no new requests, no new
-// work, and at last the database. What is in flight may finish within stopTimeout.
+// run serves until ctx ends, and then stops: no new work, no new requests, and at last the
+// database. What is in flight may finish within the stop timeout.
 func (d *daemon) run(ctx context.Context) error {
 	work, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
@@ -150,14 +151,14 @@ func (d *daemon) run(ctx context.Context) error {
 	case <-ctx.Done():
 		d.cfg.Logger.InfoContext(ctx, "stopping")
 	}
-	bound, cancel := context.WithTimeout(work, stopTimeout)
+	stopWork()
+	bound, cancel := context.WithTimeout(work, d.cfg.StopTimeout)
 	defer cancel()
+	context.AfterFunc(bound, cutOff)
 	shutdown := d.http.Shutdown(bound)
 	if errors.Is(shutdown, context.DeadlineExceeded) {
 		shutdown = d.http.Close()
 	}
-	stopWork()
-	context.AfterFunc(bound, cutOff)
 	working.Wait()
 	d.cfg.Logger.InfoContext(ctx, "stopped")
 	return errors.Join(err, shutdown, d.close())

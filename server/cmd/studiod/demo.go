@@ -74,19 +74,27 @@ curl {{.URL}}/v1/lipsync/create_lipsync -H "Authorization: Bearer $TOKEN" -H 'Co
 
 `
 
-// demoUser gives the demo user, whom an empty database gets first, a new password.
+// demoUser gives the demo user a new password. An empty database gets the workspace of the demo
+// first, and by that is known again.
 func demoUser(ctx context.Context, d *daemon, password string) (studio.User, error) {
 	empty, err := d.store.Empty(ctx)
 	if err != nil {
 		return studio.User{}, err
 	}
 	if empty {
+		if _, err := d.studio.AddWorkspace(ctx, demoWorkspace, "Demo"); err != nil && !errors.Is(err, studio.ErrExists) {
+			return studio.User{}, err
+		}
 		return d.studio.AddUser(ctx, "", demoEmail, password)
 	}
-	switch err := d.studio.SetPassword(ctx, demoEmail, password); {
-	case errors.Is(err, studio.ErrNotFound):
+	err = d.studio.AddMember(ctx, demoWorkspace, demoEmail)
+	if errors.Is(err, studio.ErrNotFound) {
 		return studio.User{}, usagef("--demo needs an empty database or the one of an earlier demo")
-	case err != nil:
+	}
+	if err != nil {
+		return studio.User{}, err
+	}
+	if err := d.studio.SetPassword(ctx, demoEmail, password); err != nil {
 		return studio.User{}, err
 	}
 	return d.studio.UserByEmail(ctx, demoEmail)
@@ -94,10 +102,6 @@ func demoUser(ctx context.Context, d *daemon, password string) (studio.User, err
 
 // seedDemo adds what is missing, also after a start that was cut off in the middle.
 func seedDemo(ctx context.Context, service *studio.Service, user studio.User) error {
-	_, err := service.AddWorkspace(ctx, demoWorkspace, "Demo")
-	if err != nil && !errors.Is(err, studio.ErrExists) {
-		return err
-	}
 	if err := service.AddMember(ctx, demoWorkspace, user.Email); err != nil {
 		return err
 	}
@@ -136,7 +140,7 @@ func demoProjects(user uuid.UUID, now time.Time) ([]studio.Project, error) {
 			owner = colleague
 		}
 		id := uuid.Must(uuid.NewV7())
-		created := now.Add(-time.Duration(i) * 31 * time.Hour)
+		created := now.Add(-time.Hour - time.Duration(i)*31*time.Hour)
 		updated := created.Add(47 * time.Minute)
 		slug := strings.ToLower(strings.Join(strings.Fields(strings.ReplaceAll(seed.title, ",", "")), "-"))
 		media := "https://media.example.com/projects/" + id.String()
@@ -170,5 +174,3 @@ func demoProjects(user uuid.UUID, now time.Time) ([]studio.Project, error) {
 	}
 	return projects, nil
 }
-
-//go:fix inline

@@ -12,7 +12,6 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // showDemoOf returns what the demo prints.
@@ -83,8 +82,13 @@ func TestDemo_refusesADatabaseInUse(t *testing.T) {
 	if err := showDemo(t.Context(), &out, d.daemon); !errors.As(err, new(usageError)) || out.Len() != 0 {
 		t.Errorf("error is %v after %s", err, out.String())
 	}
-	if _, err := d.studio.UserByEmail(t.Context(), demoEmail); !errors.Is(err, studio.ErrNotFound) {
-		t.Errorf("there is a demo user (%v)", err)
+	_, err := d.studio.AddUser(t.Context(), "", demoEmail, testPassword) // who is no demo user
+	check(t, err)
+	if err := showDemo(t.Context(), &out, d.daemon); !errors.As(err, new(usageError)) {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := d.studio.Login(t.Context(), demoEmail, testPassword); err != nil {
+		t.Errorf("the demo took an account over: %v", err)
 	}
 }
 
@@ -93,6 +97,8 @@ func demoDatabaseOf(t *testing.T) string {
 	t.Helper()
 	dsn := newDatabase(t)
 	db, err := store.Open(t.Context(), dsn, store.Config{})
+	check(t, err)
+	_, err = studioOf(db).AddWorkspace(t.Context(), demoWorkspace, "Demo")
 	check(t, err)
 	_, err = studioOf(db).AddUser(t.Context(), "", demoEmail, "to be replaced")
 	check(t, err)

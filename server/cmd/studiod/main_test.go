@@ -69,7 +69,7 @@ func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	log := &lockedBuffer{}
 	cfg := daemonConfig{
 		Addr: "127.0.0.1:0", Database: newDatabase(t), AutoConsent: true, AllowHTTP: true, AllowNetworks: loopback(),
-		ValidateResponses: server.ResponsesEnforced, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		ValidateResponses: server.ResponsesEnforced, StopTimeout: stopTimeout, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}
 	for _, f := range change {
 		f(&cfg)

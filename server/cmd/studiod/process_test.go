@@ -4,7 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
+	"log/slog"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"regexp"
@@ -134,6 +138,88 @@ func TestProcess_killedInTheMiddleLosesNothing(t *testing.T) {
 		t.Errorf("the avatar is %s", found.Status)
 	}
 	check(t, second.end(syscall.SIGTERM))
+}
+
+func TestDaemon_stopsInTimeWhateverIsInFlight(t *testing.T) {
+	t.Parallel()
+	cfg := daemonConfig{
+		Addr: "127.0.0.1:0", Database: newDatabase(t), AllowHTTP: true, AllowNetworks: loopback(), RenderTime: time.Hour,
+		StopTimeout: 300 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+	}
+	d, err := openDaemon(t.Context(), cfg)
+	check(t, err)
+	user, err := d.studio.AddUser(t.Context(), "", testEmail, testPassword)
+	check(t, err)
+	arrived, release := make(chan struct{}, 1), make(chan struct{})
+	hung := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	}))
+	defer hung.Close()
+	defer close(release)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- d.run(ctx) }()
+	_, err = d.studio.CreateAvatar(t.Context(), studio.Creation{
+		UserID: user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: hung.URL, Enabled: true},
+	})
+	check(t, err)
+	<-arrived
+	slow, err := new(net.Dialer).DialContext(t.Context(), "tcp", d.listener.Addr().String())
+	check(t, err)
+	defer func() { _ = slow.Close() }()
+	_, err = slow.Write([]byte("POST /users/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"))
+	check(t, err)
+	stop()
+	select {
+	case err := <-ended:
+		check(t, err)
+	case <-time.After(patience):
+		t.Fatal("the daemon does not stop")
+	}
+}
+
+func TestProcess_demoServesItsOwnMachine(t *testing.T) {
+	t.Parallel()
+	program, err := os.Executable()
+	check(t, err)
+	demo := exec.CommandContext(t.Context(), program, "serve", "--demo", "--addr", "127.0.0.1:0", "--db", newDatabase(t), "--render-time", "0s")
+	demo.Env = append(os.Environ(), asDaemon+"=1")
+	stdout, err := demo.StdoutPipe()
+	check(t, err)
+	check(t, demo.Start())
+	shown := make(map[string]string)
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() && !strings.Contains(lines.Text(), "create a lip-sync") {
+		if found := regexp.MustCompile(`^  (\w+)\s.*?(\S+)$`).FindStringSubmatch(lines.Text()); found != nil {
+			shown[found[1]] = found[2]
+		}
+		if found := regexp.MustCompile(`http://127\.0\.0\.1:\d+/users`).FindString(lines.Text()); found != "" {
+			shown["url"] = strings.TrimSuffix(found, "/users")
+		}
+	}
+	secret, err := webhook.ParseSecret(shown["webhook"])
+	check(t, err)
+	in := startInbox(t, secret, nil)
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	c, err := client.New(client.Config{
+		BaseURL: shown["url"], Email: shown["email"], Password: client.Secret(shown["password"]), Workspace: shown["workspace"],
+		HTTPClient: &http.Client{Transport: transport},
+	})
+	check(t, err)
+	list, err := c.ListProjects(t.Context())
+	check(t, err)
+	if len(list.Data) != 12 {
+		t.Errorf("%d projects, want a dozen", len(list.Data))
+	}
+	avatar, err := c.CreateAvatar(t.Context(), avatarRequest("Ada", in.url))
+	check(t, err)
+	in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published"))
+	check(t, demo.Process.Signal(os.Interrupt))
+	_, err = io.Copy(io.Discard, stdout)
+	check(t, err)
+	check(t, demo.Wait())
 }
 
 func TestProcess_finishesWhatIsInFlightWhenItIsStopped(t *testing.T) {

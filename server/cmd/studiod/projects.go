@@ -20,7 +20,7 @@ import (
 )
 
 // maxImportBytes bounds a file that is imported: it is held in memory.
-const maxImportBytes = 1 << 30
+const maxImportBytes = 256 << 20
 
 func projectCommand() *cli.Command {
 	return &cli.Command{
@@ -38,7 +38,7 @@ func importProjects(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	projects, lines, err := parseProjects(data, command.String("workspace"))
+	projects, begins, err := parseProjects(data, command.String("workspace"))
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func importProjects(ctx context.Context, command *cli.Command) error {
 		index, err := service.ImportProjects(ctx, projects)
 		switch {
 		case errors.Is(err, studio.ErrExists):
-			return usagef("line %d: a project with this project_id exists", lines[index])
+			return usagef("line %d: a project with this project_id exists", lineAt(data, begins[index]))
 		case errors.Is(err, studio.ErrNotFound):
 			return explain(err, "workspace")
 		case err != nil:
@@ -89,12 +89,12 @@ type projectFile struct {
 	schema  *validate.Schema
 
 	projects []studio.Project
-	lines    []int // on which each project begins
+	begins   []int64 // where each project begins
 }
 
 // parseProjects reads {"data": [project …]} and checks every project against the document.
-// lines holds the line on which each project begins. The error names the line.
-func parseProjects(data []byte, workspaceID string) (projects []studio.Project, lines []int, err error) {
+// begins holds where each project begins. The error names the line.
+func parseProjects(data []byte, workspaceID string) (projects []studio.Project, begins []int64, err error) {
 	schema, err := projectSchema()
 	if err != nil {
 		return nil, nil, err
@@ -106,7 +106,7 @@ func parseProjects(data []byte, workspaceID string) (projects []studio.Project, 
 	for i := range file.projects {
 		file.projects[i].WorkspaceID = workspaceID
 	}
-	return file.projects, file.lines, nil
+	return file.projects, file.begins, nil
 }
 
 func (f *projectFile) read() error {
@@ -156,7 +156,7 @@ func (f *projectFile) readList() error {
 		if err != nil {
 			return f.failAt(begin+offsetOf(value, pointer), fmt.Errorf("/data/%d%s %w", len(f.projects), pointer, err))
 		}
-		f.projects, f.lines = append(f.projects, project), append(f.lines, lineAt(f.data, begin))
+		f.projects, f.begins = append(f.projects, project), append(f.begins, begin)
 	}
 	return f.expect(']')
 }

@@ -10,18 +10,19 @@ const projectID = "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20"
 
 func TestParseProjects(t *testing.T) {
 	t.Parallel()
-	projects, lines, err := parseProjects([]byte(`{
+	file := []byte(`{
 		"size": 2, "more": {"data": [7]},
 		"data": [
 			{
-				"project_id": "`+strings.ToUpper(projectID)+`", "status": "Published", "unknown": [1, 2],
+				"project_id": "` + strings.ToUpper(projectID) + `", "status": "Published", "unknown": [1, 2],
 				"created_at": "2026-01-12T11:30:00+02:00"
-			}, {"project_id": "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21", "user_id": "`+projectID+`", "status": null}
+			}, {"project_id": "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21", "user_id": "` + projectID + `", "status": null}
 		]
-	}`), "films")
+	}`)
+	projects, begins, err := parseProjects(file, "films")
 	check(t, err)
-	if len(projects) != 2 || lines[0] != 4 || lines[1] != 7 {
-		t.Fatalf("%d projects on the lines %v", len(projects), lines)
+	if len(projects) != 2 || lineAt(file, begins[0]) != 4 || lineAt(file, begins[1]) != 7 {
+		t.Fatalf("%d projects that begin at %v", len(projects), begins)
 	}
 	one, two := projects[0], projects[1]
 	if one.ID != projectID || one.WorkspaceID != "films" || !one.Published || one.CreatedAt.Format("15:04") != "09:30" {
@@ -70,12 +71,12 @@ func FuzzParseProjects(f *testing.F) {
 	f.Add("{\"data\":[\n{\"title\":1}]}")
 	f.Add(`{"data":[{}]`)
 	f.Fuzz(func(t *testing.T, file string) {
-		projects, lines, err := parseProjects([]byte(file), "films")
+		projects, begins, err := parseProjects([]byte(file), "films")
 		if err != nil {
 			return
 		}
-		if !json.Valid([]byte(file)) || len(projects) != len(lines) {
-			t.Errorf("accepted %q with %d projects and %d lines", file, len(projects), len(lines))
+		if !json.Valid([]byte(file)) || len(projects) != len(begins) {
+			t.Errorf("accepted %q with %d projects at %d places", file, len(projects), len(begins))
 		}
 		for _, project := range projects {
 			if project.ID == "" || !json.Valid(project.Document) {

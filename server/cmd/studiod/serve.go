@@ -6,7 +6,10 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
+	"os/signal"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -64,12 +67,15 @@ func serveCommand() *cli.Command {
 }
 
 func serve(ctx context.Context, command *cli.Command) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	demo := command.Bool("demo")
 	cfg := daemonConfig{
 		Addr:        command.String("addr"),
 		RenderTime:  command.Duration("render-time"),
 		AutoConsent: command.String("consent") == consentAuto,
 		AllowHTTP:   demo || command.Bool("allow-http-webhooks"),
+		StopTimeout: stopTimeout,
 		Logger:      slog.New(slog.NewTextHandler(command.Root().ErrWriter, nil)),
 	}
 	database := defaultDatabase
