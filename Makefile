@@ -40,6 +40,14 @@ test: ## Run every test, with the race detector when there is a C compiler
 bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: bench-peers
+bench-peers: ## Compare with other validators and write server/bench/RESULTS.md (2 minutes)
+	cd server/bench && go generate ./... && go run .
+
+.PHONY: check-bench
+check-bench: ## Test the comparison, which is a module of its own, with a short run
+	cd server/bench && go mod tidy -diff && go vet ./... && go test ./...
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for 20 seconds
 	@grep -rnoE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' . | while IFS=: read -r file _ target; do \

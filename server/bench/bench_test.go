@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The tests run this program in its other roles, as the program itself does.
+func TestMain(m *testing.M) {
+	for _, arg := range os.Args[1:] {
+		if arg == "-serve" || arg == "-startup" {
+			if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// Every variant answers the valid request with the same, or its figures mean nothing.
+func TestVariants_valid(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants() {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			handler, err := v.build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, body := range []string{smallBody, largeBody()} {
+				if err := verify(handler, body); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// What is said to check does check, and server.New refuses everything, as the contract says.
+func TestVariants_forbidden(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants() {
+		if !v.checks {
+			continue
+		}
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			handler, err := v.build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, p := range probes() {
+				got, err := p.ask(handler)
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch {
+				case v.name == oursName && (!got.exact || strings.Contains(got.cell(), " ")):
+					t.Errorf("%s: %s", p.name, got.cell())
+				case i == 0 && !got.refused:
+					t.Errorf("%s: %d", p.name, got.status)
+				}
+			}
+		})
+	}
+}
+
+// A short run reaches the end, in all its processes, and reports every variant.
+func TestRun_short(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"-short"}, strings.NewReader(""), &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range variants() {
+		if n := strings.Count(out.String(), "| "+v.name+" |"); n < 3 {
+			t.Errorf("%s is in %d tables:\n%s", v.name, n, out.String())
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 2, 9}, 3}} {
+		if got := median(c.values); got != c.want {
+			t.Errorf("median of %v is %v", c.values, got)
+		}
+	}
+}

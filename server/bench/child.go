@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// serveRole is the program as a server. It says where it listens, and then answers lines: "cpu"
+// with the CPU time that it has used, and the name of a body and a time in ns with what it costs
+// to serve it for about that long without a network. It ends with its input.
+func serveRole(ctx context.Context, name string, in io.Reader, out io.Writer) error {
+	handler, err := build(name)
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	defer srv.Close()
+	go func() { _ = srv.Serve(listener) }() // until it is closed
+	if _, err := fmt.Fprintln(out, listener.Addr()); err != nil {
+		return err
+	}
+	benches := make(map[string]*bench)
+	for body, text := range bodies() {
+		if benches[body], err = newBench(handler, text); err != nil {
+			return err
+		}
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		if err := answerLine(out, lines.Text(), benches); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func answerLine(out io.Writer, line string, benches map[string]*bench) error {
+	body, ns, ok := strings.Cut(line, " ")
+	if !ok {
+		used, err := cpuTime()
+		if err == nil {
+			_, err = fmt.Fprintln(out, used.Nanoseconds())
+		}
+		return err
+	}
+	slice, err := strconv.ParseInt(ns, 10, 64)
+	if err != nil {
+		return err
+	}
+	took, err := benches[body].run(time.Duration(slice))
+	if err == nil {
+		_, err = fmt.Fprintln(out, took.ns, took.cpu, took.bytes, took.allocs)
+	}
+	return err
+}
+
+// startUpRole prints how long the first server.New of a process takes.
+func startUpRole(out io.Writer) error {
+	took, err := startUps(1)
+	if err == nil {
+		_, err = fmt.Fprintln(out, took[0].Nanoseconds())
+	}
+	return err
+}
+
+func cpuTime() (time.Duration, error) {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0, err
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), nil
+}
+
+func build(name string) (http.Handler, error) {
+	for _, v := range variants() {
+		if v.name == name {
+			return v.build()
+		}
+	}
+	return nil, fmt.Errorf("no variant %q", name)
+}
+
+// child is a variant in a process of its own.
+type child struct {
+	name    string
+	command *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	address string
+}
+
+func startChild(ctx context.Context, name string) (*child, error) {
+	command, err := self(ctx, "-serve", name)
+	if err != nil {
+		return nil, err
+	}
+	in, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	c := &child{name: name, command: command, in: in, out: bufio.NewReader(out)}
+	if c.address, err = c.line(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), c.stop())
+	}
+	return c, nil
+}
+
+func (c *child) line() (string, error) {
+	line, err := c.out.ReadString('\n')
+	return strings.TrimSpace(line), err
+}
+
+func (c *child) cpu() (time.Duration, error) {
+	line, err := c.ask("cpu")
+	if err != nil {
+		return 0, err
+	}
+	ns, err := strconv.ParseInt(line, 10, 64)
+	return time.Duration(ns), err
+}
+
+func (c *child) serve(body string, slice time.Duration) (took cost, err error) {
+	line, err := c.ask(body + " " + strconv.FormatInt(slice.Nanoseconds(), 10))
+	if err == nil {
+		_, err = fmt.Sscan(line, &took.ns, &took.cpu, &took.bytes, &took.allocs)
+	}
+	return took, err
+}
+
+func (c *child) ask(line string) (string, error) {
+	if _, err := fmt.Fprintln(c.in, line); err != nil {
+		return "", err
+	}
+	return c.line()
+}
+
+func (c *child) stop() error {
+	_ = c.in.Close()
+	return c.command.Wait()
+}
+
+// coldStartUps returns how long the first server.New takes in n new processes.
+func coldStartUps(ctx context.Context, n int) ([]time.Duration, error) {
+	var took []time.Duration
+	for range n {
+		command, err := self(ctx, "-startup")
+		if err != nil {
+			return nil, err
+		}
+		line, err := command.Output()
+		if err != nil {
+			return nil, err
+		}
+		ns, err := strconv.ParseInt(strings.TrimSpace(string(line)), 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, time.Duration(ns))
+	}
+	return took, nil
+}
+
+// self runs this program in another role.
+func self(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	command := exec.CommandContext(ctx, program, args...) //nolint:gosec // this program
+	command.Stderr = os.Stderr
+	return command, nil
+}

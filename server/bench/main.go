@@ -1,0 +1,140 @@
+// Command bench measures server.New beside other ways to serve the same contract: in one run and
+// in turn, in process and over loopback. "go run ." writes RESULTS.md; "go run . -short" takes
+// seconds, prints, and writes nothing. It never fails because something is slow.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop has been called
+	}
+}
+
+// plan says how long to measure.
+type plan struct {
+	rounds, loopbackRounds, starts int
+	slice, loopbackSlice           time.Duration
+	connections                    int
+}
+
+func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(progress)
+	short := flags.Bool("short", false, "measure for seconds only and write no file")
+	file := flags.String("o", "RESULTS.md", "file to write")
+	p := plan{}
+	flags.IntVar(&p.rounds, "rounds", 31, "rounds in process")
+	flags.IntVar(&p.loopbackRounds, "loopback-rounds", 21, "rounds over loopback")
+	flags.IntVar(&p.connections, "connections", 16, "connections over loopback")
+	role := flags.String("serve", "", "for this program itself: serve a variant")
+	profile := flags.String("profile", "", "write FILE.cpu and FILE.allocs of server.New in process, and nothing else")
+	startUp := flags.Bool("startup", false, "for this program itself: time server.New")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case *role != "":
+		return serveRole(ctx, *role, in, out)
+	case *startUp:
+		return startUpRole(out)
+	case *profile != "":
+		return profileOurs(*profile, 10*time.Second)
+	}
+	p.slice, p.loopbackSlice, p.starts = 50*time.Millisecond, 500*time.Millisecond, 15
+	if *short {
+		p.rounds, p.loopbackRounds, p.starts = 3, 3, 3
+		p.slice, p.loopbackSlice = 10*time.Millisecond, 50*time.Millisecond
+	}
+	r, err := measure(ctx, p, progress)
+	if err != nil {
+		return err
+	}
+	text := r.markdown()
+	if _, err := io.WriteString(out, text); err != nil || *short {
+		return err
+	}
+	return os.WriteFile(*file, []byte(text), 0o600)
+}
+
+// results are all measurements of one run.
+type results struct {
+	plan         plan
+	variants     []variant
+	small, large []inProcess
+	loopback     []loopback
+	probes       string
+	cold, warm   []time.Duration
+}
+
+// measure verifies every variant and measures all of them.
+func measure(ctx context.Context, p plan, progress io.Writer) (*results, error) {
+	r := &results{plan: p, variants: variants()}
+	var handlers []http.Handler
+	var children []*child
+	for _, v := range r.variants {
+		handler, err := v.build()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", v.name, err)
+		}
+		for _, body := range bodies() {
+			if err := verify(handler, body); err != nil {
+				return nil, fmt.Errorf("%s: %w", v.name, err)
+			}
+		}
+		c, err := startChild(ctx, v.name)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = c.stop() }() // its results are in
+		handlers, children = append(handlers, handler), append(children, c)
+	}
+	steps := []struct {
+		name string
+		do   func() error
+	}{
+		{"forbidden requests", func() (err error) { r.probes, err = probeTable(r.variants, handlers); return }},
+		{"start-up", func() (err error) {
+			if r.cold, err = coldStartUps(ctx, p.starts); err == nil {
+				r.warm, err = startUps(p.starts)
+			}
+			return
+		}},
+		{"in process, small", func() (err error) { r.small, err = measureInProcess(children, small, p.rounds, p.slice); return }},
+		{"in process, large", func() (err error) { r.large, err = measureInProcess(children, large, p.rounds, p.slice); return }},
+		{"loopback", func() (err error) {
+			r.loopback, err = measureLoopback(ctx, children, p.connections, p.loopbackRounds, p.loopbackSlice)
+			return
+		}},
+	}
+	for _, step := range steps {
+		fmt.Fprintln(progress, "measuring:", step.name)
+		if err := step.do(); err != nil {
+			return nil, fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return r, nil
+}
+
+// index returns where a variant is.
+func (r *results) index(name string) int {
+	for i, v := range r.variants {
+		if v.name == name {
+			return i
+		}
+	}
+	return -1
+}

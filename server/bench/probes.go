@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// probe is a request that the contract forbids.
+type probe struct {
+	name         string
+	method, path string
+	header, body string
+	statuses     []int // that refuse it as the contract says
+}
+
+// canary is a value that no answer may contain.
+const canary = "canary-7f3a"
+
+func probes() []probe {
+	const (
+		post = http.MethodPost
+		json = "Content-Type: application/json\r\n"
+		auth = "Authorization: Bearer " + goodToken + "\r\n"
+	)
+	bad, media := []int{http.StatusBadRequest, http.StatusUnprocessableEntity}, []int{http.StatusUnsupportedMediaType}
+	denied := []int{http.StatusUnauthorized}
+	return []probe{
+		{"wrong type", post, createLipsync, goodHeader, `{"title":7}`, bad},
+		{"wrong type, two levels down", post, createLipsync, goodHeader, `{"webhook":{"enabled":"` + canary + `"}}`, bad},
+		{"format: uri", post, createLipsync, goodHeader, `{"video_url":"` + canary + `"}`, bad},
+		{"required member missing (login)", post, "/users/login", json, `{"password":"` + canary + `"}`, bad},
+		{
+			"member too long (create_video)", post, "/v1/avatars/create_video", goodHeader,
+			`{"avatar_id":"` + canary + strings.Repeat("a", 128) + `"}`, bad,
+		},
+		{"body null", post, createLipsync, goodHeader, `null`, bad},
+		{"no body", post, createLipsync, goodHeader, ``, bad},
+		{"duplicate member", post, createLipsync, goodHeader, `{"title":"a","title":"b"}`, bad},
+		{"known name in other case", post, createLipsync, goodHeader, `{"TITLE":"a"}`, bad},
+		{"trailing data", post, createLipsync, goodHeader, smallBody + ` x`, bad},
+		{"a second value", post, createLipsync, goodHeader, smallBody + smallBody, bad},
+		{"invalid UTF-8", post, createLipsync, goodHeader, "{\"title\":\"\xff\"}", bad},
+		{"1,000 levels", post, createLipsync, goodHeader, `{"a":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + `}`, bad},
+		{"parameter too short", post, createLipsync, goodHeader + "Idempotency-Key: \r\n", smallBody, bad},
+		{"parameter too long", post, createLipsync, goodHeader + "Idempotency-Key: " + canary + strings.Repeat("k", 256) + "\r\n", smallBody, bad},
+		{"parameter twice", post, createLipsync, goodHeader + "Idempotency-Key: a\r\nIdempotency-Key: b\r\n", smallBody, bad},
+		{"no Content-Type", post, createLipsync, auth, smallBody, media},
+		{"text/plain", post, createLipsync, auth + "Content-Type: text/plain\r\n", smallBody, media},
+		{"charset=latin1", post, createLipsync, auth + "Content-Type: application/json; charset=latin1\r\n", smallBody, media},
+		{"Content-Encoding: gzip", post, createLipsync, goodHeader + "Content-Encoding: gzip\r\n", smallBody, media},
+		{
+			"2 MiB", post, createLipsync, goodHeader, `{"a":"` + strings.Repeat("a", 2<<20) + `"}`,
+			[]int{http.StatusRequestEntityTooLarge},
+		},
+		{"no token", post, createLipsync, json, smallBody, denied},
+		{"unknown token", post, createLipsync, json + "Authorization: Bearer nobody\r\n", smallBody, denied},
+		{"wrong method", http.MethodDelete, createLipsync, goodHeader, ``, []int{http.StatusMethodNotAllowed}},
+		{"wrong path", post, createLipsync + "/", goodHeader, smallBody, []int{http.StatusNotFound}},
+	}
+}
+
+// verdict is how a variant answers a probe.
+type verdict struct {
+	status  int // 0 after a panic
+	refused bool
+	exact   bool // with a status that the contract has for it
+	echoed  bool
+	read    int // bytes of the body
+	header  http.Header
+}
+
+func (p probe) ask(handler http.Handler) (v verdict, err error) {
+	c, err := newCall(p.method, p.path, p.header, p.body)
+	if err != nil {
+		return v, err
+	}
+	defer func() {
+		if recover() != nil {
+			v = verdict{}
+		}
+	}()
+	c.serve(handler)
+	v.status, v.header = c.answer.status, c.answer.header
+	v.refused = v.status >= http.StatusBadRequest && v.status < http.StatusInternalServerError
+	for _, status := range p.statuses {
+		v.exact = v.exact || v.status == status
+	}
+	v.echoed = bytes.Contains(c.answer.body, []byte(canary))
+	v.read = len(p.body) - c.body.Len()
+	return v, nil
+}
+
+// cell shows a verdict: a status that lets the request through is bold.
+func (v verdict) cell() string {
+	text := strconv.Itoa(v.status)
+	switch {
+	case v.status == 0:
+		return "**panic**"
+	case !v.refused:
+		text = "**" + text + "**"
+	case !v.exact:
+		text += " ¹"
+	}
+	if v.echoed {
+		text += " ²"
+	}
+	if v.status == http.StatusUnauthorized && v.read > 0 {
+		text += " ³"
+	}
+	if v.status == http.StatusMethodNotAllowed && v.header.Get("Allow") == "" {
+		text += " ⁴"
+	}
+	return text
+}
+
+const probeNotes = `A request that is let through, or answered by a 5xx, is bold. ¹ another status than the document has for it.
+² the answer repeats the submitted value. ³ the body is read before the token is judged. ⁴ without Allow.
+Where a library leaves a check to other middleware, that is no fault of it; it is work for who uses it.
+`
+
+// probeTable asks every probe of every variant that checks.
+func probeTable(all []variant, handlers []http.Handler) (string, error) {
+	var table strings.Builder
+	head, line := "| Forbidden request |", "|---|"
+	for _, v := range all {
+		if v.checks {
+			head, line = head+" "+v.name+" |", line+"---|"
+		}
+	}
+	fmt.Fprintln(&table, head+"\n"+line)
+	for _, p := range probes() {
+		fmt.Fprintf(&table, "| %s |", p.name)
+		for i, v := range all {
+			if !v.checks {
+				continue
+			}
+			verdict, err := p.ask(handlers[i])
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", p.name, err)
+			}
+			fmt.Fprintf(&table, " %s |", verdict.cell())
+		}
+		fmt.Fprintln(&table)
+	}
+	return table.String() + "\n" + probeNotes, nil
+}

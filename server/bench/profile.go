@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"runtime/pprof"
+	"time"
+)
+
+// profileOurs serves the small request with server.New and writes where time and memory go.
+func profileOurs(file string, duration time.Duration) error {
+	handler, err := buildOurs()
+	if err != nil {
+		return err
+	}
+	c, err := newCall(http.MethodPost, createLipsync, goodHeader, smallBody)
+	if err != nil {
+		return err
+	}
+	out, err := os.Create(file + ".cpu")
+	if err != nil {
+		return err
+	}
+	if err := pprof.StartCPUProfile(out); err != nil {
+		return errors.Join(err, out.Close())
+	}
+	calibrate(c, handler, duration)
+	pprof.StopCPUProfile()
+	if err := out.Close(); err != nil {
+		return err
+	}
+	if out, err = os.Create(file + ".allocs"); err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("allocs").WriteTo(out, 0), out.Close())
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+const (
+	createLipsync = "/v1/lipsync/create_lipsync"
+	goodToken     = "good-token"
+	title         = "Greeting"
+	smallBody     = `{"title":"` + title + `","webhook_data":{"webhook_url":"https://hooks.example.com/avatar-studio"},` +
+		`"webhook":{"enabled":true}}`
+	goodHeader = "Content-Type: application/json\r\nAuthorization: Bearer " + goodToken + "\r\n"
+)
+
+// largeBody has the members of smallBody and more that the document does not know, which are
+// accepted and kept: 52 KB.
+func largeBody() string {
+	const element = `{"title":"Greeting","video_url":"https://m.example.com/a.mp4",` +
+		`"audio_url":"https://m.example.com/a.wav","webhook":{"enabled":true}}`
+	return strings.TrimSuffix(smallBody, "}") + `,"more":[` + strings.Repeat(element+",", 393) + `0]}`
+}
+
+// The names of the bodies.
+const (
+	small = "small"
+	large = "large"
+)
+
+func bodies() map[string]string { return map[string]string{small: smallBody, large: largeBody()} }
+
+// wire writes a request as a client does.
+func wire(method, path, header, body string) []byte {
+	return []byte(method + " " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench\r\n" +
+		header + "Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
+}
+
+// lipsync is what every variant answers.
+func lipsync(title *string) gen.Lipsync {
+	at := time.Date(2026, time.January, 12, 9, 50, 0, 0, time.UTC)
+	return gen.Lipsync{
+		InferenceID: "01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52",
+		Status:      gen.InferenceStatusProcessing,
+		Title:       title,
+		CreatedAt:   at,
+		UpdatedAt:   at,
+	}
+}
+
+// call makes the same request again and again without allocating anything itself.
+type call struct {
+	template http.Request
+	request  http.Request
+	text     string
+	body     requestBody
+	answer   answer
+}
+
+// newCall reads the request from what goes over the wire, so that it has what net/http gives it.
+func newCall(method, path, header, body string) (*call, error) {
+	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(wire(method, path, header, body))))
+	if err != nil {
+		return nil, err
+	}
+	return &call{template: *r, text: body, answer: answer{header: make(http.Header)}}, nil
+}
+
+func (c *call) serve(handler http.Handler) {
+	c.body.Reset(c.text)
+	clear(c.answer.header)
+	c.answer.status, c.answer.body = 0, c.answer.body[:0]
+	c.request = c.template
+	c.request.Body = &c.body
+	handler.ServeHTTP(&c.answer, &c.request)
+}
+
+type requestBody struct{ strings.Reader }
+
+func (*requestBody) Close() error { return nil }
+
+// answer is a response writer that can be used again.
+type answer struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+func (a *answer) Header() http.Header { return a.header }
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
+func (a *answer) Write(body []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	a.body = append(a.body, body...)
+	return len(body), nil
+}
+
+// verify reports whether a variant answers the request with what it must answer.
+func verify(handler http.Handler, body string) error {
+	c, err := newCall(http.MethodPost, createLipsync, goodHeader, body)
+	if err != nil {
+		return err
+	}
+	c.serve(handler)
+	return c.verify()
+}
+
+func (c *call) verify() error {
+	text := title
+	expected, err := json.Marshal(lipsync(&text))
+	if err != nil {
+		return err
+	}
+	var got, want any
+	if err := json.Unmarshal(expected, &want); err != nil {
+		return err
+	}
+	if c.answer.status != http.StatusOK || json.Unmarshal(c.answer.body, &got) != nil || !reflect.DeepEqual(got, want) {
+		return fmt.Errorf("answers %d %s", c.answer.status, c.answer.body)
+	}
+	return nil
+}

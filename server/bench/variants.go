@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+)
+
+// variant is one way to serve the contract.
+type variant struct {
+	name  string
+	what  string
+	peer  string // module whose version is reported
+	build func() (http.Handler, error)
+	// checks says whether the variant authenticates and validates.
+	checks bool
+}
+
+const (
+	bareName   = "bare"
+	plainName  = "bare, own struct"
+	strictName = "strict"
+	oursName   = "server.New"
+	nethttp    = "nethttp-middleware"
+	ogenName   = "ogen"
+	pb33fName  = "libopenapi-validator"
+	kinName    = `kin-openapi "3.0.3"`
+)
+
+func variants() []variant {
+	return []variant{
+		{
+			name: bareName, build: buildBare,
+			what: "a handler on http.ServeMux that decodes the generated type with encoding/json; no checks",
+		},
+		{
+			name: plainName, build: buildPlain,
+			what: "the same with a struct of its own, which drops the unknown members that the contract keeps; no checks",
+		},
+		{
+			name: strictName, build: buildStrict, peer: "github.com/oapi-codegen/runtime",
+			what: "the generated strict server alone; no checks",
+		},
+		{
+			name: oursName, build: buildOurs, checks: true,
+			what: "server.New with an Authenticator; no logger",
+		},
+		{
+			name: ogenName, build: buildOgen, checks: true, peer: "github.com/ogen-go/ogen",
+			what: "a server generated from a derived document, with a SecurityHandler, without OpenTelemetry",
+		},
+		{
+			name: kinName, build: buildKin, checks: true, peer: "github.com/getkin/kin-openapi",
+			what: "openapi3filter, told that the document is 3.0.3, before the strict server",
+		},
+		{
+			name: pb33fName, build: buildLibopenapi, checks: true, peer: "github.com/pb33f/libopenapi-validator",
+			what: "synchronous, formats asserted, authentication in a middleware of ours, before the strict server",
+		},
+		{
+			name: nethttp, build: buildNethttp, checks: true, peer: "github.com/oapi-codegen/nethttp-middleware",
+			what: "with an AuthenticationFunc, before the strict server",
+		},
+	}
+}
+
+// authenticate is what every variant that authenticates does with a token.
+func authenticate(token string) (userID string, err error) {
+	if userID, ok := users[token]; ok {
+		return userID, nil
+	}
+	return "", errUnknownToken
+}
+
+var (
+	users           = map[string]string{goodToken: "ada", "other-token": "grace"} //nolint:gochecknoglobals // never written
+	errUnknownToken = errors.New("unknown token")
+)
+
+// authenticateRequest is for peers that hand over a request.
+func authenticateRequest(r *http.Request) error {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return errUnknownToken
+	}
+	_, err := authenticate(token)
+	return err
+}
+
+func buildBare() (http.Handler, error) { return decodeWith[gen.CreateLipsyncRequest](), nil }
+
+func buildPlain() (http.Handler, error) { return decodeWith[plainRequest](), nil }
+
+type plainRequest struct {
+	Title       *string `json:"title"`
+	VideoURL    *string `json:"video_url"`
+	AudioURL    *string `json:"audio_url"`
+	WebhookData *struct {
+		WebhookURL *string `json:"webhook_url"`
+	} `json:"webhook_data"`
+	Webhook *struct {
+		Enabled *bool `json:"enabled"`
+	} `json:"webhook"`
+}
+
+func titleOf(request any) *string {
+	switch request := request.(type) {
+	case *gen.CreateLipsyncRequest:
+		return request.Title
+	case *plainRequest:
+		return request.Title
+	}
+	return nil
+}
+
+func decodeWith[T any]() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+createLipsync, func(w http.ResponseWriter, r *http.Request) {
+		request := new(T)
+		if err := json.NewDecoder(r.Body).Decode(request); err != nil {
+			http.Error(w, "bad request", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(lipsync(titleOf(request))) // the caller may have gone
+	})
+	return mux
+}
+
+// service implements the one operation that is measured.
+type service struct{ server.Unimplemented }
+
+// CreateLipsync answers a fixed lip-sync with the title of the request.
+func (service) CreateLipsync(
+	_ context.Context, request gen.CreateLipsyncRequestObject,
+) (gen.CreateLipsyncResponseObject, error) {
+	return gen.CreateLipsync200JSONResponse(lipsync(request.Body.Title)), nil
+}
+
+func buildStrict() (http.Handler, error) { return strict(), nil }
+
+func strict() http.Handler { return gen.Handler(gen.NewStrictHandler(service{}, nil)) }
+
+func buildOurs() (http.Handler, error) {
+	return server.New(service{}, server.Config{
+		Authenticator: server.AuthenticatorFunc(func(_ context.Context, token string) (server.Principal, error) {
+			userID, err := authenticate(token)
+			return server.Principal{UserID: userID}, err
+		}),
+	})
+}
