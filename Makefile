@@ -34,14 +34,14 @@ check-generate: ## Fail when gen/ is not what the document gives (it is afterwar
 test: ## Run every test, with the race detector when there is a C compiler
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	go test $(RACE) -shuffle=on ./...
-	$(if $(RACE),go test -run '^TestAllocations' ./server ./server/validate)
+	$(if $(RACE),go test -run '^TestAllocations' ./server)
 
-.PHONY: bench
-bench: ## Run the benchmarks
+.PHONY: bench-packages
+bench-packages: ## Run the benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./...
 
-.PHONY: bench-peers
-bench-peers: ## Compare with other validators and write server/bench/RESULTS.md (2 minutes)
+.PHONY: bench
+bench: ## Compare with other validators and write server/bench/RESULTS.md (2 minutes)
 	cd server/bench && go generate ./... && go run .
 
 .PHONY: check-bench
