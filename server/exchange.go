@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -20,8 +22,9 @@ const (
 // the one value that they put into the context.
 type exchange struct {
 	http.ResponseWriter
-	id            [1]string // the form in which a header takes it
-	status        int       // 0 before the answer has begun
+	id            [1]string // in the form in which a header takes it, as noStore is
+	noStore       [1]string
+	status        int // 0 before the answer has begun
 	bytes         int64
 	operation     *validate.Operation // nil when the path is no route
 	principal     Principal
@@ -51,12 +54,13 @@ type entrance struct {
 }
 
 func (e *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w}
+	x := &exchange{ResponseWriter: w, noStore: [1]string{"no-store"}}
 	if x.id[0] = r.Header.Get(requestIDHeader); !validRequestID(x.id[0]) {
-		x.id[0] = rand.Text()
+		x.id[0] = newRequestID()
 	}
-	w.Header()[requestIDHeader] = x.id[:]
-	w.Header().Set("Cache-Control", "no-store") // answers are for their callers alone
+	header := w.Header()
+	header[requestIDHeader] = x.id[:]
+	header["Cache-Control"] = x.noStore[:] // answers are for their callers alone
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	defer e.log(x, r, time.Now()) // also when the connection is broken on purpose
 	defer e.recover(x, r)
@@ -89,6 +93,14 @@ func (e *entrance) recover(x *exchange, r *http.Request) {
 		e.logger.ErrorContext(r.Context(), "panic", "request_id", x.id[0], "err", cause, "stack", string(debug.Stack()))
 		e.problems.write(x, r, internal(nil))
 	}
+}
+
+// newRequestID makes 128 random bits. They are to be unique, not secret.
+func newRequestID() string {
+	var id [16]byte
+	binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
+	binary.NativeEndian.PutUint64(id[8:], rand.Uint64())
+	return hex.EncodeToString(id[:])
 }
 
 // validRequestID takes what cannot do harm in a log or a URN.
