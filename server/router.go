@@ -56,9 +56,14 @@ func (rt *router) complete() error {
 // ServeHTTP answers what is no route as a problem: 405 with Allow for a wrong method, 404 for
 // the rest, paths that the mux would redirect included.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	handler, _ := rt.mux.Handler(r)
-	if _, ok := handler.(*route); ok {
-		rt.mux.ServeHTTP(w, r)
+	handler, pattern := rt.mux.Handler(r)
+	if route, ok := handler.(*route); ok {
+		if strings.Contains(pattern, "{") {
+			rt.mux.ServeHTTP(w, r) // finds it again, and the values of its wildcards
+			return
+		}
+		r.Pattern = pattern
+		route.ServeHTTP(w, r)
 		return
 	}
 	refusal := refusalRecorder{header: make(http.Header)}

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// A handler sees of its route what http.ServeMux would tell it.
+func TestRouter_tellsTheRoute(t *testing.T) {
+	t.Parallel()
+	document, err := openapi3.NewLoader().LoadFromData([]byte(`{
+		"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {
+			"/plain": {"get": {"operationId": "plain", "responses": {"204": {"description": "D"}}}},
+			"/of/{id}": {"get": {"operationId": "of", "responses": {"204": {"description": "D"}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	validator, err := validate.New(document, validate.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	router := &router{validator: validator}
+	var pattern, id string
+	for _, p := range []string{"GET /plain", "GET /of/{id}"} {
+		router.HandleFunc(p, func(w http.ResponseWriter, r *http.Request) {
+			pattern, id = r.Pattern, r.PathValue("id")
+			w.WriteHeader(http.StatusNoContent)
+		})
+	}
+	if err := router.complete(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []struct{ path, pattern, id string }{{"/plain", "GET /plain", ""}, {"/of/7", "GET /of/{id}", "7"}} {
+		recorder := httptest.NewRecorder()
+		x := &exchange{ResponseWriter: recorder}
+		ctx := context.WithValue(t.Context(), exchangeKey{}, x)
+		router.ServeHTTP(x, httptest.NewRequestWithContext(ctx, http.MethodGet, want.path, nil))
+		if recorder.Code != http.StatusNoContent || pattern != want.pattern || id != want.id {
+			t.Errorf("%s: status %d, pattern %q, id %q", want.path, recorder.Code, pattern, id)
+		}
+	}
+}
