@@ -4,6 +4,7 @@
 package gen
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -712,354 +713,361 @@ type NotifyAvatarInferenceEventJSONRequestBody = AvatarInferenceEvent
 // NotifyLipsyncInferenceEventJSONRequestBody defines body for NotifyLipsyncInferenceEvent for application/json ContentType.
 type NotifyLipsyncInferenceEventJSONRequestBody = LipsyncInferenceEvent
 
-// Getter for additional properties for CreateAvatarRequest. Returns the specified
-// element and whether it was found
-func (a CreateAvatarRequest) Get(fieldName string) (value json.RawMessage, found bool) {
-	if a.AdditionalProperties != nil {
-		value, found = a.AdditionalProperties[fieldName]
+// nextMember reads the next member of an object in valid JSON. What comes before it may be the
+// start of the object or a comma. The name is unquoted. Text that is no valid JSON gives
+// anything but a panic.
+func nextMember(b []byte) (name, value, rest []byte, ok bool) {
+	b = skipSeparators(b)
+	if len(b) == 0 || b[0] != '"' {
+		return nil, nil, nil, false
 	}
-	return
+	end := valueEnd(b)
+	name, plain := plainString(b[:end])
+	if !plain {
+		var s string
+		if json.Unmarshal(b[:end], &s) != nil {
+			return nil, nil, nil, false
+		}
+		name = []byte(s)
+	}
+	b = skipSeparators(b[end:])
+	end = valueEnd(b)
+	return name, b[:end], b[end:], true
 }
 
-// Setter for additional properties for CreateAvatarRequest
-func (a *CreateAvatarRequest) Set(fieldName string, value json.RawMessage) {
-	if a.AdditionalProperties == nil {
-		a.AdditionalProperties = make(map[string]json.RawMessage)
-	}
-	a.AdditionalProperties[fieldName] = value
-}
-
-// Override default JSON handling for CreateAvatarRequest to handle AdditionalProperties
-func (a *CreateAvatarRequest) UnmarshalJSON(b []byte) error {
-	object := make(map[string]json.RawMessage)
-	err := json.Unmarshal(b, &object)
-	if err != nil {
-		return err
-	}
-
-	if raw, found := object["base_video_url"]; found {
-		err = json.Unmarshal(raw, &a.BaseVideoURL)
-		if err != nil {
-			return fmt.Errorf("error reading 'base_video_url': %w", err)
-		}
-		delete(object, "base_video_url")
-	}
-
-	if raw, found := object["title"]; found {
-		err = json.Unmarshal(raw, &a.Title)
-		if err != nil {
-			return fmt.Errorf("error reading 'title': %w", err)
-		}
-		delete(object, "title")
-	}
-
-	if raw, found := object["webhook"]; found {
-		err = json.Unmarshal(raw, &a.Webhook)
-		if err != nil {
-			return fmt.Errorf("error reading 'webhook': %w", err)
-		}
-		delete(object, "webhook")
-	}
-
-	if raw, found := object["webhook_data"]; found {
-		err = json.Unmarshal(raw, &a.WebhookData)
-		if err != nil {
-			return fmt.Errorf("error reading 'webhook_data': %w", err)
-		}
-		delete(object, "webhook_data")
-	}
-
-	if len(object) != 0 {
-		a.AdditionalProperties = make(map[string]json.RawMessage)
-		for fieldName, fieldBuf := range object {
-			var fieldVal json.RawMessage
-			err := json.Unmarshal(fieldBuf, &fieldVal)
-			if err != nil {
-				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
-			}
-			a.AdditionalProperties[fieldName] = fieldVal
+// skipSeparators skips what is between names and values.
+func skipSeparators(b []byte) []byte {
+	for i, c := range b {
+		switch c {
+		case ' ', '\t', '\n', '\r', ',', ':':
+		default:
+			return b[i:]
 		}
 	}
 	return nil
 }
 
-// Override default JSON handling for CreateAvatarRequest to handle AdditionalProperties
-func (a CreateAvatarRequest) MarshalJSON() ([]byte, error) {
-	var err error
-	object := make(map[string]json.RawMessage)
+// valueEnd returns where the value ends that b begins with.
+func valueEnd(b []byte) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		if quoted {
+			if c == '\\' {
+				i++
+				continue
+			}
+			if c != '"' {
+				continue
+			}
+			quoted = false
+			if depth == 0 {
+				return i + 1
+			}
+			continue
+		}
+		switch c {
+		case '"':
+			quoted = true
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i // of a number or a word at the end of the object
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ' ', '\t', '\n', '\r', ',':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(b)
+}
 
-	if a.BaseVideoURL != nil {
-		object["base_video_url"], err = json.Marshal(a.BaseVideoURL)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'base_video_url': %w", err)
+// plainString returns what is between the quotes of a string of ASCII without escapes.
+func plainString(value []byte) (text []byte, ok bool) {
+	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
+		return nil, false
+	}
+	text = value[1 : len(value)-1]
+	for _, c := range text {
+		if c == '\\' || c > '~' {
+			return nil, false
+		}
+	}
+	return text, true
+}
+
+// unmarshalMember is json.Unmarshal for a member that may be missing, without its costs for a
+// plain string.
+func unmarshalMember(name string, value []byte, field any) error {
+	if value == nil {
+		return nil
+	}
+	if text, ok := plainString(value); ok {
+		switch field := field.(type) {
+		case *string:
+			*field = string(text)
+			return nil
+		case **string:
+			if *field == nil {
+				*field = new(string)
+			}
+			**field = string(text)
+			return nil
+		}
+	}
+	if err := json.Unmarshal(value, field); err != nil {
+		return fmt.Errorf("error reading '%s': %w", name, err)
+	}
+	return nil
+}
+
+// UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
+func (a *CreateAvatarRequest) UnmarshalJSON(b []byte) error {
+	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
+		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	}
+	// Of members with the same name the last one counts.
+	var known [4][]byte
+	var unknown map[string]json.RawMessage
+	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+		switch string(name) {
+
+		case "base_video_url":
+			known[0] = value
+
+		case "title":
+			known[1] = value
+
+		case "webhook":
+			known[2] = value
+
+		case "webhook_data":
+			known[3] = value
+
+		default:
+			if unknown == nil {
+				unknown = make(map[string]json.RawMessage)
+			}
+			unknown[string(name)] = bytes.Clone(value)
 		}
 	}
 
+	if err := unmarshalMember("base_video_url", known[0], &a.BaseVideoURL); err != nil {
+		return err
+	}
+
+	if err := unmarshalMember("title", known[1], &a.Title); err != nil {
+		return err
+	}
+
+	if err := unmarshalMember("webhook", known[2], &a.Webhook); err != nil {
+		return err
+	}
+
+	if err := unmarshalMember("webhook_data", known[3], &a.WebhookData); err != nil {
+		return err
+	}
+
+	if unknown != nil {
+		a.AdditionalProperties = unknown
+	}
+	return nil
+}
+
+// MarshalJSON writes the members in the order of their names.
+func (a CreateAvatarRequest) MarshalJSON() ([]byte, error) {
+	members := make(map[string]any, 4+len(a.AdditionalProperties))
+	for name, value := range a.AdditionalProperties {
+		members[name] = value
+	}
+
+	if a.BaseVideoURL != nil {
+		members["base_video_url"] = a.BaseVideoURL
+	}
+
 	if a.Title != nil {
-		object["title"], err = json.Marshal(a.Title)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'title': %w", err)
-		}
+		members["title"] = a.Title
 	}
 
 	if a.Webhook != nil {
-		object["webhook"], err = json.Marshal(a.Webhook)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'webhook': %w", err)
-		}
+		members["webhook"] = a.Webhook
 	}
 
 	if a.WebhookData != nil {
-		object["webhook_data"], err = json.Marshal(a.WebhookData)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'webhook_data': %w", err)
-		}
+		members["webhook_data"] = a.WebhookData
 	}
 
-	for fieldName, field := range a.AdditionalProperties {
-		object[fieldName], err = json.Marshal(field)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
-		}
-	}
-	return json.Marshal(object)
+	return json.Marshal(members)
 }
 
-// Getter for additional properties for CreateLipsyncRequest. Returns the specified
-// element and whether it was found
-func (a CreateLipsyncRequest) Get(fieldName string) (value json.RawMessage, found bool) {
-	if a.AdditionalProperties != nil {
-		value, found = a.AdditionalProperties[fieldName]
-	}
-	return
-}
-
-// Setter for additional properties for CreateLipsyncRequest
-func (a *CreateLipsyncRequest) Set(fieldName string, value json.RawMessage) {
-	if a.AdditionalProperties == nil {
-		a.AdditionalProperties = make(map[string]json.RawMessage)
-	}
-	a.AdditionalProperties[fieldName] = value
-}
-
-// Override default JSON handling for CreateLipsyncRequest to handle AdditionalProperties
+// UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
 func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
-	object := make(map[string]json.RawMessage)
-	err := json.Unmarshal(b, &object)
-	if err != nil {
+	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
+		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	}
+	// Of members with the same name the last one counts.
+	var known [5][]byte
+	var unknown map[string]json.RawMessage
+	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+		switch string(name) {
+
+		case "audio_url":
+			known[0] = value
+
+		case "title":
+			known[1] = value
+
+		case "video_url":
+			known[2] = value
+
+		case "webhook":
+			known[3] = value
+
+		case "webhook_data":
+			known[4] = value
+
+		default:
+			if unknown == nil {
+				unknown = make(map[string]json.RawMessage)
+			}
+			unknown[string(name)] = bytes.Clone(value)
+		}
+	}
+
+	if err := unmarshalMember("audio_url", known[0], &a.AudioURL); err != nil {
 		return err
 	}
 
-	if raw, found := object["audio_url"]; found {
-		err = json.Unmarshal(raw, &a.AudioURL)
-		if err != nil {
-			return fmt.Errorf("error reading 'audio_url': %w", err)
-		}
-		delete(object, "audio_url")
+	if err := unmarshalMember("title", known[1], &a.Title); err != nil {
+		return err
 	}
 
-	if raw, found := object["title"]; found {
-		err = json.Unmarshal(raw, &a.Title)
-		if err != nil {
-			return fmt.Errorf("error reading 'title': %w", err)
-		}
-		delete(object, "title")
+	if err := unmarshalMember("video_url", known[2], &a.VideoURL); err != nil {
+		return err
 	}
 
-	if raw, found := object["video_url"]; found {
-		err = json.Unmarshal(raw, &a.VideoURL)
-		if err != nil {
-			return fmt.Errorf("error reading 'video_url': %w", err)
-		}
-		delete(object, "video_url")
+	if err := unmarshalMember("webhook", known[3], &a.Webhook); err != nil {
+		return err
 	}
 
-	if raw, found := object["webhook"]; found {
-		err = json.Unmarshal(raw, &a.Webhook)
-		if err != nil {
-			return fmt.Errorf("error reading 'webhook': %w", err)
-		}
-		delete(object, "webhook")
+	if err := unmarshalMember("webhook_data", known[4], &a.WebhookData); err != nil {
+		return err
 	}
 
-	if raw, found := object["webhook_data"]; found {
-		err = json.Unmarshal(raw, &a.WebhookData)
-		if err != nil {
-			return fmt.Errorf("error reading 'webhook_data': %w", err)
-		}
-		delete(object, "webhook_data")
-	}
-
-	if len(object) != 0 {
-		a.AdditionalProperties = make(map[string]json.RawMessage)
-		for fieldName, fieldBuf := range object {
-			var fieldVal json.RawMessage
-			err := json.Unmarshal(fieldBuf, &fieldVal)
-			if err != nil {
-				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
-			}
-			a.AdditionalProperties[fieldName] = fieldVal
-		}
+	if unknown != nil {
+		a.AdditionalProperties = unknown
 	}
 	return nil
 }
 
-// Override default JSON handling for CreateLipsyncRequest to handle AdditionalProperties
+// MarshalJSON writes the members in the order of their names.
 func (a CreateLipsyncRequest) MarshalJSON() ([]byte, error) {
-	var err error
-	object := make(map[string]json.RawMessage)
+	members := make(map[string]any, 5+len(a.AdditionalProperties))
+	for name, value := range a.AdditionalProperties {
+		members[name] = value
+	}
 
 	if a.AudioURL != nil {
-		object["audio_url"], err = json.Marshal(a.AudioURL)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'audio_url': %w", err)
-		}
+		members["audio_url"] = a.AudioURL
 	}
 
 	if a.Title != nil {
-		object["title"], err = json.Marshal(a.Title)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'title': %w", err)
-		}
+		members["title"] = a.Title
 	}
 
 	if a.VideoURL != nil {
-		object["video_url"], err = json.Marshal(a.VideoURL)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'video_url': %w", err)
-		}
+		members["video_url"] = a.VideoURL
 	}
 
 	if a.Webhook != nil {
-		object["webhook"], err = json.Marshal(a.Webhook)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'webhook': %w", err)
-		}
+		members["webhook"] = a.Webhook
 	}
 
 	if a.WebhookData != nil {
-		object["webhook_data"], err = json.Marshal(a.WebhookData)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'webhook_data': %w", err)
-		}
+		members["webhook_data"] = a.WebhookData
 	}
 
-	for fieldName, field := range a.AdditionalProperties {
-		object[fieldName], err = json.Marshal(field)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
-		}
-	}
-	return json.Marshal(object)
+	return json.Marshal(members)
 }
 
-// Getter for additional properties for CreateVideoRequest. Returns the specified
-// element and whether it was found
-func (a CreateVideoRequest) Get(fieldName string) (value json.RawMessage, found bool) {
-	if a.AdditionalProperties != nil {
-		value, found = a.AdditionalProperties[fieldName]
-	}
-	return
-}
-
-// Setter for additional properties for CreateVideoRequest
-func (a *CreateVideoRequest) Set(fieldName string, value json.RawMessage) {
-	if a.AdditionalProperties == nil {
-		a.AdditionalProperties = make(map[string]json.RawMessage)
-	}
-	a.AdditionalProperties[fieldName] = value
-}
-
-// Override default JSON handling for CreateVideoRequest to handle AdditionalProperties
+// UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
 func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
-	object := make(map[string]json.RawMessage)
-	err := json.Unmarshal(b, &object)
-	if err != nil {
+	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
+		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	}
+	// Of members with the same name the last one counts.
+	var known [4][]byte
+	var unknown map[string]json.RawMessage
+	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+		switch string(name) {
+
+		case "audio_url":
+			known[0] = value
+
+		case "avatar_id":
+			known[1] = value
+
+		case "text":
+			known[2] = value
+
+		case "title":
+			known[3] = value
+
+		default:
+			if unknown == nil {
+				unknown = make(map[string]json.RawMessage)
+			}
+			unknown[string(name)] = bytes.Clone(value)
+		}
+	}
+
+	if err := unmarshalMember("audio_url", known[0], &a.AudioURL); err != nil {
 		return err
 	}
 
-	if raw, found := object["audio_url"]; found {
-		err = json.Unmarshal(raw, &a.AudioURL)
-		if err != nil {
-			return fmt.Errorf("error reading 'audio_url': %w", err)
-		}
-		delete(object, "audio_url")
+	if err := unmarshalMember("avatar_id", known[1], &a.AvatarID); err != nil {
+		return err
 	}
 
-	if raw, found := object["avatar_id"]; found {
-		err = json.Unmarshal(raw, &a.AvatarID)
-		if err != nil {
-			return fmt.Errorf("error reading 'avatar_id': %w", err)
-		}
-		delete(object, "avatar_id")
+	if err := unmarshalMember("text", known[2], &a.Text); err != nil {
+		return err
 	}
 
-	if raw, found := object["text"]; found {
-		err = json.Unmarshal(raw, &a.Text)
-		if err != nil {
-			return fmt.Errorf("error reading 'text': %w", err)
-		}
-		delete(object, "text")
+	if err := unmarshalMember("title", known[3], &a.Title); err != nil {
+		return err
 	}
 
-	if raw, found := object["title"]; found {
-		err = json.Unmarshal(raw, &a.Title)
-		if err != nil {
-			return fmt.Errorf("error reading 'title': %w", err)
-		}
-		delete(object, "title")
-	}
-
-	if len(object) != 0 {
-		a.AdditionalProperties = make(map[string]json.RawMessage)
-		for fieldName, fieldBuf := range object {
-			var fieldVal json.RawMessage
-			err := json.Unmarshal(fieldBuf, &fieldVal)
-			if err != nil {
-				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
-			}
-			a.AdditionalProperties[fieldName] = fieldVal
-		}
+	if unknown != nil {
+		a.AdditionalProperties = unknown
 	}
 	return nil
 }
 
-// Override default JSON handling for CreateVideoRequest to handle AdditionalProperties
+// MarshalJSON writes the members in the order of their names.
 func (a CreateVideoRequest) MarshalJSON() ([]byte, error) {
-	var err error
-	object := make(map[string]json.RawMessage)
+	members := make(map[string]any, 4+len(a.AdditionalProperties))
+	for name, value := range a.AdditionalProperties {
+		members[name] = value
+	}
 
 	if a.AudioURL != nil {
-		object["audio_url"], err = json.Marshal(a.AudioURL)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'audio_url': %w", err)
-		}
+		members["audio_url"] = a.AudioURL
 	}
 
-	object["avatar_id"], err = json.Marshal(a.AvatarID)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'avatar_id': %w", err)
-	}
+	members["avatar_id"] = a.AvatarID
 
 	if a.Text != nil {
-		object["text"], err = json.Marshal(a.Text)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'text': %w", err)
-		}
+		members["text"] = a.Text
 	}
 
 	if a.Title != nil {
-		object["title"], err = json.Marshal(a.Title)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'title': %w", err)
-		}
+		members["title"] = a.Title
 	}
 
-	for fieldName, field := range a.AdditionalProperties {
-		object[fieldName], err = json.Marshal(field)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
-		}
-	}
-	return json.Marshal(object)
+	return json.Marshal(members)
 }

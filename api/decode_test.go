@@ -1,0 +1,174 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// decoder is a request with unknown members, and its known ones.
+type decoder struct {
+	request    json.Unmarshaler
+	members    []member // by name
+	additional *map[string]json.RawMessage
+}
+
+type member struct {
+	name  string
+	field any
+}
+
+func lipsync(r gen.CreateLipsyncRequest) decoder {
+	return decoder{&r, []member{
+		{"audio_url", &r.AudioURL},
+		{"title", &r.Title},
+		{"video_url", &r.VideoURL},
+		{"webhook", &r.Webhook},
+		{"webhook_data", &r.WebhookData},
+	}, &r.AdditionalProperties}
+}
+
+func video(r gen.CreateVideoRequest) decoder {
+	return decoder{&r, []member{
+		{"audio_url", &r.AudioURL}, {"avatar_id", &r.AvatarID}, {"text", &r.Text}, {"title", &r.Title},
+	}, &r.AdditionalProperties}
+}
+
+// decode does the same in the plainest way.
+func (d decoder) decode(text []byte) error {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(text, &object); err != nil {
+		return err
+	}
+	for _, m := range d.members {
+		if raw, ok := object[m.name]; ok {
+			if err := json.Unmarshal(raw, m.field); err != nil {
+				return fmt.Errorf("error reading '%s': %w", m.name, err)
+			}
+			delete(object, m.name)
+		}
+	}
+	if len(object) > 0 {
+		*d.additional = object
+	}
+	return nil
+}
+
+// requests makes the destinations of a decoding, empty ones and others.
+func requests() []decoder {
+	text := func() *string { s := "before"; return &s }
+	shared, yes := text(), true // a pointer is written through
+	return []decoder{
+		lipsync(gen.CreateLipsyncRequest{}),
+		video(gen.CreateVideoRequest{}),
+		lipsync(gen.CreateLipsyncRequest{
+			Title: shared, AudioURL: shared, Webhook: &gen.WebhookSwitch{Enabled: &yes},
+			AdditionalProperties: map[string]json.RawMessage{"before": json.RawMessage("1")},
+		}),
+		video(gen.CreateVideoRequest{AvatarID: "before", Text: text()}),
+	}
+}
+
+// checkDecoding compares the generated decoders with the reference. What is not valid JSON never
+// gets to them through encoding/json; they must only not panic.
+func checkDecoding(t *testing.T, text []byte) {
+	t.Helper()
+	want := requests()
+	for i, got := range requests() {
+		in := bytes.Clone(text)
+		gotErr := got.request.UnmarshalJSON(in)
+		if !json.Valid(text) {
+			continue
+		}
+		wantErr := want[i].decode(text)
+		if !bytes.Equal(in, text) {
+			t.Errorf("%q: the text has been written to", text)
+		}
+		clear(in) // of which nothing may be kept
+		if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
+			t.Errorf("%q: got %v, want %v", text, gotErr, wantErr)
+		}
+		if diff := cmp.Diff(want[i].request, got.request); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+var decodings = []string{
+	`{}`, ` { } `, "\t{\r\n}\n", `null`, ` null `, `{"title":"a"}`, `{"title":null}`, `{"title":""}`, `{ "title" : "a" , "more" : 1 }`,
+	`{"title":"é","more":"é","é":"é"}`, `{"\u0074itle":"a"}`, `{"t\u0069tle":"\u0061\n\"\\","a\"b\\c\u00e9":"}\"{"}`,
+	`{"Title":"a","TITLE":1}`, `{"title":"a","title":"b"}`, `{"title":1,"title":"b"}`, `{"title":"a","title":1}`, `{"title":"a","title":null}`,
+	`{"webhook":{"enabled":true},"webhook":{}}`, `{"webhook":null}`, `{"webhook":{"enabled":null}}`, `{"webhook":[]}`, `{"webhook":"no"}`,
+	`{"webhook_data":{"webhook_url":"https://example.com/?a={[\"","x":[{}]}}`, `{"more":1,"more":2}`, `{"\u006dore":1,"more":2}`,
+	`{"":1,"":"2"}`, `{"a":1,"b":-0.5e+10,"c":true,"d":false,"e":null,"f":[],"g":{}}`, `{"a": [ 1 , {"b" : [ "]" , "}" , "\"" ] } ] , "c":0 }`,
+	`{"a":1 }`, `{"a":true}`, "{\"a\":\"\xff\",\"\xff\":1,\"\xfe\":2,\"title\":\"\xff\"}", `{"a":"\ud800","\ud800":1,"title":"\ud83d\ude00"}`,
+	`{"avatar_id":"a","text":"b","audio_url":"c"}`, `{"avatar_id":null}`, `{"avatar_id":1}`, `{"title":"\u007f","text":"` + "\x7f" + `"}`,
+	`[]`, `[1]`, `1`, `"a"`, `true`, ``, ` `, `{`, `}`, `{"`, `{"a`, `{"a"`, `{"a":`, `{"a":}`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`, `{"a" 1}`,
+	`{"a":[}`, `{"a":{]}`, `{"a":1]`, `{"a":"\`, `{"a":"\"}`, `{"\`, `{"\x":1}`, `{"a":tru}`, `{"a":01}`, `{"a":"` + "\n" + `"}`, `{"title":"` + "\t" + `"}`,
+	`{} {}`, `{}x`, `nul`, `{a:1}`, `{'a':1}`, "\ufeff{}", `{"title":"a""more":1}`, `{"title":"a":"more",1}`, `{::,,"a":1}`, `{"title"}`, `{"title":"a`,
+	strings.Repeat(`{"a":`, 20000), `{"a":` + strings.Repeat(`[`, 9000) + strings.Repeat(`]`, 9000) + `}`,
+}
+
+func TestGenerated_decodesLikeAPlainReference(t *testing.T) {
+	t.Parallel()
+	for _, text := range decodings {
+		checkDecoding(t, []byte(text))
+	}
+}
+
+func TestGenerated_decodesRandomObjectsLikeAPlainReference(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	names := []string{"title", "webhook", "webhook_data", "avatar_id", "text", `\u0074ext`, "more", `m\u006fre`, "é", `\"`, ""}
+	values := []string{
+		`"a"`, `"\u0061"`, `"\\"`, `"é"`, `""`, "null", "true", "1", "-1.5e3", "[]", "{}", `{"enabled":true}`, `{"enabled":1}`,
+		`{"webhook_url":"}"}`, `{"enabled":null,"webhook_url":"a"}`, `[{"title":"]"},"[",[ ]]`,
+	}
+	spaces := []string{"", "", "", " ", "\n\t", "\r "}
+	pick := func(from []string) string { return from[random.IntN(len(from))] }
+	for range 5000 {
+		text := pick(spaces) + "{"
+		for i := range random.IntN(6) {
+			if i > 0 {
+				text += ","
+			}
+			text += pick(spaces) + `"` + pick(names) + `"` + pick(spaces) + ":" + pick(spaces) + pick(values) + pick(spaces)
+		}
+		checkDecoding(t, []byte(text+"}"+pick(spaces)))
+	}
+}
+
+func FuzzGenerated_decodesLikeAPlainReference(f *testing.F) {
+	for _, text := range decodings {
+		if len(text) < 1000 {
+			f.Add([]byte(text))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) { checkDecoding(t, text) })
+}
+
+// A stored request is compared byte by byte with the one that comes again.
+func TestGenerated_encodesInTheOrderOfNames(t *testing.T) {
+	t.Parallel()
+	const want = `{"a":[1,{"y":1,"x":2}],"title":"T","u":null,"video_url":"V","z":"z"}`
+	for _, text := range []string{
+		`{"z":"z","video_url":"V","u":null,"title":"T","a":[1,{"y":1,"x":2}]}`, "{ \"a\" : [ 1,{\"y\":1, \"x\":2}],\n\"video_url\":\"V\",\"\\u007a\":\"z\",\"u\":null,\"title\":\"T\"}",
+	} {
+		var request gen.CreateLipsyncRequest
+		if err := json.Unmarshal([]byte(text), &request); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			if got, err := json.Marshal(request); string(got) != want || err != nil {
+				t.Errorf("got %s, %v", got, err)
+			}
+		}
+	}
+}
