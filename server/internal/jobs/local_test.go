@@ -188,12 +188,15 @@ func TestLocal_startsWorkThatComesWhileItRuns(t *testing.T) {
 	inBubble(t, func(s *setup) {
 		var avatar studio.Subject
 		var created time.Time
+		done := make(chan struct{})
 		go func() {
+			defer close(done)
 			time.Sleep(10 * time.Second)
 			created = time.Now()
 			avatar = s.create()
 		}()
 		s.work(20 * time.Second)
+		<-done
 		s.wantStatuses(avatar.ID, "processing", "consent_pending", "published")
 		if wait := s.receiver.deliveries()[0].at.Sub(created); wait != 0 {
 			s.t.Errorf("the first event was sent after %v", wait)
@@ -364,7 +367,9 @@ func TestLocal_recordsAnAttemptWhenTheDatabaseCanAgain(t *testing.T) {
 		}
 		avatar := s.create()
 		exec(`CREATE TRIGGER full BEFORE INSERT ON attempts BEGIN SELECT RAISE(ABORT, 'full'); END`)
+		done := make(chan struct{})
 		go func() {
+			defer close(done)
 			time.Sleep(10 * time.Minute)
 			exec(`DROP TRIGGER full`)
 			if err := other.Close(); err != nil {
@@ -374,6 +379,7 @@ func TestLocal_recordsAnAttemptWhenTheDatabaseCanAgain(t *testing.T) {
 		s.work(9 * time.Minute)
 		s.wantStatuses(avatar.ID, "processing")
 		s.work(9 * time.Minute) // another start sends it again
+		<-done
 		s.wantStatuses(avatar.ID, "processing", "processing", "consent_pending", "published")
 	})
 }
