@@ -16,7 +16,7 @@ type router struct {
 	cfg        Config
 	validator  *validate.Validator
 	problems   problemWriter
-	registered []string // operation ids
+	registered map[string]bool // operation ids
 	errs       []error
 }
 
@@ -28,7 +28,7 @@ func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *
 		rt.errs = append(rt.errs, fmt.Errorf("server: the document has no operation %s", pattern))
 		return
 	}
-	rt.registered = append(rt.registered, operation.ID())
+	rt.registered[operation.ID()] = true
 	if !operation.Public() && rt.cfg.Authenticator == nil {
 		rt.errs = append(rt.errs, errNoAuthenticator)
 	}
@@ -41,12 +41,8 @@ func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *
 
 // complete reports what is wrong with the registrations.
 func (rt *router) complete() error {
-	registered := make(map[string]bool)
-	for _, id := range rt.registered {
-		registered[id] = true
-	}
 	for operation := range rt.validator.Operations() {
-		if !registered[operation.ID()] {
+		if !rt.registered[operation.ID()] {
 			rt.errs = append(rt.errs, fmt.Errorf("server: operation %s has no handler", operation.ID()))
 		}
 	}

@@ -25,7 +25,7 @@ func TestRouter_tellsTheRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	router := &router{validator: validator}
+	router := &router{validator: validator, registered: make(map[string]bool)}
 	var pattern, id string
 	for _, p := range []string{"GET /plain", "GET /of/{id}"} {
 		router.HandleFunc(p, func(w http.ResponseWriter, r *http.Request) {

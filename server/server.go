@@ -16,8 +16,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/validate"
@@ -53,16 +51,12 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	if !validBasePath(cfg.BasePath) {
 		return nil, errors.New("server: Config.BasePath must begin with a slash, not end with one, and be clean")
 	}
-	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	if err != nil {
-		return nil, fmt.Errorf("server: %w", err)
-	}
-	validator, err := validate.New(document, validate.Config{MaxBodyBytes: cfg.MaxBodyBytes})
+	validator, err := validate.Load(api.Spec, validate.Config{MaxBodyBytes: cfg.MaxBodyBytes})
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	problems := problemWriter{logger: cfg.Logger}
-	router := &router{cfg: cfg, validator: validator, problems: problems}
+	router := &router{cfg: cfg, validator: validator, problems: problems, registered: make(map[string]bool)}
 	strict := gen.NewStrictHandlerWithOptions(implementation, nil, gen.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  problems.undecodable,
 		ResponseErrorHandlerFunc: problems.write,

@@ -104,6 +104,15 @@ func New(doc *openapi3.T, cfg Config) (*Validator, error) {
 	return v, nil
 }
 
+// Load is [New] for a document in YAML or JSON.
+func Load(document []byte, cfg Config) (*Validator, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		return nil, fmt.Errorf("validate: %w", err)
+	}
+	return New(doc, cfg)
+}
+
 // Operation returns the operation with the path as it is written in the document.
 func (v *Validator) Operation(method, path string) (*Operation, bool) {
 	o, ok := v.byRoute[route{method, path}]

@@ -85,7 +85,11 @@ func demoUser(ctx context.Context, d *daemon, password string) (studio.User, err
 		if _, err := d.studio.AddWorkspace(ctx, demoWorkspace, "Demo"); err != nil && !errors.Is(err, studio.ErrExists) {
 			return studio.User{}, err
 		}
-		return d.studio.AddUser(ctx, "", demoEmail, password)
+		user, err := d.studio.AddUser(ctx, "", demoEmail, password)
+		if err != nil {
+			return studio.User{}, err
+		}
+		return user, d.studio.AddMember(ctx, demoWorkspace, demoEmail)
 	}
 	err = d.studio.AddMember(ctx, demoWorkspace, demoEmail)
 	if errors.Is(err, studio.ErrNotFound) {
@@ -100,11 +104,8 @@ func demoUser(ctx context.Context, d *daemon, password string) (studio.User, err
 	return d.studio.UserByEmail(ctx, demoEmail)
 }
 
-// seedDemo adds what is missing, also after a start that was cut off in the middle.
+// seedDemo adds the projects, also after a start that was cut off before it.
 func seedDemo(ctx context.Context, service *studio.Service, user studio.User) error {
-	if err := service.AddMember(ctx, demoWorkspace, user.Email); err != nil {
-		return err
-	}
 	list, err := service.ListProjects(ctx, user.ID, demoWorkspace)
 	if err != nil || list.Size > 0 {
 		return err

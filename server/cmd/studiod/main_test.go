@@ -99,14 +99,21 @@ func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	check(t, err)
 	s.secret, err = webhook.ParseSecret(secrets[0])
 	check(t, err)
+	s.client = newClient(t, client.Config{
+		BaseURL: d.url(), Email: testEmail, Password: testPassword, Workspace: workspace.ID,
+	})
+	return s
+}
+
+// newClient makes a client that leaves no connection behind.
+func newClient(t *testing.T, cfg client.Config) *client.Client {
+	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	s.client, err = client.New(client.Config{
-		BaseURL: d.url(), Email: testEmail, Password: testPassword, Workspace: workspace.ID,
-		HTTPClient: &http.Client{Transport: transport, Timeout: patience},
-	})
+	cfg.HTTPClient = &http.Client{Transport: transport, Timeout: patience}
+	c, err := client.New(cfg)
 	check(t, err)
-	return s
+	return c
 }
 
 func newDatabase(t *testing.T) string {

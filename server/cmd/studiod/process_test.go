@@ -80,12 +80,7 @@ func startProcess(t *testing.T, dsn string, args ...string) *process {
 	}()
 	select {
 	case base := <-url:
-		transport := &http.Transport{}
-		t.Cleanup(transport.CloseIdleConnections)
-		p.client, err = client.New(client.Config{
-			BaseURL: base, Email: testEmail, Password: testPassword, HTTPClient: &http.Client{Transport: transport},
-		})
-		check(t, err)
+		p.client = newClient(t, client.Config{BaseURL: base, Email: testEmail, Password: testPassword})
 	case err := <-p.ended:
 		t.Fatalf("the daemon ended at once: %v\n%s", err, p.log)
 	case <-time.After(patience):
@@ -201,13 +196,9 @@ func TestProcess_demoServesItsOwnMachine(t *testing.T) {
 	secret, err := webhook.ParseSecret(shown["webhook"])
 	check(t, err)
 	in := startInbox(t, secret, nil)
-	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
-	c, err := client.New(client.Config{
+	c := newClient(t, client.Config{
 		BaseURL: shown["url"], Email: shown["email"], Password: client.Secret(shown["password"]), Workspace: shown["workspace"],
-		HTTPClient: &http.Client{Transport: transport},
 	})
-	check(t, err)
 	list, err := c.ListProjects(t.Context())
 	check(t, err)
 	if len(list.Data) != 12 {

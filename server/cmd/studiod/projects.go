@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/urfave/cli/v3"
 
@@ -187,11 +186,7 @@ func (f *projectFile) failAt(offset int64, err error) error {
 }
 
 func projectSchema() (*validate.Schema, error) {
-	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	if err != nil {
-		return nil, err
-	}
-	validator, err := validate.New(document, validate.Config{})
+	validator, err := validate.Load(api.Spec, validate.Config{})
 	if err != nil {
 		return nil, err
 	}

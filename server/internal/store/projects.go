@@ -37,13 +37,9 @@ func (s *Store) CountProjects(ctx context.Context, workspaceID, userID string) (
 func (s *Store) Projects(
 	ctx context.Context, workspaceID string, after studio.Project, limit int,
 ) ([]studio.Project, error) {
-	query := `SELECT id, workspace_id, user_id, created_at, published, document FROM projects
-		WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2`
-	args := []any{workspaceID, limit}
+	args, older := []any{workspaceID, limit}, ""
 	if after.ID != "" {
-		query = `SELECT id, workspace_id, user_id, created_at, published, document FROM projects
-			WHERE workspace_id = $1 AND (created_at, id) < ($3, $4) ORDER BY created_at DESC, id DESC LIMIT $2`
-		args = append(args, after.CreatedAt.UnixMicro(), after.ID)
+		args, older = append(args, after.CreatedAt.UnixMicro(), after.ID), ` AND (created_at, id) < ($3, $4)`
 	}
 	var projects []studio.Project
 	err := s.engine.query(ctx, func(scan func(...any) error) error {
@@ -54,6 +50,7 @@ func (s *Store) Projects(
 		p.Published, p.Document = published != 0, []byte(document)
 		projects = append(projects, p)
 		return err
-	}, query, args...)
+	}, `SELECT id, workspace_id, user_id, created_at, published, document FROM projects
+		WHERE workspace_id = $1`+older+` ORDER BY created_at DESC, id DESC LIMIT $2`, args...)
 	return projects, err
 }

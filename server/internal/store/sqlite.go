@@ -190,21 +190,24 @@ func (e *sqlite) write(ctx context.Context, due func(), change func(transaction)
 }
 
 func (e *sqlite) duplicate(err error) bool {
-	return hasCode(err, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY) || hasCode(err, sqlite3.SQLITE_CONSTRAINT_UNIQUE)
+	code := sqliteCode(err)
+	return code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || code == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
 func (e *sqlite) missing(err error) bool {
-	return hasCode(err, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY)
+	return sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
 func (e *sqlite) busy(err error) bool {
-	var failure *sqlitedriver.Error
-	return errors.As(err, &failure) && failure.Code()&0xff == sqlite3.SQLITE_BUSY // of any extended code
+	return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY // of any extended code
 }
 
-func hasCode(err error, code int) bool {
-	var failure *sqlitedriver.Error
-	return errors.As(err, &failure) && failure.Code() == code
+// sqliteCode returns the extended code of an error of SQLite's, and SQLITE_OK for any other.
+func sqliteCode(err error) int {
+	if failure, ok := errors.AsType[*sqlitedriver.Error](err); ok {
+		return failure.Code()
+	}
+	return sqlite3.SQLITE_OK
 }
 
 type sqliteTransaction struct {

@@ -19,7 +19,7 @@ import (
 var (
 	// ErrInUse: another daemon has the database to itself.
 	ErrInUse = errors.New("another daemon uses this database")
-	// ErrNoDatabase: there is nothing where a database must be, or something else.
+	// ErrNoDatabase: the file is something else.
 	ErrNoDatabase = errors.New("this is not a database")
 )
 
