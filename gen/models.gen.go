@@ -522,18 +522,20 @@ type Violation struct {
 	Pointer string `json:"pointer"`
 }
 
-// WebhookData Where notifications go.
+// WebhookData Where notifications go. Unknown members are accepted and kept.
 type WebhookData struct {
 	// WebhookURL URL that receives notifications. An absolute https URL without user information, of at most
 	// 2048 characters; http and addresses that are not public only where the service allows them.
 	// Anything else is 422.
-	WebhookURL *string `json:"webhook_url,omitempty"`
+	WebhookURL           *string                    `json:"webhook_url,omitempty"`
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// WebhookSwitch Whether notifications are sent.
+// WebhookSwitch Whether notifications are sent. Unknown members are accepted and kept.
 type WebhookSwitch struct {
 	// Enabled True to enable.
-	Enabled *bool `json:"enabled,omitempty"`
+	Enabled              *bool                      `json:"enabled,omitempty"`
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // AvatarID defines model for AvatarID.
@@ -749,26 +751,14 @@ func skipSeparators(b []byte) []byte {
 
 // valueEnd returns where the value ends that b begins with.
 func valueEnd(b []byte) int {
-	depth, quoted := 0, false
+	depth := 0
 	for i := 0; i < len(b); i++ {
-		c := b[i]
-		if quoted {
-			if c == '\\' {
-				i++
-				continue
-			}
-			if c != '"' {
-				continue
-			}
-			quoted = false
-			if depth == 0 {
+		switch b[i] {
+		case '"':
+			end := stringEnd(b[i:])
+			if i += end - 1; depth == 0 {
 				return i + 1
 			}
-			continue
-		}
-		switch c {
-		case '"':
-			quoted = true
 		case '{', '[':
 			depth++
 		case '}', ']':
@@ -783,6 +773,26 @@ func valueEnd(b []byte) int {
 				return i
 			}
 		}
+	}
+	return len(b)
+}
+
+// stringEnd returns where the string ends that b begins with.
+func stringEnd(b []byte) int {
+	quote := 0
+	for i := 1; i < len(b); {
+		if quote < i { // looked for once, or a string of escapes would take quadratic time
+			next := bytes.IndexByte(b[i:], '"')
+			if next < 0 {
+				break
+			}
+			quote = i + next
+		}
+		slash := bytes.IndexByte(b[i:quote], '\\')
+		if slash < 0 {
+			return quote + 1
+		}
+		i += slash + 2 // and over what it escapes
 	}
 	return len(b)
 }
@@ -802,7 +812,7 @@ func plainString(value []byte) (text []byte, ok bool) {
 }
 
 // unmarshalMember is json.Unmarshal for a member that may be missing, without its costs for a
-// plain string.
+// plain string or a boolean.
 func unmarshalMember(name string, value []byte, field any) error {
 	if value == nil {
 		return nil
@@ -820,7 +830,34 @@ func unmarshalMember(name string, value []byte, field any) error {
 			return nil
 		}
 	}
+	if field, ok := field.(**bool); ok && (string(value) == "true" || string(value) == "false") {
+		if *field == nil {
+			*field = new(bool)
+		}
+		**field = string(value) == "true"
+		return nil
+	}
 	if err := json.Unmarshal(value, field); err != nil {
+		return fmt.Errorf("error reading '%s': %w", name, err)
+	}
+	return nil
+}
+
+// unmarshalObject is unmarshalMember for an object that keeps unknown members too.
+func unmarshalObject[T any, P interface {
+	*T
+	json.Unmarshaler
+}](name string, value []byte, field *P) error {
+	switch {
+	case value == nil:
+		return nil
+	case string(value) == "null":
+		*field = nil
+		return nil
+	case *field == nil:
+		*field = new(T)
+	}
+	if err := (*field).UnmarshalJSON(value); err != nil {
 		return fmt.Errorf("error reading '%s': %w", name, err)
 	}
 	return nil
@@ -865,11 +902,11 @@ func (a *CreateAvatarRequest) UnmarshalJSON(b []byte) error {
 		return err
 	}
 
-	if err := unmarshalMember("webhook", known[2], &a.Webhook); err != nil {
+	if err := unmarshalObject("webhook", known[2], &a.Webhook); err != nil {
 		return err
 	}
 
-	if err := unmarshalMember("webhook_data", known[3], &a.WebhookData); err != nil {
+	if err := unmarshalObject("webhook_data", known[3], &a.WebhookData); err != nil {
 		return err
 	}
 
@@ -951,11 +988,11 @@ func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
 		return err
 	}
 
-	if err := unmarshalMember("webhook", known[3], &a.Webhook); err != nil {
+	if err := unmarshalObject("webhook", known[3], &a.Webhook); err != nil {
 		return err
 	}
 
-	if err := unmarshalMember("webhook_data", known[4], &a.WebhookData); err != nil {
+	if err := unmarshalObject("webhook_data", known[4], &a.WebhookData); err != nil {
 		return err
 	}
 
@@ -1067,6 +1104,98 @@ func (a CreateVideoRequest) MarshalJSON() ([]byte, error) {
 
 	if a.Title != nil {
 		members["title"] = a.Title
+	}
+
+	return json.Marshal(members)
+}
+
+// UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
+func (a *WebhookData) UnmarshalJSON(b []byte) error {
+	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
+		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	}
+	// Of members with the same name the last one counts.
+	var known [1][]byte
+	var unknown map[string]json.RawMessage
+	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+		switch string(name) {
+
+		case "webhook_url":
+			known[0] = value
+
+		default:
+			if unknown == nil {
+				unknown = make(map[string]json.RawMessage)
+			}
+			unknown[string(name)] = bytes.Clone(value)
+		}
+	}
+
+	if err := unmarshalMember("webhook_url", known[0], &a.WebhookURL); err != nil {
+		return err
+	}
+
+	if unknown != nil {
+		a.AdditionalProperties = unknown
+	}
+	return nil
+}
+
+// MarshalJSON writes the members in the order of their names.
+func (a WebhookData) MarshalJSON() ([]byte, error) {
+	members := make(map[string]any, 1+len(a.AdditionalProperties))
+	for name, value := range a.AdditionalProperties {
+		members[name] = value
+	}
+
+	if a.WebhookURL != nil {
+		members["webhook_url"] = a.WebhookURL
+	}
+
+	return json.Marshal(members)
+}
+
+// UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
+func (a *WebhookSwitch) UnmarshalJSON(b []byte) error {
+	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
+		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	}
+	// Of members with the same name the last one counts.
+	var known [1][]byte
+	var unknown map[string]json.RawMessage
+	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+		switch string(name) {
+
+		case "enabled":
+			known[0] = value
+
+		default:
+			if unknown == nil {
+				unknown = make(map[string]json.RawMessage)
+			}
+			unknown[string(name)] = bytes.Clone(value)
+		}
+	}
+
+	if err := unmarshalMember("enabled", known[0], &a.Enabled); err != nil {
+		return err
+	}
+
+	if unknown != nil {
+		a.AdditionalProperties = unknown
+	}
+	return nil
+}
+
+// MarshalJSON writes the members in the order of their names.
+func (a WebhookSwitch) MarshalJSON() ([]byte, error) {
+	members := make(map[string]any, 1+len(a.AdditionalProperties))
+	for name, value := range a.AdditionalProperties {
+		members[name] = value
+	}
+
+	if a.Enabled != nil {
+		members["enabled"] = a.Enabled
 	}
 
 	return json.Marshal(members)

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/oapi-codegen/runtime"
@@ -2575,35 +2576,36 @@ type StrictServerInterface interface {
 	GetLipsync(ctx context.Context, request GetLipsyncRequestObject) (GetLipsyncResponseObject, error)
 }
 
+// StrictHandlerFunc carries out an operation: it takes its RequestObject and returns its ResponseObject.
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
 
+// StrictMiddlewareFunc wraps an operation. The last of several is the outermost.
+type StrictMiddlewareFunc func(next StrictHandlerFunc, operationID string) StrictHandlerFunc
+
+// StrictHTTPServerOptions says how errors are answered: by default with the text of the error.
 type StrictHTTPServerOptions struct {
-	RequestErrorHandlerFunc  func(w http.ResponseWriter, r *http.Request, err error)
-	ResponseErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
+	RequestErrorHandlerFunc  func(w http.ResponseWriter, r *http.Request, err error) // 400 by default
+	ResponseErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error) // 500 by default
 }
 
+// NewStrictHandler is NewStrictHandlerWithOptions without options.
 func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictHTTPServerOptions{
-		RequestErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-		},
-		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-		},
-	}}
+	return NewStrictHandlerWithOptions(ssi, middlewares, StrictHTTPServerOptions{})
 }
 
+// NewStrictHandlerWithOptions returns handlers that decode requests for ssi and write its answers.
+//
+// A body with a method ValidJSON() []byte says that the rest of it is in memory and valid JSON; it
+// is not read then. What ValidJSON returns is not used after the body has been decoded.
 func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictHTTPServerOptions) ServerInterface {
+	textOf := func(status int) func(http.ResponseWriter, *http.Request, error) {
+		return func(w http.ResponseWriter, _ *http.Request, err error) { http.Error(w, err.Error(), status) }
+	}
 	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(w http.ResponseWriter, r *http.Request, err error) {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-		}
+		options.RequestErrorHandlerFunc = textOf(http.StatusBadRequest)
 	}
 	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(w http.ResponseWriter, r *http.Request, err error) {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-		}
+		options.ResponseErrorHandlerFunc = textOf(http.StatusInternalServerError)
 	}
 	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
 }
@@ -2614,298 +2616,192 @@ type strictHandler struct {
 	options     StrictHTTPServerOptions
 }
 
-// ListProjects operation middleware
-func (sh *strictHandler) ListProjects(w http.ResponseWriter, r *http.Request, params ListProjectsParams) {
+// refuse answers a request whose body could not be decoded.
+func (h *strictHandler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	h.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+}
+
+func decodeJSON(from io.Reader, into any) error {
+	read, ok := from.(interface{ ValidJSON() []byte })
+	if !ok {
+		return json.NewDecoder(from).Decode(into)
+	}
+	text := read.ValidJSON()
+	if len(text) == 0 {
+		return io.EOF
+	}
+	if own, ok := into.(json.Unmarshaler); ok && string(text) != "null" {
+		return own.UnmarshalJSON(text)
+	}
+	return json.Unmarshal(text, into)
+}
+
+// serveStrict carries out an operation and writes its answer. An implementation that returns
+// nil for both has nothing written.
+func serveStrict[Request, Response any](
+	h *strictHandler, w http.ResponseWriter, r *http.Request, operationID string, request Request,
+	operation func(StrictServerInterface, context.Context, Request) (Response, error),
+	write func(Response, http.ResponseWriter) error,
+) {
+	var answer any
+	var err error
+	if len(h.middlewares) == 0 {
+		answer, err = operation(h.ssi, r.Context(), request)
+	} else {
+		handler := StrictHandlerFunc(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, request any) (any, error) {
+			return operation(h.ssi, ctx, request.(Request))
+		})
+		for _, middleware := range h.middlewares {
+			handler = middleware(handler, operationID)
+		}
+		answer, err = handler(r.Context(), w, r, request)
+	}
+	if err == nil && answer != nil {
+		if response, ok := answer.(Response); ok {
+			err = write(response, w)
+		} else {
+			err = fmt.Errorf("unexpected response type: %T", answer)
+		}
+	}
+	if err != nil {
+		h.options.ResponseErrorHandlerFunc(w, r, err)
+	}
+}
+
+// ListProjects decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) ListProjects(w http.ResponseWriter, r *http.Request, params ListProjectsParams) {
 	var request ListProjectsRequestObject
 
 	request.Params = params
 
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.ListProjects(ctx, request.(ListProjectsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListProjects")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(ListProjectsResponseObject); ok {
-		if err := validResponse.VisitListProjectsResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
+	serveStrict(h, w, r, "ListProjects", request, StrictServerInterface.ListProjects, ListProjectsResponseObject.VisitListProjectsResponse)
 }
 
-// Login operation middleware
-func (sh *strictHandler) Login(w http.ResponseWriter, r *http.Request) {
+// Login decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) Login(w http.ResponseWriter, r *http.Request) {
 	var request LoginRequestObject
 
 	var body LoginJSONRequestBody
-	if err := runtime.BindJSONBody(r, &body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, err)
 		return
 	}
-	request.Body = &body
 
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.Login(ctx, request.(LoginRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "Login")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(LoginResponseObject); ok {
-		if err := validResponse.VisitLoginResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
+	serveStrict(h, w, r, "Login", request, StrictServerInterface.Login, LoginResponseObject.VisitLoginResponse)
 }
 
-// RefreshTokens operation middleware
-func (sh *strictHandler) RefreshTokens(w http.ResponseWriter, r *http.Request) {
+// RefreshTokens decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) RefreshTokens(w http.ResponseWriter, r *http.Request) {
 	var request RefreshTokensRequestObject
 
 	var body RefreshTokensJSONRequestBody
-	if err := runtime.BindJSONBody(r, &body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, err)
 		return
 	}
-	request.Body = &body
 
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.RefreshTokens(ctx, request.(RefreshTokensRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RefreshTokens")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(RefreshTokensResponseObject); ok {
-		if err := validResponse.VisitRefreshTokensResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
+	serveStrict(h, w, r, "RefreshTokens", request, StrictServerInterface.RefreshTokens, RefreshTokensResponseObject.VisitRefreshTokensResponse)
 }
 
-// GetAvatar operation middleware
-func (sh *strictHandler) GetAvatar(w http.ResponseWriter, r *http.Request, params GetAvatarParams) {
+// GetAvatar decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) GetAvatar(w http.ResponseWriter, r *http.Request, params GetAvatarParams) {
 	var request GetAvatarRequestObject
 
 	request.Params = params
 
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.GetAvatar(ctx, request.(GetAvatarRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetAvatar")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(GetAvatarResponseObject); ok {
-		if err := validResponse.VisitGetAvatarResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
+	serveStrict(h, w, r, "GetAvatar", request, StrictServerInterface.GetAvatar, GetAvatarResponseObject.VisitGetAvatarResponse)
 }
 
-// CreateAvatar operation middleware
-func (sh *strictHandler) CreateAvatar(w http.ResponseWriter, r *http.Request, params CreateAvatarParams) {
+// CreateAvatar decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) CreateAvatar(w http.ResponseWriter, r *http.Request, params CreateAvatarParams) {
 	var request CreateAvatarRequestObject
 
 	request.Params = params
 
 	var body CreateAvatarJSONRequestBody
-	if err := runtime.BindJSONBody(r, &body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, err)
 		return
 	}
-	request.Body = &body
 
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateAvatar(ctx, request.(CreateAvatarRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CreateAvatar")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(CreateAvatarResponseObject); ok {
-		if err := validResponse.VisitCreateAvatarResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
+	serveStrict(h, w, r, "CreateAvatar", request, StrictServerInterface.CreateAvatar, CreateAvatarResponseObject.VisitCreateAvatarResponse)
 }
 
-// CreateVideo operation middleware
-func (sh *strictHandler) CreateVideo(w http.ResponseWriter, r *http.Request, params CreateVideoParams) {
+// CreateVideo decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) CreateVideo(w http.ResponseWriter, r *http.Request, params CreateVideoParams) {
 	var request CreateVideoRequestObject
 
 	request.Params = params
 
 	var body CreateVideoJSONRequestBody
-	if err := runtime.BindJSONBody(r, &body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, err)
 		return
 	}
-	request.Body = &body
 
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateVideo(ctx, request.(CreateVideoRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CreateVideo")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(CreateVideoResponseObject); ok {
-		if err := validResponse.VisitCreateVideoResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
+	serveStrict(h, w, r, "CreateVideo", request, StrictServerInterface.CreateVideo, CreateVideoResponseObject.VisitCreateVideoResponse)
 }
 
-// GetVideo operation middleware
-func (sh *strictHandler) GetVideo(w http.ResponseWriter, r *http.Request, params GetVideoParams) {
+// GetVideo decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) GetVideo(w http.ResponseWriter, r *http.Request, params GetVideoParams) {
 	var request GetVideoRequestObject
 
 	request.Params = params
 
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.GetVideo(ctx, request.(GetVideoRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetVideo")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(GetVideoResponseObject); ok {
-		if err := validResponse.VisitGetVideoResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
+	serveStrict(h, w, r, "GetVideo", request, StrictServerInterface.GetVideo, GetVideoResponseObject.VisitGetVideoResponse)
 }
 
-// SubmitConsent operation middleware
-func (sh *strictHandler) SubmitConsent(w http.ResponseWriter, r *http.Request) {
+// SubmitConsent decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) SubmitConsent(w http.ResponseWriter, r *http.Request) {
 	var request SubmitConsentRequestObject
 
 	var body SubmitConsentJSONRequestBody
-	if err := runtime.BindJSONBody(r, &body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, err)
 		return
 	}
-	request.Body = &body
 
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.SubmitConsent(ctx, request.(SubmitConsentRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "SubmitConsent")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(SubmitConsentResponseObject); ok {
-		if err := validResponse.VisitSubmitConsentResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
+	serveStrict(h, w, r, "SubmitConsent", request, StrictServerInterface.SubmitConsent, SubmitConsentResponseObject.VisitSubmitConsentResponse)
 }
 
-// CreateLipsync operation middleware
-func (sh *strictHandler) CreateLipsync(w http.ResponseWriter, r *http.Request, params CreateLipsyncParams) {
+// CreateLipsync decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) CreateLipsync(w http.ResponseWriter, r *http.Request, params CreateLipsyncParams) {
 	var request CreateLipsyncRequestObject
 
 	request.Params = params
 
 	var body CreateLipsyncJSONRequestBody
-	if err := runtime.BindJSONBody(r, &body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, err)
 		return
 	}
-	request.Body = &body
 
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateLipsync(ctx, request.(CreateLipsyncRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CreateLipsync")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(CreateLipsyncResponseObject); ok {
-		if err := validResponse.VisitCreateLipsyncResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
+	serveStrict(h, w, r, "CreateLipsync", request, StrictServerInterface.CreateLipsync, CreateLipsyncResponseObject.VisitCreateLipsyncResponse)
 }
 
-// GetLipsync operation middleware
-func (sh *strictHandler) GetLipsync(w http.ResponseWriter, r *http.Request, params GetLipsyncParams) {
+// GetLipsync decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) GetLipsync(w http.ResponseWriter, r *http.Request, params GetLipsyncParams) {
 	var request GetLipsyncRequestObject
 
 	request.Params = params
 
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.GetLipsync(ctx, request.(GetLipsyncRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetLipsync")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(GetLipsyncResponseObject); ok {
-		if err := validResponse.VisitGetLipsyncResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
+	serveStrict(h, w, r, "GetLipsync", request, StrictServerInterface.GetLipsync, GetLipsyncResponseObject.VisitGetLipsyncResponse)
 }

@@ -137,6 +137,14 @@ func (b *readBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// ValidJSON takes what has not been read yet, for who decodes it as a whole: the generated server
+// looks for this method. It is valid JSON when nothing has been read, and must not be kept.
+func (b *readBody) ValidJSON() []byte {
+	text := b.rest
+	b.rest = nil
+	return text
+}
+
 func (b *readBody) Close() error {
 	b.closed = true
 	return nil

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -23,7 +24,8 @@ type walker struct {
 	inForce []entry
 	seen    []uint64 // bits of required members, per entry
 	path    []step
-	work    int // what tests look at: nodes that values were checked against, bytes read again
+	skips   bool // whether a value that nothing constrains is read as a whole
+	work    int  // what tests look at: nodes that values were checked against, bytes read again
 
 	aheadIn     bytes.Buffer // reads again what a decision needs before dec gets there
 	ahead       jsontext.Decoder
@@ -135,7 +137,10 @@ func (w *walker) force(base int, n *node) {
 	w.inForce = append(w.inForce, entry{node: n})
 }
 
-var errTooDeep = errors.New("too deep")
+var (
+	errTooDeep  = errors.New("too deep")
+	errTrailing = errors.New("trailing data")
+)
 
 // walkBody checks a whole JSON text.
 func (w *walker) walkBody(text []byte, n *node) {
@@ -144,16 +149,15 @@ func (w *walker) walkBody(text []byte, n *node) {
 		return
 	}
 	w.text = text
-	w.in = *bytes.NewBuffer(text)
-	w.inForce, w.seen, w.path = w.inForce[:0], w.seen[:0], w.path[:0]
-	w.work, w.aheadEnd, w.aheadFailed = 0, 0, false
-	w.force(0, n)
 	before := len(w.found)
-	err := w.value(0)
+	w.skips = true
+	err := w.walkText(n)
+	if err != nil {
+		w.found, w.skips = w.found[:before], false // again, to see where it happened
+		err = w.walkText(n)
+	}
 	if err == nil {
-		if _, err = w.dec.ReadToken(); errors.Is(err, io.EOF) {
-			return
-		}
+		return
 	}
 	w.path = w.path[:0]
 	if errors.Is(err, jsontext.ErrDuplicateName) {
@@ -168,6 +172,22 @@ func (w *walker) walkBody(text []byte, n *node) {
 	}
 }
 
+// walkText checks w.text from its start to its end.
+func (w *walker) walkText(n *node) error {
+	w.in = *bytes.NewBuffer(w.text)
+	w.dec.Reset(&w.in)
+	w.inForce, w.seen, w.path = w.inForce[:0], w.seen[:0], w.path[:0]
+	w.work, w.aheadEnd, w.aheadFailed = 0, 0, false
+	w.force(0, n)
+	if err := w.value(0); err != nil {
+		return err
+	}
+	if _, err := w.dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return cmp.Or(err, errTrailing)
+	}
+	return nil
+}
+
 // value checks the next value against the nodes in force from base on. It leaves more of them
 // behind, for the caller to remove.
 func (w *walker) value(base int) error {
@@ -176,20 +196,45 @@ func (w *walker) value(base int) error {
 		w.expand(base, kind)
 	}
 	w.work += 1 + len(w.inForce) - base
-	switch kind {
-	case '{':
+	unconstrained := w.skips && len(w.inForce) == base
+	switch {
+	case kind == '{' && !unconstrained:
 		return w.object(base)
-	case '[':
+	case kind == '[' && !unconstrained:
 		return w.array(base)
 	}
 	value, err := w.dec.ReadValue()
 	if err != nil {
 		return err
 	}
+	if unconstrained && w.dec.StackDepth()+depth(value) > MaxDepth {
+		return errTooDeep
+	}
 	if len(w.inForce) > base {
 		w.scalar(base, kind, w.unquote(value))
 	}
 	return nil
+}
+
+// depth returns how deep the containers of a value are nested.
+func depth(value []byte) int {
+	deepest, level := 0, 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '{', '[':
+			level++
+			deepest = max(deepest, level)
+		case '}', ']':
+			level--
+		case '"':
+			for i++; value[i] != '"'; i++ {
+				if value[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return deepest
 }
 
 // unquote is unquoted without allocation; its result is valid until the next call.

@@ -2348,13 +2348,14 @@ func (s *Violation) SetPointer(val string) {
 	s.Pointer = val
 }
 
-// Where notifications go.
+// Where notifications go. Unknown members are accepted and kept.
 // Ref: #/components/schemas/WebhookData
 type WebhookData struct {
 	// URL that receives notifications. An absolute https URL without user information, of at most 2048
 	// characters; http and addresses that are not public only where the service allows them. Anything else
 	// is 422.
-	WebhookURL OptNilString `json:"webhook_url"`
+	WebhookURL      OptNilString `json:"webhook_url"`
+	AdditionalProps WebhookDataAdditional
 }
 
 // GetWebhookURL returns the value of WebhookURL.
@@ -2362,16 +2363,38 @@ func (s *WebhookData) GetWebhookURL() OptNilString {
 	return s.WebhookURL
 }
 
+// GetAdditionalProps returns the value of AdditionalProps.
+func (s *WebhookData) GetAdditionalProps() WebhookDataAdditional {
+	return s.AdditionalProps
+}
+
 // SetWebhookURL sets the value of WebhookURL.
 func (s *WebhookData) SetWebhookURL(val OptNilString) {
 	s.WebhookURL = val
 }
 
-// Whether notifications are sent.
+// SetAdditionalProps sets the value of AdditionalProps.
+func (s *WebhookData) SetAdditionalProps(val WebhookDataAdditional) {
+	s.AdditionalProps = val
+}
+
+type WebhookDataAdditional map[string]jx.Raw
+
+func (s *WebhookDataAdditional) init() WebhookDataAdditional {
+	m := *s
+	if m == nil {
+		m = map[string]jx.Raw{}
+		*s = m
+	}
+	return m
+}
+
+// Whether notifications are sent. Unknown members are accepted and kept.
 // Ref: #/components/schemas/WebhookSwitch
 type WebhookSwitch struct {
 	// True to enable.
-	Enabled OptNilBool `json:"enabled"`
+	Enabled         OptNilBool `json:"enabled"`
+	AdditionalProps WebhookSwitchAdditional
 }
 
 // GetEnabled returns the value of Enabled.
@@ -2379,7 +2402,28 @@ func (s *WebhookSwitch) GetEnabled() OptNilBool {
 	return s.Enabled
 }
 
+// GetAdditionalProps returns the value of AdditionalProps.
+func (s *WebhookSwitch) GetAdditionalProps() WebhookSwitchAdditional {
+	return s.AdditionalProps
+}
+
 // SetEnabled sets the value of Enabled.
 func (s *WebhookSwitch) SetEnabled(val OptNilBool) {
 	s.Enabled = val
+}
+
+// SetAdditionalProps sets the value of AdditionalProps.
+func (s *WebhookSwitch) SetAdditionalProps(val WebhookSwitchAdditional) {
+	s.AdditionalProps = val
+}
+
+type WebhookSwitchAdditional map[string]jx.Raw
+
+func (s *WebhookSwitchAdditional) init() WebhookSwitchAdditional {
+	m := *s
+	if m == nil {
+		m = map[string]jx.Raw{}
+		*s = m
+	}
+	return m
 }

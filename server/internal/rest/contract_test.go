@@ -314,7 +314,7 @@ func TestErrors_haveTheStatusesOfTheContract(t *testing.T) {
 
 func TestCreate_keepsUnknownMembers(t *testing.T) {
 	eachSetup(t, func(s *setup) {
-		const body = `{"title":"Ada","seed":12345678901234567890,"options":{"b":1,"a":[true,null]}}`
+		const body = `{"title":"Ada","seed":12345678901234567890,"options":{"b":1,"a":[true,null]},"webhook":{"enabled":false,"retry":3}}`
 		status, answer := s.do("POST", "/v1/avatars/create_avatar", body, nil)
 		if status != http.StatusOK {
 			s.t.Fatal(answer)
@@ -323,7 +323,7 @@ func TestCreate_keepsUnknownMembers(t *testing.T) {
 		s.check(json.Unmarshal([]byte(answer), &avatar))
 		kept, err := s.studio.Find(s.t.Context(), s.user.ID, studio.Avatar, avatar.AvatarID)
 		s.check(err)
-		for _, want := range []string{`"seed":12345678901234567890`, `"options":{"b":1,"a":[true,null]}`, `"title":"Ada"`} {
+		for _, want := range []string{`"seed":12345678901234567890`, `"options":{"b":1,"a":[true,null]}`, `"title":"Ada"`, `"retry":3`} {
 			if !strings.Contains(string(kept.Request), want) {
 				s.t.Errorf("%s is not in what was kept: %s", want, kept.Request)
 			}
