@@ -1,0 +1,140 @@
+package clienttest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+const keyLifetime = 24 * time.Hour
+
+// userKey is an idempotency key of a user's.
+type userKey struct{ userID, key string }
+
+// creation is what a key was first used for.
+type creation struct {
+	kind    kind
+	request string
+	created subject // as it was answered
+}
+
+func (s *studio) CreateAvatar(
+	ctx context.Context, request gen.CreateAvatarRequestObject,
+) (gen.CreateAvatarResponseObject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	url, err := s.registration(request.Body.WebhookData, request.Body.Webhook)
+	if err != nil {
+		return nil, err
+	}
+	created, err := s.create(ctx, subject{kind: avatar, title: request.Body.Title, webhookURL: url}, request.Body, request.Params.IdempotencyKey)
+	if err != nil {
+		return nil, err
+	}
+	return gen.CreateAvatar200JSONResponse(created.asAvatar()), nil
+}
+
+func (s *studio) CreateVideo(
+	ctx context.Context, request gen.CreateVideoRequestObject,
+) (gen.CreateVideoResponseObject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, err := s.find(ctx, avatar, request.Body.AvatarID)
+	if err != nil {
+		return nil, err
+	}
+	if of.status != published {
+		return nil, &server.Error{Status: http.StatusConflict, Detail: "The avatar is not published."}
+	}
+	created, err := s.create(ctx, subject{
+		kind: video, avatarID: of.id, title: request.Body.Title, webhookURL: of.webhookURL,
+	}, request.Body, request.Params.IdempotencyKey)
+	if err != nil {
+		return nil, err
+	}
+	return gen.CreateVideo200JSONResponse(created.asVideo()), nil
+}
+
+func (s *studio) CreateLipsync(
+	ctx context.Context, request gen.CreateLipsyncRequestObject,
+) (gen.CreateLipsyncResponseObject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	url, err := s.registration(request.Body.WebhookData, request.Body.Webhook)
+	if err != nil {
+		return nil, err
+	}
+	created, err := s.create(ctx, subject{kind: lipsync, title: request.Body.Title, webhookURL: url}, request.Body, request.Params.IdempotencyKey)
+	if err != nil {
+		return nil, err
+	}
+	return gen.CreateLipsync200JSONResponse(created.asLipsync()), nil
+}
+
+// create starts a subject, or returns what the key's first use created. s.mu is held.
+func (s *studio) create(ctx context.Context, made subject, request any, key *string) (subject, error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return subject{}, err
+	}
+	made.id, made.userID, made.createdAt = newID(), caller(ctx), now()
+	named := userKey{userID: made.userID}
+	if key != nil {
+		named.key = *key
+		earlier, ok := s.keys[named]
+		switch {
+		case !ok || earlier.created.createdAt.Add(keyLifetime).Before(made.createdAt):
+		case earlier.kind != made.kind || earlier.request != string(body):
+			return subject{}, &server.Error{
+				Status: http.StatusUnprocessableEntity,
+				Detail: "The Idempotency-Key was used with another request.",
+				Violations: []gen.Violation{
+					{Pointer: "header:Idempotency-Key", Keyword: "idempotency", Detail: "must be new for a new request"},
+				},
+			}
+		default:
+			return earlier.created, nil
+		}
+	}
+	kept := &made
+	s.subjects[kept.id] = kept
+	s.enter(kept, processing)
+	kept.updatedAt = kept.createdAt
+	answer := *kept
+	if key != nil {
+		s.keys[named] = creation{kind: made.kind, request: string(body), created: answer}
+	}
+	if s.autoFinish {
+		s.finish(kept)
+	}
+	return answer, nil
+}
+
+// registration returns the URL that is registered (interface, 6.1), "" for none.
+func (s *studio) registration(data *gen.WebhookData, webhook *gen.WebhookSwitch) (url string, err error) {
+	if webhook == nil || webhook.Enabled == nil || !*webhook.Enabled {
+		return "", nil
+	}
+	if data != nil && data.WebhookURL != nil {
+		url = *data.WebhookURL
+	}
+	refusal := (*sender.RefusedError)(nil)
+	violation := gen.Violation{Pointer: "/webhook_data/webhook_url", Keyword: "webhook"}
+	switch {
+	case url == "":
+		violation.Detail = "is required when the webhook is enabled"
+	case errors.As(s.checkURL(url), &refusal):
+		violation.Detail = refusal.Reason
+	default:
+		return url, nil
+	}
+	return "", &server.Error{
+		Status: http.StatusUnprocessableEntity, Detail: "The webhook cannot be registered.", Violations: []gen.Violation{violation},
+	}
+}

@@ -1,0 +1,232 @@
+package clienttest_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+// receiver keeps what it is told, in the order in which it is. handle, if not nil, may refuse it.
+type receiver struct {
+	url      string
+	statuses []string
+	ids      []string
+	handle   func(gen.AvatarEvent) error
+}
+
+func newReceiver(t *testing.T, s *clienttest.Service) *receiver {
+	t.Helper()
+	r := &receiver{}
+	take := func(status string, d webhook.Delivery) error {
+		r.statuses, r.ids = append(r.statuses, status), append(r.ids, d.ID)
+		return nil
+	}
+	handler, err := webhook.NewReceiver(webhook.Handlers{
+		Avatar: func(_ context.Context, e gen.AvatarEvent, d webhook.Delivery) error {
+			_ = take(string(e.Data.Status), d)
+			if r.handle != nil {
+				return r.handle(e)
+			}
+			return nil
+		},
+		AvatarInference: func(_ context.Context, e gen.AvatarInferenceEvent, d webhook.Delivery) error {
+			return take("video "+string(e.Data.Status), d)
+		},
+		LipsyncInference: func(_ context.Context, e gen.LipsyncInferenceEvent, d webhook.Delivery) error {
+			return take("lip-sync "+string(e.Data.Status), d)
+		},
+		Unhandled: func(_ context.Context, e gen.Event, d webhook.Delivery) error { return take(string(e.EventType), d) },
+	}, webhook.StandardWebhooks(s.Secret))
+	check(t, err)
+	web := httptest.NewServer(handler)
+	t.Cleanup(web.Close)
+	r.url = web.URL
+	return r
+}
+
+func (r *receiver) registration() (*gen.WebhookData, *gen.WebhookSwitch) {
+	return &gen.WebhookData{WebhookURL: &r.url}, &gen.WebhookSwitch{Enabled: new(true)}
+}
+
+func (r *receiver) newAvatar(t *testing.T, c *client.Client) string {
+	t.Helper()
+	data, enabled := r.registration()
+	avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{WebhookData: data, Webhook: enabled})
+	check(t, err)
+	return avatar.AvatarID
+}
+
+// Notifications wait for Deliver; those that happen during it go with it.
+func TestDeliver(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	c, r := newClient(t, s), newReceiver(t, s)
+	id := r.newAvatar(t, c)
+	if len(r.statuses) != 0 {
+		t.Errorf("sent without Deliver: %v", r.statuses)
+	}
+	r.handle = func(event gen.AvatarEvent) error {
+		if event.Data.Status != gen.AvatarStatusConsentPending {
+			return nil
+		}
+		_, err := c.SubmitConsent(t.Context(), gen.ConsentRequest{AvatarID: id, Granted: true})
+		return err
+	}
+	s.SetAvatar(id, gen.AvatarStatusConsentPending)
+	if attempts := s.Deliver(); len(attempts) != 3 {
+		t.Errorf("attempts %+v", attempts)
+	}
+	video, err := c.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: id})
+	check(t, err)
+	data, enabled := r.registration()
+	lipsync, err := c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{WebhookData: data, Webhook: enabled})
+	check(t, err)
+	s.SetInference(lipsync.InferenceID, gen.InferenceStatusFailed)
+	s.SetInference(video.InferenceID, gen.InferenceStatusSucceeded)
+	s.Deliver()
+	want := []string{"processing", "consent_pending", "published", "lip-sync failed", "video succeeded"}
+	if diff := cmp.Diff(want, r.statuses); diff != "" {
+		t.Errorf("notifications (-want +got):\n%s", diff)
+	}
+	if again := s.Deliver(); len(again) != 0 {
+		t.Errorf("sent again: %+v", again)
+	}
+}
+
+// What is refused comes again with the same id, and holds up only what is about the same avatar.
+func TestDeliver_refused(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	c, r := newClient(t, s), newReceiver(t, s)
+	first, second := r.newAvatar(t, c), r.newAvatar(t, c)
+	s.SetAvatar(first, gen.AvatarStatusConsentPending)
+	r.handle = func(event gen.AvatarEvent) error {
+		if event.Data.AvatarID == first {
+			return errors.New("not now")
+		}
+		return nil
+	}
+	attempts := s.Deliver()
+	if len(attempts) != 2 || attempts[0].Status != http.StatusInternalServerError || !attempts[1].Delivered() {
+		t.Errorf("attempts %+v", attempts)
+	}
+	r.handle = nil
+	if attempts = s.Deliver(); len(attempts) != 2 {
+		t.Errorf("attempts %+v", attempts)
+	}
+	var ids []string
+	for _, event := range slices.Concat(s.Events(first)[:1], s.Events(second), s.Events(first)) {
+		ids = append(ids, event.ID)
+	}
+	if diff := cmp.Diff(ids, r.ids); diff != "" {
+		t.Errorf("ids (-want +got):\n%s", diff)
+	}
+}
+
+func TestFire(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	r := newReceiver(t, s)
+	unregistered := clienttest.Event{
+		URL: r.url, Body: []byte(`{"event_type":"avatar_event","data":{"avatar_id":"a","status":"published"}}`),
+	}
+	changed := func(change func(*clienttest.Event)) clienttest.Event {
+		event := unregistered
+		change(&event)
+		return event
+	}
+	for name, test := range map[string]struct {
+		event   clienttest.Event
+		secrets []webhook.Secret
+		status  int
+	}{
+		"unregistered":    {unregistered, nil, 204},
+		"rotated secrets": {unregistered, []webhook.Secret{webhook.NewSecret(), s.Secret}, 204},
+		"bad signature":   {unregistered, []webhook.Secret{webhook.NewSecret()}, 401},
+		"too old":         {changed(func(e *clienttest.Event) { e.Time = time.Now().Add(-time.Hour) }), nil, 401},
+		"unknown type":    {changed(func(e *clienttest.Event) { e.Body = []byte(`{"event_type":"x","data":{}}`) }), nil, 204},
+		"no event":        {changed(func(e *clienttest.Event) { e.Body = []byte(`{`) }), nil, 400},
+	} {
+		if attempt := s.Fire(test.event, test.secrets...); attempt.Status != test.status {
+			t.Errorf("%s: %+v, want %d", name, attempt, test.status)
+		}
+	}
+	if len(r.ids) != 3 || slices.Contains(r.ids, "") || r.ids[0] == r.ids[1] {
+		t.Errorf("ids %v", r.ids)
+	}
+	for _, url := range []string{"https://hooks.example.com/", "http://10.0.0.1/", "::", ""} {
+		if attempt := s.Fire(clienttest.Event{URL: url}); attempt.Failure != sender.FailureBlocked {
+			t.Errorf("%q: %+v", url, attempt)
+		}
+	}
+}
+
+// What makes no sense in a test fails it, with words that help.
+func TestService_failsTheTest(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		misuse func(t *testing.T, s *clienttest.Service, c *client.Client)
+		want   string
+	}{
+		"unknown operation": {func(_ *testing.T, s *clienttest.Service, _ *client.Client) {
+			s.Fail("create_avatar", 1, clienttest.HTML(200))
+		}, `no operation "create_avatar"; the operations are createAvatar,`},
+		"unknown requests": {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.Requests("GET") }, `no operation "GET"`},
+		"no call":          {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.Fail("", 0, clienttest.HTML(200)) }, "needs a call"},
+		"unknown avatar":   {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.SetAvatar("x", "published") }, "none with this id"},
+		"unknown video":    {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.SetInference("x", "failed") }, "none with this id"},
+		"second user":      {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.AddUser("ADA@example.com", "") }, "there is a user"},
+		"final state": {func(t *testing.T, s *clienttest.Service, c *client.Client) {
+			avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+			check(t, err)
+			s.SetAvatar(avatar.AvatarID, "published")
+			s.SetAvatar(avatar.AvatarID, "failed")
+		}, `cannot go from "published" to "failed"`},
+		"forbidden request": {func(t *testing.T, _ *clienttest.Service, c *client.Client) {
+			if _, err := c.GetAvatar(t.Context(), ""); !errors.Is(err, client.ErrInvalid) {
+				t.Errorf("error %v", err)
+			}
+		}, "forbids GET /v1/avatars/avatar_details (answered 400): The request does not match the interface.\n\tquery:avatar_id "},
+		"wrong path": {func(t *testing.T, s *clienttest.Service, _ *client.Client) {
+			response, err := s.HTTPClient().Get(s.URL + "/v1/projects")
+			check(t, err)
+			response.Body.Close()
+		}, "forbids GET /v1/projects (answered 404)"},
+		"wrong answer": {func(t *testing.T, s *clienttest.Service, c *client.Client) {
+			s.AddProject(gen.Project{CreatedAt: new(time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC))})
+			if _, err := c.ListProjects(t.Context()); !errors.Is(err, client.ErrServer) {
+				t.Errorf("error %v", err)
+			}
+		}, "GET /projects/v2 cannot be answered"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &failing{TB: t}
+			s := clienttest.New(f)
+			func() {
+				defer func() {
+					if cause := recover(); cause != nil && cause != f {
+						panic(cause)
+					}
+				}()
+				test.misuse(t, s, newClient(t, s))
+			}()
+			if got := f.failed(); len(got) != 1 || !strings.Contains(got[0], test.want) {
+				t.Errorf("the test fails with %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,183 @@
+package clienttest_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// login sends a right login, without a client that would do more.
+func login(ctx context.Context, s *clienttest.Service) (*http.Response, []byte, error) {
+	body := strings.NewReader(`{"email":"` + s.Email + `","password":"` + s.Password + `"}`)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/users/login", body)
+	if err != nil {
+		return nil, nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := s.HTTPClient().Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	return response, answer, err
+}
+
+func TestFault(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fault       clienttest.Fault
+		status      int
+		contentType string
+		retryAfter  string
+		dropped     error
+		body        bool // was read
+	}{
+		"Status":       {fault: clienttest.Status(503), status: 503, contentType: "application/problem+json", body: true},
+		"Status, 401":  {fault: clienttest.Status(401), status: 401, contentType: "application/problem+json", body: true},
+		"RetryAfter":   {fault: clienttest.RetryAfter(429, 1500*time.Millisecond), status: 429, contentType: "application/problem+json", retryAfter: "2", body: true},
+		"HTML":         {fault: clienttest.HTML(502), status: 502, contentType: "text/html; charset=utf-8", body: true},
+		"HTML, 200":    {fault: clienttest.HTML(200), status: 200, contentType: "text/html; charset=utf-8", body: true},
+		"DropBefore":   {fault: clienttest.DropBefore(), dropped: io.EOF},
+		"DropAfter":    {fault: clienttest.DropAfter(), dropped: io.EOF, body: true},
+		"DropMid":      {fault: clienttest.DropMid(), status: 200, contentType: "application/json", dropped: io.ErrUnexpectedEOF, body: true},
+		"Delay":        {fault: clienttest.Delay(time.Nanosecond), status: 200, contentType: "application/json", body: true},
+		"one's own":    {fault: teapot, status: 418, body: true},
+		"without any ": {status: 200, contentType: "application/json", body: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := clienttest.NewInMemory(t)
+				if test.fault != nil {
+					s.Fail("login", 1, test.fault)
+				}
+				response, _, err := login(t.Context(), s)
+				if !errors.Is(err, test.dropped) {
+					t.Errorf("error %v, want %v", err, test.dropped)
+				}
+				if response != nil && (response.StatusCode != test.status || response.Header.Get("Content-Type") != test.contentType ||
+					response.Header.Get("Retry-After") != test.retryAfter || (response.Header.Get("WWW-Authenticate") != "") != (test.status == 401)) {
+					t.Errorf("answer %d %v", response.StatusCode, response.Header)
+				}
+				synctest.Wait() // a dropped connection is seen before the record is complete
+				if got := s.Requests()[0]; got.Status != test.status || (len(got.Body) > 0) != test.body {
+					t.Errorf("recorded %+v", got)
+				}
+				if response, _, err := login(t.Context(), s); err != nil || response.StatusCode != http.StatusOK {
+					t.Errorf("the next call: %v, %v", response, err)
+				}
+			})
+		})
+	}
+}
+
+func teapot(http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+}
+
+// The same holds for sockets, where net/http would repeat a call on a connection that it kept.
+func TestFault_dropsSockets(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	c := newClient(t, s)
+	avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+	check(t, err)
+	pair := s.Requests("login")
+	for _, fault := range []clienttest.Fault{clienttest.DropBefore(), clienttest.DropAfter(), clienttest.DropMid()} {
+		s.Fail("login", 1, fault)
+		if _, _, err := login(t.Context(), s); err == nil {
+			t.Error("the call does not fail")
+		}
+		if response, _, err := login(t.Context(), s); err != nil || response.StatusCode != http.StatusOK {
+			t.Errorf("the next call: %v, %v", response, err)
+		}
+	}
+	if n := len(s.Requests("login")) - len(pair); n != 6 {
+		t.Errorf("%d logins came, want 6", n)
+	}
+	if _, err := c.GetAvatar(t.Context(), avatar.AvatarID); err != nil {
+		t.Error(err)
+	}
+}
+
+// A creation whose answer is lost was a creation.
+func TestFault_DropAfter_carriesOut(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	raw, err := gen.NewClientWithResponses(s.URL, gen.WithHTTPClient(s.HTTPClient()))
+	check(t, err)
+	pair, err := raw.LoginWithResponse(t.Context(), gen.LoginRequest{Email: s.Email, Password: s.Password})
+	check(t, err)
+	authorize := func(_ context.Context, request *http.Request) error {
+		request.Header.Set("Authorization", "Bearer "+pair.JSON200.AccessToken)
+		return nil
+	}
+	create := func(title string) int {
+		answer, err := raw.CreateAvatarWithResponse(t.Context(), &gen.CreateAvatarParams{IdempotencyKey: new("key")},
+			gen.CreateAvatarRequest{Title: &title}, authorize)
+		if err != nil {
+			return 0
+		}
+		return answer.StatusCode()
+	}
+	s.Fail("createAvatar", 1, clienttest.DropBefore())
+	s.Fail("createAvatar", 1, clienttest.DropAfter())
+	for i, want := range []struct {
+		title  string
+		status int
+	}{{"before", 0}, {"after", 0}, {"after", 200}, {"another", 422}} {
+		if status := create(want.title); status != want.status {
+			t.Errorf("creation %d is answered %d, want %d", i, status, want.status)
+		}
+	}
+}
+
+func TestFault_Delay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := clienttest.NewInMemory(t)
+		s.Fail("login", 2, clienttest.Delay(time.Hour))
+		began := time.Now()
+		if _, _, err := login(t.Context(), s); err != nil || time.Since(began) != time.Hour {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, _, err := login(ctx, s); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		synctest.Wait()
+		if status := s.Requests()[1].Status; status != 0 {
+			t.Errorf("a call whose caller has gone is answered %d", status)
+		}
+		s.Fail("", 1, clienttest.Delay(1000*time.Hour))
+		gone, leave := context.WithCancel(context.Background())
+		t.Cleanup(leave) // after the service has ended, which must not wait for the call
+		go func() { _, _, _ = login(gone, s) }()
+		synctest.Wait()
+	})
+}
+
+// Faults are used up in the order of the script, each by the calls that it is for.
+func TestFail_order(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	s.Fail("createAvatar", 1, clienttest.Status(500))
+	s.Fail("login", 2, clienttest.Status(501))
+	s.Fail("", 1, clienttest.Status(502))
+	s.Fail("login", 1, clienttest.Status(503))
+	for i, want := range []int{501, 501, 502, 503, 200} {
+		if response, _, err := login(t.Context(), s); err != nil || response.StatusCode != want {
+			t.Errorf("call %d: %v, %v, want %d", i, response, err, want)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package clienttest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// maxRecorded is how much of a body is kept; the service takes less.
+const maxRecorded = 2 << 20
+
+// Request is a request that came, with the credentials of the test and all.
+type Request struct {
+	// Operation is the operationId in the document, such as "createAvatar". It is empty for what
+	// is no operation.
+	Operation string
+	Method    string
+	URL       *url.URL
+	Header    http.Header
+
+	// Body is what was read, at most 2 MiB, and Status the answer. Both are there when the
+	// answer is. Status is 0 when the connection was dropped before it.
+	Body   []byte
+	Status int
+}
+
+// Requests returns the requests that came, in the order in which they did: all, or those of
+// some operations, such as "login".
+func (s *Service) Requests(operations ...string) []Request {
+	s.t.Helper()
+	for _, operation := range operations {
+		s.checkOperation(operation)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var requests []Request
+	for _, request := range s.requests {
+		if len(operations) == 0 || slices.Contains(operations, request.Operation) {
+			requests = append(requests, *request)
+		}
+	}
+	return requests
+}
+
+// serve records a request and has it answered, by way of the fault that is due for it. The
+// answer is held back until the record is complete.
+func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
+	read := &limitedBuffer{}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(r.Body, read), r.Body}
+	record := &Request{
+		Operation: s.operations[r.Method+" "+r.URL.Path],
+		Method:    r.Method,
+		URL:       r.URL,
+		Header:    r.Header.Clone(),
+	}
+	next := s.arrived(record)
+	answer := &heldAnswer{header: http.Header{}}
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			_, _ = io.CopyN(io.Discard, r.Body, maxRecorded) // what the answer did not depend on
+		}
+		s.mu.Lock()
+		record.Body, record.Status = read.data, answer.status
+		s.mu.Unlock()
+		answer.send(w)
+		if cause != nil {
+			if answer.status != 0 {
+				_ = http.NewResponseController(w).Flush() // what there is, before the connection ends
+			}
+			panic(cause)
+		}
+	}()
+	next.ServeHTTP(answer, r)
+}
+
+// arrived keeps a record and returns what is to answer the request.
+func (s *Service) arrived(record *Request) http.Handler {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, record)
+	answering := http.Handler(http.HandlerFunc(s.answer))
+	if fault := s.nextFault(record.Operation); fault != nil {
+		return fault(answering)
+	}
+	return answering
+}
+
+// answer is the service without faults.
+func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
+	answer := &heldAnswer{header: http.Header{}}
+	s.handler.ServeHTTP(answer, r)
+	answer.send(w)
+
+	_, known := s.operations[r.Method+" "+r.URL.Path]
+	switch status := answer.status; {
+	case r.Context().Err() != nil: // half a request
+	case status == http.StatusInternalServerError:
+		s.t.Errorf("clienttest: %s %s cannot be answered as the document says; see the log", r.Method, r.URL.Path)
+	case status == http.StatusBadRequest, status == http.StatusMethodNotAllowed,
+		status == http.StatusRequestEntityTooLarge, status == http.StatusUnsupportedMediaType,
+		status == http.StatusNotFound && !known:
+		s.forbidden(r, answer)
+	}
+}
+
+// forbidden fails the test for a request that the document forbids, unless it means to send it.
+func (s *Service) forbidden(r *http.Request, answer *heldAnswer) {
+	s.mu.Lock()
+	allowed := s.allowInvalid
+	s.mu.Unlock()
+	if !allowed {
+		s.t.Errorf("clienttest: the document forbids %s %s (answered %d):%s\nIf the test means to send it, call AllowInvalid.",
+			r.Method, r.URL.Path, answer.status, explain(answer.body.Bytes()))
+	}
+}
+
+// explain reads a problem document, which never shows a value that was sent.
+func explain(body []byte) string {
+	var problem gen.Problem
+	if json.Unmarshal(body, &problem) != nil || problem.Detail == nil {
+		return ""
+	}
+	lines := []string{" " + *problem.Detail}
+	if problem.Errors != nil {
+		for _, violation := range *problem.Errors {
+			lines = append(lines, "\t"+violation.Pointer+" "+violation.Detail)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// heldAnswer keeps an answer in memory.
+type heldAnswer struct {
+	header http.Header
+	status int // 0 before the answer has begun
+	body   bytes.Buffer
+}
+
+func (a *heldAnswer) Header() http.Header { return a.header }
+
+func (a *heldAnswer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
+func (a *heldAnswer) Write(data []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(data)
+}
+
+// send sends what there is; w may be the connection or another heldAnswer.
+func (a *heldAnswer) send(w http.ResponseWriter) {
+	if a.status == 0 {
+		return
+	}
+	maps.Copy(w.Header(), a.header)
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body.Bytes()) // the caller may have gone
+}
+
+// limitedBuffer drops what is too much.
+type limitedBuffer struct{ data []byte }
+
+func (b *limitedBuffer) Write(data []byte) (int, error) {
+	b.data = append(b.data, data[:min(len(data), maxRecorded-len(b.data))]...)
+	return len(data), nil
+}

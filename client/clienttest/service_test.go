@@ -1,0 +1,262 @@
+package clienttest_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func newClient(t *testing.T, s *clienttest.Service, change ...func(*client.Config)) *client.Client {
+	t.Helper()
+	config := client.Config{
+		BaseURL: s.URL, Email: s.Email, Password: client.Secret(s.Password), Workspace: s.Workspace, HTTPClient: s.HTTPClient(),
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	c, err := client.New(config)
+	check(t, err)
+	return c
+}
+
+// Each operation does what the client promises of it, without a socket too.
+func TestService_operations(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(testing.TB) *clienttest.Service{
+		"New": clienttest.New, "NewInMemory": clienttest.NewInMemory,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, ctx := start(t), t.Context()
+			c := newClient(t, s)
+			s.AddProject(gen.Project{Title: new("mine"), Status: new("PUBLISHED")})
+			s.AddProject(gen.Project{Title: new("new"), CreatedAt: new(time.Now().Add(time.Hour).UTC())})
+			list, err := c.ListProjects(ctx)
+			check(t, err)
+			if len(list.Data) != 2 || *list.Data[0].Title != "new" || list.Size != 2 || list.UnpublishedProjects != 1 {
+				t.Errorf("projects %+v", list)
+			}
+			created, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: new("Ada")}, client.WithIdempotencyKey("ada"))
+			check(t, err)
+			id := created.AvatarID
+			s.SetAvatar(id, gen.AvatarStatusConsentPending)
+			avatar, err := c.SubmitConsent(ctx, gen.ConsentRequest{AvatarID: id, Granted: true})
+			check(t, err)
+			if created.Status != gen.AvatarStatusProcessing || avatar.Status != gen.AvatarStatusPublished || avatar.UpdatedAt.Before(created.UpdatedAt) {
+				t.Errorf("created %+v, then %+v", created, avatar)
+			}
+			video, err := c.CreateVideo(ctx, gen.CreateVideoRequest{AvatarID: id})
+			check(t, err)
+			lipsync, err := c.CreateLipsync(ctx, gen.CreateLipsyncRequest{})
+			check(t, err)
+			s.SetInference(video.InferenceID, gen.InferenceStatusSucceeded)
+			s.SetInference(lipsync.InferenceID, gen.InferenceStatusFailed)
+			video, err = c.GetVideo(ctx, video.InferenceID)
+			check(t, err)
+			lipsync, err = c.GetLipsync(ctx, lipsync.InferenceID)
+			check(t, err)
+			if video.Status != gen.InferenceStatusSucceeded || video.VideoURL == nil || video.AvatarID != id ||
+				lipsync.Status != gen.InferenceStatusFailed || lipsync.FailureReason == nil {
+				t.Errorf("video %+v, lip-sync %+v", video, lipsync)
+			}
+			again, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: new("Ada")}, client.WithIdempotencyKey("ada"))
+			check(t, err)
+			if diff := cmp.Diff(created, again); diff != "" {
+				t.Errorf("the same key answers another avatar:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestService_errors(t *testing.T) {
+	t.Parallel()
+	s, ctx := clienttest.New(t), t.Context()
+	s.AllowInvalid()
+	c := newClient(t, s)
+	s.AddUser("bob@example.com", "another password")
+	bob := newClient(t, s, func(c *client.Config) { c.Email, c.Password = "bob@example.com", "another password" })
+	avatar, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("key"))
+	check(t, err)
+	id := avatar.AvatarID
+	final, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{})
+	check(t, err)
+	s.SetAvatar(final.AvatarID, gen.AvatarStatusFailed)
+	for name, test := range map[string]struct {
+		call func() (any, error)
+		want error
+	}{
+		"wrong password": {func() (any, error) {
+			return newClient(t, s, func(c *client.Config) { c.Password = "guess" }).GetAvatar(ctx, id)
+		}, client.ErrUnauthorized},
+		"wrong token": {func() (any, error) {
+			return newClient(t, s, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", "guess" }).GetAvatar(ctx, id)
+		}, client.ErrUnauthorized},
+		"no member":     {func() (any, error) { return bob.ListProjects(ctx) }, client.ErrForbidden},
+		"no workspace":  {func() (any, error) { return c.ListProjects(ctx, client.WithWorkspace("x")) }, client.ErrForbidden},
+		"bob's avatar":  {func() (any, error) { return bob.GetAvatar(ctx, id) }, client.ErrNotFound},
+		"bob's video":   {func() (any, error) { return bob.CreateVideo(ctx, gen.CreateVideoRequest{AvatarID: id}) }, client.ErrNotFound},
+		"no video":      {func() (any, error) { return c.GetVideo(ctx, id) }, client.ErrNotFound},
+		"no lip-sync":   {func() (any, error) { return c.GetLipsync(ctx, id) }, client.ErrNotFound},
+		"not published": {func() (any, error) { return c.CreateVideo(ctx, gen.CreateVideoRequest{AvatarID: id}) }, client.ErrConflict},
+		"final":         {func() (any, error) { return c.SubmitConsent(ctx, gen.ConsentRequest{AvatarID: final.AvatarID}) }, client.ErrConflict},
+		"key used": {func() (any, error) {
+			return c.CreateLipsync(ctx, gen.CreateLipsyncRequest{}, client.WithIdempotencyKey("key"))
+		}, client.ErrInvalid},
+		"no URL": {func() (any, error) {
+			return c.CreateAvatar(ctx, gen.CreateAvatarRequest{Webhook: &gen.WebhookSwitch{Enabled: new(true)}})
+		}, client.ErrInvalid},
+		"against document": {func() (any, error) { return c.GetAvatar(ctx, "") }, client.ErrInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if answer, err := test.call(); !errors.Is(err, test.want) {
+				t.Errorf("answer %+v, error %v, want %v", answer, err, test.want)
+			}
+		})
+	}
+}
+
+// Time in the service is that of the bubble: tokens last an hour, keys a day, and an account
+// is closed for a quarter of an hour.
+func TestService_time(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, ctx := clienttest.NewInMemory(t), t.Context()
+		c := newClient(t, s)
+		create := func() string {
+			avatar, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("key"))
+			check(t, err)
+			return avatar.AvatarID
+		}
+		first := create()
+		time.Sleep(23 * time.Hour)
+		if create() != first || len(s.Requests("login")) != 1 || len(s.Requests("refreshTokens")) != 1 {
+			t.Error("after 23 hours a key is new, or a token is not renewed")
+		}
+		time.Sleep(2 * time.Hour)
+		if create() == first {
+			t.Error("after 25 hours a key is not new")
+		}
+		login := func(password string) int {
+			raw, err := gen.NewClientWithResponses(s.URL, gen.WithHTTPClient(s.HTTPClient()))
+			check(t, err)
+			answer, err := raw.LoginWithResponse(ctx, gen.LoginRequest{Email: s.Email, Password: password})
+			check(t, err)
+			return answer.StatusCode()
+		}
+		for range 10 {
+			login("guess")
+		}
+		if status := login(s.Password); status != http.StatusTooManyRequests {
+			t.Errorf("after ten tries: %d", status)
+		}
+		time.Sleep(15 * time.Minute)
+		if status := login(s.Password); status != http.StatusOK {
+			t.Errorf("after a quarter of an hour: %d", status)
+		}
+	})
+}
+
+func TestService_consentIsDecidedEarly(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	c := newClient(t, s)
+	for granted, want := range map[bool]gen.AvatarStatus{true: gen.AvatarStatusPublished, false: gen.AvatarStatusConsentFailed} {
+		avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+		check(t, err)
+		avatar, err = c.SubmitConsent(t.Context(), gen.ConsentRequest{AvatarID: avatar.AvatarID, Granted: granted})
+		check(t, err)
+		if avatar.Status != gen.AvatarStatusProcessing {
+			t.Errorf("at once %s", avatar.Status)
+		}
+		s.SetAvatar(avatar.AvatarID, gen.AvatarStatusConsentPending)
+		avatar, err = c.GetAvatar(t.Context(), avatar.AvatarID)
+		check(t, err)
+		if avatar.Status != want {
+			t.Errorf("granted %v makes it %s", granted, avatar.Status)
+		}
+	}
+}
+
+func TestService_AutoFinish(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	s.AutoFinish()
+	c := newClient(t, s)
+	var published string
+	for title, want := range map[string]gen.AvatarStatus{
+		"Ada": gen.AvatarStatusPublished, "[fail]": gen.AvatarStatusFailed, "[no-consent]": gen.AvatarStatusConsentFailed,
+	} {
+		created, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: &title})
+		check(t, err)
+		avatar, err := c.GetAvatar(t.Context(), created.AvatarID)
+		check(t, err)
+		if created.Status != gen.AvatarStatusProcessing || avatar.Status != want {
+			t.Errorf("%q is created as %s and becomes %s", title, created.Status, avatar.Status)
+		}
+		if want == gen.AvatarStatusPublished {
+			published = created.AvatarID
+		}
+	}
+	for title, want := range map[string]gen.InferenceStatus{"Hello": gen.InferenceStatusSucceeded, "[fail]": gen.InferenceStatusFailed} {
+		video, err := c.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: published, Title: &title})
+		check(t, err)
+		video, err = c.GetVideo(t.Context(), video.InferenceID)
+		check(t, err)
+		if video.Status != want {
+			t.Errorf("a video %q becomes %s", title, video.Status)
+		}
+	}
+}
+
+func TestService_Requests(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	_, err := newClient(t, s).CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: new("Ada")}, client.WithIdempotencyKey("key"))
+	check(t, err)
+	all, creations := s.Requests(), s.Requests("createAvatar")
+	if len(all) != 2 || all[0].Operation != "login" || len(creations) != 1 {
+		t.Fatalf("requests %+v", all)
+	}
+	got := creations[0]
+	if got.Method != http.MethodPost || got.URL.Path != "/v1/avatars/create_avatar" || got.Status != http.StatusOK ||
+		string(got.Body) != `{"title":"Ada"}` || got.Header.Get("Idempotency-Key") != "key" || !strings.HasPrefix(got.Header.Get("Authorization"), "Bearer ") {
+		t.Errorf("request %+v", got)
+	}
+}
+
+// failing is a test that is expected to fail.
+type failing struct {
+	testing.TB
+	mu       sync.Mutex
+	messages []string
+}
+
+func (f *failing) Errorf(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.messages = append(f.messages, fmt.Sprintf(format, args...))
+}
+
+func (f *failing) Fatalf(format string, args ...any) {
+	f.Errorf(format, args...)
+	panic(f)
+}
+
+func (f *failing) failed() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.messages)
+}

@@ -1,0 +1,103 @@
+package clienttest
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+)
+
+// studio implements the operations in memory, as the document describes them.
+type studio struct {
+	checkURL func(string) error
+
+	mu         sync.Mutex
+	users      map[string]*user     // by email
+	tries      map[string]loginTry  // by email, of users and others
+	access     map[string]access    // by access token
+	refresh    map[string]*refresh  // by refresh token
+	members    map[string]string    // the id of the one member, by workspace
+	projects   []gen.Project        // of the one workspace
+	subjects   map[string]*subject  // by id
+	keys       map[userKey]creation // by idempotency key
+	events     []*event             // in the order in which they happened
+	autoFinish bool
+}
+
+var _ gen.StrictServerInterface = (*studio)(nil)
+
+func newStudio(checkURL func(string) error) *studio {
+	return &studio{
+		checkURL: checkURL,
+		users:    map[string]*user{},
+		tries:    map[string]loginTry{},
+		access:   map[string]access{},
+		refresh:  map[string]*refresh{},
+		members:  map[string]string{},
+		subjects: map[string]*subject{},
+		keys:     map[userKey]creation{},
+	}
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// now is the time to the microsecond, as the service tells it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+func (s *studio) addWorkspace(member string) (id string) {
+	id = newID()
+	s.members[id] = member
+	return id
+}
+
+func (s *studio) addProject(project gen.Project, owner string) {
+	project.ProjectID = cmp.Or(project.ProjectID, new(uuid.Must(uuid.NewV7())))
+	project.UserID = cmp.Or(project.UserID, new(uuid.MustParse(owner)))
+	project.CreatedAt = cmp.Or(project.CreatedAt, new(now()))
+	project.UpdatedAt = cmp.Or(project.UpdatedAt, project.CreatedAt)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.projects = append(s.projects, project)
+	slices.SortStableFunc(s.projects, func(a, b gen.Project) int {
+		return cmp.Or(b.CreatedAt.Compare(*a.CreatedAt), strings.Compare(b.ProjectID.String(), a.ProjectID.String()))
+	})
+}
+
+func (s *studio) ListProjects(
+	ctx context.Context, request gen.ListProjectsRequestObject,
+) (gen.ListProjectsResponseObject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	userID := caller(ctx)
+	if s.members[request.Params.XWorkspaceID] != userID {
+		return nil, &server.Error{Status: http.StatusForbidden, Detail: "You are not a member of this workspace."}
+	}
+	list := gen.ListProjects200JSONResponse{Data: slices.Clone(s.projects)}
+	if list.Data == nil {
+		list.Data = []gen.Project{}
+	}
+	for _, project := range list.Data {
+		if project.UserID.String() != userID {
+			continue
+		}
+		list.Size++
+		if project.Status == nil || !strings.EqualFold(*project.Status, "published") {
+			list.UnpublishedProjects++
+		}
+	}
+	return list, nil
+}
+
+// caller is who makes the request.
+func caller(ctx context.Context) string {
+	principal, _ := server.PrincipalFrom(ctx)
+	return principal.UserID
+}

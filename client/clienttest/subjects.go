@@ -1,0 +1,213 @@
+package clienttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+)
+
+// kind tells what a subject is, by the type of its events.
+type kind = gen.EventType
+
+const (
+	avatar  = gen.EventTypeAvatarEvent
+	video   = gen.EventTypeAvatarInferenceEvent
+	lipsync = gen.EventTypeLipsyncInferenceEvent
+)
+
+// The states, which are the same words for avatars and the others.
+const (
+	processing     = string(gen.AvatarStatusProcessing)
+	consentPending = string(gen.AvatarStatusConsentPending)
+	published      = string(gen.AvatarStatusPublished)
+	consentFailed  = string(gen.AvatarStatusConsentFailed)
+	failed         = string(gen.AvatarStatusFailed)
+	succeeded      = string(gen.InferenceStatusSucceeded)
+)
+
+// Marks in a title that decide how a subject ends with AutoFinish, as for the simulated renderer
+// of the daemon.
+const (
+	failMark      = "[fail]"
+	noConsentMark = "[no-consent]"
+)
+
+// subject is one avatar, video or lip-sync.
+type subject struct {
+	kind          kind
+	id, userID    string
+	avatarID      string // of a video
+	title         *string
+	webhookURL    string // "" when nothing is sent
+	status        string
+	consent       *bool
+	failureReason *string
+	videoURL      *string
+	createdAt     time.Time
+	updatedAt     time.Time
+	sequence      int64 // of the last event
+}
+
+// nextStates returns the states that may follow the present one.
+func (s *subject) nextStates() []string {
+	switch {
+	case s.kind == avatar && s.status == processing:
+		return []string{consentPending, failed}
+	case s.kind == avatar && s.status == consentPending:
+		return []string{published, consentFailed}
+	case s.kind != avatar && s.status == processing:
+		return []string{succeeded, failed}
+	}
+	return nil
+}
+
+// enter puts a subject into a state and keeps the event that announces it, if any. s.mu is held.
+func (s *studio) enter(subject *subject, status string) {
+	subject.status, subject.updatedAt = status, now()
+	switch status {
+	case failed:
+		subject.failureReason = new("The renderer did not finish.")
+	case consentFailed:
+		subject.failureReason = new("Consent was refused.")
+	case succeeded:
+		subject.videoURL = new("https://media.example.com/videos/" + subject.id + ".mp4")
+	}
+	if subject.webhookURL != "" && (subject.kind == avatar || status != processing) {
+		subject.sequence++
+		s.events = append(s.events, newEvent(subject))
+	}
+	if status == consentPending && subject.consent != nil {
+		s.enter(subject, decided(*subject.consent))
+	}
+}
+
+func decided(granted bool) string {
+	if granted {
+		return published
+	}
+	return consentFailed
+}
+
+// move takes a subject to a state, by way of consent_pending where that is between.
+func (s *studio) move(id, status string, avatars bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	subject := s.subjects[id]
+	if subject == nil || (subject.kind == avatar) != avatars {
+		return errors.New("there is none with this id")
+	}
+	return s.moveSubject(subject, status)
+}
+
+func (s *studio) moveSubject(subject *subject, status string) error {
+	if subject.kind == avatar && subject.status == processing && (status == published || status == consentFailed) {
+		s.enter(subject, consentPending)
+		if subject.status == status {
+			return nil
+		}
+	}
+	if next := subject.nextStates(); !slices.Contains(next, status) {
+		return fmt.Errorf("it cannot go from %q to %q, but to %q", subject.status, status, next)
+	}
+	s.enter(subject, status)
+	return nil
+}
+
+// finish takes a new subject to its end, which its title decides.
+func (s *studio) finish(subject *subject) {
+	titled := func(mark string) bool { return subject.title != nil && strings.Contains(*subject.title, mark) }
+	status := succeeded
+	switch {
+	case titled(failMark):
+		status = failed
+	case subject.kind == avatar:
+		status = decided(!titled(noConsentMark))
+	}
+	_ = s.moveSubject(subject, status) // every end can be reached from the first state
+}
+
+// find returns a subject of the caller's. s.mu is held.
+func (s *studio) find(ctx context.Context, kind kind, id string) (*subject, error) {
+	found := s.subjects[id]
+	if found == nil || found.kind != kind || found.userID != caller(ctx) {
+		return nil, &server.Error{Status: http.StatusNotFound, Detail: "There is no such record."}
+	}
+	return found, nil
+}
+
+func (s *studio) SubmitConsent(
+	ctx context.Context, request gen.SubmitConsentRequestObject,
+) (gen.SubmitConsentResponseObject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, err := s.find(ctx, avatar, request.Body.AvatarID)
+	if err != nil {
+		return nil, err
+	}
+	if found.nextStates() == nil {
+		return nil, &server.Error{Status: http.StatusConflict, Detail: "The avatar is in a final state."}
+	}
+	found.consent = &request.Body.Granted
+	if found.status == consentPending {
+		s.enter(found, decided(request.Body.Granted))
+	}
+	return gen.SubmitConsent200JSONResponse(found.asAvatar()), nil
+}
+
+func (s *studio) GetAvatar(ctx context.Context, request gen.GetAvatarRequestObject) (gen.GetAvatarResponseObject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, err := s.find(ctx, avatar, request.Params.AvatarID)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetAvatar200JSONResponse(found.asAvatar()), nil
+}
+
+func (s *studio) GetVideo(ctx context.Context, request gen.GetVideoRequestObject) (gen.GetVideoResponseObject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, err := s.find(ctx, video, request.Params.InferenceID)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetVideo200JSONResponse(found.asVideo()), nil
+}
+
+func (s *studio) GetLipsync(ctx context.Context, request gen.GetLipsyncRequestObject) (gen.GetLipsyncResponseObject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, err := s.find(ctx, lipsync, request.Params.InferenceID)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetLipsync200JSONResponse(found.asLipsync()), nil
+}
+
+func (s *subject) asAvatar() gen.Avatar {
+	return gen.Avatar{
+		AvatarID: s.id, Status: gen.AvatarStatus(s.status), Title: s.title,
+		CreatedAt: s.createdAt, UpdatedAt: s.updatedAt, FailureReason: s.failureReason,
+	}
+}
+
+func (s *subject) asVideo() gen.Video {
+	return gen.Video{
+		InferenceID: s.id, AvatarID: s.avatarID, Status: gen.InferenceStatus(s.status), Title: s.title, VideoURL: s.videoURL,
+		CreatedAt: s.createdAt, UpdatedAt: s.updatedAt, FailureReason: s.failureReason,
+	}
+}
+
+func (s *subject) asLipsync() gen.Lipsync {
+	return gen.Lipsync{
+		InferenceID: s.id, Status: gen.InferenceStatus(s.status), Title: s.title, VideoURL: s.videoURL,
+		CreatedAt: s.createdAt, UpdatedAt: s.updatedAt, FailureReason: s.failureReason,
+	}
+}
