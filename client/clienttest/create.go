@@ -89,7 +89,7 @@ func (s *studio) create(ctx context.Context, made subject, request any, key *str
 		named.key = *key
 		earlier, ok := s.keys[named]
 		switch {
-		case !ok || earlier.created.createdAt.Add(keyLifetime).Before(made.createdAt):
+		case !ok || !earlier.created.createdAt.Add(keyLifetime).After(made.createdAt):
 		case earlier.kind != made.kind || earlier.request != string(body):
 			return subject{}, &server.Error{
 				Status: http.StatusUnprocessableEntity,

@@ -68,6 +68,7 @@ func titles(ctx context.Context, studio *client.Client) ([]string, error) {
 
 // In a bubble the pauses take no time.
 func TestTitles_whileTheServiceIsDown(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := clienttest.NewInMemory(t)
 		service.AddProject(gen.Project{Title: new("Welcome to the team")})
@@ -95,6 +96,7 @@ func TestTitles_whileTheServiceIsDown(t *testing.T) {
 
 // A receiver takes a notification that comes again, and refuses one that is not the service's.
 func TestReceiver(t *testing.T) {
+	t.Parallel()
 	service := clienttest.New(t)
 	states := map[string]gen.AvatarStatus{}
 	receiver, err := webhook.NewReceiver(webhook.Handlers{

@@ -25,7 +25,7 @@ type scripted struct {
 
 // Fail gives the next n calls of an operation a fault. The operation is named by its
 // operationId, such as "createAvatar"; "" are all, what is no operation included. A call has one
-// fault at the most: the earliest that fits.
+// fault at the most, the earliest that fits, and has it before the service looks at its token.
 func (s *Service) Fail(operation string, n int, fault Fault) {
 	s.t.Helper()
 	if operation != "" {

@@ -237,6 +237,32 @@ func TestService_Requests(t *testing.T) {
 	}
 }
 
+func TestService_concurrentUse(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	c, r := newClient(t, s), newReceiver(t, s)
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			data, enabled := r.registration()
+			lipsync, err := c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{WebhookData: data, Webhook: enabled})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s.Fail("listProjects", 1, clienttest.DropMid())
+			_, _ = c.ListProjects(t.Context())
+			s.SetInference(lipsync.InferenceID, gen.InferenceStatusSucceeded)
+			s.Deliver()
+			s.Requests("createLipsync")
+		})
+	}
+	callers.Wait()
+	if len(r.statuses) != 8 || len(s.Requests("createLipsync")) < 8 {
+		t.Errorf("%d notifications", len(r.statuses))
+	}
+}
+
 // failing is a test that is expected to fail.
 type failing struct {
 	testing.TB

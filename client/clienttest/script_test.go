@@ -1,0 +1,337 @@
+package clienttest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+)
+
+// script is a play of the calls to a target, and the transcript of it.
+type script struct {
+	target
+	http  http.Client
+	token string
+	names map[string]string // of what differs from play to play, in the order of its first appearance
+	lines []string
+
+	inbox string
+	mu    sync.Mutex
+	came  []string
+}
+
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func playTo(t *testing.T, to target) []string {
+	t.Helper()
+	s := &script{target: to, names: map[string]string{}, http: http.Client{Transport: &http.Transport{}}}
+	t.Cleanup(s.http.CloseIdleConnections)
+	inbox := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if err := webhook.Verify(r.Header, body, time.Now(), to.secret); err != nil {
+			t.Error(err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.came = append(s.came, r.Header.Get(webhook.HeaderSequence)+" "+r.Header.Get("Content-Type")+" "+string(body))
+	}))
+	t.Cleanup(inbox.Close)
+	s.inbox = inbox.URL + "/hooks?key=value"
+	s.users(t)
+	s.projects(t)
+	s.creations(t)
+	s.avatars(t)
+	s.inferences(t)
+	s.lockout(t)
+	return s.lines
+}
+
+func (s *script) send(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+	check(t, err)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if s.token != "" {
+		request.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
+	}
+	response, err := s.http.Do(request)
+	check(t, err)
+	defer response.Body.Close()
+	read, err := io.ReadAll(response.Body)
+	check(t, err)
+	return answer{response.StatusCode, response.Header, string(read)}
+}
+
+// call sends a request, writes the answer into the transcript and returns the members of its
+// body that are texts.
+func (s *script) call(t *testing.T, method, path, body string, headers ...string) map[string]string {
+	t.Helper()
+	got := s.send(t, method, path, body, headers...)
+	line := []string{method, path, shorten(body), strings.Join(headers, ", "), "\n", fmt.Sprint(got.status)}
+	for _, name := range []string{"Content-Type", "Www-Authenticate", "Allow", "Cache-Control", "X-Content-Type-Options"} {
+		line = append(line, got.header.Get(name))
+	}
+	line = append(line, fmt.Sprint(got.header.Get("Retry-After") != "", got.header.Get("X-Request-Id") != ""))
+	var members map[string]any
+	if err := json.Unmarshal([]byte(got.body), &members); err != nil {
+		t.Errorf("%s %s is answered with %q", method, path, got.body)
+	}
+	texts := map[string]string{}
+	for name, value := range members {
+		if text, ok := value.(string); ok {
+			texts[name] = text
+		}
+	}
+	// What the renderer has made and said is not the contract's.
+	delete(members, "video_url")
+	if members["status"] == "failed" {
+		members["failure_reason"] = members["failure_reason"] != nil
+	}
+	var canonical bytes.Buffer
+	encoder := json.NewEncoder(&canonical)
+	encoder.SetIndent("", "  ")
+	check(t, encoder.Encode(members))
+	s.write(strings.Join(append(line, "\n", canonical.String()), " "))
+	return texts
+}
+
+var changing = regexp.MustCompile(strings.Join([]string{
+	`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, // ids
+	`202[1-9]-[0-9-]{5}T[0-9:.]+Z`,                                 // times, to the second at least
+	`\b[0-9a-f]{32}\b`,                                             // request ids
+	`http://127.0.0.1:\d+`,
+}, "|"))
+
+// tokens are alike or not by the time at which they were made.
+var tokens = regexp.MustCompile(`_token": ?"[^"]+"`)
+
+// write names what changes, so that the same thing has the same name in every play.
+func (s *script) write(line string) {
+	s.lines = append(s.lines, changing.ReplaceAllStringFunc(tokens.ReplaceAllString(line, `_token"`), func(text string) string {
+		if s.names[text] == "" {
+			s.names[text] = fmt.Sprintf("<%d>", len(s.names))
+		}
+		return s.names[text]
+	}))
+}
+
+func shorten(body string) string { return body[:min(len(body), 300)] }
+
+func (s *script) login(t *testing.T, email, password string) map[string]string {
+	t.Helper()
+	return s.call(t, http.MethodPost, "/users/login", `{"email":"`+email+`","password":"`+password+`"}`)
+}
+
+func (s *script) users(t *testing.T) {
+	t.Helper()
+	for _, body := range []string{`{`, `{}`, `{"email":1,"password":""}`, `{"Email":"a","password":"b"}`, `{"email":"a","email":"b"}`, "", `[]`} {
+		s.call(t, http.MethodPost, "/users/login", body)
+	}
+	s.call(t, http.MethodPost, "/users/login", `{}`, "Content-Type: text/plain")
+	s.call(t, http.MethodPost, "/users/login", `"`+strings.Repeat("x", 1<<20)+`"`)
+	s.call(t, http.MethodGet, "/users/login", "")
+	s.call(t, http.MethodGet, "/users", "")
+	s.login(t, "ada@example.com", "guess")
+	s.login(t, "nobody@example.com", adaPassword)
+	pair := s.login(t, " Ada@Example.com", adaPassword)
+
+	refresh := func(token string) map[string]string {
+		return s.call(t, http.MethodPost, "/users/refresh", `{"refresh_token":"`+token+`"}`)
+	}
+	next := refresh(pair["refresh_token"])
+	refresh(pair["refresh_token"]) // ends the family
+	refresh(next["refresh_token"])
+	refresh("unknown")
+	refresh("")
+	s.token = s.login(t, "ada@example.com", adaPassword)["access_token"]
+}
+
+func (s *script) projects(t *testing.T) {
+	t.Helper()
+	s.call(t, http.MethodGet, "/projects/v2", "", "X-Workspace-Id: "+s.workspace)
+	s.call(t, http.MethodGet, "/projects/v2", "", "X-Workspace-Id: elsewhere")
+	s.call(t, http.MethodGet, "/projects/v2", "")
+	for _, authorization := range []string{"Bearer guess", "Bearer ", "Basic guess"} {
+		s.call(t, http.MethodGet, "/projects/v2", "", "X-Workspace-Id: "+s.workspace, "Authorization: "+authorization)
+	}
+	s.asBob(t, func() {
+		s.call(t, http.MethodGet, "/projects/v2", "", "X-Workspace-Id: "+s.workspace)
+	})
+}
+
+func (s *script) asBob(t *testing.T, play func()) {
+	t.Helper()
+	ada := s.token
+	s.token = s.login(t, "bob@example.com", bobPassword)["access_token"]
+	play()
+	s.token = ada
+}
+
+func (s *script) creations(t *testing.T) {
+	t.Helper()
+	for _, path := range []string{"/v1/avatars/create_avatar", "/v1/lipsync/create_lipsync"} {
+		post := func(body string, headers ...string) { s.call(t, http.MethodPost, path, body, headers...) }
+		for _, body := range []string{
+			`{}`, `null`, `{"title":null,"webhook":null,"webhook_data":null}`, `{"title":7}`, `{"unknown":{"deep":[1]}}`,
+			`{"webhook":{"enabled":true}}`, `{"webhook":{"enabled":true},"webhook_data":{}}`,
+			`{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"ftp://hooks.example.com/"}}`,
+			`{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"https://ada:pass@hooks.example.com/"}}`,
+			`{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"https://10.0.0.1/"}}`,
+			`{"webhook":{"enabled":"yes"}}`, `{"webhook_data":{"webhook_url":"ftp://not-enabled.example.com/"}}`,
+			`{"webhook":{"enabled":false},"webhook_data":{"webhook_url":"` + s.inbox + `"}}`,
+		} {
+			post(body)
+		}
+		key := "Idempotency-Key: key-of-" + path
+		post(`{"title":"Ada","unknown":1,"video_url":"https://media.example.com/a.mp4"}`, key)
+		post(`{"video_url":"https://media.example.com/a.mp4","unknown":1,"title":"Ada"}`, key)
+		post(`{"title":"Bob"}`, key)
+		post(`{}`, "Idempotency-Key: key-of-/v1/avatars/create_avatar")
+		post(`{}`, "Idempotency-Key: "+strings.Repeat("k", 256))
+		post(`{}`, "Authorization: Bearer guess")
+		s.asBob(t, func() { post(`{"title":"Bob"}`, key) })
+	}
+}
+
+const (
+	avatarDetails  = "/v1/avatars/avatar_details?avatar_id="
+	videoDetails   = "/v1/avatars/inference_details?inference_id="
+	lipsyncDetails = "/v1/lipsync/inference_details?inference_id="
+)
+
+func (s *script) avatars(t *testing.T) {
+	t.Helper()
+	for _, path := range []string{avatarDetails, videoDetails, lipsyncDetails} {
+		s.call(t, http.MethodGet, path+"unknown", "")
+		s.call(t, http.MethodGet, path, "")
+		s.call(t, http.MethodGet, strings.Split(path, "?")[0], "")
+		s.call(t, http.MethodGet, path+"unknown", "", "Authorization: Bearer guess")
+	}
+	for _, test := range []struct {
+		title, decision, want string
+		events                int
+	}{
+		{"Ada", "true", "published", 3}, {"Ada", "false", "consent_failed", 3}, {"Ada [fail]", "", "failed", 2},
+	} {
+		id := s.call(t, http.MethodPost, "/v1/avatars/create_avatar", s.registered(test.title))["avatar_id"]
+		consent := func(granted string) {
+			s.call(t, http.MethodPost, "/v1/avatars/submit_consent", `{"avatar_id":"`+id+`","granted":`+granted+`}`)
+		}
+		newVideo := func(title string) string {
+			return s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"`+id+`","title":"`+title+`"}`, "Idempotency-Key: "+title)["inference_id"]
+		}
+		newVideo("too early")
+		if test.decision == "" {
+			s.settle(t, s, avatarDetails, id, test.want)
+		} else {
+			s.settle(t, s, avatarDetails, id, "consent_pending")
+			s.call(t, http.MethodGet, avatarDetails+id, "")
+			consent(`"yes"`)
+			s.asBob(t, func() {
+				consent("true")
+				s.call(t, http.MethodGet, avatarDetails+id, "")
+			})
+			consent(test.decision)
+		}
+		s.call(t, http.MethodGet, avatarDetails+id, "")
+		s.call(t, http.MethodGet, videoDetails+id, "")
+		consent("true")
+		s.notified(t, id, test.events)
+		if test.want != "published" {
+			newVideo("never")
+			continue
+		}
+		for _, ending := range endings {
+			video := newVideo(ending.title)
+			s.settle(t, s, videoDetails, video, ending.status)
+			s.call(t, http.MethodGet, videoDetails+video, "")
+			newVideo(ending.title) // answers what the first did
+			s.call(t, http.MethodGet, lipsyncDetails+video, "")
+			s.notified(t, video, 1)
+		}
+	}
+	s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"unknown"}`)
+	s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":""}`)
+	s.call(t, http.MethodPost, "/v1/avatars/submit_consent", `{"avatar_id":"unknown","granted":true}`)
+	s.call(t, http.MethodPost, "/v1/avatars/submit_consent", `{"granted":true}`)
+}
+
+// endings are those of a video or a lip-sync.
+var endings = []struct{ title, status string }{{"Hello", "succeeded"}, {"Hello [fail]", "failed"}}
+
+func (s *script) inferences(t *testing.T) {
+	t.Helper()
+	for _, ending := range endings {
+		id := s.call(t, http.MethodPost, "/v1/lipsync/create_lipsync", s.registered(ending.title))["inference_id"]
+		s.settle(t, s, lipsyncDetails, id, ending.status)
+		got := s.call(t, http.MethodGet, lipsyncDetails+id, "")
+		s.call(t, http.MethodGet, videoDetails+id, "")
+		s.asBob(t, func() { s.call(t, http.MethodGet, lipsyncDetails+id, "") })
+		if got["status"] != ending.status {
+			t.Errorf("lip-sync %v", got)
+		}
+		s.notified(t, id, 1)
+	}
+}
+
+func (s *script) lockout(t *testing.T) {
+	t.Helper()
+	for range 11 {
+		s.login(t, "carol@example.com", "guess")
+	}
+	s.login(t, "ada@example.com", adaPassword)
+}
+
+func (s *script) registered(title string) string {
+	return `{"title":"` + title + `","webhook_data":{"webhook_url":"` + s.inbox + `"},"webhook":{"enabled":true}}`
+}
+
+// notified writes the notifications about a subject once there are n of them.
+func (s *script) notified(t *testing.T, id string, n int) {
+	t.Helper()
+	if s.deliver != nil {
+		s.deliver()
+	}
+	deadline := time.Now().Add(patience)
+	for look := time.Tick(10 * time.Millisecond); ; <-look {
+		s.mu.Lock()
+		var about []string
+		for _, line := range s.came {
+			if strings.Contains(line, id) {
+				about = append(about, line)
+			}
+		}
+		s.mu.Unlock()
+		if len(about) >= n {
+			for _, line := range about {
+				s.write(line)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d notifications came", len(about), n)
+		}
+	}
+}
