@@ -301,6 +301,11 @@ func (s *script) lockout(t *testing.T) {
 	for range 11 {
 		s.login(t, "carol@example.com", "guess")
 	}
+	for range 9 {
+		s.login(t, "ada@example.com", "guess")
+	}
+	s.login(t, "ada@example.com", adaPassword) // forgets them
+	s.login(t, "ada@example.com", "guess")
 	s.login(t, "ada@example.com", adaPassword)
 }
 

@@ -169,6 +169,25 @@ func TestService_time(t *testing.T) {
 	})
 }
 
+func TestService_ExpireTokens(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	c := newClient(t, s)
+	for range 2 {
+		_, err := c.ListProjects(t.Context())
+		check(t, err)
+		s.ExpireTokens()
+	}
+	var got []string
+	for _, request := range s.Requests() {
+		got = append(got, fmt.Sprint(request.Operation, " ", request.Status))
+	}
+	want := []string{"login 200", "listProjects 200", "listProjects 401", "refreshTokens 200", "listProjects 200"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
 func TestService_consentIsDecidedEarly(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
