@@ -112,19 +112,14 @@ func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
 		Password: "correct horse battery staple",
 		Secret:   webhook.NewSecret(),
 
-		t:          t,
-		studio:     newStudio(guard.CheckURL),
-		client:     &http.Client{Transport: transport},
-		operations: map[string]string{},
+		t:      t,
+		studio: newStudio(guard.CheckURL),
+		client: &http.Client{Transport: transport},
 	}
 	s.UserID = s.studio.addUser(s.Email, s.Password)
 	s.Workspace = s.studio.addWorkspace(s.UserID)
-	validator, err := validate.Load(api.Spec, validate.Config{})
-	if err != nil {
+	if s.operations, err = operations(); err != nil {
 		t.Fatal(err)
-	}
-	for operation := range validator.Operations() {
-		s.operations[operation.Method()+" "+operation.Path()] = operation.ID()
 	}
 	s.handler, err = server.New(s.studio, server.Config{
 		Authenticator:     s.studio,
@@ -147,6 +142,21 @@ func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
 	})
 	return s
 }
+
+// operations returns the ids of the document's operations by method, space and path.
+//
+//nolint:gochecknoglobals // the same for every service, and slow to make
+var operations = sync.OnceValues(func() (map[string]string, error) {
+	validator, err := validate.Load(api.Spec, validate.Config{})
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]string{}
+	for operation := range validator.Operations() {
+		ids[operation.Method()+" "+operation.Path()] = operation.ID()
+	}
+	return ids, nil
+})
 
 // HTTPClient returns an HTTP client for client.Config.HTTPClient. It has no timeout. Only a
 // service of [NewInMemory] needs it.
