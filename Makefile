@@ -48,6 +48,10 @@ bench: ## Compare with other validators and write server/bench/RESULTS.md (2 min
 check-bench: ## Test the comparison, which is a module of its own, with a short run
 	cd server/bench && go mod tidy -diff && go vet ./... && go test ./...
 
+.PHONY: check-foreign
+check-foreign: ## Sign and verify webhooks with other libraries, of npm too where there is Node.js
+	cd client/webhook/testdata/foreign && go mod tidy -diff && go vet ./... && go test -v ./...
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for 20 seconds
 	@grep -rnoE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' . | while IFS=: read -r file _ target; do \

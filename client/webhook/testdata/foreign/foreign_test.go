@@ -1,0 +1,369 @@
+// Package foreign_test holds client/webhook to other implementations of Standard Webhooks.
+// It is a module of its own, so that none of them enters go.mod. `go test -update` writes
+// what they sign to ../vectors.json.
+package foreign_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	svix "github.com/svix/svix-webhooks/go"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+)
+
+const npm = "npm standardwebhooks"
+
+var update = flag.Bool("update", false, "write ../vectors.json")
+
+// vector is a notification and what each library signs it with.
+type vector struct {
+	Name       string            `json:"name"`
+	Secrets    []string          `json:"secrets"`
+	ID         string            `json:"id"`
+	Timestamp  int64             `json:"timestamp"`
+	Body       []byte            `json:"body"`
+	Times      int               `json:"times"`      // how often Body is repeated
+	Signatures map[string]string `json:"signatures"` // by library
+}
+
+func (v vector) body() []byte { return bytes.Repeat(v.Body, v.Times) }
+
+const (
+	published = `{"event_type":"avatar_event","data":{"avatar_id":"01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10","status":"published"}}`
+	shortest  = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	longest   = "whsec_+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+w=="
+	padded    = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGA=="
+)
+
+func vectors() []vector {
+	everyByte := make([]byte, 256)
+	for i := range everyByte {
+		everyByte[i] = byte(i)
+	}
+	one := func(name, secret, id string, timestamp int64, body string) vector {
+		return vector{name, []string{secret}, id, timestamp, []byte(body), 1, nil}
+	}
+	const id, at = "01936f3e-7c00-7a3b-8c44-2f6f1f0a9d11", 1765272000
+	return []vector{
+		one("ASCII", shortest, id, at, published),
+		one("empty body", shortest, id, at, ""),
+		one("UTF-8", shortest, id, at, `{"event_type":"avatar_event","data":{"avatar_id":"Ärger – 名前 – 😀 – e\u0301","status":"published"}}`),
+		one("control characters", shortest, id, at, "\x00\x01\x1b\x7f\r\n\t\"\\\u2028\ufeff\ufffd."),
+		one("every byte", shortest, id, at, string(everyByte)),
+		{"64 KiB", []string{shortest}, id, at, []byte("0123456789abcdef"), 4096, nil},
+		one("longest secret", longest, id, at, published),
+		one("padded secret", padded, id, at, published),
+		one("secret without prefix", strings.TrimPrefix(padded, "whsec_"), id, at, published),
+		{"rotation", []string{shortest, longest}, id, at, []byte(published), 1, nil},
+		{"two rotations", []string{padded, shortest, longest}, id, at, []byte(published), 1, nil},
+		one("odd id", shortest, "!\"#$%&'()*+,-/:;<=>?@[\\]^_`{|}~ 0 v1,", at, published),
+		one("UTF-8 id", shortest, "Ärger-名前-😀", at, published),
+		one("long id", shortest, strings.Repeat("0123456789abcdef", 64), at, published),
+		one("year 2000", shortest, id, 946684800, published),
+		one("timestamp beyond 32 bits", shortest, id, 1<<32, published),
+	}
+}
+
+// judgement is a notification that a library is to verify.
+type judgement struct {
+	Secret string            `json:"secret"`
+	Header map[string]string `json:"header"`
+	Body   []byte            `json:"body"`
+	Now    int64             `json:"now"` // milliseconds
+}
+
+type library struct {
+	name  string
+	takes func(body []byte) bool
+	sign  func(*testing.T, []vector) []string // with the first secret of each
+
+	// verify returns why each was refused.
+	verify func(*testing.T, []judgement) []string
+}
+
+func eachLibrary(t *testing.T, f func(*testing.T, library)) {
+	for name, open := range map[string]func(*testing.T, string) library{
+		"Go standard-webhooks": goLibrary(standardwebhooks.NewWebhook),
+		"Go svix":              goLibrary(svix.NewWebhook),
+		npm:                    nodeLibrary,
+	} {
+		t.Run(name, func(t *testing.T) { f(t, open(t, name)) })
+	}
+}
+
+type goWebhook interface {
+	Sign(id string, at time.Time, body []byte) (string, error)
+	Verify(body []byte, header http.Header) error
+}
+
+func goLibrary[W goWebhook](newWebhook func(secret string) (W, error)) func(*testing.T, string) library {
+	load := func(t *testing.T, secret string) W {
+		loaded, err := newWebhook(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loaded
+	}
+	return func(_ *testing.T, name string) library {
+		return library{
+			name:  name,
+			takes: func([]byte) bool { return true },
+			sign: func(t *testing.T, all []vector) (signatures []string) {
+				for _, v := range all {
+					signature, err := load(t, v.Secrets[0]).Sign(v.ID, time.Unix(v.Timestamp, 0), v.body())
+					if err != nil {
+						t.Fatal(err)
+					}
+					signatures = append(signatures, signature)
+				}
+				return signatures
+			},
+			// These libraries ask for the time themselves; in a bubble it begins in 2000.
+			verify: func(t *testing.T, all []judgement) (refusals []string) {
+				for _, j := range all {
+					synctest.Test(t, func(t *testing.T) {
+						time.Sleep(time.Until(time.UnixMilli(j.Now)))
+						refusal := ""
+						if err := load(t, j.Secret).Verify(j.Body, canonical(j.Header)); err != nil {
+							refusal = err.Error()
+						}
+						refusals = append(refusals, refusal)
+					})
+				}
+				return refusals
+			},
+		}
+	}
+}
+
+// nodeLibrary skips the test where there is no Node.js, which in CI there must be.
+func nodeLibrary(t *testing.T, name string) library {
+	t.Helper()
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(err)
+			}
+			t.Skip(err)
+		}
+	}
+	folder := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json", "foreign.js"} {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(t *testing.T, stdin []byte, program string, arguments ...string) []byte {
+		command := exec.CommandContext(t.Context(), program, arguments...)
+		var stderr strings.Builder
+		command.Dir, command.Stdin, command.Stderr = folder, bytes.NewReader(stdin), &stderr
+		output, err := command.Output()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", program, err, stderr.String())
+		}
+		return output
+	}
+	run(t, nil, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+
+	type signature struct {
+		Secret    string `json:"secret"`
+		ID        string `json:"id"`
+		Timestamp int64  `json:"timestamp"`
+		Body      []byte `json:"body"`
+	}
+	type request struct {
+		Sign   []signature `json:"sign"`
+		Verify []judgement `json:"verify"`
+	}
+	type answer struct {
+		Signatures []string `json:"signatures"`
+		Refusals   []string `json:"refusals"`
+	}
+	ask := func(t *testing.T, q request) (a answer) {
+		stdin, err := json.Marshal(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(run(t, stdin, "node", "foreign.js"), &a); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	return library{
+		name:  name,
+		takes: utf8.Valid, // it signs text
+		sign: func(t *testing.T, all []vector) []string {
+			q := request{Sign: []signature{}, Verify: []judgement{}}
+			for _, v := range all {
+				q.Sign = append(q.Sign, signature{v.Secrets[0], v.ID, v.Timestamp, v.body()})
+			}
+			return ask(t, q).Signatures
+		},
+		verify: func(t *testing.T, all []judgement) []string {
+			return ask(t, request{Sign: []signature{}, Verify: all}).Refusals
+		},
+	}
+}
+
+// What a library signs is what the vectors say, and client/webhook is tested with those.
+func TestSign(t *testing.T) {
+	const path = "../vectors.json"
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var committed []vector
+	if err := json.Unmarshal(content, &committed); err != nil {
+		t.Fatal(err)
+	}
+	all := vectors()
+	if len(all) != len(committed) && !*update {
+		t.Fatalf("%s has %d vectors, not %d: go test -update writes it", path, len(committed), len(all))
+	}
+	for i := range all {
+		all[i].Signatures = map[string]string{}
+		if !*update {
+			all[i].Signatures = maps.Clone(committed[i].Signatures)
+		}
+	}
+	eachLibrary(t, func(t *testing.T, l library) {
+		for i, v := range all {
+			if !l.takes(v.body()) {
+				continue
+			}
+			var each []vector
+			for _, secret := range v.Secrets {
+				v.Secrets = []string{secret}
+				each = append(each, v)
+			}
+			all[i].Signatures[l.name] = strings.Join(l.sign(t, each), " ")
+		}
+	})
+	if *update {
+		if content, err = json.MarshalIndent(all, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, append(content, '\n'), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	} else if !reflect.DeepEqual(all, committed) {
+		t.Errorf("%s is not what the libraries sign: go test -update writes it", path)
+	}
+}
+
+// What webhook.Sign signs is accepted by every library that knows one of the secrets, and by
+// none when anything else was signed.
+func TestVerify(t *testing.T) {
+	eachLibrary(t, func(t *testing.T, l library) {
+		var names []string
+		var judgements []judgement
+		add := func(name string, j judgement) {
+			names, judgements = append(names, name), append(judgements, j)
+		}
+		for _, v := range vectors() {
+			if !l.takes(v.body()) {
+				continue
+			}
+			header := sign(t, v.ID, time.Unix(v.Timestamp, 0), v.body(), v.Secrets...)
+			for _, secret := range v.Secrets {
+				original := judgement{secret, header, v.body(), v.Timestamp * 1000}
+				add("", original)
+				other := original
+				other.Body = append(slices.Clone(other.Body), ' ')
+				add("other body", other)
+				other = original
+				other.Header = maps.Clone(header)
+				other.Header[webhook.HeaderID] += "x"
+				add("other id", other)
+				other = original
+				other.Secret = webhook.NewSecret().Reveal()
+				add("other secret", other)
+			}
+		}
+		for i, refusal := range l.verify(t, judgements) {
+			if (refusal == "") != (names[i] == "") {
+				t.Errorf("%s of %q: refused for %q", names[i], judgements[i].Header[webhook.HeaderID], refusal)
+			}
+		}
+	})
+}
+
+// All agree at whole seconds. Within a second they need not: the npm package counts whole
+// seconds, and so accepts almost one more of age.
+func TestTolerance(t *testing.T) {
+	now := time.Unix(1765272000, 0)
+	body, secret := []byte(published), parse(t, shortest)
+	header := sign(t, "id", now, body, shortest)
+	eachLibrary(t, func(t *testing.T, l library) {
+		for ahead, accepted := range map[time.Duration]bool{
+			-10 * 365 * 24 * time.Hour:            false,
+			-301 * time.Second:                    false,
+			-300*time.Second - 1*time.Millisecond: l.name == npm,
+			-300 * time.Second:                    true,
+			0:                                     true,
+			300 * time.Second:                     true,
+			300*time.Second + 1*time.Millisecond:  false,
+			301 * time.Second:                     false,
+			10 * 365 * 24 * time.Hour:             false,
+		} {
+			at := now.Add(-ahead)
+			if refusal := l.verify(t, []judgement{{shortest, header, body, at.UnixMilli()}})[0]; (refusal == "") != accepted {
+				t.Errorf("%v ahead: refused for %q", ahead, refusal)
+			}
+			ours := webhook.Verify(canonical(header), body, at, secret) == nil
+			if ours != accepted && ahead%time.Second == 0 {
+				t.Errorf("%v ahead: client/webhook accepts it: %v", ahead, ours)
+			}
+		}
+	})
+}
+
+func sign(t *testing.T, id string, at time.Time, body []byte, secrets ...string) map[string]string {
+	t.Helper()
+	parsed := make([]webhook.Secret, len(secrets))
+	for i, secret := range secrets {
+		parsed[i] = parse(t, secret)
+	}
+	signed, header := http.Header{}, map[string]string{}
+	webhook.Sign(signed, id, at, body, parsed...)
+	for name := range signed {
+		header[name] = signed.Get(name)
+	}
+	return header
+}
+
+func canonical(header map[string]string) http.Header {
+	all := http.Header{}
+	for name, value := range header {
+		all.Set(name, value)
+	}
+	return all
+}
+
+func parse(t *testing.T, text string) webhook.Secret {
+	t.Helper()
+	secret, err := webhook.ParseSecret(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
