@@ -53,7 +53,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}()
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxBody))
 	if err == nil {
-		err = r.Handle(request.Context(), request.Header, body)
+		err = r.handle(request.Context(), Notification{URL: request.URL, Header: request.Header, Body: body})
 	}
 	w.WriteHeader(status(err))
 }
@@ -62,13 +62,17 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 // received, decodes it and calls the callback. The error is [ErrTooLarge], [ErrRefused],
 // [ErrMalformed] or [ErrCallback], wrapping what the verifier or the callback returned.
 func (r *Receiver) Handle(ctx context.Context, header http.Header, body []byte) error {
-	if len(body) > maxBody {
+	return r.handle(ctx, Notification{Header: header, Body: body})
+}
+
+func (r *Receiver) handle(ctx context.Context, n Notification) error {
+	if len(n.Body) > maxBody {
 		return ErrTooLarge
 	}
-	if err := r.verifier.Verify(header, body); err != nil {
+	if err := r.verifier.Verify(n); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	return r.handlers.dispatch(ctx, body, newDelivery(header))
+	return r.handlers.dispatch(ctx, n.Body, newDelivery(n.Header))
 }
 
 // status has ErrCallback first, because the error of a callback may be any error.

@@ -21,14 +21,14 @@ var ErrSecret = errors.New("webhook: a secret is whsec_ and 24 to 64 bytes in ba
 // random bytes, written as "whsec_" and their base64. Printing, logging or
 // marshalling a Secret shows a placeholder; only [Secret.Reveal] shows the key.
 type Secret struct {
-	key []byte
+	key func() []byte // of a function fmt shows no more than the address, inside other structs too
 }
 
 // NewSecret makes a Secret of 32 random bytes.
 func NewSecret() Secret {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails: crypto/rand ends the process instead
-	return Secret{key: key}
+	return hide(key)
 }
 
 // ParseSecret reads a Secret; the prefix may be missing. The error is [ErrSecret].
@@ -37,12 +37,22 @@ func ParseSecret(text string) (Secret, error) {
 	if err != nil || len(key) < minSecretBytes || len(key) > maxSecretBytes {
 		return Secret{}, ErrSecret
 	}
-	return Secret{key: key}, nil
+	return hide(key), nil
 }
 
 // Reveal returns the text that [ParseSecret] reads.
 func (s Secret) Reveal() string {
-	return secretPrefix + base64.StdEncoding.EncodeToString(s.key)
+	return secretPrefix + base64.StdEncoding.EncodeToString(s.bytes())
+}
+
+func hide(key []byte) Secret { return Secret{key: func() []byte { return key }} }
+
+// bytes returns nil for a zero Secret.
+func (s Secret) bytes() []byte {
+	if s.key == nil {
+		return nil
+	}
+	return s.key()
 }
 
 // String returns a placeholder.

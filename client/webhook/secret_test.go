@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,18 +55,26 @@ func TestSecret_Hidden(t *testing.T) {
 	t.Parallel()
 	secret := webhook.NewSecret()
 	canary := strings.TrimPrefix(secret.Reveal(), "whsec_")
+	key, err := base64.StdEncoding.DecodeString(canary)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var shown bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 		fmt.Fprintf(&shown, verb, secret)
 		fmt.Fprintf(&shown, verb, &secret)
 		fmt.Fprintf(&shown, verb, struct{ S webhook.Secret }{secret})
+		fmt.Fprintf(&shown, verb, struct{ s []webhook.Secret }{[]webhook.Secret{secret}})
+		fmt.Fprintf(&shown, verb, newReceiver(t, (&recorder{}).handlers(), webhook.StandardWebhooks(secret)))
 	}
 	if err := json.NewEncoder(&shown).Encode(map[string]any{"secret": secret}); err != nil {
 		t.Fatal(err)
 	}
 	slog.New(slog.NewTextHandler(&shown, nil)).Info("text", "secret", secret)
 	slog.New(slog.NewJSONHandler(&shown, nil)).Info("json", "secret", secret, "in", struct{ S webhook.Secret }{secret})
-	if strings.Contains(shown.String(), canary) || strings.Contains(shown.String(), fmt.Sprintf("%x", canary)) {
-		t.Errorf("the key is in %s", shown.String())
+	for _, form := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%x", key), strings.Trim(fmt.Sprintf("%d", key), "[]")} {
+		if strings.Contains(shown.String(), form) {
+			t.Errorf("the key is in %s", shown.String())
+		}
 	}
 }

@@ -46,7 +46,7 @@ func Sign(header http.Header, id string, at time.Time, body []byte, secrets ...S
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
-		signatures[i] = secret.sign(id, timestamp, body)
+		signatures[i] = string(secret.sign(id, timestamp, body))
 	}
 	header.Set(HeaderID, id)
 	header.Set(HeaderTimestamp, timestamp)
@@ -69,10 +69,10 @@ func Verify(header http.Header, body []byte, now time.Time, secrets ...Secret) e
 		return ErrTimestamp
 	}
 	for _, secret := range secrets {
-		if len(secret.key) == 0 {
+		if secret.key == nil {
 			continue
 		}
-		expected := []byte(secret.sign(id, timestamp, body))
+		expected := secret.sign(id, timestamp, body)
 		for _, signature := range signatures[:min(len(signatures), maxSignatures)] {
 			if hmac.Equal([]byte(signature), expected) {
 				return nil
@@ -82,9 +82,9 @@ func Verify(header http.Header, body []byte, now time.Time, secrets ...Secret) e
 	return ErrSignature
 }
 
-func (s Secret) sign(id, timestamp string, body []byte) string {
-	hash := hmac.New(sha256.New, s.key)
+func (s Secret) sign(id, timestamp string, body []byte) []byte {
+	hash := hmac.New(sha256.New, s.bytes())
 	hash.Write([]byte(id + "." + timestamp + "."))
 	hash.Write(body)
-	return signatureVersion + base64.StdEncoding.EncodeToString(hash.Sum(nil))
+	return base64.StdEncoding.AppendEncode([]byte(signatureVersion), hash.Sum(nil))
 }

@@ -1,0 +1,91 @@
+package webhook_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// The handlers of a receiver that wants to know of avatars only.
+func avatarsOnly() webhook.Handlers {
+	return webhook.Handlers{
+		Avatar: func(_ context.Context, event gen.AvatarEvent, _ webhook.Delivery) error {
+			fmt.Println("avatar", event.Data.AvatarID, "is", event.Data.Status)
+			return nil
+		},
+		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
+	}
+}
+
+// post does what the service does, and prints the answer.
+func post(receiver http.Handler, target, id, body string, prepare func(*http.Request)) {
+	request := httptest.NewRequest(http.MethodPost, target, strings.NewReader(body))
+	request.Header.Set(webhook.HeaderID, id)
+	prepare(request)
+	answer := httptest.NewRecorder()
+	receiver.ServeHTTP(answer, request)
+	fmt.Println(answer.Code)
+}
+
+// During a rotation the service signs with the old and the new secret, and the receiver
+// accepts either.
+func ExampleStandardWebhooks_rotation() {
+	before, after := webhook.NewSecret(), webhook.NewSecret() // use ParseSecret
+	receiver, err := webhook.NewReceiver(avatarsOnly(), webhook.StandardWebhooks(after, before))
+	if err != nil {
+		panic(err)
+	}
+	body := `{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"published"}}`
+	for id, secrets := range [][]webhook.Secret{{before}, {before, after}, {after}, {webhook.NewSecret()}} {
+		post(receiver, "/avatar-studio", fmt.Sprint("event-", id), body, func(request *http.Request) {
+			webhook.Sign(request.Header, request.Header.Get(webhook.HeaderID), time.Now(), []byte(body), secrets...)
+		})
+	}
+	// Output:
+	// avatar a-1 is published
+	// 204
+	// avatar a-1 is published
+	// 204
+	// avatar a-1 is published
+	// 204
+	// 401
+}
+
+// A service that does not sign is told apart by a token in the URL that was registered.
+func ExampleTokenInURL() {
+	receiver, err := webhook.NewReceiver(avatarsOnly(), webhook.TokenInURL("token", "4dD0nE6Jr2mQvWq8"))
+	if err != nil {
+		panic(err)
+	}
+	body := `{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"published"}}`
+	for _, target := range []string{"/avatar-studio?token=4dD0nE6Jr2mQvWq8", "/avatar-studio"} {
+		post(receiver, target, "event-1", body, func(*http.Request) {})
+	}
+	// Output:
+	// avatar a-1 is published
+	// 204
+	// 401
+}
+
+func ExampleBasicAuth() {
+	receiver, err := webhook.NewReceiver(avatarsOnly(), webhook.BasicAuth("studio", "correct horse", "battery staple"))
+	if err != nil {
+		panic(err)
+	}
+	body := `{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"published"}}`
+	for _, password := range []string{"battery staple", "guess"} {
+		post(receiver, "/avatar-studio", "event-1", body, func(request *http.Request) {
+			request.SetBasicAuth("studio", password)
+		})
+	}
+	// Output:
+	// avatar a-1 is published
+	// 204
+	// 401
+}

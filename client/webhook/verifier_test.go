@@ -1,0 +1,125 @@
+package webhook_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+)
+
+// unlisted is a notification of a type that the document does not list.
+const unlisted = `{"event_type":"x"}`
+
+func TestTokenInURL(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		query  string
+		tokens []string
+		ok     bool
+	}{
+		"OK":                  {"?token=s3cret", []string{"s3cret"}, true},
+		"old":                 {"?token=old", []string{"new", "old"}, true},
+		"new":                 {"?a=b&token=new", []string{"new", "old"}, true},
+		"escaped":             {"?token=%73%33+%26", []string{"s3 &"}, true},
+		"other":               {"?token=s3cres", []string{"s3cret"}, false},
+		"shorter":             {"?token=s3cre", []string{"s3cret"}, false},
+		"longer":              {"?token=s3crett", []string{"s3cret"}, false},
+		"other case":          {"?token=S3CRET", []string{"s3cret"}, false},
+		"other parameter":     {"?Token=s3cret", []string{"s3cret"}, false},
+		"twice":               {"?token=s3cret&token=s3cret", []string{"s3cret"}, false},
+		"missing":             {"", []string{"s3cret"}, false},
+		"empty":               {"?token=", []string{"s3cret"}, false},
+		"empty token":         {"?token=", []string{""}, false},
+		"missing empty token": {"", []string{""}, false},
+		"no tokens":           {"?token=s3cret", nil, false},
+		"malformed query":     {"?token=%zz", []string{"%zz"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			verifier := webhook.TokenInURL("token", test.tokens...)
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook"+test.query, strings.NewReader(unlisted))
+			answer := httptest.NewRecorder()
+			receiver := newReceiver(t, (&recorder{}).handlers(), verifier)
+			receiver.ServeHTTP(answer, request)
+			if (answer.Code == http.StatusNoContent) != test.ok || !test.ok && answer.Code != http.StatusUnauthorized {
+				t.Errorf("status %d", answer.Code)
+			}
+			if err := receiver.Handle(t.Context(), nil, []byte(unlisted)); !errors.Is(err, webhook.ErrRefused) || !errors.Is(err, webhook.ErrCredentials) {
+				t.Errorf("without a URL: error %v", err)
+			}
+		})
+	}
+}
+
+func TestBasicAuth(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		username, password string
+		known              []string
+		ok                 bool
+	}{
+		"OK":             {"studio", "s3cret", []string{"s3cret"}, true},
+		"old":            {"studio", "old", []string{"new", "old"}, true},
+		"new":            {"studio", "new", []string{"new", "old"}, true},
+		"colon":          {"studio", "s3:cret", []string{"s3:cret"}, true},
+		"other user":     {"Studio", "s3cret", []string{"s3cret"}, false},
+		"no user":        {"", "s3cret", []string{"s3cret"}, false},
+		"other password": {"studio", "s3cres", []string{"s3cret"}, false},
+		"empty password": {"studio", "", []string{""}, false},
+		"no passwords":   {"studio", "s3cret", nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			request := http.Request{Header: http.Header{}}
+			request.SetBasicAuth(test.username, test.password)
+			receiver := newReceiver(t, (&recorder{}).handlers(), webhook.BasicAuth("studio", test.known...))
+			err := receiver.Handle(t.Context(), request.Header, []byte(unlisted))
+			if (err == nil) != test.ok || !test.ok && (!errors.Is(err, webhook.ErrRefused) || !errors.Is(err, webhook.ErrCredentials)) {
+				t.Errorf("error %v", err)
+			}
+			for _, authorization := range []string{"", "Basic", "Basic !", "Bearer c3R1ZGlvOnMzY3JldA=="} {
+				if err := receiver.Handle(t.Context(), http.Header{"Authorization": {authorization}}, []byte(unlisted)); !errors.Is(err, webhook.ErrRefused) {
+					t.Errorf("%q: error %v", authorization, err)
+				}
+			}
+		})
+	}
+}
+
+// No credential is in an error, or in what fmt shows of a Receiver.
+func TestVerifier_Hidden(t *testing.T) {
+	t.Parallel()
+	const canary = "s3cret-canary"
+	request := http.Request{Header: http.Header{}}
+	request.SetBasicAuth("studio", "other-"+canary)
+	notification := webhook.Notification{URL: &url.URL{Path: "/", RawQuery: "token=other-" + canary}, Header: request.Header}
+	for name, verifier := range map[string]webhook.Verifier{
+		"token": webhook.TokenInURL("token", canary),
+		"basic": webhook.BasicAuth("studio", canary),
+	} {
+		receiver := newReceiver(t, (&recorder{}).handlers(), verifier)
+		shown := fmt.Sprintf("%v %+v %#v %v", verifier, receiver, receiver, verifier.Verify(notification))
+		if strings.Contains(shown, canary) || strings.Contains(shown, request.Header.Get("Authorization")) {
+			t.Errorf("%s: %s", name, shown)
+		}
+	}
+}
+
+func TestVerifierFunc(t *testing.T) {
+	t.Parallel()
+	mine := errors.New("mine")
+	receiver := newReceiver(t, (&recorder{}).handlers(), webhook.VerifierFunc(func(n webhook.Notification) error {
+		if string(n.Body) != unlisted || n.Header.Get("X-Mine") != "1" || n.URL != nil {
+			t.Errorf("given %+v", n)
+		}
+		return mine
+	}))
+	if err := receiver.Handle(t.Context(), http.Header{"X-Mine": {"1"}}, []byte(unlisted)); !errors.Is(err, mine) || !errors.Is(err, webhook.ErrRefused) {
+		t.Errorf("error %v", err)
+	}
+}
