@@ -34,7 +34,7 @@ check-generate: ## Fail when gen/ is not what the document gives (it is afterwar
 test: ## Run every test, with the race detector when there is a C compiler
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	go test $(RACE) -shuffle=on ./...
-	$(if $(RACE),go test -run '^TestAllocations' ./server)
+	$(if $(RACE),go test -run '^TestAllocations' ./server ./client/webhook)
 
 .PHONY: bench-packages
 bench-packages: ## Run the benchmarks of the packages
@@ -50,7 +50,7 @@ check-bench: ## Test the comparison, which is a module of its own, with a short 
 
 .PHONY: check-foreign
 check-foreign: ## Sign and verify webhooks with other libraries, of npm too where there is Node.js
-	cd client/webhook/testdata/foreign && go mod tidy -diff && go vet ./... && go test -v ./...
+	cd client/webhook/testdata/foreign && go mod tidy -diff && go vet ./... && go test -v -count=1 ./...
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for 20 seconds

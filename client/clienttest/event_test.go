@@ -1,6 +1,7 @@
 package clienttest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -148,13 +149,14 @@ func TestFire(t *testing.T) {
 		change(&event)
 		return event
 	}
+	another := changed(func(e *clienttest.Event) { e.Body = bytes.Replace(e.Body, []byte(`:"a"`), []byte(`:"b"`), 1) })
 	for name, test := range map[string]struct {
 		event   clienttest.Event
 		secrets []webhook.Secret
 		status  int
 	}{
 		"unregistered":    {unregistered, nil, 204},
-		"rotated secrets": {unregistered, []webhook.Secret{webhook.NewSecret(), s.Secret}, 204},
+		"rotated secrets": {another, []webhook.Secret{webhook.NewSecret(), s.Secret}, 204},
 		"bad signature":   {unregistered, []webhook.Secret{webhook.NewSecret()}, 401},
 		"too old":         {changed(func(e *clienttest.Event) { e.Time = time.Now().Add(-time.Hour) }), nil, 401},
 		"unknown type":    {changed(func(e *clienttest.Event) { e.Body = []byte(`{"event_type":"x","data":{}}`) }), nil, 204},

@@ -12,7 +12,8 @@ type Delivery struct {
 	ID string
 
 	// Sequence is the position of the event among those of its avatar, video or lip-sync; the
-	// first is 1. Zero when absent. The signature does not cover it.
+	// first is 1. Zero when absent. The signature does not cover it: use https, lest somebody on
+	// the way makes later events look stale.
 	Sequence int64
 
 	// Timestamp is when this delivery was signed. Zero when absent.

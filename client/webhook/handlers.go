@@ -2,16 +2,16 @@ package webhook
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Handlers are the callbacks of a [Receiver]. They may be called concurrently, and again for
-// a notification that they have had before: notifications are delivered at least once. An
-// error makes the service deliver it again. Statuses that the document does not list are
-// passed on as they are.
+// Handlers are the callbacks of a [Receiver]. They may be called concurrently, and, though
+// seldom, again for a notification that they have had before: notifications are delivered at
+// least once. An error or a panic makes the service deliver it again. Statuses that the
+// document does not list are passed on as they are.
 type Handlers struct {
 	// Avatar is called when an avatar entered a state.
 	Avatar func(context.Context, gen.AvatarEvent, Delivery) error
@@ -25,35 +25,62 @@ type Handlers struct {
 	// Unhandled is called for types that the document does not list, and for those whose
 	// callback is nil. Required. It should return nil for what it does not know.
 	Unhandled func(context.Context, gen.Event, Delivery) error
+
+	// Stale, if not nil, is called in place of the others for an event that comes after a later
+	// one of the same avatar, video or lip-sync was handled.
+	Stale func(context.Context, gen.Event, Delivery)
 }
 
-func (h Handlers) dispatch(ctx context.Context, body []byte, delivery Delivery) error {
-	var event gen.Event
-	if err := json.Unmarshal(body, &event); err != nil || event.EventType == "" {
-		return ErrMalformed
-	}
-	switch {
-	case event.EventType == gen.EventTypeAvatarEvent && h.Avatar != nil:
-		return call(ctx, h.Avatar, body, func(e gen.AvatarEvent) string { return e.Data.AvatarID }, delivery)
-	case event.EventType == gen.EventTypeAvatarInferenceEvent && h.AvatarInference != nil:
-		return call(ctx, h.AvatarInference, body, func(e gen.AvatarInferenceEvent) string { return e.Data.InferenceID }, delivery)
-	case event.EventType == gen.EventTypeLipsyncInferenceEvent && h.LipsyncInference != nil:
-		return call(ctx, h.LipsyncInference, body, func(e gen.LipsyncInferenceEvent) string { return e.Data.InferenceID }, delivery)
-	}
-	return failed(h.Unhandled(ctx, event, delivery))
+// event is a decoded notification.
+type event struct {
+	gen.Event
+
+	// subject is the id of the avatar, video or lip-sync. Empty for types that the document
+	// does not list.
+	subject string
+	status  string
+
+	call func(context.Context, Delivery) error
 }
 
-func call[E any](ctx context.Context, callback func(context.Context, E, Delivery) error, body []byte, id func(E) string, delivery Delivery) error {
-	var event E
-	if err := json.Unmarshal(body, &event); err != nil || id(event) == "" {
-		return ErrMalformed
-	}
-	return failed(callback(ctx, event, delivery))
+// key tells the subjects of all types apart.
+func (e event) key() digest {
+	return sha256.Sum256([]byte(string(e.EventType) + "\x00" + e.subject))
 }
 
-func failed(err error) error {
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrCallback, err)
+func (h Handlers) decode(body []byte) (event, error) {
+	var e event
+	if err := json.Unmarshal(body, &e.Event); err != nil || e.EventType == "" {
+		return event{}, ErrMalformed
 	}
-	return nil
+	envelope := e.Event
+	e.call = func(ctx context.Context, delivery Delivery) error { return h.Unhandled(ctx, envelope, delivery) }
+	switch e.EventType {
+	case gen.EventTypeAvatarEvent:
+		var data gen.AvatarEventData
+		if err := json.Unmarshal(e.Data, &data); err != nil || data.AvatarID == "" {
+			return event{}, ErrMalformed
+		}
+		e.subject, e.status = data.AvatarID, string(data.Status)
+		if h.Avatar != nil {
+			e.call = bind(h.Avatar, gen.AvatarEvent{EventType: gen.AvatarEventEventTypeAvatarEvent, Data: data})
+		}
+	case gen.EventTypeAvatarInferenceEvent, gen.EventTypeLipsyncInferenceEvent:
+		var data gen.InferenceEventData
+		if err := json.Unmarshal(e.Data, &data); err != nil || data.InferenceID == "" {
+			return event{}, ErrMalformed
+		}
+		e.subject, e.status = data.InferenceID, string(data.Status)
+		switch {
+		case e.EventType == gen.EventTypeAvatarInferenceEvent && h.AvatarInference != nil:
+			e.call = bind(h.AvatarInference, gen.AvatarInferenceEvent{EventType: gen.AvatarInferenceEventEventTypeAvatarInferenceEvent, Data: data})
+		case e.EventType == gen.EventTypeLipsyncInferenceEvent && h.LipsyncInference != nil:
+			e.call = bind(h.LipsyncInference, gen.LipsyncInferenceEvent{EventType: gen.LipsyncInferenceEventEventTypeLipsyncInferenceEvent, Data: data})
+		}
+	}
+	return e, nil
+}
+
+func bind[E any](callback func(context.Context, E, Delivery) error, event E) func(context.Context, Delivery) error {
+	return func(ctx context.Context, delivery Delivery) error { return callback(ctx, event, delivery) }
 }

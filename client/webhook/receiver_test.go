@@ -153,13 +153,15 @@ func TestReceiver_ServeHTTP(t *testing.T) {
 
 func TestReceiver_NilCallbacks(t *testing.T) {
 	t.Parallel()
-	for _, eventType := range []gen.EventType{gen.EventTypeAvatarEvent, gen.EventTypeAvatarInferenceEvent, gen.EventTypeLipsyncInferenceEvent} {
+	for eventType, member := range map[gen.EventType]string{
+		gen.EventTypeAvatarEvent: "avatar_id", gen.EventTypeAvatarInferenceEvent: "inference_id", gen.EventTypeLipsyncInferenceEvent: "inference_id",
+	} {
 		var got gen.EventType
 		receiver := newReceiver(t, webhook.Handlers{Unhandled: func(_ context.Context, event gen.Event, _ webhook.Delivery) error {
 			got = event.EventType
 			return nil
 		}}, webhook.Unverified())
-		if err := receiver.Handle(t.Context(), nil, []byte(`{"event_type":"`+string(eventType)+`","data":{}}`)); err != nil || got != eventType {
+		if err := receiver.Handle(t.Context(), nil, []byte(`{"event_type":"`+string(eventType)+`","data":{"`+member+`":"i-1"}}`)); err != nil || got != eventType {
 			t.Errorf("%s: error %v, Unhandled got %q", eventType, err, got)
 		}
 	}
@@ -288,6 +290,50 @@ func FuzzReceiver(f *testing.F) {
 				t.Error("a callback saw what was not verified")
 			}
 			calls.Store(0)
+		}
+	})
+}
+
+// A notification of which one byte is changed is refused, and the original is accepted.
+func FuzzReceiver_Mutation(f *testing.F) {
+	f.Add(specID, []byte(specBody), int64(specTime), uint8(0), uint16(0), uint8(1))
+	f.Add("evt 1/2", []byte(nil), int64(1), uint8(1), uint16(0), uint8(0x20))
+	f.Add("é", []byte("\xff\x00"), int64(-1), uint8(2), uint16(1), uint8(0x80))
+	f.Add(specID, []byte(specBody), int64(specTime), uint8(3), uint16(2), uint8(','^' '))
+	f.Add(specID, []byte(specBody), int64(specTime), uint8(3), uint16(46), uint8('='^' '))
+	f.Add("9", []byte("1.{}"), int64(specTime), uint8(1), uint16(0), uint8('1'^'+'))
+	secret := mustSecret(f, specSecret)
+	f.Fuzz(func(t *testing.T, id string, body []byte, seconds int64, part uint8, at uint16, flip uint8) {
+		if id == "" || strings.Contains(id, ".") || flip == 0 {
+			t.Skip("nothing that Verify accepts, or no change")
+		}
+		now := time.Unix(seconds, 0)
+		header := http.Header{}
+		webhook.Sign(header, id, now, body, secret)
+		receiver := newReceiver(t, (&recorder{}).handlers(), webhook.VerifierFunc(func(n webhook.Notification) error {
+			return webhook.Verify(n.Header, n.Body, now, secret)
+		}))
+		if err := receiver.Handle(t.Context(), header, body); errors.Is(err, webhook.ErrRefused) {
+			t.Fatalf("refused the original: %v", err)
+		}
+		mutate := func(original string) string {
+			changed := []byte(original)
+			if len(changed) > 0 {
+				changed[int(at)%len(changed)] ^= flip
+			} else {
+				changed = []byte{flip}
+			}
+			return string(changed)
+		}
+		switch names := []string{webhook.HeaderID, webhook.HeaderTimestamp, webhook.HeaderSignature}; int(part) % 4 {
+		case 3:
+			body = []byte(mutate(string(body)))
+		default:
+			name := names[part%4]
+			header.Set(name, mutate(header.Get(name)))
+		}
+		if err := receiver.Handle(t.Context(), header, body); !errors.Is(err, webhook.ErrRefused) {
+			t.Errorf("accepted %q, %q: %v", header, body, err)
 		}
 	})
 }

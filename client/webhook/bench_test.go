@@ -1,0 +1,90 @@
+package webhook_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// raceEnabled tells that there are allocations of the race detector too.
+var raceEnabled bool
+
+type notification struct {
+	header http.Header
+	body   []byte
+}
+
+// notifications are n events of n avatars, signed with the last of secrets.
+func notifications(n int, secrets ...webhook.Secret) []notification {
+	all := make([]notification, n)
+	for i := range all {
+		all[i] = notification{http.Header{}, fmt.Appendf(nil, `{"event_type":"avatar_event","data":{"avatar_id":"01936f3e-7c00-7a3b-8c44-%012d","status":"published"}}`, i)}
+		webhook.Sign(all[i].header, fmt.Sprintf("01936f3e-7c00-7a3b-8c44-%012d", i), time.Now(), all[i].body, secrets[len(secrets)-1])
+		all[i].header.Set(webhook.HeaderSequence, "3")
+	}
+	return all
+}
+
+// handling returns a function that handles another notification at each call: more than the
+// receiver remembers, so that each is verified, decoded, claimed, handled and committed, and
+// the oldest forgotten.
+func handling(tb testing.TB, secrets ...webhook.Secret) func() {
+	tb.Helper()
+	receiver := newReceiver(tb, webhook.Handlers{
+		Avatar:    func(context.Context, gen.AvatarEvent, webhook.Delivery) error { return nil },
+		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return errors.New("not an avatar") },
+		Stale:     func(context.Context, gen.Event, webhook.Delivery) { tb.Error("stale") },
+	}, webhook.StandardWebhooks(secrets...))
+	all := notifications(10_100, secrets...)
+	next := 0
+	return func() {
+		n := all[next%len(all)]
+		next++
+		if err := receiver.Handle(tb.Context(), n.header, n.body); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// Not in parallel: the allocations of all goroutines count.
+func TestAllocations_ofHandlingAnEvent(t *testing.T) { //nolint:paralleltest // see above
+	const most = 40
+	if raceEnabled {
+		t.Skip("the race detector adds allocations; make test runs this without it too")
+	}
+	if got := testing.AllocsPerRun(1000, handling(t, webhook.NewSecret())); got > most {
+		t.Errorf("%v allocations, want at most %d", got, most)
+	}
+}
+
+func BenchmarkReceiver_Handle(b *testing.B) {
+	for name, secrets := range map[string][]webhook.Secret{
+		"one secret":     {webhook.NewSecret()},
+		"after rotation": {webhook.NewSecret(), webhook.NewSecret()},
+	} {
+		b.Run(name, func(b *testing.B) {
+			handle := handling(b, secrets...)
+			b.ReportAllocs()
+			for b.Loop() {
+				handle()
+			}
+		})
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	secret := webhook.NewSecret()
+	n := notifications(1, secret)[0]
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := webhook.Verify(n.header, n.body, time.Now(), secret); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,285 @@
+package webhook_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func withID(id string) http.Header {
+	return http.Header{webhook.HeaderID: {id}}
+}
+
+// answering returns a Receiver that accepts everything and calls callback for it.
+func answering(t testing.TB, callback func(context.Context) error) *webhook.Receiver {
+	t.Helper()
+	return newReceiver(t, webhook.Handlers{Unhandled: func(ctx context.Context, _ gen.Event, _ webhook.Delivery) error {
+		return callback(ctx)
+	}}, webhook.Unverified())
+}
+
+func TestReceiver_Duplicates(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	type delivery struct {
+		id  string
+		err error // what the callback is to return
+	}
+	for name, test := range map[string]struct {
+		claims     func(*webhook.Receiver)
+		deliveries []delivery
+		calls      int
+	}{
+		"same id":               {nil, []delivery{{"a", nil}, {"a", nil}, {"a", nil}}, 1},
+		"other id":              {nil, []delivery{{"a", nil}, {"b", nil}}, 2},
+		"no id":                 {nil, []delivery{{"", nil}, {"", nil}}, 2},
+		"again after a failure": {nil, []delivery{{"a", boom}, {"a", boom}, {"a", nil}, {"a", nil}}, 3},
+		"without claims":        {func(r *webhook.Receiver) { r.Claims = nil }, []delivery{{"a", nil}, {"a", nil}}, 2},
+		// The ids that are remembered are the last ones.
+		"more than remembered": {func(r *webhook.Receiver) { r.Claims = webhook.NewMemoryClaims(2) }, []delivery{{"a", nil}, {"b", nil}, {"c", nil}, {"b", nil}, {"c", nil}, {"a", nil}}, 4},
+		"no room for failures": {func(r *webhook.Receiver) { r.Claims = webhook.NewMemoryClaims(2) }, []delivery{{"a", boom}, {"a", nil}, {"b", nil}, {"a", nil}, {"b", nil}}, 3},
+		"10,000 by default": {func(r *webhook.Receiver) {
+			for i := range 10_000 - 1 {
+				if _, err := r.Claims.Claim(t.Context(), strconv.Itoa(i)); err != nil {
+					t.Error(err)
+				}
+			}
+		}, []delivery{{"a", nil}, {"a", nil}, {"9998", webhook.ErrInWork}, {"b", nil}, {"0", nil}}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var result error
+			calls := 0
+			receiver := answering(t, func(context.Context) error { calls++; return result })
+			if test.claims != nil {
+				test.claims(receiver)
+			}
+			for i, d := range test.deliveries {
+				result = d.err
+				if err := receiver.Handle(t.Context(), withID(d.id), []byte(unlisted)); !errors.Is(err, d.err) {
+					t.Errorf("delivery %d: error %v, want %v", i, err, d.err)
+				}
+			}
+			if calls != test.calls {
+				t.Errorf("%d calls, want %d", calls, test.calls)
+			}
+		})
+	}
+}
+
+func TestReceiver_PanicReleases(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	receiver := answering(t, func(context.Context) error {
+		if calls++; calls == 1 {
+			panic("out of luck")
+		}
+		return nil
+	})
+	func() {
+		defer func() { _ = recover() }()
+		_ = receiver.Handle(t.Context(), withID("a"), []byte(unlisted))
+	}()
+	if err := receiver.Handle(t.Context(), withID("a"), []byte(unlisted)); err != nil || calls != 2 {
+		t.Errorf("error %v after %d calls", err, calls)
+	}
+}
+
+// While a callback runs, its notification is answered 503, and dropped when it is done.
+func TestReceiver_InWork(t *testing.T) {
+	t.Parallel()
+	started, finish := make(chan struct{}), make(chan struct{})
+	receiver := answering(t, func(context.Context) error {
+		close(started)
+		<-finish
+		return nil
+	})
+	serve := func() *httptest.ResponseRecorder {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(unlisted))
+		request.Header = withID("a")
+		answer := httptest.NewRecorder()
+		receiver.ServeHTTP(answer, request)
+		return answer
+	}
+	var first sync.WaitGroup
+	first.Go(func() {
+		if answer := serve(); answer.Code != http.StatusNoContent {
+			t.Errorf("first: %d", answer.Code)
+		}
+	})
+	<-started
+	if answer := serve(); answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") != "1" || answer.Body.Len() != 0 {
+		t.Errorf("in work: %d, %v, %q", answer.Code, answer.Header(), answer.Body)
+	}
+	if err := receiver.Handle(t.Context(), withID("a"), []byte(unlisted)); !errors.Is(err, webhook.ErrInWork) {
+		t.Errorf("in work: error %v", err)
+	}
+	close(finish)
+	first.Wait()
+	if answer := serve(); answer.Code != http.StatusNoContent || answer.Header().Get("Retry-After") != "" {
+		t.Errorf("done: %d, %v", answer.Code, answer.Header())
+	}
+}
+
+func TestReceiver_OneOfMany(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	claims := webhook.NewMemoryClaims(0)
+	var deliveries sync.WaitGroup
+	for range 64 {
+		// Receivers that share their claims are as one.
+		receiver := answering(t, func(context.Context) error { calls.Add(1); return nil })
+		receiver.Claims = claims
+		deliveries.Go(func() {
+			if err := receiver.Handle(t.Context(), withID("a"), []byte(unlisted)); err != nil && !errors.Is(err, webhook.ErrInWork) {
+				t.Error(err)
+			}
+		})
+	}
+	deliveries.Wait()
+	if calls.Load() != 1 {
+		t.Errorf("%d calls", calls.Load())
+	}
+}
+
+// Nobody can use up an id with what is refused.
+func TestReceiver_ClaimsWhatIsVerified(t *testing.T) {
+	t.Parallel()
+	secret := webhook.NewSecret()
+	called := &recorder{}
+	receiver := newReceiver(t, called.handlers(), webhook.StandardWebhooks(secret))
+	forged, malformed, header := http.Header{}, http.Header{}, http.Header{}
+	webhook.Sign(forged, "a", time.Now(), []byte(unlisted), webhook.NewSecret())
+	webhook.Sign(malformed, "a", time.Now(), []byte(`{"event_type":"avatar_event"}`), secret)
+	webhook.Sign(header, "a", time.Now(), []byte(unlisted), secret)
+	for _, err := range []error{
+		receiver.Handle(t.Context(), forged, []byte(unlisted)),
+		receiver.Handle(t.Context(), malformed, []byte(`{"event_type":"avatar_event"}`)),
+	} {
+		if err == nil {
+			t.Error("accepted")
+		}
+	}
+	if err := receiver.Handle(t.Context(), header, []byte(unlisted)); err != nil || len(called.calls) != 1 {
+		t.Errorf("error %v after %d calls", err, len(called.calls))
+	}
+}
+
+// brokenClaims fails where it is told to, and keeps what it was asked.
+type brokenClaims struct {
+	result                 webhook.ClaimResult
+	claim, commit, release error
+	asked                  string
+	ended                  error // of the context of Commit and Release
+}
+
+func (b *brokenClaims) Claim(context.Context, string) (webhook.ClaimResult, error) {
+	return b.result, b.claim
+}
+
+func (b *brokenClaims) Commit(ctx context.Context, id string) error {
+	b.asked, b.ended = "commit "+id, ctx.Err()
+	return b.commit
+}
+
+func (b *brokenClaims) Release(ctx context.Context, id string) error {
+	b.asked, b.ended = "release "+id, ctx.Err()
+	return b.release
+}
+
+func TestReceiver_BrokenClaims(t *testing.T) {
+	t.Parallel()
+	boom, lost := errors.New("boom"), errors.New("connection lost")
+	for name, test := range map[string]struct {
+		claims   brokenClaims
+		callback error
+		asked    string
+		want     []error // nil for success
+		status   int
+	}{
+		"claim fails":       {brokenClaims{claim: lost}, nil, "", []error{webhook.ErrClaims, lost}, 500},
+		"claim says taken":  {brokenClaims{claim: webhook.ErrInWork}, nil, "", []error{webhook.ErrClaims}, 500},
+		"no result":         {brokenClaims{}, nil, "", []error{webhook.ErrClaims}, 500},
+		"done":              {brokenClaims{result: webhook.Done}, boom, "", nil, 204},
+		"in work":           {brokenClaims{result: webhook.InWork}, boom, "", []error{webhook.ErrInWork}, 503},
+		"commit":            {brokenClaims{result: webhook.Claimed}, nil, "commit a", nil, 204},
+		"commit fails":      {brokenClaims{result: webhook.Claimed, commit: lost}, nil, "commit a", nil, 204},
+		"release":           {brokenClaims{result: webhook.Claimed}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
+		"release fails":     {brokenClaims{result: webhook.Claimed, release: lost}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
+		"callback in work?": {brokenClaims{result: webhook.Claimed}, webhook.ErrInWork, "release a", []error{webhook.ErrCallback}, 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// The service hangs up while the callback runs, and the claim is settled all the same.
+			ctx, hangUp := context.WithCancel(t.Context())
+			receiver := answering(t, func(context.Context) error { hangUp(); return test.callback })
+			receiver.Claims = &test.claims
+			err := receiver.Handle(ctx, withID("a"), []byte(unlisted))
+			if test.want == nil && err != nil {
+				t.Errorf("error %v", err)
+			}
+			for _, want := range test.want {
+				if !errors.Is(err, want) {
+					t.Errorf("%v is not %v", err, want)
+				}
+			}
+			if test.claims.asked != test.asked || test.claims.ended != nil {
+				t.Errorf("asked %q with a context that has %v, want %q", test.claims.asked, test.claims.ended, test.asked)
+			}
+			hangUp()
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(unlisted))
+			request.Header = withID("a")
+			answer := httptest.NewRecorder()
+			receiver.ServeHTTP(answer, request)
+			if answer.Code != test.status {
+				t.Errorf("status %d, want %d", answer.Code, test.status)
+			}
+		})
+	}
+}
+
+func TestNewMemoryClaims(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, claims := t.Context(), webhook.NewMemoryClaims(2)
+		want := func(when string, want webhook.ClaimResult) {
+			t.Helper()
+			if got, err := claims.Claim(ctx, "a"); got != want || err != nil {
+				t.Errorf("%s: %v, error %v, want %v", when, got, err, want)
+			}
+		}
+		settle := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		want("at first", webhook.Claimed)
+		want("taken", webhook.InWork)
+		time.Sleep(5*time.Minute - time.Nanosecond)
+		want("before it lapses", webhook.InWork)
+		time.Sleep(time.Nanosecond)
+		want("lapsed", webhook.Claimed)
+		settle(claims.Release(ctx, "a"))
+		want("released", webhook.Claimed)
+		settle(claims.Commit(ctx, "a"))
+		want("committed", webhook.Done)
+		// The one who had it before it lapsed comes back late.
+		settle(claims.Release(ctx, "a"))
+		want("released by another", webhook.Done)
+		time.Sleep(1000 * time.Hour)
+		want("long ago", webhook.Done)
+		settle(claims.Release(ctx, "never claimed"))
+	})
+}

@@ -1,0 +1,175 @@
+package webhook_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func TestReceiver_Stale(t *testing.T) {
+	t.Parallel()
+	const (
+		avatar  = `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`
+		another = `{"event_type":"avatar_event","data":{"avatar_id":"s-2","status":"published"}}`
+		video   = `{"event_type":"avatar_inference_event","data":{"inference_id":"s-1","status":"failed"}}`
+		lipsync = `{"event_type":"lipsync_inference_event","data":{"inference_id":"s-1","status":"failed"}}`
+	)
+	boom := errors.New("boom")
+	type delivery struct {
+		body, id string
+		sequence string
+		err      error // of the callback
+		outcome  string
+	}
+	for name, deliveries := range map[string][]delivery{
+		"in order":              {{avatar, "a", "1", nil, "handled"}, {avatar, "b", "2", nil, "handled"}, {avatar, "c", "9", nil, "handled"}},
+		"below":                 {{avatar, "b", "2", nil, "handled"}, {avatar, "a", "1", nil, "stale"}, {avatar, "c", "3", nil, "handled"}},
+		"equal":                 {{avatar, "a", "2", nil, "handled"}, {avatar, "b", "2", nil, "stale"}},
+		"the stale one again":   {{avatar, "b", "2", nil, "handled"}, {avatar, "a", "1", nil, "stale"}, {avatar, "a", "1", nil, "dropped"}},
+		"the last one again":    {{avatar, "a", "2", nil, "handled"}, {avatar, "a", "2", nil, "dropped"}},
+		"another avatar":        {{avatar, "a", "2", nil, "handled"}, {another, "b", "1", nil, "handled"}},
+		"another kind":          {{avatar, "a", "2", nil, "handled"}, {video, "b", "1", nil, "handled"}, {lipsync, "c", "1", nil, "handled"}, {video, "d", "1", nil, "stale"}, {lipsync, "e", "1", nil, "stale"}},
+		"not handled":           {{avatar, "b", "2", boom, "handled"}, {avatar, "a", "1", nil, "handled"}, {avatar, "b", "2", nil, "handled"}},
+		"without a sequence":    {{avatar, "b", "2", nil, "handled"}, {avatar, "a", "", nil, "handled"}, {avatar, "c", "0", nil, "handled"}},
+		"without an id":         {{avatar, "b", "2", nil, "handled"}, {avatar, "", "1", nil, "handled"}},
+		"of a type not listed":  {{unlisted, "b", "2", nil, "handled"}, {unlisted, "a", "1", nil, "handled"}},
+		"sequence out of range": {{avatar, "b", "9223372036854775808", nil, "handled"}, {avatar, "a", "1", nil, "handled"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			called := &recorder{}
+			handlers := called.handlers()
+			var stale []string
+			handlers.Stale = func(_ context.Context, event gen.Event, delivery webhook.Delivery) {
+				stale = append(stale, fmt.Sprint(event.EventType, string(event.Data), delivery.ID, delivery.Sequence))
+			}
+			receiver := newReceiver(t, handlers, webhook.Unverified())
+			for i, d := range deliveries {
+				called.calls, called.err, stale = nil, d.err, nil
+				header := http.Header{}
+				header.Set(webhook.HeaderSequence, d.sequence)
+				header.Set(webhook.HeaderID, d.id)
+				if err := receiver.Handle(t.Context(), header, []byte(d.body)); !errors.Is(err, d.err) {
+					t.Errorf("delivery %d: error %v", i, err)
+				}
+				outcome := map[[2]int]string{{1, 0}: "handled", {0, 1}: "stale", {0, 0}: "dropped"}[[2]int{len(called.calls), len(stale)}]
+				if outcome != d.outcome {
+					t.Errorf("delivery %d was %s, want %s", i, outcome, d.outcome)
+				}
+				for _, got := range stale {
+					if d.body == avatar && got != `avatar_event{"avatar_id":"s-1","status":"published"}`+d.id+d.sequence {
+						t.Errorf("Stale was given %s", got)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The hook is optional, and 10,000 subjects are remembered.
+func TestReceiver_StaleWithoutHook(t *testing.T) {
+	t.Parallel()
+	called := &recorder{}
+	receiver := newReceiver(t, called.handlers(), webhook.Unverified())
+	receiver.Claims = nil
+	deliver := func(subject int, id, sequence string) int {
+		t.Helper()
+		called.calls = nil
+		header := http.Header{}
+		header.Set(webhook.HeaderID, id)
+		header.Set(webhook.HeaderSequence, sequence)
+		body := `{"event_type":"avatar_event","data":{"avatar_id":"` + strconv.Itoa(subject) + `","status":"failed"}}`
+		if err := receiver.Handle(t.Context(), header, []byte(body)); err != nil {
+			t.Error(err)
+		}
+		return len(called.calls)
+	}
+	for subject := range 10_000 {
+		if deliver(subject, "b", "2") != 1 {
+			t.Fatalf("subject %d was not handled", subject)
+		}
+	}
+	if deliver(0, "b", "2") != 1 {
+		t.Error("the last event is stale when it comes again")
+	}
+	if deliver(0, "c", "3") != 1 || deliver(10_000, "b", "2") != 1 {
+		t.Error("a later event was not handled")
+	}
+	if deliver(0, "a", "1") != 0 || deliver(10_000, "a", "1") != 0 || deliver(2, "a", "1") != 0 {
+		t.Error("a subject among the last 10,000 was forgotten")
+	}
+	if deliver(1, "a", "1") != 1 {
+		t.Error("10,001 subjects are remembered")
+	}
+}
+
+// When an earlier event ends after a later one, the later one stays the last.
+func TestReceiver_StaleAfterOverlap(t *testing.T) {
+	t.Parallel()
+	const body = `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`
+	header := func(id, sequence string) http.Header {
+		return http.Header{webhook.HeaderID: {id}, webhook.HeaderSequence: {sequence}}
+	}
+	var receiver *webhook.Receiver
+	var handled []int64
+	receiver = newReceiver(t, webhook.Handlers{
+		Avatar: func(ctx context.Context, _ gen.AvatarEvent, delivery webhook.Delivery) error {
+			handled = append(handled, delivery.Sequence)
+			if delivery.Sequence == 1 {
+				return receiver.Handle(ctx, header("b", "2"), []byte(body))
+			}
+			return nil
+		},
+		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
+	}, webhook.Unverified())
+	for _, h := range []http.Header{header("a", "1"), header("c", "2")} {
+		if err := receiver.Handle(t.Context(), h, []byte(body)); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff([]int64{1, 2}, handled); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReceiver_Observe(t *testing.T) {
+	t.Parallel()
+	called := &recorder{}
+	handlers := called.handlers()
+	handlers.LipsyncInference = nil // Unhandled is its callback
+	receiver := newReceiver(t, handlers, webhook.Unverified())
+	var got, late []string
+	receiver.Observe(func(eventType, id, status string) { got = append(got, eventType+" "+id+" "+status) })
+	deliver := func(id, sequence, body string) {
+		header := http.Header{}
+		header.Set(webhook.HeaderID, id)
+		header.Set(webhook.HeaderSequence, sequence)
+		_ = receiver.Handle(t.Context(), header, []byte(body))
+	}
+	deliver("a", "2", `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`)
+	deliver("a", "2", `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`)       // a duplicate
+	deliver("b", "1", `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"consent_pending"}}`) // stale
+	deliver("c", "1", `{"event_type":"voice_event","data":{"voice_id":"s-1","status":"failed"}}`)            // not listed
+	deliver("d", "1", `{"event_type":"avatar_event","data":{}}`)                                             // malformed
+	called.err = errors.New("boom")
+	deliver("e", "1", `{"event_type":"avatar_inference_event","data":{"inference_id":"s-2","status":"failed"}}`)
+	called.err = nil
+	receiver.Observe(func(eventType, id, status string) { late = append(late, eventType+" "+id+" "+status) })
+	deliver("f", "1", `{"event_type":"avatar_inference_event","data":{"inference_id":"s-3","status":"succeeded"}}`)
+	deliver("g", "", `{"event_type":"lipsync_inference_event","data":{"inference_id":"s-4","status":"resting"}}`)
+	want := []string{"avatar_event s-1 published", "avatar_inference_event s-3 succeeded", "lipsync_inference_event s-4 resting"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want[1:], late); diff != "" {
+		t.Errorf("the second observer: %s", diff)
+	}
+}
