@@ -40,6 +40,9 @@ var answers = []struct {
 	{studio.ErrNotFound, server.Error{Status: http.StatusNotFound, Detail: "There is no such record."}},
 	{studio.ErrFinal, server.Error{Status: http.StatusConflict, Detail: "The avatar is in a final state."}},
 	{studio.ErrNotPublished, server.Error{Status: http.StatusConflict, Detail: "The avatar is not published."}},
+	{studio.ErrKeyInUse, server.Error{
+		Status: http.StatusConflict, Detail: "A request with the same Idempotency-Key is still running.",
+	}},
 	{studio.ErrKeyReused, server.Error{
 		Status: http.StatusUnprocessableEntity,
 		Detail: "The Idempotency-Key was used with another request.",

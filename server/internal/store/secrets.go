@@ -25,6 +25,9 @@ func (s *Store) AddWebhookSecret(
 	ctx context.Context, userID, secret string, now, oldEnd time.Time, onlyFirst bool,
 ) error {
 	return s.write(ctx, func(tx transaction) error {
+		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
+			return err
+		}
 		if onlyFirst {
 			if secrets, err := webhookSecrets(ctx, tx, userID, now); err != nil || len(secrets) > 0 {
 				return err

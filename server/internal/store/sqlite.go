@@ -217,6 +217,8 @@ type sqliteTransaction struct {
 
 func (t *sqliteTransaction) forUpdate() string { return "" } // writers take turns
 
+func (t *sqliteTransaction) claim(context.Context, string) (bool, error) { return true, nil }
+
 func (t *sqliteTransaction) workDue(context.Context, string) error {
 	t.due = true
 	return nil

@@ -53,7 +53,7 @@ func TestSQLite_manyOpenANewFileAtOnce(t *testing.T) {
 // writers fail each other.
 func TestSQLite_everyConnectionHasItsPragmas(t *testing.T) {
 	t.Parallel()
-	db := studiotest.OpenSQLite(t)
+	db := studiotest.Open(t, studiotest.NewSQLite(t))
 	for name, want := range map[string]map[string]string{
 		"writer":  {"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "foreign_keys": "1", "query_only": "0"},
 		"readers": {"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "foreign_keys": "1", "query_only": "1"},
@@ -105,7 +105,7 @@ func TestSQLite_refusesWhatIsNoDatabase(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text.db")
 	check(t, os.WriteFile(text, []byte("this is not a database, it is a text of more than a hundred bytes, and it must stay as it is whatever happens"), 0o600))
 	for _, dsn := range []string{
-		"", "sqlite:", "studio.db", "postgres://localhost/studio", "sqlite:" + text, "sqlite:" + t.TempDir(), "sqlite:/dev/null/studio.db",
+		"", "sqlite:", "studio.db", "mysql://localhost/studio", "sqlite:" + text, "sqlite:" + t.TempDir(), "sqlite:/dev/null/studio.db",
 	} {
 		if db, err := store.Open(t.Context(), dsn, store.Config{}); err == nil {
 			t.Errorf("%q is taken for a database", dsn)

@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Errors of [Open]; any other is about the path.
+// Errors of [Open]; any other is about the path or the server.
 var (
 	// ErrInUse: another daemon has the database to itself.
 	ErrInUse = errors.New("another daemon uses this database")
@@ -26,23 +26,23 @@ var (
 // Config says how a database is used.
 type Config struct {
 	// Daemon takes an embedded database for this process alone; commands leave it false and
-	// work beside a daemon.
+	// work beside a daemon. On PostgreSQL it means nothing.
 	Daemon bool
-	// MustExist makes it an error when there is no database yet.
+	// MustExist makes it an error when there is no database yet, or one without tables.
 	MustExist bool
 }
 
 // Store keeps the domain in a database. It is safe for concurrent use.
 type Store struct {
 	engine engine
+	name   string
 	due    chan struct{}
 }
 
 var _ studio.Store = (*Store)(nil)
 
-// querier runs SQL with $1, $2 … for parameters.
+// querier reads by SQL with $1, $2 … for parameters.
 type querier interface {
-	exec(ctx context.Context, query string, args ...any) (rows int64, err error)
 	// query calls each for every row, with the function that scans it.
 	query(ctx context.Context, each func(scan func(dest ...any) error) error, query string, args ...any) error
 }
@@ -50,8 +50,11 @@ type querier interface {
 // transaction is a querier whose changes are kept together or not at all.
 type transaction interface {
 	querier
+	exec(ctx context.Context, query string, args ...any) (rows int64, err error)
 	// forUpdate ends a SELECT whose row this transaction is going to change.
 	forUpdate() string
+	// claim takes a name until the end of the transaction; false when another one has it.
+	claim(ctx context.Context, name string) (free bool, err error)
 	// workDue says that a subject has work that is due once the transaction is committed.
 	workDue(ctx context.Context, subjectID string) error
 }
@@ -59,7 +62,8 @@ type transaction interface {
 // engine is a database.
 type engine interface {
 	querier
-	// write runs change in a transaction; due is called after a commit that made work due.
+	// write runs change in a transaction, and again in another when transactions got into each
+	// other's way; due is called after a commit that made work due.
 	write(ctx context.Context, due func(), change func(tx transaction) error) error
 	// duplicate reports whether err says that a key exists, and missing that a reference does not.
 	duplicate(err error) bool
@@ -69,19 +73,41 @@ type engine interface {
 	close() error
 }
 
-// Open opens the database that dsn names, creating and migrating it as needed. The one form
-// there is: sqlite:PATH.
+// Open opens the database that dsn names, creating and migrating it as needed:
+//
+//   - sqlite:PATH, a file.
+//   - postgres://USER:PASSWORD@HOST:PORT/DATABASE or postgresql://…, with the settings of libpq and
+//     pgxpool as parameters, and the PG… variables of the environment for what it leaves out. Any
+//     number of processes may use one, or a schema of one that search_path names. A process has at
+//     most 16 connections (pool_max_conns), waits for one, and for a lock, for 5 s (connect_timeout,
+//     lock_timeout), and for a statement for 30 s (statement_timeout).
+//
+// No error shows the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
-	path, ok := strings.CutPrefix(dsn, "sqlite:")
-	if !ok || path == "" {
-		return nil, errors.New("the database must be given as sqlite:PATH")
+	s := &Store{due: make(chan struct{}, 1)}
+	var err error
+	switch scheme, path, _ := strings.Cut(dsn, ":"); {
+	case scheme == "sqlite" && path != "":
+		s.name = dsn
+		s.engine, err = openSQLite(ctx, path, cfg)
+	case scheme == "postgres" || scheme == "postgresql":
+		settings, name, parseErr := parsePostgres(dsn)
+		if parseErr != nil {
+			return nil, parseErr
+		}
+		s.name = name
+		s.engine, err = openPostgres(ctx, settings, cfg)
+	default:
+		return nil, errors.New("the database must be given as sqlite:PATH or postgres://…")
 	}
-	engine, err := openSQLite(ctx, path, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("database %s: %w", path, err)
+		return nil, fmt.Errorf("database %s: %w", s.name, err)
 	}
-	return &Store{engine: engine, due: make(chan struct{}, 1)}, nil
+	return s, nil
 }
+
+// Name returns what the database was opened as, without the password.
+func (s *Store) Name() string { return s.name }
 
 // Close waits for what is running and releases the database.
 func (s *Store) Close() error { return s.engine.close() }

@@ -11,11 +11,13 @@ import (
 func (s *Store) CreateSubject(
 	ctx context.Context, subject studio.Subject, key studio.IdempotencyKey,
 ) (studio.Subject, error) {
+	created := subject
 	err := s.write(ctx, func(tx transaction) error {
+		created = subject
 		if key.Key != "" {
 			earlier, err := subjectOfKey(ctx, tx, subject.UserID, key)
 			if err == nil {
-				subject = earlier
+				created = earlier
 			}
 			if !errors.Is(err, studio.ErrNotFound) {
 				return err
@@ -30,15 +32,22 @@ func (s *Store) CreateSubject(
 			subject.UserID, key.Key, key.Fingerprint, subject.ID, micros(subject.CreatedAt))
 		return err
 	})
-	return subject, err
+	return created, err
 }
 
 func subjectOfKey(
 	ctx context.Context, tx transaction, userID string, key studio.IdempotencyKey,
 ) (studio.Subject, error) {
+	free, err := tx.claim(ctx, "idempotency key "+userID+" "+key.Key)
+	if err != nil {
+		return studio.Subject{}, err
+	}
+	if !free {
+		return studio.Subject{}, studio.ErrKeyInUse
+	}
 	var id string
 	var fingerprint []byte
-	err := one(ctx, tx, []any{&id, &fingerprint},
+	err = one(ctx, tx, []any{&id, &fingerprint},
 		`SELECT subject_id, fingerprint FROM idempotency_keys WHERE user_id = $1 AND key = $2 AND created_at > $3`,
 		userID, key.Key, micros(key.After))
 	if err != nil {

@@ -10,14 +10,12 @@ import (
 
 func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken, passwordHash string) error {
 	return s.write(ctx, func(tx transaction) error {
-		var count int
-		err := one(ctx, tx, []any{&count}, `SELECT COUNT(*) FROM users WHERE id = $1 AND password_hash = $2`,
-			token.UserID, passwordHash)
+		err := lockUser(ctx, tx, `id = $1 AND password_hash = $2`, token.UserID, passwordHash)
+		if errors.Is(err, studio.ErrNotFound) {
+			return studio.ErrUnauthorized
+		}
 		if err != nil {
 			return err
-		}
-		if count == 0 {
-			return studio.ErrUnauthorized
 		}
 		return addRefreshToken(ctx, tx, token)
 	})
@@ -34,10 +32,15 @@ func (s *Store) RotateRefreshToken(
 ) (userID string, err error) {
 	stolen := false
 	err = s.write(ctx, func(tx transaction) error {
+		stolen = false
+		err := lockUser(ctx, tx, `id = (SELECT user_id FROM refresh_tokens WHERE hash = $1)`, hash)
+		if err != nil && !errors.Is(err, studio.ErrNotFound) {
+			return err
+		}
 		var used int
 		var expires time.Time
-		err := one(ctx, tx, []any{&next.Family, &next.UserID, instant{&expires}, &used},
-			`SELECT family, user_id, expires_at, used FROM refresh_tokens WHERE hash = $1`+tx.forUpdate(), hash)
+		err = one(ctx, tx, []any{&next.Family, &next.UserID, instant{&expires}, &used},
+			`SELECT family, user_id, expires_at, used FROM refresh_tokens WHERE hash = $1`, hash)
 		switch {
 		case errors.Is(err, studio.ErrNotFound) || err == nil && !expires.After(now):
 			return studio.ErrUnauthorized

@@ -11,7 +11,7 @@ import (
 // Empty reports whether there is no user yet.
 func (s *Store) Empty(ctx context.Context) (bool, error) {
 	var users int
-	err := one(ctx, s.engine, []any{&users}, `SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS some`)
+	err := one(ctx, s.engine, []any{&users}, `SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS found`)
 	return users == 0, err
 }
 
@@ -28,6 +28,13 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (studio.User, err
 	err := one(ctx, s.engine, []any{&user.ID, &user.PasswordHash, instant{&user.CreatedAt}},
 		`SELECT id, password_hash, created_at FROM users WHERE email = $1`, email)
 	return user, err
+}
+
+// lockUser waits for its turn to change what belongs to the user of a condition: what is read after
+// it cannot change before the commit.
+func lockUser(ctx context.Context, tx transaction, condition string, args ...any) error {
+	var id string
+	return one(ctx, tx, []any{&id}, `SELECT id FROM users WHERE `+condition+tx.forUpdate(), args...)
 }
 
 func (s *Store) SetPassword(ctx context.Context, userID, hash string) error {

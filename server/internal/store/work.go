@@ -105,7 +105,7 @@ func (s *Store) RecordAttempt(
 			return err
 		}
 		_, err = tx.exec(ctx, `UPDATE subjects SET deliver_at = CASE WHEN EXISTS
-			(SELECT 1 FROM events WHERE subject_id = $1 AND state = 'pending') THEN $2 END WHERE id = $1`,
+			(SELECT 1 FROM events WHERE subject_id = $1 AND state = 'pending') THEN CAST($2 AS BIGINT) END WHERE id = $1`,
 			event.SubjectID, micros(retryAt))
 		return err // who delivers looks for the next event by himself
 	})

@@ -21,6 +21,8 @@ var (
 	ErrNotPublished = errors.New("studio: the avatar is not published")
 	// ErrKeyReused: the idempotency key came with another request before.
 	ErrKeyReused = errors.New("studio: the idempotency key belongs to another request")
+	// ErrKeyInUse: a creation with the idempotency key has not ended.
+	ErrKeyInUse = errors.New("studio: a creation with the idempotency key has not ended")
 	// ErrBusy: more work is waiting than the service takes; a later try may succeed.
 	ErrBusy = errors.New("studio: too busy")
 )

@@ -41,7 +41,8 @@ type Store interface {
 	Projects(ctx context.Context, workspaceID string, after Project, limit int) ([]Project, error)
 
 	// CreateSubject writes a new subject and its events. With a key that is in force for the
-	// user, it writes nothing and returns the subject that the key made, or [ErrKeyReused].
+	// user, it writes nothing and returns the subject that the key made, or [ErrKeyReused]; while
+	// another call with the key goes on it waits for that, or returns [ErrKeyInUse].
 	CreateSubject(ctx context.Context, subject Subject, key IdempotencyKey) (Subject, error)
 	Subject(ctx context.Context, id string) (Subject, error)
 	// UpdateSubject reads a subject, calls change, and writes what change did to it, new events

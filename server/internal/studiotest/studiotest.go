@@ -16,27 +16,42 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Databases lists, by name, functions that open a new database for a test. What must hold for
-// one must hold for each; see [EachDatabase].
-var databases = map[string]func(t testing.TB) *store.Store{
-	"SQLite": OpenSQLite,
+// databases lists, by name, functions that make a new database for a test and return its DSN.
+// What must hold for one must hold for each; see [EachDatabase].
+var databases = map[string]func(t testing.TB) (dsn string){
+	"SQLite":     NewSQLite,
+	"PostgreSQL": NewPostgres,
+}
+
+// EachDSN runs a test on every kind of database, which is not open.
+func EachDSN(t *testing.T, test func(t *testing.T, dsn string)) {
+	t.Helper()
+	for name, create := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, create(t))
+		})
+	}
 }
 
 // EachDatabase runs a test on every kind of database.
 func EachDatabase(t *testing.T, test func(t *testing.T, db *store.Store)) {
 	t.Helper()
-	for name, open := range databases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, open(t))
-		})
+	EachDSN(t, func(t *testing.T, dsn string) { test(t, Open(t, dsn)) })
+}
+
+// BenchDatabases runs a benchmark on every kind of database.
+func BenchDatabases(b *testing.B, bench func(b *testing.B, db *store.Store)) {
+	b.Helper()
+	for name, create := range databases {
+		b.Run(name, func(b *testing.B) { bench(b, Open(b, create(b))) })
 	}
 }
 
-// OpenSQLite opens a new file that is removed after the test.
-func OpenSQLite(t testing.TB) *store.Store {
+// NewSQLite names a new file that is removed after the test.
+func NewSQLite(t testing.TB) (dsn string) {
 	t.Helper()
-	return Open(t, "sqlite:"+filepath.Join(t.TempDir(), "studio.db"))
+	return "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
 }
 
 // Open opens a database that is closed after the test.

@@ -1,0 +1,248 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+const (
+	postgresConnections = 16
+	// connectTimeout bounds making a connection, and acquireTimeout waiting for one of the pool.
+	connectTimeout = 5 * time.Second
+	acquireTimeout = 5 * time.Second
+	// postgresTries is how often a transaction is tried that others keep from its commit.
+	postgresTries = 5
+)
+
+// postgresTimeouts keep anybody from waiting for ever, where the DSN sets nothing else.
+//
+//nolint:gochecknoglobals // a table
+var postgresTimeouts = map[string]string{
+	"lock_timeout":                        "5s",
+	"statement_timeout":                   "30s",
+	"idle_in_transaction_session_timeout": "60s", // of a daemon that cannot be reached any more
+}
+
+//go:embed migrations/postgres/*.sql
+var postgresMigrations embed.FS
+
+var (
+	errPostgresForm = errors.New("the database must be given as postgres://USER:PASSWORD@HOST:PORT/DATABASE, with settings that PostgreSQL and its pool know")
+	errNoTables     = errors.New("the database has no tables yet")
+	errNoConnection = errors.New("no connection became free")
+)
+
+// postgres is a pool of connections. Transactions are READ COMMITTED: what they read they lock
+// when it must not change before the commit.
+type postgres struct {
+	pool *pgxpool.Pool
+}
+
+// parsePostgres returns the settings of a pool, and the name of its database without the
+// password. An error says nothing of the DSN, in which a password may stand anywhere.
+func parsePostgres(dsn string) (cfg *pgxpool.Config, name string, err error) {
+	cfg, err = pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, "", errPostgresForm
+	}
+	location, err := url.Parse(dsn)
+	if err != nil {
+		return nil, "", errPostgresForm
+	}
+	if !location.Query().Has("pool_max_conns") {
+		cfg.MaxConns = postgresConnections
+	}
+	connection := cfg.ConnConfig
+	if connection.ConnectTimeout == 0 {
+		connection.ConnectTimeout = connectTimeout
+	}
+	if connection.RuntimeParams["application_name"] == "" {
+		connection.RuntimeParams["application_name"] = "studiod"
+	}
+	for setting, value := range postgresTimeouts {
+		if connection.RuntimeParams[setting] == "" {
+			connection.RuntimeParams[setting] = value
+		}
+	}
+	host := net.JoinHostPort(connection.Host, strconv.Itoa(int(connection.Port)))
+	named := url.URL{Scheme: "postgres", User: url.User(connection.User), Host: host, Path: "/" + connection.Database}
+	return cfg, named.String(), nil
+}
+
+func openPostgres(ctx context.Context, settings *pgxpool.Config, cfg Config) (*postgres, error) {
+	if err := migratePostgres(ctx, settings.ConnConfig, cfg.MustExist); err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, settings)
+	if err != nil {
+		return nil, err
+	}
+	return &postgres{pool: pool}, nil
+}
+
+func (e *postgres) close() error {
+	e.pool.Close()
+	return nil
+}
+
+// acquire waits for a free connection, which the caller releases.
+func (e *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	limited, cancel := context.WithTimeout(ctx, acquireTimeout)
+	defer cancel()
+	connection, err := e.pool.Acquire(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return nil, errNoConnection
+	}
+	return connection, err
+}
+
+func (e *postgres) query(
+	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
+) error {
+	connection, err := e.acquire(ctx)
+	if err == nil {
+		err = postgresQuerier{connection}.query(ctx, each, query, args...)
+		connection.Release()
+	}
+	if e.busy(err) {
+		return fmt.Errorf("%w: %w", studio.ErrBusy, err)
+	}
+	return err
+}
+
+func (e *postgres) write(ctx context.Context, due func(), change func(transaction) error) error {
+	for try := 1; ; try++ {
+		err := e.writeOnce(ctx, due, change)
+		switch postgresCode(err) {
+		case codeSerializationFailure, codeDeadlock:
+			if try < postgresTries {
+				continue
+			}
+		}
+		return err
+	}
+}
+
+func (e *postgres) writeOnce(ctx context.Context, due func(), change func(transaction) error) error {
+	connection, err := e.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer connection.Release()
+	tx, err := connection.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // does nothing after Commit
+	t := &postgresTransaction{postgresQuerier: postgresQuerier{tx}}
+	if err := change(t); err != nil {
+		return err
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return err
+	}
+	if t.due {
+		due()
+	}
+	return nil
+}
+
+// Conditions of PostgreSQL's (Appendix A of its documentation).
+const (
+	codeTextNotValid         = "22021" // character_not_in_repertoire
+	codeMissing              = "23503" // foreign_key_violation
+	codeDuplicate            = "23505" // unique_violation
+	codeSerializationFailure = "40001"
+	codeDeadlock             = "40P01"
+	codeTooManyConnections   = "53300"
+	codeLockNotAvailable     = "55P03"
+	codeQueryCanceled        = "57014" // by statement_timeout
+	codeAdminShutdown        = "57P01"
+	codeCannotConnectNow     = "57P03"
+)
+
+func (e *postgres) duplicate(err error) bool { return postgresCode(err) == codeDuplicate }
+
+func (e *postgres) missing(err error) bool { return postgresCode(err) == codeMissing }
+
+func (e *postgres) busy(err error) bool {
+	switch postgresCode(err) {
+	case codeSerializationFailure, codeDeadlock, codeTooManyConnections, codeLockNotAvailable, codeQueryCanceled,
+		codeAdminShutdown, codeCannotConnectNow:
+		return true
+	}
+	return errors.Is(err, errNoConnection)
+}
+
+// postgresCode returns the condition of an error of PostgreSQL's, and "" for any other.
+func postgresCode(err error) string {
+	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return failure.Code
+	}
+	return ""
+}
+
+type postgresTransaction struct {
+	postgresQuerier
+	due bool
+}
+
+// forUpdate leaves others free to refer to the row.
+func (t *postgresTransaction) forUpdate() string { return " FOR NO KEY UPDATE" }
+
+// claim takes an advisory lock of the schema's, so that services that share a database do not
+// keep names from each other.
+func (t *postgresTransaction) claim(ctx context.Context, name string) (free bool, err error) {
+	err = one(ctx, t, []any{&free},
+		`SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))`, name)
+	return free, err
+}
+
+func (t *postgresTransaction) workDue(context.Context, string) error {
+	t.due = true
+	return nil
+}
+
+// postgresQuerier runs SQL on a connection or a transaction.
+type postgresQuerier struct {
+	db interface {
+		Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
+		Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+	}
+}
+
+func (q postgresQuerier) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	tag, err := q.db.Exec(ctx, query, args...)
+	return tag.RowsAffected(), err
+}
+
+func (q postgresQuerier) query(
+	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
+) error {
+	rows, err := q.db.Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows.Scan); err != nil {
+			return err
+		}
+	}
+	if postgresCode(rows.Err()) == codeTextNotValid {
+		return nil // PostgreSQL keeps no such text, so no row has it
+	}
+	return rows.Err()
+}
