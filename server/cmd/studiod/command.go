@@ -118,7 +118,7 @@ func explain(err error, record string) error {
 
 func databaseFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "db", Usage: "database, as sqlite:PATH", DefaultText: "sqlite:studio.db in the user's data directory",
+		Name: "db", Usage: "database, as sqlite:PATH or postgres://USER@HOST/DATABASE; PGPASSWORD hides a password from other users of the machine", DefaultText: "sqlite:studio.db in the user's data directory",
 		Sources: cli.EnvVars("STUDIO_DB"),
 	}
 }
@@ -127,9 +127,6 @@ func databaseFlag() cli.Flag {
 // directory when none is given.
 func databaseOf(command *cli.Command, name string) (string, error) {
 	if dsn := command.String("db"); dsn != "" {
-		if path, ok := strings.CutPrefix(dsn, "sqlite:"); !ok || path == "" {
-			return "", usagef("--db must have the form sqlite:PATH")
-		}
 		return dsn, nil
 	}
 	directory, err := dataDirectory()

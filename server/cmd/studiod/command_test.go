@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // studiod runs a command and returns what it wrote.
@@ -30,10 +31,15 @@ func must(t *testing.T, stdin string, args ...string) string {
 	return stdout
 }
 
-// Each command works on the file of a daemon that runs, and the daemon sees the change at once.
+// Each command works on the database of a daemon that runs, and the daemon sees the change at once.
 func TestCommands_workBesideADaemon(t *testing.T) {
 	t.Parallel()
-	d := startDaemon(t)
+	studiotest.EachDSN(t, testCommands)
+}
+
+func testCommands(t *testing.T, dsn string) {
+	t.Helper()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = dsn })
 	db := "--db=" + d.cfg.Database
 	const id = "01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00"
 
@@ -88,6 +94,9 @@ func TestCommands_refuseBadInputInOneLine(t *testing.T) {
 		{"an argument too many", "", []string{"serve", db, "now"}, exitUsage, "usage: studiod serve"},
 		{"an argument too few", "", []string{"workspace", "member", db, workspace}, exitUsage, "WORKSPACE_ID EMAIL"},
 		{"another database", testPassword, []string{"user", "add", "--db=mysql:x", testEmail}, exitUsage, "sqlite:PATH"},
+		{"a PostgreSQL that is none", "", []string{"serve", "--db=postgres://ada:hunter2@localhost:port/studio"}, exitUsage, "postgres://"},
+		{"a setting that is none", "", []string{"serve", "--addr=127.0.0.1:0", "--db=postgres://ada:hunter2@localhost/studio?pool_max_conns=hunter2"}, exitUsage, "postgres://"},
+		{"a PostgreSQL that is away", testPassword, []string{"user", "add", "--db=postgres://ada:hunter2@127.0.0.1:1/studio?sslmode=disable", testEmail}, exitUsage, "postgres://ada@127.0.0.1:1/studio"},
 		{"no such directory", testPassword, []string{"user", "add", "--db=sqlite:/dev/null/studio.db", "bob@example.com"}, exitUsage, "/dev/null"},
 		{"no email address", testPassword, []string{"user", "add", db, "ada"}, exitUsage, "email"},
 		{"an email address with a name", testPassword, []string{"user", "add", db, "Ada <ada@example.com>"}, exitUsage, "email"},
@@ -155,6 +164,16 @@ func TestCommands_createADatabaseOnlyToAddToIt(t *testing.T) {
 	if left, err := os.ReadDir(directory); err != nil || len(left) != 1 {
 		t.Errorf("%v is left behind (%v)", left, err)
 	}
+}
+
+func TestCommands_createTablesOnlyToAddToThem(t *testing.T) {
+	t.Parallel()
+	db := "--db=" + studiotest.NewPostgres(t)
+	if code, _, stderr := studiod(t, "", "secret", "show", db, testEmail); code != exitUsage || !strings.Contains(stderr, "no tables") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	must(t, testPassword, "user", "add", db, testEmail)
+	must(t, "", "secret", "show", db, testEmail)
 }
 
 func TestServe_refusesAPortThatIsTaken(t *testing.T) {

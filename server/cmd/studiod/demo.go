@@ -43,7 +43,7 @@ func showDemo(ctx context.Context, out io.Writer, d *daemon) error {
 		return err
 	}
 	return text.Execute(out, map[string]string{
-		"URL": d.url(), "Database": d.cfg.Database, "Email": demoEmail, "Password": password, "Workspace": demoWorkspace, "Secret": secrets[0],
+		"URL": d.url(), "Database": d.store.Name(), "Email": demoEmail, "Password": password, "Workspace": demoWorkspace, "Secret": secrets[0],
 	})
 }
 

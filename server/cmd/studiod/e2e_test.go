@@ -11,6 +11,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 func registration(url string) (*gen.WebhookData, *gen.WebhookSwitch) {
@@ -53,7 +54,14 @@ func (in *inbox) want(t *testing.T, id string, want []string) {
 // in order, once. Every operation of the contract is called.
 func TestStudio(t *testing.T) {
 	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.RenderTime, cfg.AutoConsent = 50*time.Millisecond, false })
+	studiotest.EachDSN(t, testStudio)
+}
+
+func testStudio(t *testing.T, dsn string) {
+	t.Helper()
+	d := startDaemon(t, func(cfg *daemonConfig) {
+		cfg.Database, cfg.RenderTime, cfg.AutoConsent = dsn, 50*time.Millisecond, false
+	})
 	in := startInbox(t, d.secret, nil)
 	d.listsProjects(t)
 	d.refreshesTokens(t)

@@ -40,10 +40,10 @@ func withStudio(ctx context.Context, command *cli.Command, create bool, do func(
 	return do(studio.New(studioConfig(db)))
 }
 
-// openStore tells a database that is in use from a path that is not one.
+// openStore tells a database that is in use or busy from what is not one.
 func openStore(ctx context.Context, dsn string, cfg store.Config) (*store.Store, error) {
 	db, err := store.Open(ctx, dsn, cfg)
-	if err != nil && !errors.Is(err, store.ErrInUse) {
+	if err != nil && !errors.Is(err, store.ErrInUse) && !errors.Is(err, studio.ErrBusy) {
 		err = usageError{err}
 	}
 	return db, err

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -91,11 +90,16 @@ type setup struct {
 	renderer rendererFunc
 }
 
-// inBubble runs a test with a clock that jumps to the next thing that happens.
+// inBubble runs a test on every kind of database, with a clock that jumps to the next thing that
+// happens.
 func inBubble(t *testing.T, test func(s *setup)) {
 	t.Helper()
 	t.Parallel()
-	dsn := "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) { inBubbleOn(t, dsn, test) })
+}
+
+func inBubbleOn(t *testing.T, dsn string, test func(s *setup)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &setup{t: t, dsn: dsn, receiver: &receiver{}}
 		s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil }
@@ -355,7 +359,8 @@ func TestLocal_neverWorksTwiceOnASubjectAtOnce(t *testing.T) {
 
 // What has happened and cannot be written must not happen again and again.
 func TestLocal_recordsAnAttemptWhenTheDatabaseCanAgain(t *testing.T) {
-	inBubble(t, func(s *setup) {
+	t.Parallel()
+	inBubbleOn(t, studiotest.NewSQLite(t), func(s *setup) { // which can be made to refuse a row
 		other, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(s.dsn, "sqlite:"))
 		if err != nil {
 			s.t.Fatal(err)

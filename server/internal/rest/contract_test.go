@@ -346,3 +346,24 @@ func TestListProjects_streamsWhatWasImported(t *testing.T) {
 		}
 	})
 }
+
+// U+0000 names no record and is refused in a title; it is no failure of the service.
+func TestErrors_forTextThatNoDatabaseKeeps(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		for _, c := range []struct {
+			method, target, body string
+			status               int
+		}{
+			{"GET", "/v1/avatars/avatar_details?avatar_id=a%00", "", 404},
+			{"POST", "/v1/avatars/submit_consent", `{"avatar_id":"a\u0000","granted":true}`, 404},
+			{"POST", "/v1/avatars/create_video", `{"avatar_id":"a\u0000"}`, 404},
+			{"POST", "/users/login", `{"email":"ada\u0000@example.com","password":"password"}`, 401},
+			{"POST", "/v1/lipsync/create_lipsync", `{"title":"a\u0000b"}`, 422},
+			{"POST", "/v1/lipsync/create_lipsync", `{"script":"a\u0000b"}`, 200},
+		} {
+			if status, answer := s.do(c.method, c.target, c.body, nil); status != c.status {
+				s.t.Errorf("%s %s %s: %d %s, want %d", c.method, c.target, c.body, status, answer, c.status)
+			}
+		}
+	})
+}

@@ -50,6 +50,10 @@ var answers = []struct {
 			{Pointer: "header:Idempotency-Key", Keyword: "idempotency", Detail: "must be new for a new request"},
 		},
 	}},
+	{studio.ErrTitle, server.Error{
+		Status: http.StatusUnprocessableEntity, Detail: "The title cannot be kept.",
+		Violations: []gen.Violation{{Pointer: "/title", Keyword: "text", Detail: "must not contain U+0000"}},
+	}},
 	{studio.ErrBusy, server.Error{
 		Status: http.StatusServiceUnavailable, Detail: "The service is busy. Try again later.", RetryAfter: busyPause,
 	}},

@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"crypto/sha256"
+	"strings"
 	"time"
 )
 
@@ -68,6 +69,9 @@ func (s *Service) Find(ctx context.Context, userID string, kind Kind, id string)
 }
 
 func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subject, error) {
+	if c.Title != nil && strings.ContainsRune(*c.Title, 0) {
+		return Subject{}, ErrTitle
+	}
 	if c.Webhook.Enabled {
 		if err := s.checkWebhook(c.Webhook.URL); err != nil {
 			return Subject{}, err

@@ -23,6 +23,8 @@ var (
 	ErrKeyReused = errors.New("studio: the idempotency key belongs to another request")
 	// ErrKeyInUse: a creation with the idempotency key has not ended.
 	ErrKeyInUse = errors.New("studio: a creation with the idempotency key has not ended")
+	// ErrTitle: the title has a U+0000, which not every database keeps.
+	ErrTitle = errors.New("studio: the title has a U+0000")
 	// ErrBusy: more work is waiting than the service takes; a later try may succeed.
 	ErrBusy = errors.New("studio: too busy")
 )
