@@ -1,16 +1,24 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (index int, err error) {
+	// In the order of their ids, so that no two imports wait for each other.
+	order := make([]int, len(projects))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(projects[a].ID, projects[b].ID) })
 	err = s.write(ctx, func(tx transaction) error {
-		for i, p := range projects {
-			index = i
+		for _, index = range order {
+			p := projects[index]
 			published := 0
 			if p.Published {
 				published = 1
@@ -19,7 +27,7 @@ func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (
 				VALUES ($1, $2, $3, $4, $5, $6)`,
 				p.ID, p.WorkspaceID, p.UserID, p.CreatedAt.UnixMicro(), published, string(p.Document))
 			if err != nil {
-				return fmt.Errorf("project %d: %w", i, err)
+				return fmt.Errorf("project %d: %w", index, err)
 			}
 		}
 		return nil

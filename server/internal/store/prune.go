@@ -15,16 +15,17 @@ const pruneBatch = 500
 
 // Prune deletes what no rule asks for any more.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
+	// The outer conditions are for rows that others change between the finding and the deleting.
 	for _, rule := range []struct {
 		query string
 		limit time.Time
 	}{
-		{`DELETE FROM events WHERE id IN (SELECT id FROM events WHERE ended_at < $1 LIMIT $2)`, now.Add(-Retention)},
-		{`DELETE FROM idempotency_keys WHERE (user_id, key) IN
+		{`DELETE FROM events WHERE ended_at < $1 AND id IN (SELECT id FROM events WHERE ended_at < $1 LIMIT $2)`, now.Add(-Retention)},
+		{`DELETE FROM idempotency_keys WHERE created_at < $1 AND (user_id, key) IN
 			(SELECT user_id, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2)`, now.Add(-studio.IdempotencyLifetime)},
-		{`DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM refresh_tokens WHERE expires_at < $1 LIMIT $2)`, now},
-		{`DELETE FROM webhook_secrets WHERE id IN (SELECT id FROM webhook_secrets WHERE expires_at < $1 LIMIT $2)`, now},
-		{`DELETE FROM login_tries WHERE account IN
+		{`DELETE FROM refresh_tokens WHERE expires_at < $1 AND hash IN (SELECT hash FROM refresh_tokens WHERE expires_at < $1 LIMIT $2)`, now},
+		{`DELETE FROM webhook_secrets WHERE expires_at < $1 AND id IN (SELECT id FROM webhook_secrets WHERE expires_at < $1 LIMIT $2)`, now},
+		{`DELETE FROM login_tries WHERE began_at < $1 AND account IN
 			(SELECT account FROM login_tries WHERE began_at < $1 LIMIT $2)`, now.Add(-studio.LoginWindow)},
 	} {
 		for deleted := int64(pruneBatch); deleted == pruneBatch; {

@@ -88,6 +88,10 @@ func (s *Store) RecordAttempt(
 	ctx context.Context, event studio.Event, attempt Attempt, state EventState, retryAt time.Time,
 ) error {
 	return s.write(ctx, func(tx transaction) error {
+		// An event that is being added must be seen below, or it would never be due.
+		if err := lockSubject(ctx, tx, event.SubjectID); err != nil {
+			return err
+		}
 		_, err := tx.exec(ctx, `INSERT INTO attempts (event_id, number, at, duration, address, status, failure, excerpt)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, event.ID, attempt.Number, micros(attempt.At),
 			attempt.Duration.Microseconds(), attempt.Address, attempt.Status, attempt.Failure, attempt.Excerpt)
@@ -109,6 +113,11 @@ func (s *Store) RecordAttempt(
 			event.SubjectID, micros(retryAt))
 		return err // who delivers looks for the next event by himself
 	})
+}
+
+// lockSubject waits for its turn to change a subject.
+func lockSubject(ctx context.Context, tx transaction, id string) error {
+	return one(ctx, tx, []any{&id}, `SELECT id FROM subjects WHERE id = $1`+tx.forUpdate(), id)
 }
 
 // Attempts returns the attempts to deliver an event, in order.

@@ -1,0 +1,265 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// rounds is how often a test tries to make two things happen at once.
+const rounds = 20
+
+// atOnce calls functions at the same time and waits for them.
+func atOnce(functions ...func()) {
+	var ready, done sync.WaitGroup
+	begin := make(chan struct{})
+	for _, f := range functions {
+		ready.Add(1)
+		done.Go(func() {
+			ready.Done()
+			<-begin
+			f()
+		})
+	}
+	ready.Wait()
+	close(begin)
+	done.Wait()
+}
+
+// repeat is n times the same function, with its number.
+func repeat(n int, f func(i int)) []func() {
+	functions := make([]func(), n)
+	for i := range functions {
+		functions[i] = func() { f(i) }
+	}
+	return functions
+}
+
+// event is the next event of a subject, which a change appends.
+func event(s *studio.Subject) {
+	s.Sequence++
+	s.Events = append(s.Events, studio.Event{
+		ID: fmt.Sprintf("%s-%d", s.ID, s.Sequence), SubjectID: s.ID, Sequence: s.Sequence, Body: []byte(`{}`), CreatedAt: noon(),
+	})
+}
+
+func TestStore_UpdateSubject_numbersEventsWithoutGaps(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		_, err := db.CreateSubject(t.Context(), subject("a", 0), studio.IdempotencyKey{})
+		check(t, err)
+		const total = 30
+		atOnce(repeat(total, func(int) {
+			_, err := db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error {
+				event(s)
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})...)
+		for want := range int64(total) {
+			next, err := db.NextDelivery(t.Context(), "a")
+			check(t, err)
+			if next.Event.Sequence != want+1 {
+				t.Fatalf("event %d has the sequence %d", want+1, next.Event.Sequence)
+			}
+			check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{Number: 1, At: noon()}, store.Delivered, time.Time{}))
+		}
+	})
+}
+
+// An event that comes while the one before it is delivered must become due.
+func TestStore_RecordAttempt_missesNoEventThatComesMeanwhile(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		for i := range 2 * rounds {
+			id := fmt.Sprint(i)
+			s := subject(id, 1)
+			_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
+			check(t, err)
+			recorded := make(chan error, 1)
+			_, err = db.UpdateSubject(t.Context(), id, func(changed *studio.Subject) error {
+				go func() {
+					recorded <- db.RecordAttempt(t.Context(), s.Events[0], store.Attempt{Number: 1, At: noon()}, store.Delivered, time.Time{})
+				}()
+				event(changed)
+				select { // for the other transaction to come as far as it can
+				case err := <-recorded:
+					recorded <- err
+				case <-time.After(time.Duration(i%4) * time.Millisecond):
+				}
+				return nil
+			})
+			check(t, err)
+			check(t, <-recorded)
+			due, err := db.NextDue(t.Context(), store.Deliver, 1000)
+			check(t, err)
+			if !slices.ContainsFunc(due, func(d store.Due) bool { return d.SubjectID == id }) {
+				t.Fatal("the second event is not due")
+			}
+		}
+	})
+}
+
+func TestStore_RotateRefreshToken_worksOnceForAllAtOnce(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		for round := range rounds {
+			first := token(round, "first")
+			check(t, db.AddRefreshToken(t.Context(), first, ""))
+			var worked atomic.Int32
+			atOnce(repeat(4, func(i int) {
+				_, err := db.RotateRefreshToken(t.Context(), first.Hash, noon(), token(round, fmt.Sprint(i)))
+				if err == nil {
+					worked.Add(1)
+				} else if !errors.Is(err, studio.ErrUnauthorized) {
+					t.Error(err)
+				}
+			})...)
+			if worked.Load() != 1 {
+				t.Errorf("a token worked %d times", worked.Load())
+			}
+			for i := range 4 { // the family is gone
+				_, err := db.RotateRefreshToken(t.Context(), token(round, fmt.Sprint(i)).Hash, noon(), token(round, "last"))
+				wantError(t, err, studio.ErrUnauthorized)
+			}
+		}
+	})
+}
+
+// token is a refresh token of ada's.
+func token(round int, name string) studio.RefreshToken {
+	return studio.RefreshToken{
+		Hash: fmt.Appendf(nil, "%d %s", round, name), Family: fmt.Sprint("family ", round), UserID: "ada", ExpiresAt: noon().Add(time.Hour),
+	}
+}
+
+// The token that a thief has just got must go with the family, whoever was first.
+func TestStore_RotateRefreshToken_endsTheFamilyWhileItGrows(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		for round := range rounds {
+			check(t, db.AddRefreshToken(t.Context(), token(round, "first"), ""))
+			rotate := func(from, to string) error {
+				_, err := db.RotateRefreshToken(t.Context(), token(round, from).Hash, noon(), token(round, to))
+				return err
+			}
+			check(t, rotate("first", "second"))
+			atOnce(
+				func() { wantError(t, rotate("first", "stolen"), studio.ErrUnauthorized) },
+				func() { _ = rotate("second", "third") }, // works when it is first
+			)
+			wantError(t, rotate("third", "fourth"), studio.ErrUnauthorized)
+		}
+	})
+}
+
+func TestStore_SetPassword_endsTokensThatAreMadeMeanwhile(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		for round := range rounds {
+			check(t, db.SetPassword(t.Context(), "ada", "old"))
+			check(t, db.AddRefreshToken(t.Context(), token(round, "first"), "old"))
+			atOnce(
+				func() { _, _ = db.RotateRefreshToken(t.Context(), token(round, "first").Hash, noon(), token(round, "second")) },
+				func() { _ = db.AddRefreshToken(t.Context(), token(round, "login"), "old") },
+				func() {
+					if err := db.SetPassword(t.Context(), "ada", "new"); err != nil {
+						t.Error(err)
+					}
+				},
+			)
+			for _, name := range []string{"first", "second", "login"} {
+				_, err := db.RotateRefreshToken(t.Context(), token(round, name).Hash, noon(), token(round, "last"))
+				wantError(t, err, studio.ErrUnauthorized)
+			}
+		}
+	})
+}
+
+func TestStore_AddWebhookSecret_leavesOneThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		for round := range rounds {
+			user := fmt.Sprint(round)
+			check(t, db.CreateUser(t.Context(), studio.User{ID: user, Email: user, CreatedAt: noon()}))
+			add := func(onlyFirst bool) []func() {
+				return repeat(4, func(i int) {
+					if err := db.AddWebhookSecret(t.Context(), user, fmt.Sprint(i), noon(), noon().Add(time.Hour), onlyFirst); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			atOnce(add(true)...)
+			secrets, err := db.WebhookSecrets(t.Context(), user, noon())
+			check(t, err)
+			if len(secrets) != 1 {
+				t.Errorf("%d first secrets", len(secrets))
+			}
+			atOnce(add(false)...)
+			secrets, err = db.WebhookSecrets(t.Context(), user, noon())
+			check(t, err)
+			left, err := db.WebhookSecrets(t.Context(), user, noon().Add(time.Hour))
+			check(t, err)
+			if len(secrets) != 5 || len(left) != 1 || left[0] != secrets[0] {
+				t.Errorf("%d secrets are in force and %d stay, want 5 and the newest", len(secrets), len(left))
+			}
+		}
+		wantError(t, db.AddWebhookSecret(t.Context(), "nobody", "a", noon(), noon(), false), studio.ErrNotFound)
+	})
+}
+
+func TestStore_CountLoginTry_countsAll(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		atOnce(repeat(30, func(int) {
+			if err := db.CountLoginTry(t.Context(), "ada", noon(), noon().Add(-time.Minute)); err != nil {
+				t.Error(err)
+			}
+		})...)
+		tries, _, err := db.LoginTries(t.Context(), "ada", noon().Add(-time.Minute))
+		check(t, err)
+		if tries != 30 {
+			t.Errorf("%d tries are counted, want 30", tries)
+		}
+	})
+}
+
+// Imports that get into each other's way are one that succeeds and others that find it.
+func TestStore_ImportProjects_oneOfManyAtOnce(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: "films", CreatedAt: noon()}))
+		var projects []studio.Project
+		for i := range 100 {
+			projects = append(projects, studio.Project{
+				ID: fmt.Sprint(i), WorkspaceID: "films", UserID: "ada", CreatedAt: noon(), Document: []byte(`{}`),
+			})
+		}
+		backwards := slices.Clone(projects)
+		slices.Reverse(backwards)
+		var succeeded atomic.Int32
+		atOnce(repeat(4, func(i int) {
+			_, err := db.ImportProjects(t.Context(), [][]studio.Project{projects, backwards}[i%2])
+			if err == nil {
+				succeeded.Add(1)
+			} else if !errors.Is(err, studio.ErrExists) {
+				t.Error(err)
+			}
+		})...)
+		counts, err := db.CountProjects(t.Context(), "films", "ada")
+		check(t, err)
+		if succeeded.Load() != 1 || counts.Size != 100 {
+			t.Errorf("%d imports succeeded and left %d projects", succeeded.Load(), counts.Size)
+		}
+	})
+}
