@@ -34,3 +34,15 @@ func (s *Store) Pragma(t *testing.T, pool, name string) []string {
 	}
 	return values
 }
+
+// Setting returns a setting of PostgreSQL's on a connection of the pool.
+func (s *Store) Setting(t *testing.T, name string) (value string) {
+	t.Helper()
+	if err := one(t.Context(), s.engine, []any{&value}, `SELECT current_setting($1)`, name); err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// MaxConnections returns how many connections the pool can have.
+func (s *Store) MaxConnections() int { return int(s.engine.(*postgres).pool.Config().MaxConns) }

@@ -1,0 +1,207 @@
+package store_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// connect makes a connection beside those of a store.
+func connect(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	dsn = strings.Replace(dsn, "pool_max_conns=8&", "", 1)
+	connection, err := pgx.Connect(t.Context(), dsn)
+	check(t, err)
+	t.Cleanup(func() { _ = connection.Close(t.Context()) })
+	return connection
+}
+
+// lock begins a transaction that keeps a table until end is called.
+func lock(t *testing.T, connection *pgx.Conn, table, mode string) (end func()) {
+	t.Helper()
+	tx, err := connection.Begin(t.Context())
+	check(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE "+table+" IN "+mode+" MODE")
+	check(t, err)
+	return func() { check(t, tx.Rollback(t.Context())) }
+}
+
+func TestPostgres_manyOpenANewSchemaAtOnce(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			db, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestPostgres_everyProcessSeesWhatAnotherDid(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	first, second := studiotest.Open(t, dsn), studiotest.Open(t, dsn)
+	check(t, first.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	_, err := first.CreateSubject(t.Context(), subject("a", 1), studio.IdempotencyKey{})
+	check(t, err)
+	due, err := second.NextDue(t.Context(), store.Deliver, 10)
+	check(t, err)
+	if len(due) != 1 {
+		t.Errorf("%d subjects are due, want 1", len(due))
+	}
+}
+
+// Two daemons count the guesses for an account together; each may compare one more that it had
+// begun before the last was counted.
+func TestPostgres_daemonsCountGuessesTogether(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	now := studiotest.NewClock().Now
+	services := []*studio.Service{
+		studio.New(studiotest.Config(studiotest.Open(t, dsn), now)), studio.New(studiotest.Config(studiotest.Open(t, dsn), now)),
+	}
+	studiotest.AddUser(t, services[0], "ada@example.com")
+	var mu sync.Mutex
+	compared := 0
+	atOnce(repeat(30, func(i int) {
+		_, err := services[i%2].Login(t.Context(), "ada@example.com", "guess")
+		mu.Lock()
+		defer mu.Unlock()
+		if err == studio.ErrUnauthorized {
+			compared++
+		}
+	})...)
+	if compared < 10 || compared > 11 {
+		t.Errorf("%d guesses were compared, want 10 or 11", compared)
+	}
+}
+
+func TestPostgres_isBusyWhenOthersKeepIt(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []string{"&lock_timeout=50ms", "&statement_timeout=50ms"} {
+		t.Run(limit[1:], func(t *testing.T) {
+			t.Parallel()
+			dsn := studiotest.NewPostgres(t)
+			studiotest.Open(t, dsn)
+			db := studiotest.Open(t, dsn+limit)
+			end := lock(t, connect(t, dsn), "users", "ACCESS EXCLUSIVE")
+			ada := studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}
+			wantError(t, db.CreateUser(t.Context(), ada), studio.ErrBusy)
+			_, err := db.UserByEmail(t.Context(), ada.Email)
+			wantError(t, err, studio.ErrBusy)
+			end()
+			check(t, db.CreateUser(t.Context(), ada))
+		})
+	}
+}
+
+func TestPostgres_isBusyWhenNoConnectionIsFree(t *testing.T) {
+	t.Parallel()
+	dsn := strings.Replace(studiotest.NewPostgres(t), "pool_max_conns=8", "pool_max_conns=1", 1)
+	synctest.Test(t, func(t *testing.T) {
+		db, err := store.Open(t.Context(), dsn, store.Config{})
+		check(t, err)
+		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+		_, err = db.CreateSubject(t.Context(), subject("a", 0), studio.IdempotencyKey{})
+		check(t, err)
+		_, err = db.UpdateSubject(t.Context(), "a", func(*studio.Subject) error {
+			began := time.Now()
+			_, read := db.Subject(t.Context(), "a")
+			wantError(t, read, studio.ErrBusy)
+			wantError(t, db.SetPassword(t.Context(), "ada", "new"), studio.ErrBusy)
+			if waited := time.Since(began); waited != 10*time.Second {
+				t.Errorf("it took %v, want twice 5 s", waited)
+			}
+			return nil
+		})
+		check(t, err)
+		check(t, db.Close())
+	})
+}
+
+// A creation whose twin has not ended is told so; afterwards it gets what that made.
+func TestPostgres_CreateSubject_whileItsTwinGoesOn(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	db := studiotest.Open(t, dsn)
+	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	create := func(id string) (studio.Subject, error) {
+		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("same"), After: noon().Add(-time.Hour)}
+		return db.CreateSubject(t.Context(), subject(id, 1), key)
+	}
+	beside := connect(t, dsn)
+	end := lock(t, beside, "subjects", "SHARE")
+	twin := make(chan error, 1)
+	go func() {
+		_, err := create("twin")
+		twin <- err
+	}()
+	for waiting := 0; waiting == 0; {
+		err := beside.QueryRow(t.Context(), `SELECT COUNT(*) FROM pg_locks
+			WHERE relation = to_regclass('subjects') AND NOT granted`).Scan(&waiting)
+		check(t, err)
+	}
+	_, err := create("a")
+	wantError(t, err, studio.ErrKeyInUse)
+	end()
+	check(t, <-twin)
+	created, err := create("a")
+	check(t, err)
+	if created.ID != "twin" {
+		t.Errorf("the key made %s, want the twin", created.ID)
+	}
+}
+
+func TestPostgres_limitsEveryConnection(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	limits := func(db *store.Store) [3]string {
+		return [3]string{db.Setting(t, "lock_timeout"), db.Setting(t, "statement_timeout"), db.Setting(t, "idle_in_transaction_session_timeout")}
+	}
+	db := studiotest.Open(t, strings.Replace(dsn, "pool_max_conns=8&", "", 1))
+	if got := limits(db); got != [3]string{"5s", "30s", "1min"} || db.MaxConnections() != 16 {
+		t.Errorf("limits are %v with %d connections", got, db.MaxConnections())
+	}
+	db = studiotest.Open(t, dsn+"&lock_timeout=1s&statement_timeout=2s&idle_in_transaction_session_timeout=3s")
+	if got := limits(db); got != [3]string{"1s", "2s", "3s"} || db.MaxConnections() != 8 {
+		t.Errorf("limits of the DSN are %v with %d connections", got, db.MaxConnections())
+	}
+}
+
+func TestPostgres_isNamedWithoutItsPassword(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t) + "&password=hunter2"
+	if name := studiotest.Open(t, dsn).Name(); strings.Contains(name, "hunter2") || !strings.HasPrefix(name, "postgres://") {
+		t.Errorf("the name is %s", name)
+	}
+	for _, dsn := range []string{
+		"postgres://ada:hunter2@127.0.0.1:1/studio", "postgres://127.0.0.1:1/studio?user=ada&password=hunter2",
+		"postgresql://ada:hunter2@127.0.0.1:1,127.0.0.1:2/studio", "postgres://ada:hunter2@127.0.0.1/studio?sslmode=hunter2",
+		"postgres://ada:hunter2@127.0.0.1:x/studio", "postgres://ada:hunter2%zz@127.0.0.1/studio", "postgres:ada:hunter2",
+		"postgres://hunter2\x00", "postgres://ada:hunter2@127.0.0.1/studio?pool_max_conns=-1",
+	} {
+		db, err := store.Open(t.Context(), dsn, store.Config{})
+		if err == nil {
+			check(t, db.Close())
+		}
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: error is %v", dsn, err)
+		}
+	}
+}
