@@ -170,7 +170,9 @@ func TestStore_SetPassword_endsTokensThatAreMadeMeanwhile(t *testing.T) {
 			check(t, db.SetPassword(t.Context(), "ada", "old"))
 			check(t, db.AddRefreshToken(t.Context(), token(round, "first"), "old"))
 			atOnce(
-				func() { _, _ = db.RotateRefreshToken(t.Context(), token(round, "first").Hash, noon(), token(round, "second")) },
+				func() {
+					_, _ = db.RotateRefreshToken(t.Context(), token(round, "first").Hash, noon(), token(round, "second"))
+				},
 				func() { _ = db.AddRefreshToken(t.Context(), token(round, "login"), "old") },
 				func() {
 					if err := db.SetPassword(t.Context(), "ada", "new"); err != nil {

@@ -46,3 +46,82 @@ func (s *Store) Setting(t *testing.T, name string) (value string) {
 
 // MaxConnections returns how many connections the pool can have.
 func (s *Store) MaxConnections() int { return int(s.engine.(*postgres).pool.Config().MaxConns) }
+
+// Exec runs statements in one transaction.
+func (s *Store) Exec(t testing.TB, statements ...string) {
+	t.Helper()
+	err := s.write(t.Context(), func(tx transaction) error {
+		for _, statement := range statements {
+			if _, err := tx.exec(t.Context(), statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Explain makes the store tell how each query is going to be run before it is.
+func (s *Store) Explain(seen func(query string, plan []string)) {
+	e := explainer{seen: seen, command: "EXPLAIN QUERY PLAN ", columns: 4}
+	if _, ok := s.engine.(*postgres); ok {
+		e.command, e.columns = "EXPLAIN ", 1
+	}
+	s.engine = explainedEngine{s.engine, e}
+}
+
+type explainer struct {
+	seen    func(query string, plan []string)
+	command string
+	columns int // of a plan, whose last one is the text
+}
+
+func (e explainer) explain(ctx context.Context, q querier, query string, args []any) error {
+	var plan []string
+	err := q.query(ctx, func(scan func(...any) error) error {
+		var line string
+		dest := []any{new(any), new(any), new(any), &line}
+		err := scan(dest[len(dest)-e.columns:]...)
+		plan = append(plan, line)
+		return err
+	}, e.command+query, args...)
+	e.seen(query, plan)
+	return err
+}
+
+type explainedEngine struct {
+	engine
+	explainer
+}
+
+func (e explainedEngine) query(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
+	if err := e.explain(ctx, e.engine, query, args); err != nil {
+		return err
+	}
+	return e.engine.query(ctx, each, query, args...)
+}
+
+func (e explainedEngine) write(ctx context.Context, due func(), change func(transaction) error) error {
+	return e.engine.write(ctx, due, func(tx transaction) error { return change(explainedTransaction{tx, e.explainer}) })
+}
+
+type explainedTransaction struct {
+	transaction
+	explainer
+}
+
+func (t explainedTransaction) query(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
+	if err := t.explain(ctx, t.transaction, query, args); err != nil {
+		return err
+	}
+	return t.transaction.query(ctx, each, query, args...)
+}
+
+func (t explainedTransaction) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if err := t.explain(ctx, t.transaction, query, args); err != nil {
+		return 0, err
+	}
+	return t.transaction.exec(ctx, query, args...)
+}

@@ -119,6 +119,7 @@ CREATE TABLE webhook_secrets (
     expires_at BIGINT
 );
 CREATE INDEX webhook_secrets_user ON webhook_secrets (user_id);
+CREATE INDEX webhook_secrets_expiry ON webhook_secrets (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE signing_keys (
     name TEXT PRIMARY KEY,

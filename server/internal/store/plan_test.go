@@ -1,0 +1,131 @@
+package store_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// numbers begins a statement that inserts a row for each of n, in the SQL of every engine.
+const numbers = `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 5000) `
+
+// fill is 5,000 rows in each table that grows. Most of the work is done, and at planNow a tenth of
+// what is pruned is old enough.
+var fill = []string{
+	`INSERT INTO workspaces (id, name, created_at) VALUES ('w0', 'Films', 0), ('w1', 'Films', 0), ('w2', 'Films', 0), ('w3', 'Films', 0)`,
+	numbers + `INSERT INTO users (id, email, password_hash, created_at) SELECT 'u' || n, 'u' || n, '', n FROM numbers`,
+	numbers + `INSERT INTO members (workspace_id, user_id) SELECT 'w' || (n % 4), 'u' || n FROM numbers`,
+	numbers + `INSERT INTO login_tries (account, tries, began_at) SELECT 'u' || n, 1, 2591100000000 + n - 500 FROM numbers`,
+	numbers + `INSERT INTO refresh_tokens (hash, family, user_id, expires_at) SELECT CAST('t' || n AS BYTEA), 'f' || (n / 10), 'u' || n, 2592000000000 + n - 500 FROM numbers`,
+	numbers + `INSERT INTO projects (id, workspace_id, user_id, created_at, published, document) SELECT 'p' || n, 'w' || (n % 4), 'u' || (n % 100), n, n % 2, '{}' FROM numbers`,
+	numbers + `INSERT INTO subjects (id, kind, user_id, request, webhook_url, status, consent, failure_reason, video_url, created_at, updated_at,
+		sequence, render_at, render_tries, deliver_at) SELECT 's' || n, 'lipsync', 'u' || n, '{}', 'https://hooks.example.com/', 'succeeded', '', '', '', n, n, 1,
+		CASE WHEN n % 10 = 0 THEN n END, 0, CASE WHEN n % 10 = 0 THEN n END FROM numbers`,
+	numbers + `INSERT INTO events (id, subject_id, sequence, body, state, created_at, ended_at)
+		SELECT 'e' || n, 's' || n, 1, CAST('{}' AS BYTEA), CASE WHEN n % 10 = 0 THEN 'pending' ELSE 'delivered' END, n, CASE WHEN n % 10 <> 0 THEN n - 500 END FROM numbers`,
+	numbers + `INSERT INTO attempts (event_id, number, at, duration, address, status, failure) SELECT 'e' || n, 1, n, 1, '', 500, '' FROM numbers`,
+	numbers + `INSERT INTO idempotency_keys (user_id, key, fingerprint, subject_id, created_at) SELECT 'u' || n, 'k' || n, CAST('f' AS BYTEA), 's' || n, 2505600000000 + n - 500 FROM numbers`,
+	numbers + `INSERT INTO webhook_secrets (user_id, secret, expires_at) SELECT 'u' || n, '', 2592000000000 + n - 500 FROM numbers`,
+}
+
+// planNow is 30 days after the epoch.
+func planNow() time.Time { return time.UnixMicro(2592000000000) }
+
+// scan matches a plan that reads a whole table that grows, under its name or its alias. SQLite calls
+// it a scan, too, when an index is read from its beginning until there is enough.
+var scan = regexp.MustCompile(`(^SCAN|Seq Scan on) ` +
+	`(users|members|login_tries|refresh_tokens|projects|subjects|events|attempts|idempotency_keys|webhook_secrets|e|s)( \w+)?(  \(.*)?$`)
+
+func TestStore_scansNoTableThatGrows(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		statements := fill
+		if strings.HasSuffix(t.Name(), "/SQLite") {
+			statements = nil
+			for _, statement := range fill {
+				statements = append(statements, strings.ReplaceAll(statement, "AS BYTEA", "AS BLOB"))
+			}
+		}
+		db.Exec(t, append(statements, "ANALYZE")...)
+		seen := make(map[string]bool)
+		db.Explain(func(query string, plan []string) {
+			query = strings.Join(strings.Fields(query), " ")
+			text := query + "\n" + strings.Join(plan, "\n")
+			if !seen[query] {
+				seen[query] = true
+				t.Log(text)
+			}
+			if slices.ContainsFunc(plan, scan.MatchString) {
+				t.Errorf("a table that grows is scanned: %s", text)
+			}
+		})
+		useEverything(t, db)
+		if len(seen) < 30 {
+			t.Errorf("%d queries were seen", len(seen))
+		}
+	})
+}
+
+// useEverything calls every method that is called again and again.
+func useEverything(t *testing.T, db *store.Store) {
+	t.Helper()
+	ctx, now := t.Context(), planNow()
+	for range 7 { // PostgreSQL may choose another plan for a statement that comes again
+		_, err := db.UserByEmail(ctx, "u5")
+		check(t, err)
+		check(t, db.SetPassword(ctx, "u5", "new"))
+		_, _, err = db.LoginTries(ctx, "u5", now)
+		check(t, err)
+		check(t, db.CountLoginTry(ctx, "u5", now, now))
+		check(t, db.ForgetLoginTries(ctx, "u5"))
+		token := studio.RefreshToken{Hash: []byte("new"), Family: "f", UserID: "u5", ExpiresAt: now.Add(time.Hour)}
+		check(t, db.AddRefreshToken(ctx, token, "new"))
+		next := studio.RefreshToken{Hash: []byte("next"), ExpiresAt: now.Add(time.Hour)}
+		_, err = db.RotateRefreshToken(ctx, token.Hash, now, next)
+		check(t, err)
+		_, err = db.RotateRefreshToken(ctx, token.Hash, now, next)
+		wantError(t, err, studio.ErrUnauthorized)
+		check(t, db.AddMember(ctx, "w0", "u5"))
+		_, err = db.IsMember(ctx, "w0", "u5")
+		check(t, err)
+		_, err = db.CountProjects(ctx, "w0", "u4")
+		check(t, err)
+		page, err := db.Projects(ctx, "w0", studio.Project{}, 500)
+		check(t, err)
+		_, err = db.Projects(ctx, "w0", page[499], 500)
+		check(t, err)
+		key := studio.IdempotencyKey{Key: "k9", Fingerprint: []byte("f"), After: time.UnixMicro(1)}
+		_, err = db.CreateSubject(ctx, studio.Subject{ID: "new", UserID: "u9"}, key)
+		check(t, err)
+		_, err = db.UpdateSubject(ctx, "s9", func(s *studio.Subject) error {
+			event(s)
+			return nil
+		})
+		check(t, err)
+		for _, work := range []store.Work{store.Render, store.Deliver} {
+			_, err = db.NextDue(ctx, work, 128)
+			check(t, err)
+		}
+		delivery, err := db.NextDelivery(ctx, "s9")
+		check(t, err)
+		check(t, db.RecordAttempt(ctx, delivery.Event, store.Attempt{Number: 1, At: now}, store.Delivered, time.Time{}))
+		_, err = db.Attempts(ctx, delivery.Event.ID)
+		check(t, err)
+		check(t, db.AddWebhookSecret(ctx, "u5", "new", now, now, false))
+		_, err = db.WebhookSecrets(ctx, "u5", now)
+		check(t, err)
+	}
+	created := studio.Subject{ID: "new", UserID: "u5", Status: studio.Processing, CreatedAt: now, UpdatedAt: now, RenderAt: now}
+	event(&created)
+	_, err := db.CreateSubject(ctx, created, studio.IdempotencyKey{Key: "new", Fingerprint: []byte("f"), After: now})
+	check(t, err)
+	_, err = db.ImportProjects(ctx, []studio.Project{{ID: "new", WorkspaceID: "w0", CreatedAt: now}})
+	check(t, err)
+	check(t, db.Prune(ctx, now))
+}
