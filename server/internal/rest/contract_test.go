@@ -28,7 +28,7 @@ import (
 // setup is the whole service without a network and without anything that works by itself. An
 // answer that the document forbids is a 500 and fails the test.
 type setup struct {
-	t         *testing.T
+	t         testing.TB
 	handler   http.Handler
 	studio    *studio.Service
 	clock     *studiotest.Clock
@@ -38,7 +38,7 @@ type setup struct {
 	log       bytes.Buffer
 }
 
-func newSetup(t *testing.T, db *store.Store) *setup {
+func newSetup(t testing.TB, db *store.Store, responses server.ResponseCheck) *setup {
 	t.Helper()
 	s := &setup{t: t, clock: studiotest.NewClock()}
 	tokens, err := auth.NewTokens(auth.NewSeed(), s.clock.Now)
@@ -47,7 +47,7 @@ func newSetup(t *testing.T, db *store.Store) *setup {
 	cfg.IssueAccessToken = tokens.Issue
 	s.studio = studio.New(cfg)
 	s.handler, err = server.New(rest.New(s.studio), server.Config{
-		Authenticator: tokens, ValidateResponses: server.ResponsesEnforced,
+		Authenticator: tokens, ValidateResponses: responses,
 		Logger: slog.New(slog.NewTextHandler(&s.log, nil)),
 	})
 	s.check(err)
@@ -65,7 +65,7 @@ func newSetup(t *testing.T, db *store.Store) *setup {
 func eachSetup(t *testing.T, test func(s *setup)) {
 	t.Helper()
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) { test(newSetup(t, db)) })
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) { test(newSetup(t, db, server.ResponsesEnforced)) })
 }
 
 func (s *setup) check(err error) {

@@ -3,6 +3,7 @@ package studiotest
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -40,13 +41,8 @@ func EachDatabase(t *testing.T, test func(t *testing.T, db *store.Store)) {
 	EachDSN(t, func(t *testing.T, dsn string) { test(t, Open(t, dsn)) })
 }
 
-// BenchDatabases runs a benchmark on every kind of database.
-func BenchDatabases(b *testing.B, bench func(b *testing.B, db *store.Store)) {
-	b.Helper()
-	for name, create := range databases {
-		b.Run(name, func(b *testing.B) { bench(b, Open(b, create(b))) })
-	}
-}
+// Databases is what [EachDSN] ranges over, for benchmarks and for tests that take turns.
+func Databases() map[string]func(t testing.TB) (dsn string) { return maps.Clone(databases) }
 
 // NewSQLite names a new file that is removed after the test.
 func NewSQLite(t testing.TB) (dsn string) {

@@ -1,0 +1,54 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// BenchmarkCreateSubject writes a subject that is to be rendered, with its first event, one after
+// another and with 16 callers at once; with a key also what makes the creation one.
+func BenchmarkCreateSubject(b *testing.B) {
+	for name, create := range studiotest.Databases() {
+		b.Run(name, func(b *testing.B) {
+			db := studiotest.Open(b, create(b))
+			if err := db.CreateUser(b.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}); err != nil {
+				b.Fatal(err)
+			}
+			one := func(b *testing.B, keyed bool) {
+				id := uuid.NewString()
+				key := studio.IdempotencyKey{}
+				if keyed {
+					key = studio.IdempotencyKey{Key: id, Fingerprint: []byte("same"), After: noon()}
+				}
+				if _, err := db.CreateSubject(b.Context(), subject(id, 1), key); err != nil {
+					b.Error(err)
+				}
+			}
+			b.Run("one", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					one(b, false)
+				}
+			})
+			b.Run("keyed", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					one(b, true)
+				}
+			})
+			b.Run("many", func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetParallelism(8) // for each of the processors
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						one(b, false)
+					}
+				})
+			})
+		})
+	}
+}
