@@ -71,8 +71,10 @@ func testCommands(t *testing.T, dsn string) {
 	}
 	list, err := d.studio.ListProjects(t.Context(), id, workspace)
 	check(t, err)
-	if list.Size != 1 || list.Unpublished != 1 {
-		t.Errorf("counts are %d and %d", list.Size, list.Unpublished)
+	counts, err := list.Counts()
+	check(t, err)
+	if counts.Size != 1 || counts.Unpublished != 1 {
+		t.Errorf("counts are %d and %d", counts.Size, counts.Unpublished)
 	}
 }
 

@@ -107,7 +107,11 @@ func demoUser(ctx context.Context, d *daemon, password string) (studio.User, err
 // seedDemo adds the projects, also after a start that was cut off before it.
 func seedDemo(ctx context.Context, service *studio.Service, user studio.User) error {
 	list, err := service.ListProjects(ctx, user.ID, demoWorkspace)
-	if err != nil || list.Size > 0 {
+	if err != nil {
+		return err
+	}
+	counts, err := list.Counts()
+	if err != nil || counts.Size > 0 {
 		return err
 	}
 	projects, err := demoProjects(uuid.MustParse(user.ID), service.Now().UTC().Truncate(time.Second))

@@ -43,10 +43,14 @@ func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 			return nil
 		}
 	}
+	counts, err := list.Counts() // at the end, because counting many takes time
+	if err != nil {
+		return err
+	}
 	if !begun {
 		begin(w, out)
 	}
-	_, _ = fmt.Fprintf(out, `],"size":%d,"unpublished_projects":%d}`+"\n", list.Size, list.Unpublished)
+	_, _ = fmt.Fprintf(out, `],"size":%d,"unpublished_projects":%d}`+"\n", counts.Size, counts.Unpublished)
 	_ = out.Flush() // fails when the caller has gone
 	return nil
 }

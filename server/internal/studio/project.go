@@ -32,11 +32,11 @@ type ProjectCounts struct {
 	Unpublished int
 }
 
-// ProjectList is the answer to listing: counts of the caller, and all projects of the
-// workspace, newest first, read as they are ranged over.
+// ProjectList is the answer to listing: all projects of the workspace, newest first, read as they
+// are ranged over, and the counts of the caller, counted when they are asked for.
 type ProjectList struct {
-	ProjectCounts
-	All iter.Seq2[Project, error]
+	All    iter.Seq2[Project, error]
+	Counts func() (ProjectCounts, error)
 }
 
 // ListProjects lists a workspace for one of its members (interface, 4.1). [ErrForbidden]
@@ -49,11 +49,10 @@ func (s *Service) ListProjects(ctx context.Context, userID, workspaceID string) 
 	if !member {
 		return ProjectList{}, ErrForbidden
 	}
-	counts, err := s.Store.CountProjects(ctx, workspaceID, userID)
-	if err != nil {
-		return ProjectList{}, err
-	}
-	return ProjectList{ProjectCounts: counts, All: s.projects(ctx, workspaceID)}, nil
+	return ProjectList{
+		All:    s.projects(ctx, workspaceID),
+		Counts: func() (ProjectCounts, error) { return s.Store.CountProjects(ctx, workspaceID, userID) },
+	}, nil
 }
 
 func (s *Service) projects(ctx context.Context, workspaceID string) iter.Seq2[Project, error] {
