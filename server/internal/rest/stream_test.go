@@ -48,7 +48,7 @@ func heap() uint64 {
 func (s *setup) list() (w *streamWriter, memory uint64) {
 	request := httptest.NewRequest(http.MethodGet, "/projects/v2", nil)
 	request.Header.Set("Authorization", "Bearer "+s.token)
-	request.Header.Set("x-workspace-id", s.workspace.ID)
+	request.Header.Set("X-Workspace-Id", s.workspace.ID)
 	runtime.GC()
 	idle := heap()
 	w = &streamWriter{header: make(http.Header), began: time.Now(), most: idle}

@@ -28,32 +28,25 @@ const testConnections = "8"
 
 // sharedPostgres is the server of this process: the one of the environment, or else a cluster that
 // goes when the process does. It is started by the first test that needs it.
-var sharedPostgres = sync.OnceValues(func() (string, error) {
+var sharedPostgres = sync.OnceValues(func() (*Cluster, error) {
 	if dsn := os.Getenv(postgresVariable); dsn != "" {
-		return dsn, nil
+		return &Cluster{DSN: dsn}, nil
 	}
-	cluster, err := StartCluster("fsync=off", "full_page_writes=off")
-	if err != nil {
-		return "", err
-	}
-	shared = cluster
-	return cluster.DSN, nil
+	return StartCluster("fsync=off", "full_page_writes=off")
 })
-
-var shared *Cluster // keeps the pipe open
 
 // NewPostgres makes a schema that is dropped after the test and returns the DSN that names it. It
 // skips the test where there is no PostgreSQL, and fails it there when CI is true.
 func NewPostgres(t testing.TB) (dsn string) {
 	t.Helper()
-	server, err := sharedPostgres()
+	cluster, err := sharedPostgres()
 	if errors.Is(err, ErrNotInstalled) && os.Getenv("CI") != "true" {
 		t.Skipf("%v, and %s names no server: PostgreSQL is not tested", err, postgresVariable)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewSchema(t, server)
+	return NewSchema(t, cluster.DSN)
 }
 
 // NewSchema makes a schema on a server that is dropped after the test.
@@ -92,7 +85,7 @@ var ErrNotInstalled = errors.New("PostgreSQL is not installed")
 
 // Cluster is a PostgreSQL server on a socket in a directory of its own.
 type Cluster struct {
-	DSN   string
+	DSN   string // names a role that may create schemas
 	keep  io.Closer
 	shell *exec.Cmd
 }
@@ -128,17 +121,15 @@ func StartCluster(settings ...string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := "-k " + directory + " -c listen_addresses= -c max_connections=300"
-	for _, setting := range settings {
-		options += " -c " + setting
-	}
+	settings = append([]string{"listen_addresses=", "max_connections=300"}, settings...)
+	options := "-k " + directory + " -c " + strings.Join(settings, " -c ")
 	command := []string{"sh", "-c", clusterScript, "sh", directory, programs, options}
 	if os.Geteuid() == 0 { // whom PostgreSQL does not serve
 		if command, err = dropRights(command, directory); err != nil {
 			return nil, err
 		}
 	}
-	c := &Cluster{shell: exec.CommandContext(context.Background(), command[0], command[1:]...)}
+	c := &Cluster{shell: exec.CommandContext(context.Background(), command[0], command[1:]...)} //nolint:gosec // of ours
 	if c.keep, err = c.shell.StdinPipe(); err != nil {
 		return nil, err
 	}
