@@ -59,7 +59,7 @@ func (s *setup) list() (w *streamWriter, memory uint64) {
 // A long list takes no more memory than a short one. This is no parallel test because it looks at
 // the memory of the process; checking answers would keep them.
 func TestListProjects_takesLittleMemory(t *testing.T) {
-	const projects, most = 20_000, 8 << 20
+	const projects, most = 10_000, 8 << 20
 	for name, create := range studiotest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			s := newSetup(t, studiotest.Open(t, create(t)), server.ResponsesUnchecked)

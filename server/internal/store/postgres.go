@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -57,11 +58,7 @@ func parsePostgres(dsn string) (cfg *pgxpool.Config, name string, err error) {
 	if err != nil {
 		return nil, "", errPostgresForm
 	}
-	location, err := url.Parse(dsn)
-	if err != nil {
-		return nil, "", errPostgresForm
-	}
-	if !location.Query().Has("pool_max_conns") {
+	if !strings.Contains(dsn, "pool_max_conns=") {
 		cfg.MaxConns = postgresConnections
 	}
 	connection := cfg.ConnConfig
@@ -110,16 +107,18 @@ func (e *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 
 func (e *postgres) query(
 	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
-) error {
+) (err error) {
+	defer func() {
+		if e.busy(err) {
+			err = fmt.Errorf("%w: %w", studio.ErrBusy, err)
+		}
+	}()
 	connection, err := e.acquire(ctx)
-	if err == nil {
-		err = postgresQuerier{connection}.query(ctx, each, query, args...)
-		connection.Release()
+	if err != nil {
+		return err
 	}
-	if e.busy(err) {
-		return fmt.Errorf("%w: %w", studio.ErrBusy, err)
-	}
-	return err
+	defer connection.Release()
+	return postgresQuerier{connection}.query(ctx, each, query, args...)
 }
 
 func (e *postgres) write(ctx context.Context, due func(), change func(transaction) error) error {

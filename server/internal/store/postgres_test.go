@@ -34,25 +34,6 @@ func lock(t *testing.T, connection *pgx.Conn, table, mode string) (end func()) {
 	return func() { check(t, tx.Rollback(t.Context())) }
 }
 
-func TestPostgres_manyOpenANewSchemaAtOnce(t *testing.T) {
-	t.Parallel()
-	dsn := studiotest.NewPostgres(t)
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
-			db, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
-}
-
 func TestPostgres_everyProcessSeesWhatAnotherDid(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewPostgres(t)

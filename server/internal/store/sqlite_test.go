@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -28,25 +27,6 @@ func TestSQLite_oneDaemonAtATime(t *testing.T) {
 	next, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
 	check(t, err)
 	check(t, next.Close())
-}
-
-func TestSQLite_manyOpenANewFileAtOnce(t *testing.T) {
-	t.Parallel()
-	dsn := "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			db, err := store.Open(t.Context(), dsn, store.Config{})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
 }
 
 // Only the DSN reaches every connection; without these an acknowledged write can be lost, and

@@ -78,9 +78,9 @@ type engine interface {
 //   - sqlite:PATH, a file.
 //   - postgres://USER:PASSWORD@HOST:PORT/DATABASE or postgresql://…, with the settings of libpq and
 //     pgxpool as parameters, and the PG… variables of the environment for what it leaves out. Any
-//     number of processes may use one, or a schema of one that search_path names. A process has at
-//     most 16 connections (pool_max_conns), waits for one, and for a lock, for 5 s (connect_timeout,
-//     lock_timeout), and for a statement for 30 s (statement_timeout).
+//     number of processes may use one, or a schema of one that search_path names. A process has up to
+//     16 connections (pool_max_conns) and waits 5 s for a free one, 5 s for a lock (lock_timeout) and
+//     30 s for a statement (statement_timeout).
 //
 // No error shows the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {

@@ -56,6 +56,22 @@ func subject(id string, events int) studio.Subject {
 	return s
 }
 
+func TestOpen_manyOpenANewDatabaseAtOnce(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		atOnce(repeat(4, func(int) {
+			db, err := store.Open(t.Context(), dsn, store.Config{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})...)
+	})
+}
+
 func TestStore_Subject_readsWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
