@@ -116,6 +116,68 @@ func TestPostgres_isBusyWhenNoConnectionIsFree(t *testing.T) {
 	})
 }
 
+// A transaction that is ended because two waited for each other is made again.
+func TestPostgres_triesAgainAfterADeadlock(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	db := studiotest.Open(t, dsn)
+	check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: "films", CreatedAt: noon()}))
+	beside := connect(t, dsn)
+	tx, err := beside.Begin(t.Context())
+	check(t, err)
+	add := func(id string) {
+		_, err := tx.Exec(t.Context(), `INSERT INTO projects VALUES ($1, 'films', 'ada', 0, 0, '{}')`, id)
+		check(t, err)
+	}
+	add("b")
+	imported := make(chan error, 1)
+	go func() {
+		_, err := db.ImportProjects(t.Context(), []studio.Project{{ID: "a", WorkspaceID: "films"}, {ID: "b", WorkspaceID: "films"}})
+		imported <- err
+	}()
+	awaitLock(t, connect(t, dsn), beside)
+	add("a") // waits for the import, which has waited for longer and so is ended
+	check(t, tx.Rollback(t.Context()))
+	check(t, <-imported)
+}
+
+// A key that is used anew while it is about to be pruned stays.
+func TestPostgres_Prune_leavesWhatHasBecomeYoungMeanwhile(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	db := studiotest.Open(t, dsn)
+	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("same"), After: noon()}
+	_, err := db.CreateSubject(t.Context(), subject("a", 0), key)
+	check(t, err)
+	later := noon().Add(25 * time.Hour)
+	beside := connect(t, dsn)
+	tx, err := beside.Begin(t.Context())
+	check(t, err)
+	_, err = tx.Exec(t.Context(), `UPDATE idempotency_keys SET created_at = $1`, later.UnixMicro())
+	check(t, err)
+	pruned := make(chan error, 1)
+	go func() { pruned <- db.Prune(t.Context(), later) }()
+	awaitLock(t, connect(t, dsn), beside)
+	check(t, tx.Commit(t.Context()))
+	check(t, <-pruned)
+	created, err := db.CreateSubject(t.Context(), subject("b", 0), key)
+	check(t, err)
+	if created.ID != "a" {
+		t.Error("the key is gone")
+	}
+}
+
+// awaitLock waits until somebody waits for the transaction of another connection.
+func awaitLock(t *testing.T, connection, holder *pgx.Conn) {
+	t.Helper()
+	for waiting := 0; waiting == 0; {
+		err := connection.QueryRow(t.Context(), `SELECT COUNT(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))`,
+			holder.PgConn().PID()).Scan(&waiting)
+		check(t, err)
+	}
+}
+
 // A creation whose twin has not ended is told so; afterwards it gets what that made.
 func TestPostgres_CreateSubject_whileItsTwinGoesOn(t *testing.T) {
 	t.Parallel()
@@ -133,11 +195,7 @@ func TestPostgres_CreateSubject_whileItsTwinGoesOn(t *testing.T) {
 		_, err := create("twin")
 		twin <- err
 	}()
-	for waiting := 0; waiting == 0; {
-		err := beside.QueryRow(t.Context(), `SELECT COUNT(*) FROM pg_locks
-			WHERE relation = to_regclass('subjects') AND NOT granted`).Scan(&waiting)
-		check(t, err)
-	}
+	awaitLock(t, connect(t, dsn), beside)
 	_, err := create("a")
 	wantError(t, err, studio.ErrKeyInUse)
 	end()
