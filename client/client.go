@@ -2,9 +2,14 @@
 //
 // A [Client] logs in by itself when a call first needs a token, renews the token before it
 // expires or when the service refuses it, and turns every answer that is not a success into
-// an [*Error]. It follows no redirect, logs nothing and sends no call twice, with one
-// exception: a call whose token was refused is sent once more with a new one. An answer may have
-// up to 64 MiB.
+// an [*Error]. It follows no redirect and logs nothing unless it is given a logger. An answer may
+// have up to 64 MiB.
+//
+// What failed is sent again as far as that is safe, within the budget of [Retry]: a request that
+// reads, or that has an idempotency key, after every failure that may pass; any other request that
+// needs a token only if the service cannot have carried it out; a login and a renewal only if
+// nothing of them was sent. When a request that creates fails and may have been carried out all the
+// same, the error is [ErrOutcomeUnknown] too.
 package client
 
 import (
@@ -17,6 +22,7 @@ import (
 // Client calls the service as one user. It is safe for concurrent use; make one and share it,
 // because the tokens live in it.
 type Client struct {
+	doer      *doer
 	api       *gen.Client
 	workspace string
 }
@@ -34,17 +40,27 @@ func New(config Config) (*Client, error) {
 		return nil, err
 	}
 	if config.Email != "" {
-		doer.tokens = &tokens{api: api, email: config.Email, password: config.Password}
+		doer.tokens = &tokens{api: api, logger: doer.logger, email: config.Email, password: config.Password}
 	}
-	return &Client{api: api, workspace: config.Workspace}, nil
+	return &Client{doer: doer, api: api, workspace: config.Workspace}, nil
 }
 
 // Raw returns the generated client, which has every operation of the document and shows whole
-// responses. Tokens, renewals, limits and errors apply to it too; only a member of the wrong
-// type is reported by encoding/json instead of as [ErrDecode]. A request that already has an
-// Authorization header is sent with that header and is never repeated.
+// responses. Tokens, renewals, retries, limits and errors apply to it too; only a member of the
+// wrong type is reported by encoding/json instead of as [ErrDecode]. A request that already has an
+// Authorization header is sent with that header, and not again when the service refuses it; a body
+// that can be read only once is sent only once.
 func (c *Client) Raw() *gen.ClientWithResponses {
 	return &gen.ClientWithResponses{ClientInterface: c.api}
+}
+
+// with returns the generated client for one call.
+func (c *Client) with(options []CallOption) *gen.Client {
+	if len(options) == 0 {
+		return c.api
+	}
+	call := newCall(c.doer, options)
+	return &gen.Client{Server: c.api.Server, Client: call}
 }
 
 // decode reads the answer of a call. It is strict about JSON that cannot be a T and tolerant
@@ -53,10 +69,9 @@ func decode[T any](response *http.Response, err error) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
-	var answer *T
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || answer == nil {
-		return nil, newError(response, noteNotPromised)
+	var value *T
+	if err := json.Unmarshal(response.Body.(*answer).content, &value); err != nil || value == nil {
+		return nil, notPromised(response)
 	}
-	return answer, nil
+	return value, nil
 }

@@ -2,9 +2,11 @@ package client
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 )
@@ -26,22 +28,49 @@ type Config struct {
 	Email    string
 	Password Secret
 
-	// Token is an access token to use instead of Email and Password. It is never renewed. With
-	// neither, calls go out without a token.
+	// Token is an access token to use instead of Email and Password. It is never renewed.
 	Token Secret
+
+	// TokenSource gives the access tokens instead of Token, Email and Password. With none of
+	// them, calls go out without a token.
+	TokenSource TokenSource
 
 	// Workspace is the workspace whose projects are listed. See also [WithWorkspace].
 	Workspace string
 
-	// HTTPClient sends the requests. The client uses a copy that follows no redirect. Defaults
-	// to http.DefaultTransport with a timeout of 30 seconds for each request and its answer.
+	// HTTPClient sends the requests. The client uses a copy that follows no redirect. Its
+	// RoundTripper sees each attempt and is the place for tracing and metrics. Defaults to
+	// http.DefaultTransport.
 	HTTPClient *http.Client
+
+	// Retry says how often a request is sent. See also [WithRetry].
+	Retry Retry
+
+	// Timeout bounds each attempt: the request and its whole answer. Defaults to 30 seconds. See
+	// also [WithTimeout].
+	Timeout time.Duration
+
+	// Logger is told, at level warn, what is sent again and why, and, at level debug, of new
+	// tokens. Defaults to silence.
+	Logger *slog.Logger
 
 	// AllowHTTP accepts a BaseURL over which passwords and tokens travel unencrypted.
 	AllowHTTP bool
 
 	// UserAgent is sent with every request. Defaults to "avatarstudio-go".
 	UserAgent string
+}
+
+// FromEnv returns a Config of the environment variables STUDIO_BASE_URL, STUDIO_EMAIL,
+// STUDIO_PASSWORD, STUDIO_TOKEN and STUDIO_WORKSPACE. [New] checks it.
+func FromEnv() Config {
+	return Config{
+		BaseURL:   os.Getenv("STUDIO_BASE_URL"),
+		Email:     os.Getenv("STUDIO_EMAIL"),
+		Password:  Secret(os.Getenv("STUDIO_PASSWORD")),
+		Token:     Secret(os.Getenv("STUDIO_TOKEN")),
+		Workspace: os.Getenv("STUDIO_WORKSPACE"),
+	}
 }
 
 func (c Config) validate() (*url.URL, error) {
@@ -55,6 +84,8 @@ func (c Config) validate() (*url.URL, error) {
 		return nil, errors.New("client: BaseURL: must not have user information, a query or a fragment")
 	case base.Scheme == "http" && !c.AllowHTTP && !loopback(base.Hostname()):
 		return nil, errors.New("client: BaseURL: must be https unless the host is loopback or AllowHTTP is set")
+	case c.TokenSource != nil && (c.Token != "" || c.Email != "" || c.Password != ""):
+		return nil, errors.New("client: TokenSource: must not be given together with Token, Email or Password")
 	case c.Token != "" && (c.Email != "" || c.Password != ""):
 		return nil, errors.New("client: Token: must not be given together with Email and Password")
 	case c.Email == "" && c.Password != "":
@@ -67,6 +98,11 @@ func (c Config) validate() (*url.URL, error) {
 		return nil, errors.New("client: Workspace: has a character that a header cannot carry")
 	case !headerValue(c.UserAgent):
 		return nil, errors.New("client: UserAgent: has a character that a header cannot carry")
+	case c.Timeout < 0:
+		return nil, errors.New("client: Timeout: must not be negative")
+	}
+	if err := c.Retry.validate(); err != nil {
+		return nil, err
 	}
 	return base, nil
 }

@@ -39,6 +39,13 @@ func TestNew(t *testing.T) {
 		"no password":           {client.Config{BaseURL: "https://h", Email: canary}, "Password"},
 		"token of two lines":    {client.Config{BaseURL: "https://h", Token: canary + "\n"}, "Token"},
 		"workspace of two":      {client.Config{BaseURL: "https://h", Workspace: canary + "\r\nX: y"}, "Workspace"},
+		"source":                {client.Config{BaseURL: "https://h", TokenSource: &source{}}, ""},
+		"source and token":      {client.Config{BaseURL: "https://h", TokenSource: &source{}, Token: canary}, "TokenSource"},
+		"source and password":   {client.Config{BaseURL: "https://h", TokenSource: &source{}, Email: canary, Password: canary}, "TokenSource"},
+		"negative timeout":      {client.Config{BaseURL: "https://h", Timeout: -1}, "Timeout"},
+		"negative attempts":     {client.Config{BaseURL: "https://h", Retry: client.Retry{Attempts: -1}}, "Retry.Attempts"},
+		"negative base delay":   {client.Config{BaseURL: "https://h", Retry: client.Retry{BaseDelay: -1}}, "Retry.BaseDelay"},
+		"negative delay":        {client.Config{BaseURL: "https://h", Retry: client.Retry{MaxDelay: -1}}, "Retry.MaxDelay"},
 		"user agent with a NUL": {client.Config{BaseURL: "https://h", UserAgent: canary + "\x00"}, "UserAgent"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,5 +61,17 @@ func TestNew(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		})
+	}
+}
+
+func TestFromEnv(t *testing.T) {
+	for name, value := range map[string]string{
+		"BASE_URL": "https://studio.example.com", "EMAIL": "ada@example.com", "PASSWORD": "p", "TOKEN": "t", "WORKSPACE": "w",
+	} {
+		t.Setenv("STUDIO_"+name, value)
+	}
+	want := client.Config{BaseURL: "https://studio.example.com", Email: "ada@example.com", Password: "p", Token: "t", Workspace: "w"}
+	if got := client.FromEnv(); got != want {
+		t.Errorf("got %+v", got)
 	}
 }

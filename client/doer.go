@@ -1,41 +1,46 @@
 package client
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
-	"net/url"
-	"strings"
+	"sync/atomic"
 
 	"github.com/avatarstudio/avatarstudio/gen"
-)
-
-const (
-	maxAnswer  = 64 << 20
-	maxProblem = 64 << 10
 )
 
 // doer is what the generated client sends through. All that concerns every operation is here,
 // so an operation needs no more than the line that calls the generated method.
 type doer struct {
 	http      http.Client
+	logger    *slog.Logger
 	userAgent string
-	token     Secret
-	tokens    *tokens // nil without Email and Password
+	tokens    TokenSource // nil without credentials
+	limits    limits
 	maxAnswer int64
+
+	// refused is a token that was refused when there was no attempt left for another one. The
+	// next call tells the source.
+	refused atomic.Pointer[Secret]
 }
 
-var _ gen.HttpRequestDoer = (*doer)(nil)
+var _, _ gen.HttpRequestDoer = (*doer)(nil), (*call)(nil)
 
 func newDoer(config Config) *doer {
 	d := &doer{
-		http:      http.Client{Timeout: defaultTimeout},
+		logger:    config.Logger,
 		userAgent: cmp.Or(config.UserAgent, defaultUserAgent),
-		token:     config.Token,
+		tokens:    config.TokenSource,
+		limits:    limits{retry: config.Retry.withDefaults(), timeout: cmp.Or(config.Timeout, defaultTimeout)},
 		maxAnswer: maxAnswer,
+	}
+	if d.logger == nil {
+		d.logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Token != "" {
+		d.tokens = &fixedToken{config.Token}
 	}
 	if config.HTTPClient != nil {
 		d.http = *config.HTTPClient
@@ -45,97 +50,124 @@ func newDoer(config Config) *doer {
 	return d
 }
 
-// Do sends request with the token it needs. A nil error means a 2xx answer in JSON whose body
-// is in memory.
+// Do sends request within the limits of [Config].
 func (d *doer) Do(request *http.Request) (*http.Response, error) {
-	switch {
-	case public(request) || request.Header.Get("Authorization") != "":
-		return d.send(request)
-	case d.tokens != nil:
-		return d.sendRenewing(request)
-	case d.token != "":
-		authorize(request, string(d.token))
-	}
-	return d.send(request)
+	return d.do(request, d.limits, nil)
 }
 
-// sendRenewing sends request and, if its token is refused, once more with another one. That is
-// safe for a POST too: the service did not act on a request that it refused.
-func (d *doer) sendRenewing(request *http.Request) (*http.Response, error) {
-	ctx := request.Context()
-	access, err := d.tokens.get(ctx)
-	if err != nil {
-		if request.Body != nil {
-			_ = request.Body.Close()
-		}
-		return nil, err
+// do sends request, with the token it needs, until an attempt succeeds or must not be followed by
+// another one. A nil error means a 2xx answer in JSON whose body is an *answer.
+func (d *doer) do(request *http.Request, limits limits, into *Response) (*http.Response, error) {
+	if workspace, sent := request.Header[headerWorkspace]; sent && workspace[0] == "" {
+		return nil, errNoWorkspace
 	}
-	authorize(request, access)
-	response, err := d.send(request)
-	if !errors.Is(err, ErrUnauthorized) {
-		return response, err
-	}
-	d.tokens.discard(access)
-	again := request.Clone(ctx)
-	if request.Body != nil && request.Body != http.NoBody {
-		if request.GetBody == nil {
-			return nil, err
-		}
-		if again.Body, err = request.GetBody(); err != nil {
-			return nil, err
-		}
-	}
-	if access, err = d.tokens.get(ctx); err != nil {
-		return nil, err
-	}
-	authorize(again, access)
-	return d.send(again)
-}
-
-func (d *doer) send(request *http.Request) (*http.Response, error) {
 	request.Header.Set("User-Agent", d.userAgent)
 	request.Header.Set("Accept", "application/json, application/problem+json")
-	response, err := d.http.Do(request)
-	if err != nil {
-		return nil, transportError(request, err)
+	e := exchange{
+		doer: d, request: request, body: request.Body, limits: limits, class: classOf(request),
+		named: request.Header.Get(headerIdempotencyKey) != "",
 	}
-	defer response.Body.Close()
-	response.Request = request
-	if response.StatusCode/100 != 2 {
-		return nil, newProblemError(response)
+	e.renews = d.tokens != nil && e.class != public && request.Header.Get(headerAuthorization) == ""
+	if e.renews {
+		if err := e.authorize(d.takeRefused()); err != nil {
+			if e.body != nil {
+				_ = e.body.Close()
+			}
+			return nil, err
+		}
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, d.maxAnswer+1))
+	for {
+		e.attempts++
+		a := d.send(request, e.body, limits.timeout)
+		a.record(into, e.attempts)
+		if a.err == nil {
+			a.response.Body = newAnswer(a.content, e.attempts)
+			return a.response, nil
+		}
+		if err := e.again(&a); err != nil {
+			return nil, withOutcome(err, e.unknown)
+		}
+	}
+}
+
+// exchange is a request and its attempts.
+type exchange struct {
+	doer     *doer
+	request  *http.Request
+	body     io.ReadCloser // of the next attempt
+	limits   limits
+	class    class
+	named    bool   // by an idempotency key
+	renews   bool   // the token is of the doer's source
+	access   Secret // that token
+	attempts int
+	unknown  bool // an attempt may have been carried out
+}
+
+// again makes ready for another attempt after a, or returns the error of the call.
+func (e *exchange) again(a *attempt) error {
+	if answer, ok := errors.AsType[*Error](a.err); ok {
+		answer.Attempts = e.attempts
+	}
+	e.unknown = e.unknown || e.class.uncertain(a, e.named)
+	hasBody := e.body != nil && e.body != http.NoBody
+	last := e.attempts >= e.limits.retry.Attempts || hasBody && e.request.GetBody == nil
+
+	ctx := e.request.Context()
+	if e.renews && errors.Is(a.err, ErrUnauthorized) {
+		// The service did not act on what it refused, so that a POST may be sent again too.
+		e.renews = false
+		refused := e.access
+		if last {
+			e.doer.refused.Store(&refused)
+			return a.err
+		}
+		e.request.Header = e.request.Header.Clone()
+		if err := e.authorize(refused); err != nil {
+			return err
+		}
+		if e.access == refused {
+			return a.err
+		}
+	} else {
+		delay, inTime := e.limits.retry.delay(ctx, e.attempts, a.err)
+		if last || !inTime || ctx.Err() != nil || !e.class.repeats(a, e.named) {
+			return a.err
+		}
+		e.doer.logger.WarnContext(ctx, "sending again", "method", e.request.Method, "path", e.request.URL.Path,
+			"attempt", e.attempts, "wait", delay, "err", a.err)
+		if err := pause(ctx, delay, a.err); err != nil {
+			return err
+		}
+	}
+	if !hasBody {
+		return nil
+	}
+	var err error
+	e.body, err = e.request.GetBody()
+	return err
+}
+
+// authorize gives the request an access token other than refused.
+func (e *exchange) authorize(refused Secret) error {
+	access, err := e.doer.tokens.Token(e.request.Context(), refused)
 	switch {
 	case err != nil:
-		return nil, transportError(request, err)
-	case int64(len(body)) > d.maxAnswer:
-		return nil, newError(response, noteTooLarge)
-	case !isJSON(response) || !json.Valid(body):
-		return nil, newError(response, noteNotPromised)
+		return err
+	case !headerValue(string(access)):
+		return errors.New("client: TokenSource: the token has a character that a header cannot carry")
+	case access != "":
+		e.request.Header.Set(headerAuthorization, "Bearer "+string(access))
 	}
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	return response, nil
+	e.access = access
+	return nil
 }
 
-// public reports whether request is one of the two that need no token.
-func public(request *http.Request) bool {
-	path := request.URL.Path
-	return strings.HasSuffix(path, "/users/login") || strings.HasSuffix(path, "/users/refresh")
-}
-
-func authorize(request *http.Request, access string) {
-	request.Header.Set("Authorization", "Bearer "+access)
-}
-
-func isJSON(response *http.Response) bool {
-	return strings.Contains(response.Header.Get("Content-Type"), "json")
-}
-
-// transportError keeps the cause and leaves out the user information and the query of the URL.
-func transportError(request *http.Request, err error) error {
-	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err
+func (d *doer) takeRefused() Secret {
+	if d.refused.Load() != nil {
+		if refused := d.refused.Swap(nil); refused != nil {
+			return *refused
+		}
 	}
-	address := url.URL{Scheme: request.URL.Scheme, Host: request.URL.Host, Path: request.URL.Path}
-	return &url.Error{Op: request.Method, URL: address.String(), Err: err}
+	return ""
 }

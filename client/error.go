@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -25,6 +24,12 @@ var (
 	ErrServer       = errors.New("client: the service failed")                          // 5xx
 	ErrDecode       = errors.New("client: the answer is not what was promised")         // 2xx
 )
+
+// ErrOutcomeUnknown is beside the error of a call that changes something when the service may have
+// carried it out all the same: the request was sent and no answer came, the answer broke off or
+// cannot be read, or it is 408 or 5xx. Two answers rule that out, 501 and 503 with Retry-After; and
+// with an idempotency key 408 and 5xx raise no doubt, as the call may be made again with that key.
+var ErrOutcomeUnknown = errors.New("client: the outcome is unknown")
 
 const (
 	noteNotPromised = "the body is not the promised JSON"
@@ -54,7 +59,11 @@ type Error struct {
 	// RetryAfter is how long the service asks to wait. Zero if it does not.
 	RetryAfter time.Duration
 
-	note string
+	// Attempts is how many times the request was sent.
+	Attempts int
+
+	note  string
+	asked bool // there is a Retry-After, be it zero
 }
 
 // Error shows the operation, the status and what the service says about it, but no query,
@@ -119,19 +128,21 @@ func (e *Error) class() error {
 }
 
 func newError(response *http.Response, note string) *Error {
+	wait, asked := retryAfter(response.Header.Get("Retry-After"))
 	return &Error{
 		Operation:   response.Request.Method + " " + response.Request.URL.Path,
 		StatusCode:  response.StatusCode,
 		RequestID:   response.Header.Get("X-Request-Id"),
 		ContentType: response.Header.Get("Content-Type"),
-		RetryAfter:  retryAfter(response.Header.Get("Retry-After")),
+		RetryAfter:  wait,
 		note:        note,
+		asked:       asked,
 	}
 }
 
-func newProblemError(response *http.Response) *Error {
+func newProblemError(response *http.Response, body []byte) *Error {
 	e := newError(response, "")
-	if body, err := io.ReadAll(io.LimitReader(response.Body, maxProblem)); err == nil && isJSON(response) {
+	if isJSON(response) {
 		_ = json.Unmarshal(body, &e.Problem) // what cannot be read stays zero
 	}
 	if e.RequestID == "" && e.Problem.RequestID != nil {
@@ -140,15 +151,29 @@ func newProblemError(response *http.Response) *Error {
 	return e
 }
 
+// notPromised is the error for a successful answer of the doer that has the wrong members.
+func notPromised(response *http.Response) error {
+	e := newError(response, noteNotPromised)
+	e.Attempts = response.Body.(*answer).attempts
+	return withOutcome(e, classOf(response.Request) == creating)
+}
+
+func withOutcome(err error, unknown bool) error {
+	if unknown {
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+	return err
+}
+
 // retryAfter reads a number of seconds or a date.
-func retryAfter(text string) time.Duration {
+func retryAfter(text string) (time.Duration, bool) {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
+		return time.Duration(seconds) * time.Second, true
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return max(0, time.Until(at))
+		return max(0, time.Until(at)), true
 	}
-	return 0
+	return 0, false
 }
 
 // clean makes a text of the service fit for one line of a log.

@@ -16,7 +16,7 @@ import (
 
 var classes = []error{
 	client.ErrInvalid, client.ErrUnauthorized, client.ErrForbidden, client.ErrNotFound,
-	client.ErrConflict, client.ErrRateLimited, client.ErrServer, client.ErrDecode,
+	client.ErrConflict, client.ErrRateLimited, client.ErrServer, client.ErrDecode, client.ErrOutcomeUnknown,
 }
 
 func TestError(t *testing.T) {
@@ -43,11 +43,14 @@ func TestError(t *testing.T) {
 		"403": {403, prob, `{"title":"Forbidden"}`, client.ErrForbidden, at + "403 Forbidden"},
 		"404": {404, html, "<p>canary</p>", client.ErrNotFound, at + "404 Not Found"},
 		"409": {409, prob, `{"detail":"two\nlines\u001b[31m","request_id":"r-2"}`, client.ErrConflict, at + "409 Conflict: two lines [31m (request r-2)"},
+		"405": {405, prob, `{"title":"Method Not Allowed"}`, nil, at + "405 Method Not Allowed"},
+		"408": {408, prob, `{"title":"Request Timeout"}`, nil, at + "408 Request Timeout"},
 		"413": {413, prob, `{`, client.ErrInvalid, at + "413 Request Entity Too Large"},
 		"415": {415, prob, `[]`, client.ErrInvalid, at + "415 Unsupported Media Type"},
 		"422": {422, prob, `{"detail":7,"title":"Unprocessable"}`, client.ErrInvalid, at + "422 Unprocessable Entity: Unprocessable"},
 		"429": {429, "", "", client.ErrRateLimited, at + "429 Too Many Requests"},
 		"500": {500, "text/plain", "canary", client.ErrServer, at + "500 Internal Server Error"},
+		"501": {501, prob, `{"detail":"Not here."}`, client.ErrServer, at + "501 Not Implemented: Not here."},
 		"503": {503, prob, `{"detail":"` + strings.Repeat("x", 300) + `"}`, client.ErrServer, at + "503 Service Unavailable: " + strings.Repeat("x", 256)},
 		"599": {599, "", "", client.ErrServer, at + "599"},
 
@@ -75,7 +78,7 @@ func TestError(t *testing.T) {
 				_, _ = w.Write([]byte(test.body))
 				return true
 			}
-			c := s.start(t, static)
+			c := s.start(t, static, once)
 			c.SetMaxAnswer(1000)
 			_, err := c.GetAvatar(t.Context(), "canary")
 			answer, ok := errors.AsType[*client.Error](err)
@@ -90,8 +93,8 @@ func TestError(t *testing.T) {
 					t.Errorf("class %v: %t", class, errors.Is(err, class))
 				}
 			}
-			if answer.StatusCode != test.status || answer.ContentType != test.contentType {
-				t.Errorf("status %d, content type %q", answer.StatusCode, answer.ContentType)
+			if answer.StatusCode != test.status || answer.ContentType != test.contentType || answer.Attempts != 1 {
+				t.Errorf("status %d, content type %q, %d attempts", answer.StatusCode, answer.ContentType, answer.Attempts)
 			}
 			if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, answer), "canary") {
 				t.Errorf("%#v", answer)
@@ -136,7 +139,7 @@ func TestError_RetryAfter(t *testing.T) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return true
 			}
-			answer, ok := errors.AsType[*client.Error](get(t, s.direct(t, static)))
+			answer, ok := errors.AsType[*client.Error](get(t, s.direct(t, static, once)))
 			if !ok || answer.RetryAfter != want || answer.RequestID != "r-9" {
 				t.Errorf("%q: %+v, want %v", header, answer, want)
 			}

@@ -233,3 +233,6 @@ func TestRaw_OwnToken(t *testing.T) {
 
 // static makes a client that does not log in.
 func static(c *client.Config) { c.Email, c.Password, c.Token = "", "", "static-1" }
+
+// once makes a client that sends nothing twice.
+func once(c *client.Config) { c.Retry.Attempts = 1 }

@@ -1,14 +1,14 @@
 package client
 
 import (
-	"context"
 	"errors"
+	"maps"
 	"net/http"
-
-	"github.com/avatarstudio/avatarstudio/gen"
+	"time"
 )
 
 const (
+	headerAuthorization  = "Authorization"
 	headerIdempotencyKey = "Idempotency-Key"
 	headerWorkspace      = "X-Workspace-Id"
 )
@@ -18,31 +18,95 @@ var errNoWorkspace = errors.New("client: no workspace: set Config.Workspace or u
 // CallOption changes a single call.
 type CallOption func(*call)
 
+// call is one call with options. The generated client sends through it.
 type call struct {
+	doer   *doer
 	header http.Header
+	limits limits
+	into   *Response
+	err    error
+}
+
+// limits bound a call and its attempts.
+type limits struct {
+	retry   Retry
+	timeout time.Duration
+}
+
+// Response is what the service answered, as it came.
+type Response struct {
+	// StatusCode is the status of the last answer. Zero if the last attempt got none.
+	StatusCode int
+
+	// Header is the header of the last answer.
+	Header http.Header
+
+	// Body is the body of the last answer: of a success up to the limit of 64 MiB, of any other
+	// answer its first 64 KiB.
+	Body []byte
+
+	// Attempts is how many times the request was sent.
+	Attempts int
 }
 
 // WithIdempotencyKey names a creation, so that sending it again with the same key and the same
-// body answers what the first call answered and creates nothing. It also allows net/http to
-// send the call again when a kept connection turns out to be dead.
+// body answers what the first call answered and creates nothing. The client then repeats it as
+// freely as a call that reads. Use it for nothing but creations.
 func WithIdempotencyKey(key string) CallOption {
-	return func(c *call) { c.header.Set(headerIdempotencyKey, key) }
+	return func(c *call) { c.set(headerIdempotencyKey, key, "WithIdempotencyKey") }
 }
 
 // WithWorkspace replaces [Config].Workspace.
 func WithWorkspace(id string) CallOption {
-	return func(c *call) { c.header.Set(headerWorkspace, id) }
+	return func(c *call) { c.set(headerWorkspace, id, "WithWorkspace") }
 }
 
-func edit(options []CallOption) gen.RequestEditorFn {
-	return func(_ context.Context, request *http.Request) error {
-		c := call{header: request.Header}
-		for _, option := range options {
-			option(&c)
+// WithRetry replaces [Config].Retry.
+func WithRetry(retry Retry) CallOption {
+	return func(c *call) {
+		if err := retry.validate(); err != nil {
+			c.err = err
 		}
-		if workspace, sent := request.Header[headerWorkspace]; sent && workspace[0] == "" {
-			return errNoWorkspace
-		}
-		return nil
+		c.limits.retry = retry.withDefaults()
 	}
+}
+
+// WithTimeout replaces [Config].Timeout, which bounds each attempt. It must be positive. The
+// context bounds the whole call.
+func WithTimeout(timeout time.Duration) CallOption {
+	return func(c *call) {
+		if timeout <= 0 {
+			c.err = errors.New("client: WithTimeout: must be positive")
+		}
+		c.limits.timeout = timeout
+	}
+}
+
+// WithResponse fills into with the last answer, also when the call fails.
+func WithResponse(into *Response) CallOption {
+	return func(c *call) { c.into = into }
+}
+
+func newCall(doer *doer, options []CallOption) *call {
+	c := &call{doer: doer, header: http.Header{}, limits: doer.limits}
+	for _, option := range options {
+		option(c)
+	}
+	return c
+}
+
+func (c *call) set(name, value, option string) {
+	if !headerValue(value) {
+		c.err = errors.New("client: " + option + ": has a character that a header cannot carry")
+	}
+	c.header.Set(name, value)
+}
+
+// Do implements gen.HttpRequestDoer.
+func (c *call) Do(request *http.Request) (*http.Response, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	maps.Copy(request.Header, c.header)
+	return c.doer.do(request, c.limits, c.into)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -16,25 +17,38 @@ import (
 
 const (
 	renewEarly      = 30 * time.Second
-	renewTimeout    = 30 * time.Second
 	rejectionMemory = time.Minute
 )
+
+// TokenSource gives access tokens. It must be safe for concurrent use.
+type TokenSource interface {
+	// Token returns a token for a call. refused is the token that the service has just refused
+	// with 401, and empty otherwise; if Token returns another one, the call is sent once more. An
+	// empty token is not sent. An error ends the call and is returned as it is.
+	Token(ctx context.Context, refused Secret) (Secret, error)
+}
+
+// fixedToken is a source that cannot renew its token.
+type fixedToken struct{ token Secret }
+
+func (t *fixedToken) Token(context.Context, Secret) (Secret, error) { return t.token, nil }
 
 // tokens keeps the token pair of one user. One renewal is in flight at a time, for any number
 // of callers.
 type tokens struct {
 	api      *gen.Client
+	logger   *slog.Logger
 	email    string
 	password Secret
 
 	mu      sync.Mutex
-	access  string
+	access  Secret
 	expires time.Time // zero when the token does not say
 	renewAt time.Time // zero when only a 401 can tell
 	current *renewal
 
 	// These belong to the renewal in flight.
-	refresh       string
+	refresh       Secret
 	noRefresh     bool
 	rejection     error
 	rejectedUntil time.Time
@@ -42,17 +56,21 @@ type tokens struct {
 
 type renewal struct {
 	done   chan struct{}
-	access string
+	access Secret
 	err    error
 }
 
-// get returns an access token, after a renewal if there is none or it is about to expire. The
-// renewal does not end with ctx, because others may wait for it too.
-func (t *tokens) get(ctx context.Context) (string, error) {
+// Token returns an access token, after a renewal if there is none, if it is about to expire or if
+// it is refused. A refused token that another one has replaced changes nothing. The renewal does
+// not end with ctx, because others may wait for it too; the limits of its own requests end it.
+func (t *tokens) Token(ctx context.Context, refused Secret) (Secret, error) {
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("client: waiting for a token: %w", err)
 	}
 	t.mu.Lock()
+	if refused != "" && t.access == refused {
+		t.access = ""
+	}
 	if t.access != "" && (t.renewAt.IsZero() || time.Now().Before(t.renewAt)) {
 		defer t.mu.Unlock()
 		return t.access, nil
@@ -72,18 +90,7 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 	}
 }
 
-// discard forgets a refused token. It does nothing if another one has taken its place.
-func (t *tokens) discard(refused string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.access == refused {
-		t.access = ""
-	}
-}
-
 func (t *tokens) renew(ctx context.Context, r *renewal) {
-	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
-	defer cancel()
 	pair, err := t.exchange(ctx)
 
 	t.mu.Lock()
@@ -91,16 +98,18 @@ func (t *tokens) renew(ctx context.Context, r *renewal) {
 	now := time.Now()
 	switch {
 	case err == nil:
-		t.access, t.refresh = pair.AccessToken, pair.RefreshToken
+		t.access, t.refresh = Secret(pair.AccessToken), Secret(pair.RefreshToken)
 		t.expires, t.renewAt = time.Time{}, time.Time{}
 		// A new token that has expired already means that the clocks disagree.
-		if expires := expiry(t.access); expires.After(now) {
+		if expires := expiry(pair.AccessToken); expires.After(now) {
 			t.expires = expires
 			t.renewAt = expires.Add(-min(renewEarly, expires.Sub(now)/2))
 		}
+		t.logger.DebugContext(ctx, "new token", "expires", t.expires)
 	case t.access != "" && now.Before(t.expires):
 		// It was early: the old token serves until it expires.
 		t.renewAt = t.expires
+		t.logger.WarnContext(ctx, "no new token, the old one serves on", "expires", t.expires, "err", err)
 		err = nil
 	}
 	r.access, r.err = t.access, err
@@ -109,10 +118,14 @@ func (t *tokens) renew(ctx context.Context, r *renewal) {
 }
 
 // exchange gets a new pair with the refresh token or, failing that, with the password.
-func (t *tokens) exchange(ctx context.Context) (*gen.TokenPair, error) {
+func (t *tokens) exchange(ctx context.Context) (pair *gen.TokenPair, err error) {
+	if time.Now().Before(t.rejectedUntil) {
+		return nil, t.rejection
+	}
+	defer func() { t.remember(err) }()
 	if refresh := t.refresh; refresh != "" && !t.noRefresh {
 		t.refresh = "" // it works once, and the answer may get lost
-		pair, err := tokenPair(t.api.RefreshTokens(ctx, gen.RefreshRequest{RefreshToken: refresh}))
+		pair, err := tokenPair(t.api.RefreshTokens(ctx, gen.RefreshRequest{RefreshToken: string(refresh)}))
 		answer, answered := errors.AsType[*Error](err)
 		if !answered {
 			return pair, err
@@ -124,21 +137,26 @@ func (t *tokens) exchange(ctx context.Context) (*gen.TokenPair, error) {
 			return nil, err
 		}
 	}
-	if time.Now().Before(t.rejectedUntil) {
-		return nil, t.rejection
-	}
-	pair, err := tokenPair(t.api.Login(ctx, gen.LoginRequest{Email: t.email, Password: string(t.password)}))
-	if errors.Is(err, ErrUnauthorized) {
-		// Trying a wrong password over and over could lock the account.
+	return tokenPair(t.api.Login(ctx, gen.LoginRequest{Email: t.email, Password: string(t.password)}))
+}
+
+// remember keeps what forbids to ask again for a while: trying a wrong password over and over could
+// lock the account, and so could going on when the service says to wait.
+func (t *tokens) remember(err error) {
+	answer, answered := errors.AsType[*Error](err)
+	switch {
+	case !answered:
+	case errors.Is(answer, ErrUnauthorized):
 		t.rejection, t.rejectedUntil = err, time.Now().Add(rejectionMemory)
+	case errors.Is(answer, ErrRateLimited):
+		t.rejection, t.rejectedUntil = err, time.Now().Add(min(answer.RetryAfter, rejectionMemory))
 	}
-	return pair, err
 }
 
 func tokenPair(response *http.Response, err error) (*gen.TokenPair, error) {
 	pair, err := decode[gen.TokenPair](response, err)
 	if err == nil && pair.AccessToken == "" {
-		return nil, newError(response, noteNotPromised)
+		return nil, notPromised(response)
 	}
 	return pair, err
 }

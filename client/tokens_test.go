@@ -3,7 +3,9 @@ package client_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -219,21 +221,42 @@ func TestTokens_CallerGivesUp(t *testing.T) {
 	})
 }
 
-// A login that hangs ends by itself, so that it holds up nobody forever.
+// A login that hangs ends by itself, so that it holds up nobody forever: after one attempt if the
+// service has got it, and with the last attempt otherwise.
 func TestTokens_LoginHangs(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := newClient(t, func(c *client.Config) {
-			c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-				<-r.Context().Done()
-				return nil, r.Context().Err()
-			})}
+	for name, test := range map[string]struct {
+		read     bool
+		attempts int
+	}{
+		"in the service":     {true, 1},
+		"before the service": {false, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				attempts := 0
+				c := newClient(t, func(c *client.Config) {
+					c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
+					c.Timeout = 20 * time.Second
+					c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+						attempts++
+						if test.read {
+							_, _ = io.ReadAll(r.Body)
+						}
+						<-r.Context().Done()
+						return nil, r.Context().Err()
+					})}
+				})
+				start := time.Now()
+				err := get(t, c)
+				took := time.Since(start).Truncate(time.Second)
+				if !errors.Is(err, context.DeadlineExceeded) || attempts != test.attempts || took != time.Duration(attempts)*20*time.Second {
+					t.Errorf("error %v after %v and %d attempts", err, took, attempts)
+				}
+			})
 		})
-		start := time.Now()
-		if err := get(t, c); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 30*time.Second {
-			t.Errorf("error %v after %v", err, time.Since(start))
-		}
-	})
+	}
 }
 
 // A token is renewed half a minute before it expires, or halfway if it lives shorter; one that
@@ -357,14 +380,137 @@ func TestTokens_WrongPassword(t *testing.T) {
 // Any other failure of the login is not remembered.
 func TestTokens_LoginFails(t *testing.T) {
 	t.Parallel()
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusForbidden} {
+		s := newService()
+		s.before = failing(login, status)
+		c := s.direct(t)
+		if answer, ok := errors.AsType[*client.Error](get(t, c)); !ok || answer.StatusCode != status {
+			t.Errorf("%d: answer %v", status, answer)
+		}
+		wantCount(t, s, login, 1)
+		s.before = nil
+		mustGet(t, c)
+	}
+}
+
+// A login that is asked to wait is one answer for all, and no other login is sent before the time,
+// which counts up to a minute.
+func TestTokens_LoginRateLimited(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[string]time.Duration{"20": 20 * time.Second, "3600": time.Minute} {
+		t.Run(after, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newService()
+				s.before = func(w http.ResponseWriter, r *http.Request) bool {
+					w.Header().Set("Retry-After", after)
+					return failing(login, http.StatusTooManyRequests)(w, r)
+				}
+				c := s.direct(t)
+				atOnce(t, 100, func() error {
+					if err := get(t, c); !errors.Is(err, client.ErrRateLimited) {
+						t.Errorf("error %v", err)
+					}
+					return nil
+				})
+				s.before = nil
+				time.Sleep(want - time.Nanosecond)
+				if err := get(t, c); !errors.Is(err, client.ErrRateLimited) {
+					t.Errorf("error %v", err)
+				}
+				wantCount(t, s, login, 1)
+				time.Sleep(time.Nanosecond)
+				mustGet(t, c)
+				wantCount(t, s, login, 2)
+			})
+		})
+	}
+}
+
+// A renewed token costs an attempt. Without one left, the token is forgotten all the same.
+func TestTokens_ReplayWithinBudget(t *testing.T) {
+	t.Parallel()
 	s := newService()
-	s.before = failing(login, http.StatusTooManyRequests)
-	c := s.direct(t)
-	if err := get(t, c); !errors.Is(err, client.ErrRateLimited) {
+	c := s.direct(t, once)
+	mustGet(t, c)
+	s.revoke()
+	if err := get(t, c); !errors.Is(err, client.ErrUnauthorized) {
 		t.Errorf("error %v", err)
 	}
-	s.before = nil
+	wantCount(t, s, details, 2)
+	wantCount(t, s, refresh, 0)
 	mustGet(t, c)
+	wantCount(t, s, details, 3)
+	wantCount(t, s, refresh, 1)
+}
+
+// source gives the tokens of a test and remembers what it was told.
+type source struct {
+	give    func(refused client.Secret) (client.Secret, error)
+	mu      sync.Mutex
+	refused []client.Secret
+}
+
+func (s *source) Token(_ context.Context, refused client.Secret) (client.Secret, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = append(s.refused, refused)
+	return s.give(refused)
+}
+
+func TestTokenSource(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	for name, test := range map[string]struct {
+		give    func(refused client.Secret) (client.Secret, error)
+		err     error
+		refused []client.Secret
+		sent    []string
+	}{
+		"good": {func(client.Secret) (client.Secret, error) { return "good", nil }, nil, []client.Secret{""}, []string{"Bearer good"}},
+		"renewed": {func(refused client.Secret) (client.Secret, error) {
+			return map[client.Secret]client.Secret{"": "old", "old": "good"}[refused], nil
+		}, nil, []client.Secret{"", "old"}, []string{"Bearer old", "Bearer good"}},
+		"not renewed": {func(client.Secret) (client.Secret, error) { return "old", nil }, client.ErrUnauthorized, []client.Secret{"", "old"}, []string{"Bearer old"}},
+		"never good":  {func(refused client.Secret) (client.Secret, error) { return refused + "x", nil }, client.ErrUnauthorized, []client.Secret{"", "x"}, []string{"Bearer x", "Bearer xx"}},
+		"none":        {func(client.Secret) (client.Secret, error) { return "", nil }, client.ErrUnauthorized, []client.Secret{"", ""}, []string{""}},
+		"fails":       {func(client.Secret) (client.Secret, error) { return "", boom }, boom, []client.Secret{""}, nil},
+		"fails later": {func(refused client.Secret) (client.Secret, error) {
+			if refused == "" {
+				return "old", nil
+			}
+			return "", boom
+		}, boom, []client.Secret{"", "old"}, []string{"Bearer old"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService()
+			s.accepted["good"] = true
+			tokens := &source{give: test.give}
+			c := s.direct(t, func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", tokens })
+			if err := get(t, c); !errors.Is(err, test.err) {
+				t.Errorf("error %v, want %v", err, test.err)
+			}
+			var sent []string
+			for _, request := range s.requests(details) {
+				sent = append(sent, request.header.Get("Authorization"))
+			}
+			if !slices.Equal(sent, test.sent) || !slices.Equal(tokens.refused, test.refused) {
+				t.Errorf("sent %q, refused %d", sent, len(tokens.refused))
+			}
+		})
+	}
+}
+
+// What the source gives goes into a header, and is not shown if it cannot.
+func TestTokenSource_NoHeader(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	tokens := &source{give: func(client.Secret) (client.Secret, error) { return "canary\n", nil }}
+	err := get(t, s.direct(t, func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", tokens }))
+	if err == nil || !strings.HasPrefix(err.Error(), "client: TokenSource: ") || strings.Contains(err.Error(), "canary") || len(s.seen) != 0 {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestTokens_NoAccessToken(t *testing.T) {

@@ -1,0 +1,151 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	maxAnswer  = 64 << 20
+	maxProblem = 64 << 10
+)
+
+// attempt is one request on the wire and what is known of it.
+type attempt struct {
+	response *http.Response // nil if there was none
+	content  []byte
+	err      error
+
+	// unsent means that the service cannot have carried out the request, because it has got no
+	// byte of the body and never will.
+	unsent bool
+}
+
+// send sends request once and reads the whole answer.
+func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Duration) (a attempt) {
+	ctx, cancel := context.WithTimeout(request.Context(), timeout)
+	defer cancel()
+	sent := request.WithContext(ctx)
+	// With a body that it cannot read twice, net/http sends nothing twice on its own.
+	sent.GetBody = nil
+	if d.http.Jar != nil {
+		sent.Header = sent.Header.Clone() // net/http adds the cookies to it
+	}
+	switch {
+	case body != nil && body != http.NoBody:
+		tracked := &trackedBody{ReadCloser: body}
+		defer func() { a.unsent = a.response == nil && tracked.seal() }()
+		sent.Body = tracked
+	case classOf(request) == reading:
+		sent.Body, sent.TransferEncoding = emptyBody{}, identity
+	}
+
+	response, err := d.http.Do(sent)
+	if err != nil {
+		return attempt{err: transportError(request, err)}
+	}
+	defer response.Body.Close()
+	response.Request = request
+	a.response = response
+	success := response.StatusCode/100 == 2
+	limit := d.maxAnswer
+	if !success {
+		limit = maxProblem
+	}
+	a.content, err = io.ReadAll(io.LimitReader(response.Body, limit+1))
+	long := int64(len(a.content)) > limit
+	a.content = a.content[:min(int64(len(a.content)), limit)]
+	switch {
+	case !success:
+		a.err = newProblemError(response, a.content)
+	case err != nil:
+		a.err = transportError(request, err)
+	case long:
+		a.err = newError(response, noteTooLarge)
+	case !isJSON(response) || !json.Valid(a.content):
+		a.err = newError(response, noteNotPromised)
+	}
+	return a
+}
+
+// record fills into, if there is one, with attempt number n.
+func (a *attempt) record(into *Response, n int) {
+	if into == nil {
+		return
+	}
+	*into = Response{Attempts: n}
+	if a.response != nil {
+		into.StatusCode, into.Header, into.Body = a.response.StatusCode, a.response.Header, a.content
+	}
+}
+
+// trackedBody is the body of one attempt. A transport must read it before the service can act on
+// the request, so that nobody has to ask the transport what it has written.
+type trackedBody struct {
+	io.ReadCloser
+	state atomic.Int32
+}
+
+const (
+	bodyFresh = iota
+	bodyRead
+	bodySealed
+)
+
+var errSealed = errors.New("client: the attempt is over")
+
+func (b *trackedBody) Read(p []byte) (int, error) {
+	if !b.state.CompareAndSwap(bodyFresh, bodyRead) && b.state.Load() == bodySealed {
+		return 0, errSealed
+	}
+	return b.ReadCloser.Read(p)
+}
+
+// seal reports whether the body is unread, and sees to it that it stays so.
+func (b *trackedBody) seal() bool { return b.state.CompareAndSwap(bodyFresh, bodySealed) }
+
+// emptyBody is a body of no bytes that net/http takes for one that it cannot read twice; identity
+// keeps it from looking whether there are any.
+type emptyBody struct{}
+
+func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
+func (emptyBody) Close() error             { return nil }
+
+var identity = []string{"identity"} //nolint:gochecknoglobals // never changed
+
+// answer is the body of a successful response of the doer.
+type answer struct {
+	bytes.Reader
+
+	content  []byte
+	attempts int
+}
+
+func newAnswer(content []byte, attempts int) *answer {
+	a := &answer{content: content, attempts: attempts}
+	a.Reset(content)
+	return a
+}
+
+func (*answer) Close() error { return nil }
+
+func isJSON(response *http.Response) bool {
+	return strings.Contains(response.Header.Get("Content-Type"), "json")
+}
+
+// transportError keeps the cause and leaves out the user information and the query of the URL.
+func transportError(request *http.Request, err error) error {
+	for wrapped, ok := errors.AsType[*url.Error](err); ok; wrapped, ok = errors.AsType[*url.Error](err) {
+		err = wrapped.Err
+	}
+	address := url.URL{Scheme: request.URL.Scheme, Host: request.URL.Host, Path: request.URL.Path}
+	return &url.Error{Op: request.Method, URL: address.String(), Err: err}
+}

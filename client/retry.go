@@ -1,0 +1,152 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	defaultAttempts  = 4
+	defaultBaseDelay = 250 * time.Millisecond
+	defaultMaxDelay  = 10 * time.Second
+)
+
+// Retry says how often a request is sent and how long the client waits in between. The zero value
+// is the default.
+type Retry struct {
+	// Attempts is how many times a request is sent at most, the first time and the one with a
+	// renewed token included. 1 means never again. Defaults to 4.
+	Attempts int
+
+	// BaseDelay bounds the first wait; the bound doubles with each attempt. The wait is random
+	// between zero and the bound. Defaults to 250 milliseconds.
+	BaseDelay time.Duration
+
+	// MaxDelay bounds every wait. A Retry-After of the service is honoured up to it; if the
+	// service asks for more, the call fails at once. Defaults to 10 seconds.
+	MaxDelay time.Duration
+}
+
+func (r Retry) validate() error {
+	switch {
+	case r.Attempts < 0:
+		return errors.New("client: Retry.Attempts: must not be negative")
+	case r.BaseDelay < 0:
+		return errors.New("client: Retry.BaseDelay: must not be negative")
+	case r.MaxDelay < 0:
+		return errors.New("client: Retry.MaxDelay: must not be negative")
+	}
+	return nil
+}
+
+func (r Retry) withDefaults() Retry {
+	if r.Attempts == 0 {
+		r.Attempts = defaultAttempts
+	}
+	if r.BaseDelay == 0 {
+		r.BaseDelay = defaultBaseDelay
+	}
+	if r.MaxDelay == 0 {
+		r.MaxDelay = defaultMaxDelay
+	}
+	return r
+}
+
+// delay returns how long to wait before the attempt after attempt, which failed with err. It
+// reports false if that is longer than MaxDelay or than ctx lasts.
+func (r Retry) delay(ctx context.Context, attempt int, err error) (time.Duration, bool) {
+	bound := r.MaxDelay
+	if doubled := r.BaseDelay << (attempt - 1); doubled>>(attempt-1) == r.BaseDelay {
+		bound = min(bound, doubled)
+	}
+	delay := rand.N(bound + 1)
+	if answer, ok := errors.AsType[*Error](err); ok {
+		delay = max(delay, answer.RetryAfter)
+	}
+	deadline, bounded := ctx.Deadline()
+	return delay, delay <= r.MaxDelay && !(bounded && time.Until(deadline) <= delay)
+}
+
+// class is what is known of an operation without knowing it, so that one that is added to the
+// document gets the safe class by itself.
+type class int
+
+const (
+	creating class = iota // may be carried out once only
+	reading               // may be carried out any number of times
+	public                // login and refresh: creating, but nothing that the caller would look for
+)
+
+// classOf takes the submission of a consent for a creation: the second one may be a conflict,
+// although the first has succeeded.
+func classOf(request *http.Request) class {
+	path := request.URL.Path
+	switch {
+	case request.Method == http.MethodGet || request.Method == http.MethodHead:
+		return reading
+	case strings.HasSuffix(path, "/users/login") || strings.HasSuffix(path, "/users/refresh"):
+		return public
+	}
+	return creating
+}
+
+// repeats reports whether a request may be sent again after attempt a. named means that the
+// service recognises the request by its idempotency key.
+func (c class) repeats(a *attempt, named bool) bool {
+	harmless := c == reading || named
+	answer, answered := errors.AsType[*Error](a.err)
+	switch {
+	case !answered && a.unsent:
+		return true
+	case c == public:
+		return false // a refresh token works once, and too many logins lock an account
+	case !answered:
+		return harmless
+	}
+	switch answer.StatusCode {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return harmless || answer.asked
+	case http.StatusNotImplemented:
+		return false
+	case http.StatusRequestTimeout:
+		return harmless
+	}
+	return harmless && errors.Is(answer, ErrServer)
+}
+
+// uncertain reports whether the service may have carried out what failed in attempt a.
+func (c class) uncertain(a *attempt, named bool) bool {
+	answer, answered := errors.AsType[*Error](a.err)
+	switch {
+	case c != creating:
+		return false
+	case !answered:
+		return !a.unsent
+	}
+	switch answer.StatusCode {
+	case http.StatusNotImplemented:
+		return false
+	case http.StatusServiceUnavailable:
+		return !named && !answer.asked
+	case http.StatusRequestTimeout:
+		return !named
+	}
+	return errors.Is(answer, ErrDecode) || !named && errors.Is(answer, ErrServer)
+}
+
+// pause waits for delay. If ctx ends first, the error is what ctx says and cause.
+func pause(ctx context.Context, delay time.Duration, cause error) error {
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("client: waiting to send again: %w: %w", ctx.Err(), cause)
+	}
+}

@@ -1,0 +1,589 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// The operations by what may be sent again, and how often a service sees each when every attempt
+// fails alike and there are three.
+type seenBy struct{ read, named, create, login, refresh int }
+
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	const prob = "application/problem+json"
+	status := func(status int, header ...string) func(*testing.T) faulty {
+		return answering(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", prob)
+			for i := 0; i < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			w.WriteHeader(status)
+		})
+	}
+	var (
+		always    = seenBy{3, 3, 3, 3, 3}
+		harmless  = seenBy{3, 3, 1, 1, 1}
+		undone    = seenBy{3, 3, 3, 1, 1}
+		never     = seenBy{1, 1, 1, 1, 1}
+		certain   = seenBy{}
+		uncertain = seenBy{create: 1}
+		both      = seenBy{create: 1, named: 1}
+	)
+	for name, test := range map[string]struct {
+		start   func(*testing.T) faulty
+		seen    seenBy
+		unknown seenBy // not zero: the error is ErrOutcomeUnknown
+	}{
+		"refused":                      {dialled("http", true, asItIs), always, certain},
+		"dropped in the TLS handshake": {dialled("https", false, asItIs), always, certain},
+		"dropped before reading":       {dialled("http", false, newTalker), harmless, both},
+		"dropped after reading":        {answering(drop), harmless, both},
+		"dropped in the body":          {answering(dropInBody), harmless, both},
+		"200 in HTML": {answering(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<p>")
+		}), never, both},
+		"200 of another type": {answering(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `[]`)
+		}), never, both},
+		"307":                             {status(307, "Location", "/"), never, certain},
+		"400":                             {status(400), never, certain},
+		"401":                             {status(401), never, certain},
+		"404":                             {status(404), never, certain},
+		"409":                             {status(409, "Retry-After", "0"), never, certain},
+		"408":                             {status(408), harmless, uncertain},
+		"429":                             {status(429), harmless, certain},
+		"429 with Retry-After":            {status(429, "Retry-After", "0"), undone, certain},
+		"429 with too long a Retry-After": {status(429, "Retry-After", "11"), never, certain},
+		"500":                             {status(500), harmless, uncertain},
+		"500 with Retry-After":            {status(500, "Retry-After", "0"), harmless, uncertain},
+		"501":                             {status(501), never, certain},
+		"502":                             {status(502), harmless, uncertain},
+		"503":                             {status(503), harmless, uncertain},
+		"503 with Retry-After":            {status(503, "Retry-After", "0"), undone, certain},
+		"503 with too long a Retry-After": {status(503, "Retry-After", "11"), never, certain},
+		"503 with a strange Retry-After":  {status(503, "Retry-After", "soon"), harmless, uncertain},
+	} {
+		for _, operation := range []struct {
+			name    string
+			call    func(context.Context, *client.Client, ...client.CallOption) error
+			seen    int
+			unknown bool
+		}{
+			{"read", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
+				_, err := c.GetAvatar(ctx, avatarID, o...)
+				return err
+			}, test.seen.read, test.unknown.read > 0},
+			{"named", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
+				_, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, append(o, client.WithIdempotencyKey("k"))...)
+				return err
+			}, test.seen.named, test.unknown.named > 0},
+			{"create", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
+				_, err := c.CreateLipsync(ctx, gen.CreateLipsyncRequest{}, o...)
+				return err
+			}, test.seen.create, test.unknown.create > 0},
+			{"consent", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
+				_, err := c.SubmitConsent(ctx, gen.ConsentRequest{}, o...)
+				return err
+			}, test.seen.create, test.unknown.create > 0},
+			{"login", func(ctx context.Context, c *client.Client, _ ...client.CallOption) error {
+				_, err := c.Raw().LoginWithResponse(ctx, gen.LoginRequest{})
+				return err
+			}, test.seen.login, false},
+			{"refresh", func(ctx context.Context, c *client.Client, _ ...client.CallOption) error {
+				_, err := c.Raw().RefreshTokensWithResponse(ctx, gen.RefreshRequest{})
+				return err
+			}, test.seen.refresh, false},
+		} {
+			t.Run(name+"/"+operation.name, func(t *testing.T) {
+				t.Parallel()
+				service := test.start(t)
+				t.Cleanup(service.client.CloseIdleConnections)
+				c := newClient(t, static, func(c *client.Config) {
+					c.BaseURL, c.HTTPClient = service.url, service.client
+					c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
+				})
+				var response client.Response
+				err := operation.call(t.Context(), c, client.WithResponse(&response))
+				if err == nil {
+					t.Fatal("no error")
+				}
+				if got := int(service.seen.Load()); got != operation.seen {
+					t.Errorf("seen %d times, want %d: %v", got, operation.seen, err)
+				}
+				if errors.Is(err, client.ErrOutcomeUnknown) != operation.unknown {
+					t.Errorf("unknown: %t, error %v", !operation.unknown, err)
+				}
+				answer, answered := errors.AsType[*client.Error](err)
+				if answered && answer.Attempts != operation.seen {
+					t.Errorf("%d attempts", answer.Attempts)
+				}
+				if operation.name != "login" && operation.name != "refresh" && (response.Attempts != operation.seen || answered && response.StatusCode != answer.StatusCode) {
+					t.Errorf("response %+v", response)
+				}
+			})
+		}
+	}
+}
+
+// faulty is a service that fails each time, and how often it was asked.
+type faulty struct {
+	url    string
+	client *http.Client
+	seen   *atomic.Int64
+}
+
+func answering(handler http.HandlerFunc) func(*testing.T) faulty {
+	return func(t *testing.T) faulty {
+		t.Helper()
+		var seen atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			seen.Add(1)
+			_, _ = io.ReadAll(r.Body)
+			handler(w, r)
+		}))
+		t.Cleanup(server.Close)
+		return faulty{server.URL, &http.Client{Transport: &http.Transport{}}, &seen}
+	}
+}
+
+func drop(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+func dropInBody(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", "100")
+	_, _ = io.WriteString(w, `{"avatar_id":"canary`)
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// dialled is a service that closes each connection, or its listener, and counts what is dialled.
+func dialled(scheme string, closed bool, wrap func(net.Conn) net.Conn) func(*testing.T) faulty {
+	return func(t *testing.T) faulty {
+		t.Helper()
+		address := closing(t, closed)
+		var seen atomic.Int64
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+			seen.Add(1)
+			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+			if err != nil {
+				return nil, err
+			}
+			return wrap(conn), nil
+		}
+		return faulty{scheme + "://" + address, &http.Client{Transport: &http.Transport{DialContext: dial}}, &seen}
+	}
+}
+
+func asItIs(conn net.Conn) net.Conn { return conn }
+
+// closing returns the address of a listener that closes each connection, or that is closed itself.
+func closing(t *testing.T, itself bool) string {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if itself {
+		listener.Close()
+		return listener.Addr().String()
+	}
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	})
+	t.Cleanup(func() { listener.Close(); group.Wait() })
+	return listener.Addr().String()
+}
+
+// talker does not listen before it has said all, a GET in one write and a POST in two, so that the
+// client learns only then that it was dropped.
+type talker struct {
+	net.Conn
+
+	writes atomic.Int64
+	said   chan struct{}
+	once   sync.Once
+}
+
+func newTalker(conn net.Conn) net.Conn { return &talker{Conn: conn, said: make(chan struct{})} }
+
+func (c *talker) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if c.writes.Add(1) == 2 || bytes.HasPrefix(p, []byte("GET")) || err != nil {
+		c.once.Do(func() { close(c.said) })
+	}
+	return n, err
+}
+
+func (c *talker) Read(p []byte) (int, error) {
+	<-c.said
+	return c.Conn.Read(p)
+}
+
+func (c *talker) Close() error {
+	c.once.Do(func() { close(c.said) })
+	return c.Conn.Close()
+}
+
+// A connection that has served before dies under a request. net/http would send that again by
+// itself; the budget is the client's.
+func TestRetry_OnlyBudget(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(context.Context, *client.Client) error{
+		"read": func(ctx context.Context, c *client.Client) error {
+			_, err := c.GetAvatar(ctx, avatarID)
+			return err
+		},
+		"named creation": func(ctx context.Context, c *client.Client) error {
+			_, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("k"))
+			return err
+		},
+	} {
+		for _, attempts := range []int{1, 3} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				s := newService()
+				s.accepted["static-1"] = true
+				var seen atomic.Int64
+				s.before = func(http.ResponseWriter, *http.Request) bool {
+					if seen.Add(1) > 1 {
+						panic(http.ErrAbortHandler)
+					}
+					return false
+				}
+				c := s.start(t, static, func(c *client.Config) { c.Retry = client.Retry{Attempts: attempts, BaseDelay: 1} })
+				if err := call(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+				if err := call(t.Context(), c); err == nil {
+					t.Error("no error")
+				}
+				if got := int(seen.Load()) - 1; got != attempts {
+					t.Errorf("seen %d times, want %d", got, attempts)
+				}
+			})
+		}
+	}
+}
+
+// A request without a body is sent as one, in both versions of HTTP.
+func TestRetry_NoBody(t *testing.T) {
+	t.Parallel()
+	for _, version := range []int{1, 2} {
+		s := newService()
+		s.accepted["static-1"] = true
+		var length int64
+		var major int
+		var encoding []string
+		s.before = func(_ http.ResponseWriter, r *http.Request) bool {
+			length, encoding, major = r.ContentLength, r.TransferEncoding, r.ProtoMajor
+			return false
+		}
+		server := httptest.NewUnstartedServer(s)
+		server.EnableHTTP2 = version == 2
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		c := newClient(t, static, func(c *client.Config) { c.BaseURL, c.HTTPClient = server.URL, server.Client() })
+		mustGet(t, c)
+		if major != version || length > 0 || version == 1 && length != 0 || len(encoding) > 0 {
+			t.Errorf("HTTP/%d: length %d, encoding %q", major, length, encoding)
+		}
+	}
+}
+
+// timed answers with the statuses in turn, then well, and notes when.
+func timed(header string, statuses ...int) (*service, *[]time.Time) {
+	s, times := newService(), new([]time.Time)
+	s.accepted["static-1"] = true
+	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+		*times = append(*times, time.Now())
+		if n := len(*times) - 1; n < len(statuses) {
+			w.Header().Set("Retry-After", header)
+			problem(w, statuses[n], "As the test wants it.")
+			return true
+		}
+		return false
+	}
+	return s, times
+}
+
+func TestRetry_Waits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, times := timed("", 500, 502, 503)
+		mustGet(t, s.direct(t, static))
+		if len(*times) != 4 {
+			t.Fatalf("%d attempts", len(*times))
+		}
+		for i, bound := range []time.Duration{250, 500, 1000} {
+			if wait := (*times)[i+1].Sub((*times)[i]); wait > bound*time.Millisecond {
+				t.Errorf("wait %d: %v", i, wait)
+			}
+		}
+	})
+}
+
+// Many doublings stay below the longest wait.
+func TestRetry_MaxDelay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, times := timed("", slices.Repeat([]int{500}, 99)...)
+		mustGet(t, s.direct(t, static, func(c *client.Config) { c.Retry = client.Retry{Attempts: 100, MaxDelay: time.Second} }))
+		longest := time.Duration(0)
+		for i := range *times {
+			longest = max(longest, (*times)[i].Sub((*times)[max(0, i-1)]))
+		}
+		if longest > time.Second || longest < time.Second/2 {
+			t.Errorf("longest wait %v", longest)
+		}
+	})
+}
+
+func TestRetry_RetryAfter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, times := timed("7", 429, 503)
+		c := s.direct(t, static)
+		if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: new("Ada")}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			if wait := (*times)[i+1].Sub((*times)[i]); wait != 7*time.Second {
+				t.Errorf("wait %d: %v", i, wait)
+			}
+		}
+		for _, sent := range s.requests(create) {
+			if sent.body != `{"title":"Ada"}` {
+				t.Errorf("sent %s", sent.body)
+			}
+		}
+	})
+}
+
+// A wait that the context would not outlive does not begin.
+func TestRetry_Deadline(t *testing.T) {
+	t.Parallel()
+	for _, after := range []string{"5", "6"} {
+		synctest.Test(t, func(t *testing.T) {
+			s, times := timed(after, 503)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			start := time.Now()
+			_, err := s.direct(t, static).GetAvatar(ctx, avatarID)
+			if answer, ok := errors.AsType[*client.Error](err); !ok || answer.StatusCode != 503 || time.Since(start) != 0 || len(*times) != 1 {
+				t.Errorf("error %v after %v", err, time.Since(start))
+			}
+		})
+	}
+}
+
+func TestRetry_CanceledWhileWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := timed("9", 503)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		time.AfterFunc(time.Second, cancel)
+		start := time.Now()
+		_, err := s.direct(t, static).GetAvatar(ctx, avatarID)
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, client.ErrServer) || time.Since(start) != time.Second {
+			t.Errorf("error %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// Each attempt has the timeout, and the context bounds them all.
+func TestRetry_Timeout(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		call    func(context.Context, *client.Client) error
+		took    time.Duration
+		unknown bool
+	}{
+		"read": {func(ctx context.Context, c *client.Client) error {
+			_, err := c.GetAvatar(ctx, avatarID)
+			return err
+		}, 90 * time.Second, false},
+		"read, shorter": {func(ctx context.Context, c *client.Client) error {
+			_, err := c.GetAvatar(ctx, avatarID, client.WithTimeout(time.Second))
+			return err
+		}, 3 * time.Second, false},
+		"creation": {func(ctx context.Context, c *client.Client) error {
+			_, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{})
+			return err
+		}, 30 * time.Second, true},
+		"creation, canceled": {func(ctx context.Context, c *client.Client) error {
+			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
+			_, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("k"))
+			return err
+		}, 2 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newClient(t, static, func(c *client.Config) {
+					c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
+					c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+						_, _ = io.ReadAll(r.Body)
+						<-r.Context().Done()
+						return nil, r.Context().Err()
+					})}
+				})
+				start := time.Now()
+				err := test.call(t.Context(), c)
+				took := time.Since(start).Truncate(time.Second)
+				if !errors.Is(err, context.DeadlineExceeded) || took != test.took || errors.Is(err, client.ErrOutcomeUnknown) != test.unknown {
+					t.Errorf("error %v after %v", err, took)
+				}
+			})
+		})
+	}
+}
+
+// A transport that has not read the body when it gives up cannot read it later.
+func TestRetry_SealedBody(t *testing.T) {
+	t.Parallel()
+	var late []io.Reader
+	c := newClient(t, static, func(c *client.Config) {
+		c.Retry = client.Retry{Attempts: 2, BaseDelay: 1}
+		c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			late = append(late, r.Body)
+			return nil, io.ErrUnexpectedEOF
+		})}
+	})
+	_, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+	if !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, client.ErrOutcomeUnknown) || len(late) != 2 {
+		t.Errorf("error %v", err)
+	}
+	for _, body := range late {
+		if content, err := io.ReadAll(body); len(content) > 0 || err == nil {
+			t.Errorf("read %s", content)
+		}
+	}
+}
+
+// What an early attempt may have done is not forgotten when a later one fails for sure.
+func TestRetry_UnknownStays(t *testing.T) {
+	t.Parallel()
+	n := 0
+	s := newService()
+	c := newClient(t, static, func(c *client.Config) {
+		c.Retry.BaseDelay = 1
+		c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if n++; n == 1 {
+				_, _ = io.ReadAll(r.Body)
+				return nil, io.ErrUnexpectedEOF
+			}
+			return s.RoundTrip(r) // 401: static-1 is not accepted
+		})}
+	})
+	_, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("k"))
+	if !errors.Is(err, client.ErrOutcomeUnknown) || !errors.Is(err, client.ErrUnauthorized) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestOutcomeUnknown_Text(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	s.before = failing(create, http.StatusBadGateway)
+	_, err := s.direct(t, static).CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+	const want = "client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 502 Bad Gateway: As the test wants it. (request r-1)"
+	if err == nil || err.Error() != want || !errors.Is(err, client.ErrServer) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	const canary = "canary\n"
+	for name, option := range map[string]client.CallOption{
+		"Retry.Attempts":     client.WithRetry(client.Retry{Attempts: -1}),
+		"WithTimeout":        client.WithTimeout(0),
+		"WithIdempotencyKey": client.WithIdempotencyKey(canary),
+		"WithWorkspace":      client.WithWorkspace(canary),
+	} {
+		s := newService()
+		_, err := s.direct(t).GetAvatar(t.Context(), avatarID, option)
+		if err == nil || !strings.HasPrefix(err.Error(), "client: "+name+": ") || strings.Contains(err.Error(), "canary") || len(s.seen) > 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWithRetry(t *testing.T) {
+	t.Parallel()
+	s, times := timed("", 500, 500)
+	c := s.direct(t, static, once)
+	if err := get(t, c); !errors.Is(err, client.ErrServer) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := c.GetAvatar(t.Context(), avatarID, client.WithRetry(client.Retry{Attempts: 2, BaseDelay: 1})); err != nil {
+		t.Error(err)
+	}
+	if len(*times) != 3 {
+		t.Errorf("%d attempts", len(*times))
+	}
+}
+
+func TestWithResponse(t *testing.T) {
+	t.Parallel()
+	s, _ := timed("", 500)
+	var response client.Response
+	c := s.direct(t, static, func(c *client.Config) { c.Retry.BaseDelay = 1 })
+	avatar, err := c.GetAvatar(t.Context(), avatarID, client.WithResponse(&response))
+	if err != nil || avatar.AvatarID != avatarID {
+		t.Fatalf("avatar %+v, error %v", avatar, err)
+	}
+	if response.StatusCode != 200 || response.Attempts != 2 || response.Header.Get("Content-Type") != "application/json" || !strings.Contains(string(response.Body), avatarID) {
+		t.Errorf("response %+v", response)
+	}
+	s.before = failing(details, 404)
+	if _, err = c.GetAvatar(t.Context(), avatarID, client.WithResponse(&response)); err == nil || response.StatusCode != 404 || response.Attempts != 1 || !strings.Contains(string(response.Body), "As the test wants it.") {
+		t.Errorf("response %+v", response)
+	}
+}
+
+// A jar adds its cookies to each attempt once.
+func TestRetry_Cookies(t *testing.T) {
+	t.Parallel()
+	s, _ := timed("", 500, 500)
+	own := &http.Client{Transport: s, Jar: jar{}}
+	mustGet(t, s.direct(t, static, func(c *client.Config) { c.HTTPClient, c.Retry.BaseDelay = own, 1 }))
+	for _, request := range s.requests(details) {
+		if got := request.header["Cookie"]; len(got) != 1 || got[0] != "a=b" {
+			t.Errorf("cookies %q", got)
+		}
+	}
+}
+
+type jar struct{}
+
+func (jar) SetCookies(*url.URL, []*http.Cookie) {}
+func (jar) Cookies(*url.URL) []*http.Cookie     { return []*http.Cookie{{Name: "a", Value: "b"}} }
