@@ -24,6 +24,7 @@ import (
 type Client struct {
 	doer      *doer
 	api       *gen.Client
+	events    *events // nil without a Receiver
 	workspace string
 }
 
@@ -42,7 +43,12 @@ func New(config Config) (*Client, error) {
 	if config.Email != "" {
 		doer.tokens = &tokens{api: api, logger: doer.logger, email: config.Email, password: config.Password}
 	}
-	return &Client{doer: doer, api: api, workspace: config.Workspace}, nil
+	client := &Client{doer: doer, api: api, workspace: config.Workspace}
+	if config.Receiver != nil {
+		client.events = newEvents()
+		config.Receiver.Observe(client.events.observe)
+	}
+	return client, nil
 }
 
 // Raw returns the generated client, which has every operation of the document and shows whole

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
 const (
@@ -49,6 +51,10 @@ type Config struct {
 	// Timeout bounds each attempt: the request and its whole answer. Defaults to 30 seconds. See
 	// also [WithTimeout].
 	Timeout time.Duration
+
+	// Receiver, if it takes the notifications of what the client creates, lets [Client.WaitAvatar]
+	// and its like return as soon as an event arrives. A Client stays attached to it for good.
+	Receiver *webhook.Receiver
 
 	// Logger is told, at level warn, what is sent again and why, and, at level debug, of new
 	// tokens. Defaults to silence.

@@ -2,3 +2,6 @@ package client
 
 // SetMaxAnswer lowers the limit on the body of an answer.
 func (c *Client) SetMaxAnswer(limit int64) { c.api.Client.(*doer).maxAnswer = limit }
+
+// Events counts the subjects that are remembered.
+func (c *Client) Events() int { return len(c.events.ends) }

@@ -69,7 +69,7 @@ func (r Retry) delay(ctx context.Context, attempt int, err error) (time.Duration
 		delay = max(delay, answer.RetryAfter)
 	}
 	deadline, bounded := ctx.Deadline()
-	return delay, delay <= r.MaxDelay && !(bounded && time.Until(deadline) <= delay)
+	return delay, delay <= r.MaxDelay && (!bounded || time.Until(deadline) > delay)
 }
 
 // class is what is known of an operation without knowing it, so that one that is added to the
