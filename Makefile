@@ -34,7 +34,7 @@ check-generate: ## Fail when gen/ is not what the document gives (it is afterwar
 test: ## Run every test, with the race detector when there is a C compiler
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	go test $(RACE) -shuffle=on ./...
-	$(if $(RACE),go test -run '^TestAllocations' ./server ./client/webhook)
+	$(if $(RACE),go test -run '^TestAllocations' ./server ./client ./client/webhook)
 
 .PHONY: bench-packages
 bench-packages: ## Run the benchmarks of the packages

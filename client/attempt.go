@@ -3,7 +3,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -70,7 +69,7 @@ func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Dura
 		a.err = transportError(request, err)
 	case long:
 		a.err = newError(response, noteTooLarge)
-	case !isJSON(response) || !json.Valid(a.content):
+	case !isJSON(response):
 		a.err = newError(response, noteNotPromised)
 	}
 	return a

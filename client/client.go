@@ -57,7 +57,7 @@ func New(config Config) (*Client, error) {
 // Authorization header is sent with that header, and not again when the service refuses it; a body
 // that can be read only once is sent only once.
 func (c *Client) Raw() *gen.ClientWithResponses {
-	return &gen.ClientWithResponses{ClientInterface: c.api}
+	return &gen.ClientWithResponses{ClientInterface: &gen.Client{Server: c.api.Server, Client: &rawDoer{c.doer}}}
 }
 
 // with returns the generated client for one call.

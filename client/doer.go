@@ -2,6 +2,7 @@ package client
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -16,7 +17,7 @@ import (
 type doer struct {
 	http      http.Client
 	logger    *slog.Logger
-	userAgent string
+	userAgent []string
 	tokens    TokenSource // nil without credentials
 	limits    limits
 	maxAnswer int64
@@ -26,12 +27,14 @@ type doer struct {
 	refused atomic.Pointer[Secret]
 }
 
-var _, _ gen.HttpRequestDoer = (*doer)(nil), (*call)(nil)
+var _, _, _ gen.HttpRequestDoer = (*doer)(nil), (*call)(nil), (*rawDoer)(nil)
+
+var accept = []string{"application/json, application/problem+json"} //nolint:gochecknoglobals // never changed
 
 func newDoer(config Config) *doer {
 	d := &doer{
 		logger:    config.Logger,
-		userAgent: cmp.Or(config.UserAgent, defaultUserAgent),
+		userAgent: []string{cmp.Or(config.UserAgent, defaultUserAgent)},
 		tokens:    config.TokenSource,
 		limits:    limits{retry: config.Retry.withDefaults(), timeout: cmp.Or(config.Timeout, defaultTimeout)},
 		maxAnswer: maxAnswer,
@@ -56,13 +59,12 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 }
 
 // do sends request, with the token it needs, until an attempt succeeds or must not be followed by
-// another one. A nil error means a 2xx answer in JSON whose body is an *answer.
+// another one. A nil error means a 2xx answer that is said to be JSON and whose body is an *answer.
 func (d *doer) do(request *http.Request, limits limits, into *Response) (*http.Response, error) {
 	if workspace, sent := request.Header[headerWorkspace]; sent && workspace[0] == "" {
 		return nil, errNoWorkspace
 	}
-	request.Header.Set("User-Agent", d.userAgent)
-	request.Header.Set("Accept", "application/json, application/problem+json")
+	request.Header["User-Agent"], request.Header["Accept"] = d.userAgent, accept
 	e := exchange{
 		doer: d, request: request, body: request.Body, limits: limits, class: classOf(request),
 		named: request.Header.Get(headerIdempotencyKey) != "",
@@ -88,6 +90,18 @@ func (d *doer) do(request *http.Request, limits limits, into *Response) (*http.R
 			return nil, withOutcome(err, e.unknown)
 		}
 	}
+}
+
+// rawDoer is for the generated client, which does not decode with [decode].
+type rawDoer struct{ *doer }
+
+// Do answers an error for what is no JSON.
+func (d *rawDoer) Do(request *http.Request) (*http.Response, error) {
+	response, err := d.doer.Do(request)
+	if err == nil && !json.Valid(response.Body.(*answer).content) {
+		return nil, notPromised(response)
+	}
+	return response, err
 }
 
 // exchange is a request and its attempts.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/client"
@@ -18,9 +19,11 @@ func TestSecrets_Hidden(t *testing.T) {
 	const canary = "canary-5150"
 	config := client.Config{BaseURL: "http://localhost", Email: email, Password: canary}
 	static := client.Config{BaseURL: "http://localhost", Token: canary}
+	var shown bytes.Buffer
+	text, lines := slog.New(slog.NewTextHandler(&shown, everything)), slog.New(slog.NewJSONHandler(&shown, everything))
 	s := newService()
 	s.token = func(int) string { return canary }
-	renewing := s.direct(t, func(c *client.Config) { c.Password = password })
+	renewing := s.direct(t, func(c *client.Config) { c.Password, c.Logger = password, text })
 	mustGet(t, renewing)
 	s.before = failing(details, http.StatusUnauthorized)
 
@@ -34,8 +37,6 @@ func TestSecrets_Hidden(t *testing.T) {
 		get(t, s.direct(t, func(c *client.Config) { c.Password = canary })),
 		get(t, s.direct(t, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", canary })),
 	}
-	var shown bytes.Buffer
-	text, lines := slog.New(slog.NewTextHandler(&shown, nil)), slog.New(slog.NewJSONHandler(&shown, nil))
 	for _, value := range values {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d"} {
 			fmt.Fprintf(&shown, verb+"\n", value)
@@ -55,5 +56,47 @@ func TestSecrets_Hidden(t *testing.T) {
 	}
 	if !strings.Contains(shown.String(), "[hidden]") {
 		t.Error("nothing was hidden")
+	}
+}
+
+// everything is a level below all others.
+var everything = &slog.HandlerOptions{Level: slog.Level(-100)}
+
+// The logger hears of new tokens and of what is sent again, and of no secret, query or body.
+func TestLogger(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-5150"
+	var shown bytes.Buffer
+	s := newService()
+	s.token = func(int) string { return canary }
+	var failures atomic.Int64
+	s.before = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/users/login" {
+			return false
+		}
+		switch failures.Add(1) {
+		case 2:
+			panic(http.ErrAbortHandler)
+		case 4:
+			return false
+		}
+		return failing(details, http.StatusServiceUnavailable)(w, r)
+	}
+	c := s.start(t, func(c *client.Config) {
+		c.Logger, c.Retry = slog.New(slog.NewTextHandler(&shown, everything)), client.Retry{BaseDelay: 1}
+	})
+	if _, err := c.GetAvatar(t.Context(), canary); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]int{
+		`level=DEBUG msg="new token" expires=0001-01-01T00:00:00.000Z`:                                               1,
+		`level=WARN msg="sending again" method=GET path=/v1/avatars/avatar_details attempt=`:                         3,
+		`err="client: GET /v1/avatars/avatar_details: 503 Service Unavailable: As the test wants it. (request r-1)"`: 2,
+		canary:   0,
+		password: 0,
+	} {
+		if got := strings.Count(shown.String(), line); got != want {
+			t.Errorf("%s: %d times, want %d, in\n%s", line, got, want, &shown)
+		}
 	}
 }

@@ -1,0 +1,129 @@
+package client_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// canned answers every request with the same avatar and costs next to nothing.
+type canned struct {
+	header http.Header
+	body   []byte
+}
+
+func newCanned(tb testing.TB) canned {
+	tb.Helper()
+	body, err := json.Marshal(gen.Avatar{AvatarID: avatarID, Status: gen.AvatarStatusPublished, Title: new("Ada"), CreatedAt: moment, UpdatedAt: moment})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return canned{http.Header{"Content-Type": {"application/json"}}, body}
+}
+
+func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_ = r.Body.Close()
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: c.header, Request: r,
+		ContentLength: int64(len(c.body)), Body: io.NopCloser(bytes.NewReader(c.body)),
+	}, nil
+}
+
+// bare makes calls as one would without this package: http.Client and encoding/json.
+type bare struct{ http http.Client }
+
+func (b *bare) do(tb testing.TB, method, path string, body any) *gen.Avatar {
+	tb.Helper()
+	var content io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		content = bytes.NewReader(encoded)
+	}
+	request, err := http.NewRequestWithContext(tb.Context(), method, "http://localhost"+path, content)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer static-1")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := b.http.Do(request)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer response.Body.Close()
+	var avatar gen.Avatar
+	if err := json.NewDecoder(response.Body).Decode(&avatar); err != nil || response.StatusCode != http.StatusOK {
+		tb.Fatal(err)
+	}
+	return &avatar
+}
+
+// calls are the same calls, bare and by the client.
+func calls(tb testing.TB) map[string]struct{ bare, client func() } {
+	tb.Helper()
+	transport := newCanned(tb)
+	plain := &bare{http.Client{Transport: transport}}
+	c, err := client.New(client.Config{BaseURL: "http://localhost", Token: "static-1", HTTPClient: &http.Client{Transport: transport}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	request := gen.CreateAvatarRequest{Title: new("Ada"), Webhook: &gen.WebhookSwitch{Enabled: new(true)}}
+	query := "?" + url.Values{"avatar_id": {avatarID}}.Encode()
+	check := func(avatar *gen.Avatar, err error) {
+		if err != nil || avatar.AvatarID != avatarID {
+			tb.Fatal(avatar, err)
+		}
+	}
+	return map[string]struct{ bare, client func() }{
+		"read": {
+			func() { check(plain.do(tb, http.MethodGet, "/v1/avatars/avatar_details"+query, nil), nil) },
+			func() { check(c.GetAvatar(tb.Context(), avatarID)) },
+		},
+		"create": {
+			func() { check(plain.do(tb, http.MethodPost, "/v1/avatars/create_avatar", request), nil) },
+			func() { check(c.CreateAvatar(tb.Context(), request)) },
+		},
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	for name, call := range calls(b) {
+		for kind, do := range map[string]func(){"bare": call.bare, "client": call.client} {
+			b.Run(name+"/"+kind, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					do()
+				}
+			})
+		}
+	}
+}
+
+// raceEnabled tells that sync.Pool drops things at random.
+var raceEnabled bool
+
+func TestAllocations_fewMoreThanBare(t *testing.T) {
+	const most = 22
+	if raceEnabled {
+		t.Skip("the race detector adds allocations; make test runs this without it too")
+	}
+	for name, call := range calls(t) {
+		alone, with := testing.AllocsPerRun(100, call.bare), testing.AllocsPerRun(100, call.client)
+		if with-alone > most {
+			t.Errorf("%s: %v allocations more than the %v of http.Client, want at most %d", name, with-alone, alone, most)
+		}
+	}
+}
