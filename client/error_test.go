@@ -1,10 +1,13 @@
 package client_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -152,5 +155,88 @@ func TestError_PointerOnly(t *testing.T) {
 	t.Parallel()
 	if reflect.TypeFor[client.Error]().Implements(reflect.TypeFor[error]()) {
 		t.Error("client.Error is an error as a value")
+	}
+}
+
+// The errors that are not an *Error say what the client was doing.
+func TestError_NoAnswer(t *testing.T) {
+	t.Parallel()
+	ended := func(t *testing.T) context.Context {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	canceled := func(t *testing.T) context.Context {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		return ctx
+	}
+	broken := roundTripper(func(r *http.Request) (*http.Response, error) {
+		_, _ = io.ReadAll(r.Body)
+		return nil, io.ErrUnexpectedEOF
+	})
+	hangs := roundTripper(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	html := roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Header: http.Header{"Content-Type": {"text/html"}}}, nil
+	})
+	busy := roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Header: http.Header{"Retry-After": {"4"}}}, nil
+	})
+	read := func(ctx context.Context, c *client.Client) error {
+		_, err := c.GetAvatar(ctx, "canary")
+		return err
+	}
+	creation := func(ctx context.Context, c *client.Client) error {
+		_, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: new("canary")})
+		return err
+	}
+	wait := func(ctx context.Context, c *client.Client) error {
+		_, err := c.WaitAvatar(ctx, "canary")
+		return err
+	}
+	const address = `"http://localhost/v1/avatars/`
+	for name, test := range map[string]struct {
+		transport http.RoundTripper
+		change    func(*client.Config)
+		ctx       func(*testing.T) context.Context
+		call      func(context.Context, *client.Client) error
+		is        []error
+		text      string
+	}{
+		"read":                   {broken, static, ended, read, []error{io.ErrUnexpectedEOF}, `GET ` + address + `avatar_details": unexpected EOF`},
+		"creation":               {broken, static, ended, creation, []error{io.ErrUnexpectedEOF, client.ErrOutcomeUnknown}, `client: the outcome is unknown: POST ` + address + `create_avatar": unexpected EOF`},
+		"creation, unreadable":   {html, static, ended, creation, []error{client.ErrDecode, client.ErrOutcomeUnknown}, `client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 200 OK: the body is not the promised JSON (text/html)`},
+		"login":                  {broken, func(*client.Config) {}, ended, creation, []error{io.ErrUnexpectedEOF}, `POST "http://localhost/users/login": unexpected EOF`},
+		"canceled":               {hangs, static, canceled, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
+		"late":                   {hangs, static, ended, read, []error{context.DeadlineExceeded}, `GET ` + address + `avatar_details": context deadline exceeded`},
+		"late for a token":       {hangs, func(*client.Config) {}, ended, read, []error{context.DeadlineExceeded}, `client: waiting for a token: context deadline exceeded`},
+		"canceled between":       {busy, static, canceled, creation, []error{context.Canceled, client.ErrServer}, `client: waiting to send again: context canceled: client: POST /v1/avatars/create_avatar: 503 Service Unavailable`},
+		"late for the end":       {busy, static, ended, wait, []error{context.DeadlineExceeded, client.ErrServer}, `client: waiting for the end: context deadline exceeded: client: GET /v1/avatars/avatar_details: 503 Service Unavailable`},
+		"late for the first one": {hangs, static, ended, wait, []error{context.DeadlineExceeded}, `client: waiting for the end: context deadline exceeded`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newClient(t, test.change, func(c *client.Config) { c.HTTPClient = &http.Client{Transport: test.transport} })
+				err := test.call(test.ctx(t), c)
+				time.Sleep(10 * time.Minute) // a login goes on without its caller
+				if err == nil || err.Error() != test.text {
+					t.Fatalf("error %v\nwant  %s", err, test.text)
+				}
+				for _, target := range test.is {
+					if !errors.Is(err, target) {
+						t.Errorf("it is not %v", target)
+					}
+				}
+				if errors.Is(err, client.ErrOutcomeUnknown) != slices.Contains(test.is, client.ErrOutcomeUnknown) {
+					t.Error("it is unknown or not")
+				}
+			})
+		})
 	}
 }

@@ -61,7 +61,7 @@ func WithWorkspace(id string) CallOption {
 	return func(c *call) { c.set(headerWorkspace, id, "WithWorkspace") }
 }
 
-// WithRetry replaces [Config].Retry.
+// WithRetry replaces [Config].Retry, but not for a login that the call needs.
 func WithRetry(retry Retry) CallOption {
 	return func(c *call) {
 		if err := retry.validate(); err != nil {
@@ -71,8 +71,8 @@ func WithRetry(retry Retry) CallOption {
 	}
 }
 
-// WithTimeout replaces [Config].Timeout, which bounds each attempt. It must be positive. The
-// context bounds the whole call.
+// WithTimeout replaces [Config].Timeout, which bounds each attempt, but not for a login that the
+// call needs. It must be positive. The context bounds the whole call.
 func WithTimeout(timeout time.Duration) CallOption {
 	return func(c *call) {
 		if timeout <= 0 {

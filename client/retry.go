@@ -20,7 +20,8 @@ const (
 // is the default.
 type Retry struct {
 	// Attempts is how many times a request is sent at most, the first time and the one with a
-	// renewed token included. 1 means never again. Defaults to 4.
+	// renewed token included. 1 means never again, not even when a kept connection turns out to
+	// be dead. Defaults to 4.
 	Attempts int
 
 	// BaseDelay bounds the first wait; the bound doubles with each attempt. The wait is random

@@ -57,8 +57,10 @@ func newService() *service {
 }
 
 // startService is for the examples.
-func startService() (baseURL string, stop func()) {
-	server := httptest.NewServer(newService())
+func startService() (baseURL string, stop func()) { return serve(newService()) }
+
+func serve(s *service) (baseURL string, stop func()) {
+	server := httptest.NewServer(s)
 	return server.URL, server.Close
 }
 

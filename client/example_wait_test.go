@@ -1,0 +1,95 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// A wait asks the service by itself.
+func ExampleClient_WaitLipsync() {
+	baseURL, stop := startService()
+	defer stop()
+	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+
+	lipsync, err := studio.CreateLipsync(ctx, gen.CreateLipsyncRequest{Title: new("Greeting")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	lipsync, err = studio.WaitLipsync(ctx, lipsync.InferenceID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(lipsync.Status) // it may have failed
+	// Output:
+	// succeeded
+}
+
+// With a receiver a wait ends as soon as the notification is there.
+func ExampleClient_WaitAvatar() {
+	baseURL, stop := startService()
+	defer stop()
+	secret := webhook.NewSecret()
+	receiver, err := webhook.NewReceiver(webhook.Handlers{
+		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
+	}, webhook.StandardWebhooks(secret))
+	if err != nil {
+		log.Fatal(err)
+	}
+	hooks := httptest.NewServer(receiver) // mux.Handle("/avatar-studio", receiver) in a real program
+	defer hooks.Close()
+	studio, err := client.New(client.Config{
+		BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple",
+		Receiver: receiver,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+
+	avatar, err := studio.CreateAvatar(ctx, gen.CreateAvatarRequest{
+		Title:       new("Ada"),
+		WebhookData: &gen.WebhookData{WebhookURL: new(hooks.URL)},
+		Webhook:     &gen.WebhookSwitch{Enabled: new(true)},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	notify(hooks.URL, secret, `{"event_type":"avatar_event","data":{"avatar_id":"`+avatar.AvatarID+`","status":"published"}}`)
+
+	avatar, err = studio.WaitAvatar(ctx, avatar.AvatarID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(avatar.Status)
+	// Output:
+	// published
+}
+
+// notify does what the service does.
+func notify(url string, secret webhook.Secret, body string) {
+	request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		log.Fatal(err)
+	}
+	webhook.Sign(request.Header, "event-1", time.Now(), []byte(body), secret)
+	answer, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	answer.Body.Close()
+}
