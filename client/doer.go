@@ -169,7 +169,7 @@ func (e *exchange) authorize(refused Secret) error {
 	case err != nil:
 		return err
 	case !headerValue(string(access)):
-		return errors.New("client: TokenSource: the token has a character that a header cannot carry")
+		return errors.New("client: access token: has a character that a header cannot carry")
 	case access != "":
 		e.request.Header.Set(headerAuthorization, "Bearer "+string(access))
 	}

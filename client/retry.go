@@ -65,7 +65,7 @@ func (r Retry) delay(ctx context.Context, attempt int, err error) (time.Duration
 	if doubled := r.BaseDelay << (attempt - 1); doubled>>(attempt-1) == r.BaseDelay {
 		bound = min(bound, doubled)
 	}
-	delay := rand.N(bound + 1)
+	delay := rand.N(bound)
 	if answer, ok := errors.AsType[*Error](err); ok {
 		delay = max(delay, answer.RetryAfter)
 	}

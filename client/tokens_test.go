@@ -508,7 +508,7 @@ func TestTokenSource_NoHeader(t *testing.T) {
 	s := newService()
 	tokens := &source{give: func(client.Secret) (client.Secret, error) { return "canary\n", nil }}
 	err := get(t, s.direct(t, func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", tokens }))
-	if err == nil || !strings.HasPrefix(err.Error(), "client: TokenSource: ") || strings.Contains(err.Error(), "canary") || len(s.seen) != 0 {
+	if err == nil || !strings.HasPrefix(err.Error(), "client: access token: ") || strings.Contains(err.Error(), "canary") || len(s.seen) != 0 {
 		t.Errorf("error %v", err)
 	}
 }
