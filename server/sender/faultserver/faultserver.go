@@ -1,0 +1,271 @@
+// Package faultserver is an HTTP/1.1 server that misbehaves as it is told, for tests and
+// benchmarks of programs that send requests, such as webhook senders. It hangs, drips,
+// floods, resets connections, breaks the protocol, shows bad certificates or answers any
+// status, a [Fault] per request as a [Script] says, and keeps what it received.
+//
+// It uses the standard library alone and listens on loopback unless told otherwise. Start
+// one with [Start], or with [New] in a test.
+package faultserver
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	headerLimit = 1 << 20
+	bodyLimit   = 1 << 20
+)
+
+// Config holds the settings of a [Server]. The zero value answers 200 to every request.
+type Config struct {
+	// Script says what each request gets. Defaults to 200 and no body.
+	Script Script
+
+	// TLS is the way the server speaks TLS. Defaults to [Plain].
+	TLS TLS
+
+	// Hosts are names that the certificate is valid for besides localhost, 127.0.0.1
+	// and ::1.
+	Hosts []string
+
+	// Keep is the number of requests that [Server.Received] keeps, the first ones to
+	// arrive. Defaults to 1000; a negative number keeps none, so that memory stays the
+	// same for any number of requests.
+	Keep int
+
+	// OnRequest is called with each request before its fault, by the goroutine of its
+	// connection, so by several at once. It must not change the request.
+	OnRequest func(Request)
+
+	// Listener is where the server accepts connections; Close closes it. Defaults to a
+	// free port of 127.0.0.1.
+	Listener net.Listener
+}
+
+// Server is a running server. Its methods may be called by several goroutines at once.
+type Server struct {
+	config  Config
+	address net.Addr
+	tls     *tls.Config
+	roots   *x509.CertPool
+	log     log
+	work    sync.WaitGroup
+
+	mu          sync.Mutex
+	listener    net.Listener // nil while connections are refused
+	closed      bool
+	connections int
+	open        map[net.Conn]context.CancelFunc
+}
+
+// Start starts a server. The caller must close it.
+func Start(cfg Config) (*Server, error) {
+	if cfg.Script == nil {
+		cfg.Script = InOrder()
+	}
+	if cfg.Keep == 0 {
+		cfg.Keep = 1000
+	}
+	s := &Server{config: cfg, log: newLog(cfg.Keep), open: make(map[net.Conn]context.CancelFunc)}
+	var err error
+	if s.tls, s.roots, err = cfg.TLS.configure(cfg.Hosts); err != nil {
+		return nil, err
+	}
+	listener := cfg.Listener
+	if listener == nil {
+		if listener, err = listen("127.0.0.1:0"); err != nil {
+			return nil, err
+		}
+	}
+	s.address = listener.Addr()
+	s.accept(listener)
+	return s, nil
+}
+
+// TB is the part of testing.TB that [New] uses.
+type TB interface {
+	Helper()
+	Cleanup(cleanup func())
+	Fatal(args ...any)
+}
+
+// New starts a server that is closed when the test ends, and fails the test when it
+// cannot.
+func New(tb TB, cfg Config) *Server {
+	tb.Helper()
+	s, err := Start(cfg)
+	if err != nil {
+		tb.Fatal(err)
+		return nil
+	}
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// Address returns the host and port that the server listens on.
+func (s *Server) Address() string { return s.address.String() }
+
+// URL returns the address as a URL without a path.
+func (s *Server) URL() string {
+	if s.config.TLS == Plain {
+		return "http://" + s.Address()
+	}
+	return "https://" + s.Address()
+}
+
+// RootCAs returns the authority that a client must trust, nil without TLS. It is made for
+// this server alone.
+func (s *Server) RootCAs() *x509.CertPool { return s.roots }
+
+// Connections returns how many connections were accepted so far.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.connections
+}
+
+// Refuse makes the server refuse connections, as a port does that nobody listens on, and
+// closes those that are open. It ends with [Server.Resume].
+func (s *Server) Refuse() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+}
+
+// Resume accepts connections again after [Server.Refuse], at the same address. It fails
+// when another program took the port meanwhile, after Close, and with a [Pipe].
+func (s *Server) Resume() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return net.ErrClosed
+	case s.listener != nil:
+		return nil
+	}
+	if _, ok := s.config.Listener.(*Pipe); ok {
+		return errors.ErrUnsupported
+	}
+	listener, err := listen(s.Address())
+	if err == nil {
+		s.accept(listener)
+	}
+	return err
+}
+
+// Close ends every connection, and returns when nothing of the server runs any more.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.stop()
+	s.mu.Unlock()
+	s.log.close()
+	s.work.Wait()
+}
+
+func (s *Server) stop() {
+	if s.listener != nil {
+		_ = s.listener.Close()
+		s.listener = nil
+	}
+	for conn, cancel := range s.open {
+		cancel()
+		_ = conn.Close()
+	}
+}
+
+func listen(address string) (net.Listener, error) {
+	return new(net.ListenConfig).Listen(context.Background(), "tcp", address)
+}
+
+// accept needs the lock, except in Start.
+func (s *Server) accept(listener net.Listener) {
+	s.listener = listener
+	s.work.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			s.add(listener, conn)
+		}
+	})
+}
+
+func (s *Server) add(from net.Listener, conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener != from { // closed meanwhile
+		_ = conn.Close()
+		return
+	}
+	s.connections++
+	number := s.connections
+	ctx, cancel := context.WithCancel(context.Background())
+	s.open[conn] = cancel
+	s.work.Go(func() {
+		s.serve(ctx, conn, number)
+		cancel()
+		_ = conn.Close()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.open, conn)
+	})
+}
+
+// serve answers the requests of a connection until one ends it.
+func (s *Server) serve(ctx context.Context, conn net.Conn, number int) {
+	conn, err := s.config.TLS.handshake(ctx, conn, s.tls)
+	if err != nil {
+		return
+	}
+	if secure, ok := conn.(*tls.Conn); ok {
+		defer func() { _ = secure.Close() }() // tells that nothing more comes
+	}
+	limited := &io.LimitedReader{R: conn}
+	reader := bufio.NewReader(limited)
+	for keep := true; keep; {
+		limited.N = headerLimit
+		request, err := http.ReadRequest(reader)
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+			}
+			return
+		}
+		limited.N = math.MaxInt64
+		keep = s.answer(ctx, conn, number, request)
+	}
+}
+
+func (s *Server) answer(ctx context.Context, conn net.Conn, number int, request *http.Request) (keep bool) {
+	received := Request{
+		Connection: number, At: time.Now(), Method: request.Method, URL: request.URL,
+		Host: request.Host, Proto: request.Proto, Header: request.Header,
+	}
+	fault := s.config.Script(received)
+	if !fault.early {
+		var err error
+		if received.Body, err = io.ReadAll(io.LimitReader(request.Body, bodyLimit)); err != nil {
+			return false
+		}
+		if _, err = io.Copy(io.Discard, request.Body); err != nil {
+			return false
+		}
+	}
+	received = s.log.add(received)
+	if s.config.OnRequest != nil {
+		s.config.OnRequest(received)
+	}
+	return fault.run(ctx, conn, received) && !request.Close
+}
