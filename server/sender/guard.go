@@ -16,13 +16,15 @@ import (
 const maxURLLength = 2048
 
 // refusedNetworks are the ranges that are not public, besides those that
-// [netip.Addr.IsGlobalUnicast] knows. IPv4 mapped into IPv6 is judged as IPv4.
+// [netip.Addr.IsGlobalUnicast] knows. IPv4 mapped into IPv6 is judged as IPv4. Of IPv6
+// only 2000::/3 is assigned for public use (RFC 4291, section 2.4), so all outside it is
+// refused: loopback, NAT64, discard, unique local, link local and what is not yet known.
+// Within it, 2001::/23 is for protocols (RFC 2928), with Teredo among them.
 const refusedNetworks = `
 	0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12
 	192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15
 	198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
-	::/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 2001::/32 2001:db8::/32 2002::/16
-	3fff::/20 5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8`
+	::/3 4000::/2 8000::/1 2001::/23 2001:db8::/32 2002::/16 3fff::/20`
 
 // RefusedError says that the guard refused a URL or an address.
 type RefusedError struct {

@@ -3,10 +3,15 @@ package sender_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/idna"
 
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
@@ -25,41 +30,48 @@ func isRefused(err error) bool {
 	return errors.As(err, &refused) && refused.Reason != ""
 }
 
+// refusedRanges are the ranges that are not public, with the addresses next to each, ""
+// where another range is next to it.
+var refusedRanges = []struct{ network, before, after string }{
+	{"0.0.0.0/8", "", "1.0.0.0"},
+	{"10.0.0.0/8", "9.255.255.255", "11.0.0.0"},
+	{"100.64.0.0/10", "100.63.255.255", "100.128.0.0"},
+	{"127.0.0.0/8", "126.255.255.255", "128.0.0.0"},
+	{"169.254.0.0/16", "169.253.255.255", "169.255.0.0"},
+	{"172.16.0.0/12", "172.15.255.255", "172.32.0.0"},
+	{"192.0.0.0/24", "191.255.255.255", "192.0.1.0"},
+	{"192.0.2.0/24", "192.0.1.255", "192.0.3.0"},
+	{"192.88.99.0/24", "192.88.98.255", "192.88.100.0"},
+	{"192.168.0.0/16", "192.167.255.255", "192.169.0.0"},
+	{"198.18.0.0/15", "198.17.255.255", "198.20.0.0"},
+	{"198.51.100.0/24", "198.51.99.255", "198.51.101.0"},
+	{"203.0.113.0/24", "203.0.112.255", "203.0.114.0"},
+	{"224.0.0.0/4", "223.255.255.255", ""},
+	{"240.0.0.0/4", "", ""},
+	{"::1/128", "", ""},
+	{"::/96", "", ""},
+	{"::/3", "", "2000::"},
+	{"64:ff9b::/96", "", ""},
+	{"64:ff9b:1::/48", "", ""},
+	{"100::/64", "", ""},
+	{"2001::/32", "2000:ffff:ffff:ffff:ffff:ffff:ffff:ffff", ""},
+	{"2001::/23", "", "2001:200::"},
+	{"2001:db8::/32", "2001:db7:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db9::"},
+	{"2002::/16", "2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2003::"},
+	{"3fff::/20", "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:1000::"},
+	{"4000::/2", "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", ""},
+	{"5f00::/16", "", ""},
+	{"8000::/1", "", ""},
+	{"fc00::/7", "", ""},
+	{"fe80::/10", "", ""},
+	{"fec0::/10", "", ""},
+	{"ff00::/8", "", ""},
+}
+
 // The first and last address of every range that is not public is refused, as a literal
 // and when dialled; the addresses next to a range are not.
 func TestGuard_Ranges(t *testing.T) {
 	t.Parallel()
-	const max112, max96, max80 = ":ffff:ffff:ffff:ffff:ffff:ffff:ffff", ":ffff:ffff:ffff:ffff:ffff:ffff", ":ffff:ffff:ffff:ffff:ffff"
-	ranges := []struct{ network, before, after string }{ // "" where another range is next to it
-		{"0.0.0.0/8", "", "1.0.0.0"},
-		{"10.0.0.0/8", "9.255.255.255", "11.0.0.0"},
-		{"100.64.0.0/10", "100.63.255.255", "100.128.0.0"},
-		{"127.0.0.0/8", "126.255.255.255", "128.0.0.0"},
-		{"169.254.0.0/16", "169.253.255.255", "169.255.0.0"},
-		{"172.16.0.0/12", "172.15.255.255", "172.32.0.0"},
-		{"192.0.0.0/24", "191.255.255.255", "192.0.1.0"},
-		{"192.0.2.0/24", "192.0.1.255", "192.0.3.0"},
-		{"192.88.99.0/24", "192.88.98.255", "192.88.100.0"},
-		{"192.168.0.0/16", "192.167.255.255", "192.169.0.0"},
-		{"198.18.0.0/15", "198.17.255.255", "198.20.0.0"},
-		{"198.51.100.0/24", "198.51.99.255", "198.51.101.0"},
-		{"203.0.113.0/24", "203.0.112.255", "203.0.114.0"},
-		{"224.0.0.0/4", "223.255.255.255", ""},
-		{"240.0.0.0/4", "", ""},
-		{"::/96", "", "::1:0:0"},
-		{"64:ff9b::/96", "64:ff9a" + max96, "64:ff9b::1:0:0"},
-		{"64:ff9b:1::/48", "64:ff9b:0" + max80, "64:ff9b:2::"},
-		{"100::/64", "ff" + max112, "100:0:0:1::"},
-		{"2001::/32", "2000" + max112, "2001:1::"},
-		{"2001:db8::/32", "2001:db7" + max96, "2001:db9::"},
-		{"2002::/16", "2001" + max112, "2003::"},
-		{"3fff::/20", "3ffe" + max112, "3fff:1000::"},
-		{"5f00::/16", "5eff" + max112, "5f01::"},
-		{"fc00::/7", "fbff" + max112, "fe00::"},
-		{"fe80::/10", "fe7f" + max112, ""},
-		{"fec0::/10", "", ""},
-		{"ff00::/8", "", ""},
-	}
 	s := strict(t)
 	check := func(t *testing.T, addr netip.Addr, want bool) {
 		t.Helper()
@@ -80,7 +92,7 @@ func TestGuard_Ranges(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range ranges {
+	for _, r := range refusedRanges {
 		t.Run(r.network, func(t *testing.T) {
 			t.Parallel()
 			network := netip.MustParsePrefix(r.network)
@@ -95,6 +107,15 @@ func TestGuard_Ranges(t *testing.T) {
 	}
 }
 
+func refusedByList(addr netip.Addr) bool {
+	for _, r := range refusedRanges {
+		if netip.MustParsePrefix(r.network).Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
 func last(network netip.Prefix) netip.Addr {
 	bytes := network.Addr().AsSlice()
 	for i := network.Bits(); i < len(bytes)*8; i++ {
@@ -102,6 +123,56 @@ func last(network netip.Prefix) netip.Addr {
 	}
 	addr, _ := netip.AddrFromSlice(bytes)
 	return addr
+}
+
+// No way of writing an address inside gets it past the guard.
+func TestGuard_Disguises(t *testing.T) {
+	t.Parallel()
+	s := strict(t)
+	for _, r := range refusedRanges {
+		network := netip.MustParsePrefix(r.network)
+		for _, addr := range []netip.Addr{network.Addr(), last(network)} {
+			for name, host := range disguises(addr) {
+				for _, raw := range []string{"http://" + host + "/", "https://" + host + ":8443/hook?a=b"} {
+					if err := s.CheckURL(raw); !isRefused(err) {
+						t.Errorf("%s, %s: CheckURL(%q) = %v, want refused", r.network, name, raw, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// disguises are ways of writing an address as the host of a URL.
+func disguises(addr netip.Addr) map[string]string {
+	if addr.Is6() {
+		full := addr.StringExpanded()
+		return map[string]string{
+			"literal": "[" + addr.String() + "]", "expanded": "[" + full + "]", "upper case": "[" + strings.ToUpper(full) + "]",
+			"zone": "[" + addr.String() + "%25eth0]", "bare zone": "[" + addr.String() + "%eth0]",
+			"trailing dot": "[" + addr.String() + "].", "dot inside": "[" + addr.String() + ".]", "no brackets": addr.String(),
+		}
+	}
+	b := addr.As4()
+	whole := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+	each := func(format string) string { return fmt.Sprintf(format, b[0], b[1], b[2], b[3]) }
+	mapped := fmt.Sprintf("::ffff:%02x%02x:%02x%02x", b[0], b[1], b[2], b[3])
+	forms := map[string]string{
+		"literal": addr.String(), "decimal": fmt.Sprint(whole), "octal": fmt.Sprintf("0%o", whole), "hex": fmt.Sprintf("0x%x", whole),
+		"octal parts": each("0%o.0%o.0%o.0%o"), "long octal parts": each("%04o.%04o.%04o.%04o"), "hex parts": each("0x%x.0x%x.0x%x.0x%x"),
+		"padded": each("%03d.%03d.%03d.%03d"), "two parts": fmt.Sprintf("%d.%d", b[0], whole&0xffffff),
+		"three parts": fmt.Sprintf("%d.%d.%d", b[0], b[1], whole&0xffff), "mixed parts": each("%d.0x%x.%#o.%d"),
+		"zone": addr.String() + "%25eth0", "escaped": strings.ReplaceAll(addr.String(), ".", "%2e"),
+		"full width": strings.ReplaceAll(addr.String(), ".", "\u3002"),
+		"mapped":     "[" + mapped + "]", "mapped, dotted": "[::ffff:" + addr.String() + "]", "mapped, zone": "[" + mapped + "%25eth0]",
+		"mapped, expanded": "[" + netip.AddrFrom16(addr.As16()).StringExpanded() + "]",
+		"compatible":       "[::" + addr.String() + "]", "NAT64": "[64:ff9b::" + addr.String() + "]",
+		"6to4": fmt.Sprintf("[2002:%02x%02x:%02x%02x::1]", b[0], b[1], b[2], b[3]),
+	}
+	for name, host := range maps.Clone(forms) {
+		forms[name+", trailing dot"] = host + "."
+	}
+	return forms
 }
 
 // An address that cannot be read, or only with its zone, is never dialled.
@@ -284,11 +355,37 @@ func TestCheckURL_ErrorHidesURL(t *testing.T) {
 	}
 }
 
-// Whatever is accepted stays the same when judged again, and an address is public.
+// inetAton reads an IPv4 address in any of the forms that C libraries take: one to four
+// parts in decimal, octal or hexadecimal, the last of which fills what is left.
+func inetAton(host string) (netip.Addr, bool) {
+	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
+	if len(parts) > 4 {
+		return netip.Addr{}, false
+	}
+	var whole uint64
+	for i, part := range parts {
+		if strings.ContainsAny(part, "_bBoO") { // Go's own forms
+			return netip.Addr{}, false
+		}
+		value, err := strconv.ParseUint(part, 0, 32)
+		bits := 8
+		if i == len(parts)-1 {
+			bits = 8 * (4 - i)
+		}
+		if err != nil || value>>bits != 0 {
+			return netip.Addr{}, false
+		}
+		whole = whole<<bits | value
+	}
+	return netip.AddrFrom4([4]byte{byte(whole >> 24), byte(whole >> 16), byte(whole >> 8), byte(whole)}), true
+}
+
+// Whatever is accepted stays the same when judged again, and an address is public, also
+// to net/http given the URL as it was and to a resolver that reads short forms.
 func FuzzCheckURL(f *testing.F) {
 	for _, seed := range []string{
 		"https://example.com:443/a?b#c", "http://127.1", "https://[::ffff:127.0.0.1%25lo]:1/", "https://0x7f.1.",
-		"https://①②⑦.0.0.1", "http://[64:ff9b::1]", "https://user@host", "https://xn--bcher-kva.example./", "https://%e2%91%a0/",
+		"https://①②⑦.0.0.1", "http://[64:ff9b::1]", "http://[2001:1::1]", "http://0300.0250.1", "https://8.8.8.8.", "https://user@host", "https://xn--bcher-kva.example./", "https://%e2%91%a0/",
 	} {
 		f.Add(seed)
 	}
@@ -308,8 +405,21 @@ func FuzzCheckURL(f *testing.F) {
 		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 			t.Errorf("%q became %q", raw, canonical)
 		}
-		if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
-			if !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.Zone() != "" || addr.Is4In6() {
+		asGiven, err := http.NewRequest(http.MethodPost, raw, nil)
+		if err != nil {
+			t.Fatalf("net/http takes no %q: %v", raw, err)
+		}
+		for _, host := range []string{u.Hostname(), asGiven.URL.Hostname()} {
+			if ascii, err := idna.Lookup.ToASCII(host); err == nil { // as net/http does
+				host = ascii
+			}
+			addr, isAton := inetAton(host)
+			if literal, err := netip.ParseAddr(host); err == nil {
+				addr = literal
+			} else if !isAton {
+				continue
+			}
+			if addr.Zone() != "" || refusedByList(addr.Unmap()) {
 				t.Errorf("%q leads to %s", raw, addr)
 			}
 			if err := s.Dial(netip.AddrPortFrom(addr, 443).String()); err != nil {
