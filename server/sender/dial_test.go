@@ -2,15 +2,9 @@ package sender_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
-	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +17,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/sender"
+	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
 func networks(prefixes ...string) []netip.Prefix {
@@ -53,10 +48,6 @@ func twins(t *testing.T, first, second string) (net.Listener, net.Listener) {
 	}
 	t.Fatal("no port is free on both hosts")
 	return nil, nil
-}
-
-func ok(conn net.Conn) {
-	answers("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")(conn)
 }
 
 func portOf(listener net.Listener) string {
@@ -90,7 +81,8 @@ func TestSend_NameLeadsInside(t *testing.T) {
 func TestSend_Rebinding(t *testing.T) {
 	t.Parallel()
 	outside, inside := twins(t, "127.0.0.2", "127.0.0.1")
-	serveAt(t, outside, ok)
+	once := faultserver.Answer(http.StatusOK, http.Header{"Connection": {"close"}}, "")
+	faultserver.New(t, faultserver.Config{Listener: outside, Script: faultserver.InOrder(once)})
 	forbid(t, inside)
 	var address atomic.Value
 	address.Store("127.0.0.2")
@@ -126,15 +118,13 @@ func TestSend_MixedAddresses(t *testing.T) {
 					AllowNetworks: []netip.Prefix{netip.PrefixFrom(netip.MustParseAddr(tt.public), netip.MustParseAddr(tt.public).BitLen())},
 					Resolver:      resolver(t, always("hook.test", order...)),
 				})
-				serving := outside.Addr().String()
+				server := faultserver.New(t, faultserver.Config{Listener: outside})
 				m := message("http://hook.test:" + portOf(outside))
-				closed := make(chan struct{})
-				serveAt(t, outside, func(conn net.Conn) { ok(conn); close(closed) })
-				if attempt := s.Send(t.Context(), m); !attempt.Delivered() || attempt.Address != serving {
+				if attempt := s.Send(t.Context(), m); !attempt.Delivered() || attempt.Address != server.Address() {
 					t.Errorf("%+v", attempt)
 				}
-				<-closed
-				_ = outside.Close()
+				server.Refuse()
+				s.Close()
 				attempt := s.Send(t.Context(), m)
 				if attempt.Failure != sender.FailureConnect && attempt.Failure != sender.FailureBlocked {
 					t.Errorf("public one down: %+v", attempt)
@@ -151,7 +141,7 @@ func TestSend_SlowDNS(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			slow := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 				ours, theirs := net.Pipe()
-				go hold(theirs)
+				go func() { _, _ = io.Copy(io.Discard, theirs) }()
 				return ours, nil
 			}}
 			s := newSender(t, sender.Config{Resolver: slow, Timeout: tt.timeout})
@@ -166,8 +156,8 @@ func TestSend_SlowDNS(t *testing.T) {
 
 func TestSend_NoConnection(t *testing.T) {
 	t.Parallel()
-	listener := listen(t, "127.0.0.1:0")
-	_ = listener.Close()
+	refusing := receiver(t)
+	refusing.Refuse()
 	known := resolver(t, always("hook.test", "127.0.0.1"))
 	for _, tt := range []struct {
 		name    string
@@ -176,7 +166,7 @@ func TestSend_NoConnection(t *testing.T) {
 		address string
 		want    sender.Failure
 	}{
-		{"refused", sender.Config{}, "http://" + listener.Addr().String(), listener.Addr().String(), sender.FailureConnect},
+		{"refused", sender.Config{}, refusing.URL(), refusing.Address(), sender.FailureConnect},
 		{"no such name", sender.Config{Resolver: known}, "http://other.test/", "", sender.FailureDNS},
 		{"no address", sender.Config{Resolver: resolver(t, func(string) []string { return []string{} })}, "http://hook.test/", "", sender.FailureDNS},
 		{"refused URL", sender.Config{}, "http://10.0.0.1/", "", sender.FailureBlocked},
@@ -191,72 +181,58 @@ func TestSend_NoConnection(t *testing.T) {
 	}
 }
 
-// certificate makes a self-signed certificate for hook.test.
-func certificate(t *testing.T, expires time.Time) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{"hook.test"},
-		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: expires,
-		IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(parsed)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
-}
-
 func TestSend_TLS(t *testing.T) {
 	t.Parallel()
-	tomorrow, yesterday := time.Now().Add(24*time.Hour), time.Now().Add(-24*time.Hour)
 	for _, tt := range []struct {
-		name    string
-		host    string
-		expires time.Time
-		trust   bool
-		version uint16
-		want    sender.Failure
+		name  string
+		host  string
+		mode  faultserver.TLS
+		trust bool
+		want  sender.Failure
 	}{
-		{"trusted", "hook.test", tomorrow, true, 0, ""},
-		{"trailing dot", "hook.test.", tomorrow, true, 0, ""},
-		{"self-signed", "hook.test", tomorrow, false, 0, sender.FailureTLS},
-		{"wrong host", "other.test", tomorrow, true, 0, sender.FailureTLS},
-		{"expired", "hook.test", yesterday, true, 0, sender.FailureTLS},
-		{"old version", "hook.test", tomorrow, true, tls.VersionTLS11, sender.FailureTLS},
+		{"trusted", "hook.test", faultserver.Trusted, true, ""},
+		{"trailing dot", "hook.test.", faultserver.Trusted, true, ""},
+		{"unknown authority", "hook.test", faultserver.Trusted, false, sender.FailureTLS},
+		{"self-signed", "hook.test", faultserver.SelfSigned, true, sender.FailureTLS},
+		{"wrong host", "other.test", faultserver.Trusted, true, sender.FailureTLS},
+		{"expired", "hook.test", faultserver.Expired, true, sender.FailureTLS},
+		{"old version", "hook.test", faultserver.OldVersion, true, sender.FailureTLS},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			cert, pool := certificate(t, tt.expires)
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-				if r.ProtoMajor != 1 {
-					t.Errorf("spoke %s", r.Proto)
-				}
-			}))
-			server.EnableHTTP2 = true
-			server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: tt.version}
-			server.Config.ErrorLog = log.New(io.Discard, "", 0)
-			server.StartTLS()
-			t.Cleanup(server.Close)
+			server := faultserver.New(t, faultserver.Config{TLS: tt.mode, Hosts: []string{"hook.test"}})
 			cfg := sender.Config{Resolver: resolver(t, func(string) []string { return []string{"127.0.0.1"} })}
 			if tt.trust {
-				cfg.RootCAs = pool
+				cfg.RootCAs = server.RootCAs()
 			}
-			target := strings.Replace(server.URL, "127.0.0.1", tt.host, 1)
+			target := strings.Replace(server.URL(), "127.0.0.1", tt.host, 1)
 			attempt := newSender(t, cfg).Send(t.Context(), message(target))
-			if attempt.Failure != tt.want || attempt.Delivered() != (tt.want == "") || attempt.Address != server.Listener.Addr().String() {
+			if attempt.Failure != tt.want || attempt.Delivered() != (tt.want == "") || attempt.Address != server.Address() {
 				t.Errorf("%+v", attempt)
 			}
+			if attempt.Delivered() != (server.Count() == 1) {
+				t.Errorf("%d requests", server.Count())
+			}
 		})
+	}
+}
+
+// A receiver that offers HTTP/2 is spoken to in HTTP/1.1.
+func TestSend_SpeaksHTTP1(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 1 {
+			t.Errorf("spoke %s", r.Proto)
+		}
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	attempt := newSender(t, sender.Config{RootCAs: roots}).Send(t.Context(), message(server.URL))
+	if !attempt.Delivered() {
+		t.Errorf("%+v", attempt)
 	}
 }
 
@@ -265,21 +241,18 @@ func TestSend_TLSHandshake(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		timeout time.Duration
-		serve   func(net.Conn)
+		mode    faultserver.TLS
 		want    sender.Failure
 		took    time.Duration
 	}{
-		{"closes", 0, func(net.Conn) {}, sender.FailureTLS, 0},
-		{"speaks plain HTTP", 0, func(conn net.Conn) {
-			go hold(conn)
-			_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
-		}, sender.FailureTLS, 0},
-		{"stalls", 0, hold, sender.FailureTimeout, 5 * time.Second},
-		{"stalls past the deadline", 3 * time.Second, hold, sender.FailureTimeout, 3 * time.Second},
+		{"closes", 0, faultserver.HandshakeClose, sender.FailureTLS, 0},
+		{"speaks plain HTTP", 0, faultserver.HandshakeHTTP, sender.FailureTLS, 0},
+		{"stalls", 0, faultserver.HandshakeHang, sender.FailureTimeout, 5 * time.Second},
+		{"stalls past the deadline", 3 * time.Second, faultserver.HandshakeHang, sender.FailureTimeout, 3 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			attempt := attemptAt(t, tt.serve, sender.Config{Timeout: tt.timeout}, "https://127.0.0.1/")
+			attempt := attemptAt(t, faultserver.Config{TLS: tt.mode}, sender.Config{Timeout: tt.timeout}, message("https://127.0.0.1/"))
 			if attempt.Failure != tt.want || attempt.Duration != tt.took || attempt.Status != 0 {
 				t.Errorf("%+v", attempt)
 			}

@@ -1,15 +1,13 @@
 package sender_test
 
 import (
-	"bufio"
 	"context"
-	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -18,9 +16,17 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/sender"
+	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain sets the proxy of the environment to a port where nothing listens. net/http
+// reads it once in a process, so it is set before any test.
+func TestMain(m *testing.M) {
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		_ = os.Setenv(name, "http://127.0.0.1:9")
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // newSender returns a Sender that may reach 127.0.0.1 by http, changed by cfg.
 func newSender(tb testing.TB, cfg sender.Config) *sender.Sender {
@@ -45,57 +51,45 @@ func message(url string) sender.Message {
 	}
 }
 
-func receiver(tb testing.TB, handler http.HandlerFunc) string {
+// receiver starts a server that gives each request the next fault, and the last one to
+// all that follow.
+func receiver(tb testing.TB, faults ...faultserver.Fault) *faultserver.Server {
 	tb.Helper()
-	server := httptest.NewServer(handler)
-	tb.Cleanup(server.Close)
-	return server.URL
+	return faultserver.New(tb, faultserver.Config{Script: faultserver.InOrder(faults...)})
 }
 
-// answers reads a request and answers it with the given bytes, then holds the
-// connection until the sender closes it.
-func answers(text string) func(net.Conn) {
-	return func(conn net.Conn) {
-		readRequest(bufio.NewReader(conn))
-		_, _ = io.WriteString(conn, text)
-		hold(conn)
-	}
-}
-
-func readRequest(from *bufio.Reader) bool {
-	request, err := http.ReadRequest(from)
-	if err != nil {
-		return false
-	}
-	_, err = io.Copy(io.Discard, request.Body)
-	return err == nil
-}
-
-// attemptAt makes one attempt on a fake clock, at a receiver behind a pipe.
-func attemptAt(t *testing.T, serve func(net.Conn), cfg sender.Config, url string) (attempt sender.Attempt) {
+// attemptAt makes one attempt on a fake clock, at a receiver behind a pipe. It fails the
+// test when the sender reads more than the limits of an answer and one buffer.
+func attemptAt(t *testing.T, server faultserver.Config, cfg sender.Config, m sender.Message) (attempt sender.Attempt) {
 	t.Helper()
+	var read atomic.Int64
 	synctest.Test(t, func(t *testing.T) {
-		var served sync.WaitGroup
+		pipe := faultserver.NewPipe()
+		server.Listener = pipe
+		faultserver.New(t, server)
 		s := newSender(t, cfg)
-		s.DialWith(func(context.Context, string, string) (net.Conn, error) {
-			ours, theirs := net.Pipe()
-			served.Go(func() { serve(theirs); _ = theirs.Close() })
-			return ours, nil
+		s.DialWith(func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := pipe.DialContext(ctx, network, address)
+			return countedConn{conn, &read}, err
 		})
-		attempt = s.Send(t.Context(), message(url))
-		s.Close()
-		served.Wait()
+		attempt = s.Send(t.Context(), m)
 	})
+	if read.Load() > (64+64+4)<<10 {
+		t.Errorf("read %d bytes", read.Load())
+	}
 	return attempt
 }
 
-// hold keeps the connection until the sender closes it.
-func hold(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+// countedConn counts what is read.
+type countedConn struct {
+	net.Conn
+	read *atomic.Int64
+}
 
-// rawReceiver serves each connection with serve and returns its address.
-func rawReceiver(tb testing.TB, serve func(net.Conn)) string {
-	tb.Helper()
-	return serveAt(tb, listen(tb, "127.0.0.1:0"), serve)
+func (c countedConn) Read(into []byte) (int, error) {
+	n, err := c.Conn.Read(into)
+	c.read.Add(int64(n))
+	return n, err
 }
 
 func listen(tb testing.TB, address string) net.Listener {
@@ -107,43 +101,14 @@ func listen(tb testing.TB, address string) net.Listener {
 	return listener
 }
 
-func serveAt(tb testing.TB, listener net.Listener, serve func(net.Conn)) string {
-	tb.Helper()
-	var work sync.WaitGroup
-	var mu sync.Mutex
-	var open []net.Conn
-	work.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			open = append(open, conn)
-			mu.Unlock()
-			work.Go(func() {
-				defer func() { _ = conn.Close() }()
-				serve(conn)
-			})
-		}
-	})
-	tb.Cleanup(func() {
-		_ = listener.Close()
-		mu.Lock()
-		for _, conn := range open {
-			_ = conn.Close()
-		}
-		mu.Unlock()
-		work.Wait()
-	})
-	return listener.Addr().String()
-}
-
-// forbid fails the test when anything connects to listener.
+// forbid fails the test when anything has connected to listener by its end.
 func forbid(tb testing.TB, listener net.Listener) {
 	tb.Helper()
-	serveAt(tb, listener, func(conn net.Conn) {
-		tb.Errorf("a connection reached %s", conn.LocalAddr())
+	server := faultserver.New(tb, faultserver.Config{Listener: listener})
+	tb.Cleanup(func() {
+		if n := server.Connections(); n != 0 {
+			tb.Errorf("%d connections reached %s", n, server.Address())
+		}
 	})
 }
 

@@ -1,15 +1,11 @@
 package sender_test
 
 import (
-	"bufio"
 	"context"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +13,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/sender"
+	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
 // A receiver sees exactly these headers and bytes, and a signature that verifies with
@@ -24,15 +21,8 @@ import (
 func TestSend_Request(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
-	var got *http.Request
-	var body []byte
-	target := receiver(t, func(w http.ResponseWriter, r *http.Request) {
-		got = r
-		body, _ = io.ReadAll(r.Body)
-		w.WriteHeader(http.StatusAccepted)
-		_, _ = io.WriteString(w, "thanks")
-	})
-	m := message(target + "/hook?token=topsecret#part")
+	server := receiver(t, faultserver.Answer(http.StatusAccepted, nil, "thanks"))
+	m := message(server.URL() + "/hook?token=topsecret#part")
 	m.Secrets = append(m.Secrets, webhook.NewSecret())
 
 	attempt := newSender(t, sender.Config{Now: func() time.Time { return at }}).Send(t.Context(), m)
@@ -41,10 +31,11 @@ func TestSend_Request(t *testing.T) {
 		t.Errorf("duration %v", attempt.Duration)
 	}
 	attempt.Duration = 0
-	want := sender.Attempt{At: at, Address: strings.TrimPrefix(target, "http://"), Status: 202, Excerpt: []byte("thanks")}
+	want := sender.Attempt{At: at, Address: server.Address(), Status: 202, Excerpt: []byte("thanks")}
 	if diff := cmp.Diff(want, attempt); diff != "" || !attempt.Delivered() {
 		t.Errorf("attempt (-want +got):\n%s", diff)
 	}
+	got := server.Received()[0]
 	header := http.Header{
 		"Content-Type": {"application/json"}, "Content-Length": {"32"}, "User-Agent": {"Avatar-Studio-Webhooks/1"},
 		"Webhook-Id": {"evt_1"}, "Webhook-Sequence": {"7"}, "Webhook-Timestamp": {"1700000000"},
@@ -53,14 +44,14 @@ func TestSend_Request(t *testing.T) {
 	if diff := cmp.Diff(header, got.Header); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)
 	}
-	if got.Method != http.MethodPost || got.RequestURI != "/hook?token=topsecret" || got.Host != want.Address || got.Proto != "HTTP/1.1" {
-		t.Errorf("%s %s %s to %s", got.Method, got.RequestURI, got.Proto, got.Host)
+	if got.Method != http.MethodPost || got.URL.String() != "/hook?token=topsecret" || got.Host != want.Address || got.Proto != "HTTP/1.1" {
+		t.Errorf("%s %s %s to %s", got.Method, got.URL, got.Proto, got.Host)
 	}
-	if string(body) != string(m.Body) {
-		t.Errorf("body %q", body)
+	if string(got.Body) != string(m.Body) {
+		t.Errorf("body %q", got.Body)
 	}
 	for i, secret := range m.Secrets {
-		if err := webhook.Verify(got.Header, body, at, secret); err != nil {
+		if err := webhook.Verify(got.Header, got.Body, at, secret); err != nil {
 			t.Errorf("secret %d: %v", i, err)
 		}
 	}
@@ -90,8 +81,7 @@ func TestSend_Status(t *testing.T) {
 	t.Parallel()
 	s := newSender(t, sender.Config{})
 	for _, status := range []int{200, 201, 204, 299, 300, 304, 400, 401, 404, 408, 409, 410, 413, 425, 429, 500, 503, 599, 999} {
-		target := receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
-		attempt := s.Send(t.Context(), message(target))
+		attempt := s.Send(t.Context(), message(receiver(t, faultserver.Status(status)).URL()))
 		delivered := status < 300
 		if attempt.Status != status || attempt.Delivered() != delivered || (attempt.Failure == "") != delivered ||
 			!delivered && attempt.Failure != sender.FailureStatus {
@@ -107,10 +97,8 @@ func TestSend_FollowsNoRedirect(t *testing.T) {
 	forbid(t, inside)
 	s := newSender(t, sender.Config{})
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		target := receiver(t, func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://"+inside.Addr().String()+"/", status)
-		})
-		if attempt := s.Send(t.Context(), message(target)); attempt.Status != status || attempt.Failure != sender.FailureStatus {
+		server := receiver(t, faultserver.Redirect(status, "http://"+inside.Addr().String()+"/"))
+		if attempt := s.Send(t.Context(), message(server.URL())); attempt.Status != status || attempt.Failure != sender.FailureStatus {
 			t.Errorf("%d: %+v", status, attempt)
 		}
 	}
@@ -119,16 +107,18 @@ func TestSend_FollowsNoRedirect(t *testing.T) {
 // The proxy of the environment is not used. Loopback would never go by it, so the
 // receiver has a name here.
 func TestSend_NoProxy(t *testing.T) {
-	proxy := listen(t, "127.0.0.1:0")
-	forbid(t, proxy)
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
-		t.Setenv(name, "http://"+proxy.Addr().String())
+	t.Parallel()
+	u, err := http.ProxyFromEnvironment(httptest.NewRequest(http.MethodPost, "http://hook.test/", nil))
+	if err != nil || u == nil {
+		t.Fatalf("the environment has no proxy: %v, %v", u, err)
 	}
-	target := receiver(t, func(http.ResponseWriter, *http.Request) {})
-	s := newSender(t, sender.Config{Resolver: resolver(t, always("hook.test", "127.0.0.1"))})
-	attempt := s.Send(t.Context(), message(strings.Replace(target, "127.0.0.1", "hook.test", 1)))
-	if !attempt.Delivered() {
-		t.Errorf("%+v", attempt)
+	for _, mode := range []faultserver.TLS{faultserver.Plain, faultserver.Trusted} {
+		server := faultserver.New(t, faultserver.Config{TLS: mode, Hosts: []string{"hook.test"}})
+		s := newSender(t, sender.Config{Resolver: resolver(t, always("hook.test", "127.0.0.1")), RootCAs: server.RootCAs()})
+		attempt := s.Send(t.Context(), message(strings.Replace(server.URL(), "127.0.0.1", "hook.test", 1)))
+		if !attempt.Delivered() {
+			t.Errorf("%s: %+v", server.URL(), attempt)
+		}
 	}
 }
 
@@ -140,7 +130,7 @@ func TestSend_KeepAlive(t *testing.T) {
 		name    string
 		size    int
 		excerpt int
-		dialled int32
+		dialled int
 	}{
 		{"empty", 0, 0, 1},
 		{"short", 100, 100, 1},
@@ -150,26 +140,15 @@ func TestSend_KeepAlive(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var dialled atomic.Int32
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body)
-				_, _ = io.WriteString(w, strings.Repeat("x", tt.size))
-			}))
-			server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-				if state == http.StateNew {
-					dialled.Add(1)
-				}
-			}
-			server.Start()
-			t.Cleanup(server.Close)
+			server := receiver(t, faultserver.Answer(http.StatusOK, nil, strings.Repeat("x", tt.size)))
 			s := newSender(t, sender.Config{})
 			for range 3 {
-				attempt := s.Send(t.Context(), message(server.URL))
-				if !attempt.Delivered() || len(attempt.Excerpt) != tt.excerpt || attempt.Address != server.Listener.Addr().String() {
+				attempt := s.Send(t.Context(), message(server.URL()))
+				if !attempt.Delivered() || len(attempt.Excerpt) != tt.excerpt || attempt.Address != server.Address() {
 					t.Errorf("%+v", attempt)
 				}
 			}
-			if got := dialled.Load(); got != tt.dialled {
+			if got := server.Connections(); got != tt.dialled {
 				t.Errorf("%d connections, want %d", got, tt.dialled)
 			}
 		})
@@ -180,45 +159,32 @@ func TestSend_KeepAlive(t *testing.T) {
 // connection then ends without an answer.
 func TestSend_NeverResends(t *testing.T) {
 	t.Parallel()
-	var requests atomic.Int32
-	address := rawReceiver(t, func(conn net.Conn) {
-		reader := bufio.NewReader(conn)
-		for readRequest(reader) {
-			if requests.Add(1) > 1 {
-				return
-			}
-			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-		}
-	})
+	server := receiver(t, faultserver.Fault{}, faultserver.Cut(""))
 	s := newSender(t, sender.Config{})
-	first, second := s.Send(t.Context(), message("http://"+address)), s.Send(t.Context(), message("http://"+address))
-	if !first.Delivered() || second.Failure != sender.FailureReset || requests.Load() != 2 {
-		t.Errorf("%d requests, %+v, %+v", requests.Load(), first, second)
+	first, second := s.Send(t.Context(), message(server.URL())), s.Send(t.Context(), message(server.URL()))
+	if !first.Delivered() || second.Failure != sender.FailureReset || server.Count() != 2 {
+		t.Errorf("%d requests, %+v, %+v", server.Count(), first, second)
 	}
 }
 
 // The caller ends an attempt by its context, whether canceled or past its own deadline.
 func TestSend_Canceled(t *testing.T) {
 	t.Parallel()
-	arrived := make(chan struct{}, 1)
-	target := receiver(t, func(_ http.ResponseWriter, r *http.Request) {
-		arrived <- struct{}{}
-		_, _ = io.Copy(io.Discard, r.Body)
-		<-r.Context().Done()
-	})
+	server := receiver(t, faultserver.Hang())
+	m := message(server.URL())
 	s := newSender(t, sender.Config{})
 
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-arrived; cancel() }()
-	if attempt := s.Send(ctx, message(target)); attempt.Failure != sender.FailureCanceled || attempt.Address == "" {
+	go func() { _ = server.Wait(ctx, 1); cancel() }()
+	if attempt := s.Send(ctx, m); attempt.Failure != sender.FailureCanceled || attempt.Address == "" {
 		t.Errorf("under way: %+v", attempt)
 	}
-	if attempt := s.Send(ctx, message(target)); attempt.Failure != sender.FailureCanceled || attempt.Address != "" {
+	if attempt := s.Send(ctx, m); attempt.Failure != sender.FailureCanceled || attempt.Address != "" {
 		t.Errorf("before: %+v", attempt)
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if attempt := s.Send(ctx, message(target)); attempt.Failure != sender.FailureCanceled {
+	if attempt := s.Send(ctx, m); attempt.Failure != sender.FailureCanceled {
 		t.Errorf("caller's deadline: %+v", attempt)
 	}
 }
@@ -258,19 +224,11 @@ func TestRetryAfter(t *testing.T) {
 			t.Errorf("%q is %v, want %v", value, got, want)
 		}
 	}
-	target := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "90")
-		w.WriteHeader(http.StatusTooManyRequests)
-	})
-	if attempt := newSender(t, sender.Config{}).Send(t.Context(), message(target)); attempt.RetryAfter != 90*time.Second {
-		t.Errorf("%+v", attempt)
-	}
 }
 
 func BenchmarkSend(b *testing.B) {
-	target := receiver(b, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	m := message(faultserver.New(b, faultserver.Config{Keep: -1}).URL())
 	s := newSender(b, sender.Config{})
-	m := message(target)
 	b.ReportAllocs()
 	for b.Loop() {
 		if attempt := s.Send(b.Context(), m); !attempt.Delivered() {

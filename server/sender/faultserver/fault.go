@@ -13,7 +13,10 @@ import (
 	"time"
 )
 
-const ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+const (
+	ok         = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+	badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
+)
 
 // Fault is what a request gets in place of a good answer. It holds no state, so one may
 // serve any number of requests at once. The zero value answers 200.
@@ -82,9 +85,9 @@ func Cut(text string) Fault {
 // Repeat writes head and then block again and again, waiting every in between, until the
 // sender leaves.
 func Repeat(head, block string, every time.Duration) Fault {
+	once, again := []byte(head), []byte(block)
 	return Func(func(ctx context.Context, conn net.Conn, _ Request) bool {
-		again := []byte(block)
-		_, err := io.WriteString(conn, head)
+		_, err := conn.Write(once)
 		if block == "" {
 			_, _ = io.Copy(io.Discard, conn)
 			return false

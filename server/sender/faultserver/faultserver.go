@@ -239,7 +239,7 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, number int) {
 		request, err := http.ReadRequest(reader)
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+				_, _ = io.WriteString(conn, badRequest)
 			}
 			return
 		}

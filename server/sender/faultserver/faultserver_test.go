@@ -129,7 +129,7 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[faultserver.TLS]bool{
 		faultserver.Trusted: true, faultserver.SelfSigned: false, faultserver.Expired: false,
-		faultserver.WrongHost: false, faultserver.OldVersion: false, faultserver.HandshakeClose: false,
+		faultserver.WrongHost: false, faultserver.OldVersion: false, faultserver.HandshakeClose: false, faultserver.HandshakeHTTP: false,
 	} {
 		server := faultserver.New(t, faultserver.Config{TLS: mode})
 		if _, err := post(t, client(t, server), server.URL(), "{}"); (err == nil) != want {

@@ -28,6 +28,7 @@ const (
 	OldVersion                // no version above 1.1
 	HandshakeHang             // the handshake is never answered
 	HandshakeClose            // the connection closes during the handshake
+	HandshakeHTTP             // an HTTP answer in place of the handshake
 )
 
 var errHandshake = errors.New("faultserver: no handshake")
@@ -39,6 +40,10 @@ func (t TLS) handshake(ctx context.Context, conn net.Conn, cfg *tls.Config) (net
 		return conn, nil
 	case HandshakeHang:
 		_, _ = io.Copy(io.Discard, conn)
+		return nil, errHandshake
+	case HandshakeHTTP:
+		_, _ = conn.Read(make([]byte, 64<<10))
+		_, _ = io.WriteString(conn, badRequest)
 		return nil, errHandshake
 	case HandshakeClose:
 		return nil, errHandshake

@@ -1,0 +1,203 @@
+package sender_test
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/sender"
+	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
+)
+
+// Each fault over TCP. Two attempts at a receiver come to the same, each sends its request
+// once, with one id and one body, and a connection lives on exactly where the answer left
+// it sound. Where the receiver keeps an attempt waiting, one is enough.
+func TestSend_Faults(t *testing.T) {
+	t.Parallel()
+	const short = 400 * time.Millisecond
+	never, soon := time.Now().UTC().AddDate(-1, 0, 0), time.Now().UTC().AddDate(1, 0, 0)
+	tests := []struct {
+		name       string
+		fault      faultserver.Fault
+		status     int
+		want       sender.Failure
+		retryAfter time.Duration
+		timeout    time.Duration // 0 where there is nothing to wait for
+		reuse      bool
+	}{
+		{name: "204", fault: faultserver.Status(204), status: 204, reuse: true},
+		{name: "200 by HTTP/1.0", fault: faultserver.HTTP10(), status: 200},
+		{name: "301", fault: faultserver.Redirect(301, "http://127.0.0.1:1/"), status: 301, want: sender.FailureStatus, reuse: true},
+		{name: "302", fault: faultserver.Redirect(302, "http://127.0.0.1:1/"), status: 302, want: sender.FailureStatus, reuse: true},
+		{name: "307", fault: faultserver.Redirect(307, "http://127.0.0.1:1/"), status: 307, want: sender.FailureStatus, reuse: true},
+		{name: "308", fault: faultserver.Redirect(308, "http://127.0.0.1:1/"), status: 308, want: sender.FailureStatus, reuse: true},
+		{name: "408", fault: faultserver.Status(408), status: 408, want: sender.FailureStatus, reuse: true},
+		{name: "409", fault: faultserver.Status(409), status: 409, want: sender.FailureStatus, reuse: true},
+		{name: "410", fault: faultserver.Status(410), status: 410, want: sender.FailureStatus, reuse: true},
+		{name: "413", fault: faultserver.Status(413), status: 413, want: sender.FailureStatus, reuse: true},
+		{name: "429, seconds", fault: faultserver.RetryAfter(429, "90"), status: 429, want: sender.FailureStatus, retryAfter: 90 * time.Second, reuse: true},
+		{name: "429, date to come", fault: faultserver.RetryAfter(429, soon.Format(http.TimeFormat)), status: 429, want: sender.FailureStatus, retryAfter: 24 * time.Hour, reuse: true},
+		{name: "429, date gone by", fault: faultserver.RetryAfter(429, never.Format(http.TimeFormat)), status: 429, want: sender.FailureStatus, reuse: true},
+		{name: "429, negative", fault: faultserver.RetryAfter(429, "-90"), status: 429, want: sender.FailureStatus, reuse: true},
+		{name: "429, 10^9", fault: faultserver.RetryAfter(429, "1000000000"), status: 429, want: sender.FailureStatus, retryAfter: 24 * time.Hour, reuse: true},
+		{name: "429, garbage", fault: faultserver.RetryAfter(429, "soon"), status: 429, want: sender.FailureStatus, reuse: true},
+		{name: "500", fault: faultserver.Status(500), status: 500, want: sender.FailureStatus, reuse: true},
+
+		{name: "accepts and never answers", fault: faultserver.Hang(), want: sender.FailureTimeout, timeout: short},
+		{name: "never reads the body", fault: faultserver.Stall(), want: sender.FailureTimeout, timeout: short},
+		{name: "200 after the deadline", fault: faultserver.Late(2 * short), want: sender.FailureTimeout, timeout: short},
+		{name: "headers a byte at a time", fault: faultserver.SlowHeaders(short / 10), want: sender.FailureTimeout, timeout: short},
+		{name: "headers, then a byte at a time", fault: faultserver.SlowBody(short / 10), status: 200, timeout: short},
+		{name: "10 GB body", fault: faultserver.HugeBody(10e9), status: 200},
+		{name: "gzip bomb", fault: faultserver.GzipBomb(), status: 200},
+		{name: "1 MB of headers", fault: faultserver.HugeHeaders(1 << 20), want: sender.FailureProtocol},
+		{name: "1 MB in many headers", fault: faultserver.ManyHeaders(1 << 17), want: sender.FailureProtocol},
+		{name: "informational for ever", fault: faultserver.EndlessInformational(), want: sender.FailureProtocol},
+		{name: "broken status line", fault: faultserver.BrokenStatusLine(), want: sender.FailureProtocol},
+		{name: "reset mid-request", fault: faultserver.ResetMidRequest(), want: sender.FailureReset},
+		{name: "reset after the body", fault: faultserver.ResetAfterBody(), want: sender.FailureReset},
+		{name: "closed after the body", fault: faultserver.Cut(""), want: sender.FailureReset},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			server := receiver(t, tt.fault)
+			s := newSender(t, sender.Config{Timeout: tt.timeout})
+			m := message(server.URL() + "/?token=topsecret")
+			attempts, connections := 2, 2
+			if tt.timeout > 0 {
+				attempts = 1
+			}
+			if tt.reuse || tt.timeout > 0 {
+				connections = 1
+			}
+			for range attempts {
+				attempt := s.Send(t.Context(), m)
+				if attempt.Status != tt.status || attempt.Failure != tt.want || attempt.RetryAfter != tt.retryAfter || attempt.Address != server.Address() {
+					t.Errorf("%+v", attempt)
+				}
+				if tt.timeout > 0 && (attempt.Duration < tt.timeout || attempt.Duration > tt.timeout+500*time.Millisecond) {
+					t.Errorf("took %v", attempt.Duration)
+				}
+				keepsQuiet(t, attempt, m)
+			}
+			received := server.Received()
+			if len(received) != attempts || server.Connections() != connections {
+				t.Fatalf("%d requests on %d connections, want %d", len(received), server.Connections(), connections)
+			}
+			for _, r := range received {
+				if r.Header.Get("Webhook-Id") != m.ID || r.Body != nil && string(r.Body) != string(m.Body) {
+					t.Errorf("%+v", r)
+				}
+			}
+		})
+	}
+}
+
+// keepsQuiet fails the test when an attempt, besides its excerpt, holds a part of the message
+// that is nobody's business.
+func keepsQuiet(t *testing.T, attempt sender.Attempt, m sender.Message) {
+	t.Helper()
+	attempt.Excerpt = nil
+	text := fmt.Sprintf("%+v", attempt)
+	for _, secret := range []string{"topsecret", string(m.Body)} {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s holds %q", text, secret)
+		}
+	}
+}
+
+// A receiver that fails for a while gets the event in the end.
+func TestSend_FailsThenDelivers(t *testing.T) {
+	t.Parallel()
+	fails := faultserver.Status(http.StatusInternalServerError)
+	server := receiver(t, fails, fails, faultserver.ResetAfterBody(), fails, faultserver.Fault{})
+	s := newSender(t, sender.Config{})
+	for n := 1; n <= 5; n++ {
+		if attempt := s.Send(t.Context(), message(server.URL())); attempt.Delivered() != (n == 5) {
+			t.Errorf("attempt %d: %+v", n, attempt)
+		}
+	}
+	if server.Count() != 5 {
+		t.Errorf("%d requests", server.Count())
+	}
+}
+
+// A connection that the receiver closes between two requests costs at most the attempt
+// that met it, and no event is sent twice by one attempt.
+func TestSend_ClosedBetween(t *testing.T) {
+	t.Parallel()
+	const attempts = 50
+	server := receiver(t, faultserver.CloseBetween())
+	s := newSender(t, sender.Config{})
+	delivered := 0
+	for range attempts {
+		attempt := s.Send(t.Context(), message(server.URL()))
+		if attempt.Delivered() {
+			delivered++
+		} else if attempt.Failure != sender.FailureReset {
+			t.Errorf("%+v", attempt)
+		}
+	}
+	if server.Count() != delivered || delivered == 0 {
+		t.Errorf("%d requests arrived, %d were delivered", server.Count(), delivered)
+	}
+}
+
+// Refused connections are told from a bad answer, and harm nothing that comes after.
+func TestSend_Refused(t *testing.T) {
+	t.Parallel()
+	server := receiver(t)
+	s := newSender(t, sender.Config{})
+	m := message(server.URL())
+	if attempt := s.Send(t.Context(), m); !attempt.Delivered() {
+		t.Errorf("before: %+v", attempt)
+	}
+	server.Refuse()
+	s.Close()
+	if attempt := s.Send(t.Context(), m); attempt.Failure != sender.FailureConnect || attempt.Address != server.Address() {
+		t.Errorf("refusing: %+v", attempt)
+	}
+	if err := server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if attempt := s.Send(t.Context(), m); !attempt.Delivered() {
+		t.Errorf("after: %+v", attempt)
+	}
+}
+
+// 64 hostile answers at once end by the deadline and take little memory: all that is
+// allocated meanwhile, the receiver's own share included, stays under 64 MiB.
+func TestSend_HostileAtOnce(t *testing.T) { // not in parallel: it measures the process
+	const timeout = 500 * time.Millisecond
+	faults := []faultserver.Fault{
+		faultserver.Hang(), faultserver.SlowHeaders(timeout / 10), faultserver.SlowBody(timeout / 10), faultserver.HugeBody(10e9),
+		faultserver.GzipBomb(), faultserver.HugeHeaders(1 << 20), faultserver.ManyHeaders(1 << 17), faultserver.EndlessInformational(),
+	}
+	server := receiver(t, slices.Repeat(faults, 8)...)
+	s := newSender(t, sender.Config{Timeout: timeout})
+	m := message(server.URL())
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var work sync.WaitGroup
+	for range 64 {
+		work.Go(func() {
+			if attempt := s.Send(t.Context(), m); attempt.Duration > timeout+500*time.Millisecond {
+				t.Errorf("%+v", attempt)
+			}
+		})
+	}
+	work.Wait()
+	runtime.ReadMemStats(&after)
+	grown := (after.TotalAlloc - before.TotalAlloc) >> 20
+	t.Logf("%d MiB allocated", grown)
+	if grown >= 64 {
+		t.Errorf("%d MiB allocated", grown)
+	}
+}
