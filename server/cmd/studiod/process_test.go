@@ -22,6 +22,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // process is a daemon in a process of its own.
@@ -33,7 +34,7 @@ type process struct {
 	ended  chan error
 }
 
-// prepareDatabase makes a file with one user and returns the user's secret.
+// prepareDatabase makes a database with one user and returns the user's secret.
 func prepareDatabase(t *testing.T, dsn string) webhook.Secret {
 	t.Helper()
 	db, err := store.Open(t.Context(), dsn, store.Config{})
@@ -104,7 +105,11 @@ func (p *process) end(signal os.Signal) error {
 
 func TestProcess_killedInTheMiddleLosesNothing(t *testing.T) {
 	t.Parallel()
-	dsn := newDatabase(t)
+	studiotest.EachDSN(t, testKilled)
+}
+
+func testKilled(t *testing.T, dsn string) {
+	t.Helper()
 	secret := prepareDatabase(t, dsn)
 	in := startInbox(t, secret, nil)
 
