@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -122,23 +123,27 @@ func TestPostgres_triesAgainAfterADeadlock(t *testing.T) {
 	dsn := studiotest.NewPostgres(t)
 	db := studiotest.Open(t, dsn)
 	check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: "films", CreatedAt: noon()}))
-	beside := connect(t, dsn)
-	tx, err := beside.Begin(t.Context())
-	check(t, err)
-	add := func(id string) {
-		_, err := tx.Exec(t.Context(), `INSERT INTO projects VALUES ($1, 'films', 'ada', 0, 0, '{}')`, id)
+	beside, watch := connect(t, dsn), connect(t, dsn)
+	for round := 0; ; round++ {
+		first, second := fmt.Sprint(round, "a"), fmt.Sprint(round, "b")
+		tx, err := beside.Begin(t.Context())
 		check(t, err)
+		const add = `INSERT INTO projects VALUES ($1, 'films', 'ada', 0, 0, '{}')`
+		_, err = tx.Exec(t.Context(), add, second)
+		check(t, err)
+		imported := make(chan error, 1)
+		go func() {
+			_, err := db.ImportProjects(t.Context(), []studio.Project{{ID: first, WorkspaceID: "films"}, {ID: second, WorkspaceID: "films"}})
+			imported <- err
+		}()
+		awaitLock(t, watch, beside)
+		_, besideEnded := tx.Exec(t.Context(), add, first)
+		check(t, tx.Rollback(t.Context()))
+		check(t, <-imported)
+		if besideEnded == nil {
+			return // it was the import that PostgreSQL ended
+		}
 	}
-	add("b")
-	imported := make(chan error, 1)
-	go func() {
-		_, err := db.ImportProjects(t.Context(), []studio.Project{{ID: "a", WorkspaceID: "films"}, {ID: "b", WorkspaceID: "films"}})
-		imported <- err
-	}()
-	awaitLock(t, connect(t, dsn), beside)
-	add("a") // waits for the import, which has waited for longer and so is ended
-	check(t, tx.Rollback(t.Context()))
-	check(t, <-imported)
 }
 
 // A key that is used anew while it is about to be pruned stays.
