@@ -3,4 +3,4 @@ package jobs
 import "time"
 
 // SetSafetyNet changes how often a look is taken for nothing.
-func (l *Local) SetSafetyNet(d time.Duration) { l.safetyNet = d }
+func (l *Local) SetSafetyNet(d time.Duration) { l.safetyNet, l.poll = d, d }

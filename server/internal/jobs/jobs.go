@@ -11,22 +11,12 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/sender"
-)
-
-// An attempt that cannot be recorded is tried again after these pauses, and for as long as
-// lastRecordTimeout when the work is cut off.
-const (
-	minRecordPause    = time.Second
-	maxRecordPause    = time.Minute
-	lastRecordTimeout = 2 * time.Second
 )
 
 // Sender makes one attempt to deliver an event.
@@ -42,6 +32,19 @@ type Config struct {
 	Renderer studio.Renderer
 	// RenderTimeout ends a rendering that hangs; it is then tried again. Default 15 minutes.
 	RenderTimeout time.Duration
+	// Workers is how many subjects have their events delivered at once. Default 64.
+	Workers int
+	// InFlight is how many attempts may be in flight to one origin. Default 4.
+	InFlight int
+	// Rate is how many attempts may begin in a second to one origin, a few more at once after a
+	// rest. Default 50.
+	Rate int
+	// BreakAfter is after how many failures in a row no attempt is made to an origin for a while.
+	// Default 10.
+	BreakAfter int
+	// BreakPause is that while. It is doubled each time the next attempt fails too, up to
+	// MaxBreakPause. Defaults 30 seconds and 5 minutes.
+	BreakPause, MaxBreakPause time.Duration
 	// Logger gets one line for each rendering and each attempt. Default: none.
 	Logger *slog.Logger
 	// Now tells the time. Default time.Now.
@@ -51,20 +54,31 @@ type Config struct {
 // Jobs does the work. It is safe for concurrent use with the limit that the package states.
 type Jobs struct {
 	Config
+	origins *origins
 }
 
 // New makes a Jobs.
 func New(cfg Config) *Jobs {
-	if cfg.RenderTimeout <= 0 {
-		cfg.RenderTimeout = 15 * time.Minute
-	}
+	setDefault(&cfg.RenderTimeout, 15*time.Minute)
+	setDefault(&cfg.Workers, 64)
+	setDefault(&cfg.InFlight, 4)
+	setDefault(&cfg.Rate, 50)
+	setDefault(&cfg.BreakAfter, 10)
+	setDefault(&cfg.BreakPause, 30*time.Second)
+	setDefault(&cfg.MaxBreakPause, 5*time.Minute)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Jobs{Config: cfg}
+	return &Jobs{Config: cfg, origins: newOrigins(cfg)}
+}
+
+func setDefault[T int | time.Duration](field *T, value T) {
+	if *field <= 0 {
+		*field = value
+	}
 }
 
 // Render renders a subject once and writes what follows. When ctx ends first, nothing is
@@ -88,79 +102,4 @@ func (j *Jobs) Render(ctx context.Context, subjectID string) error {
 	j.Logger.InfoContext(ctx, "rendered", "kind", subject.Kind, "id", subject.ID,
 		"status", subject.Status, "duration", j.Now().Sub(began))
 	return nil
-}
-
-func (j *Jobs) render(ctx, _ context.Context, subjectID string) error {
-	return j.Render(ctx, subjectID)
-}
-
-// Deliver sends the events of a subject that are due, in order, until none is left, one has to be
-// tried later, or stop ends. When ctx ends during an attempt, the attempt counts for nothing.
-func (j *Jobs) Deliver(ctx, stop context.Context, subjectID string) error {
-	for stop.Err() == nil {
-		next, err := j.Store.NextDelivery(ctx, subjectID)
-		if errors.Is(err, studio.ErrNotFound) || err == nil && next.DueAt.After(j.Now()) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		secrets, err := j.secrets(ctx, next.UserID)
-		if err != nil {
-			return err
-		}
-		attempt := j.Sender.Send(ctx, sender.Message{
-			URL: next.URL, ID: next.Event.ID, Sequence: next.Event.Sequence, Body: next.Event.Body, Secrets: secrets,
-		})
-		if ctx.Err() != nil && !attempt.Delivered() {
-			return ctx.Err()
-		}
-		tries := next.Tries + 1
-		state, wait := judge(tries, attempt)
-		err = j.record(ctx, next.Event, store.Attempt{
-			Number: tries, At: attempt.At, Duration: attempt.Duration, Address: attempt.Address,
-			Status: attempt.Status, Failure: string(attempt.Failure), Excerpt: attempt.Excerpt,
-		}, state, attempt.At.Add(attempt.Duration+wait))
-		if err != nil {
-			return err
-		}
-		j.Logger.InfoContext(ctx, "delivery attempted", "event", next.Event.ID, "subject", subjectID,
-			"sequence", next.Event.Sequence, "try", tries, "state", string(state), "status", attempt.Status,
-			"failure", string(attempt.Failure), "duration", attempt.Duration)
-	}
-	return nil
-}
-
-// record writes an attempt, which has happened and must not be repeated because the database is
-// full or busy: it tries until it can, or until ctx has ended, and then once more for a while.
-func (j *Jobs) record(
-	ctx context.Context, event studio.Event, attempt store.Attempt, state store.EventState, retryAt time.Time,
-) error {
-	for wait := minRecordPause; ctx.Err() == nil; wait = min(2*wait, maxRecordPause) {
-		err := j.Store.RecordAttempt(ctx, event, attempt, state, retryAt)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() == nil {
-			j.Logger.ErrorContext(ctx, "attempt not recorded", "event", event.ID, "err", err)
-			pause(ctx, wait)
-		}
-	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRecordTimeout)
-	defer cancel()
-	return j.Store.RecordAttempt(last, event, attempt, state, retryAt)
-}
-
-func (j *Jobs) secrets(ctx context.Context, userID string) ([]webhook.Secret, error) {
-	texts, err := j.Studio.WebhookSecrets(ctx, userID)
-	if err != nil {
-		return nil, err
-	}
-	secrets := make([]webhook.Secret, len(texts))
-	for i, text := range texts {
-		if secrets[i], err = webhook.ParseSecret(text); err != nil {
-			return nil, err
-		}
-	}
-	return secrets, nil
 }

@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	deliverWorkers = 64
-	renderWorkers  = 16
-	// defaultSafetyNet is how often a look is taken when nothing says that one is needed:
-	// another process may have changed the database.
+	renderWorkers = 16
+	// defaultPoll is how often the database is asked whether another process has changed it.
+	defaultPoll = 500 * time.Millisecond
+	// defaultSafetyNet is how often a look is taken at everything when nothing says that one is
+	// needed.
 	defaultSafetyNet = 30 * time.Second
 	pruneInterval    = time.Hour
 	// errorPause keeps work whose bookkeeping failed from being repeated at once.
@@ -21,122 +22,220 @@ const (
 )
 
 // Local starts work when the store says that some is due. It holds in memory what is running,
-// so it must be the only one on its database; after a restart everything due starts at once.
+// so it must be the only one on its database; after a restart everything due starts at once, as
+// far as the limits of the receivers let it.
+//
+// Origins take turns: however many events wait for one, another with an event that is due gets
+// the next free worker.
 type Local struct {
-	jobs   *Jobs
-	queues []*queue
-	ended  chan struct{} // receives after a worker has ended
+	jobs *Jobs
 
-	safetyNet time.Duration
+	lines      *lines
+	delivering int
+	rendering  map[string]struct{} // subjects
+	renderAt   time.Time           // when to look for renderings
+	ended      chan end            // has room for every worker
+	found      chan []store.OriginDue
+
+	poll, safetyNet time.Duration
 }
 
-// queue is one kind of work and its workers.
-type queue struct {
-	work    store.Work
-	do      func(ctx, stop context.Context, subjectID string) error
-	workers int
-
-	mu      sync.Mutex
-	running map[string]struct{} // subjects
+// end tells that a worker has ended.
+type end struct {
+	subjectID string
+	line      *line // of a delivery; nil for a rendering
 }
 
-// NewLocal makes a Local with 64 workers for deliveries and 16 for renderings.
+// NewLocal makes a Local with 16 workers for renderings and the configured ones for deliveries.
 func NewLocal(jobs *Jobs) *Local {
-	return &Local{jobs: jobs, ended: make(chan struct{}, 1), safetyNet: defaultSafetyNet, queues: []*queue{
-		{work: store.Render, do: jobs.render, workers: renderWorkers, running: make(map[string]struct{})},
-		{work: store.Deliver, do: jobs.Deliver, workers: deliverWorkers, running: make(map[string]struct{})},
-	}}
+	return &Local{
+		jobs: jobs, lines: newLines(), rendering: make(map[string]struct{}),
+		ended: make(chan end, renderWorkers+jobs.Workers), found: make(chan []store.OriginDue),
+		poll: defaultPoll, safetyNet: defaultSafetyNet,
+	}
 }
 
 // Run works until stop ends, and then waits for what is running. Work is done under ctx: ending
-// that too cuts off what is still running, which is then due again at the next start.
+// that too cuts off what is still running, which is then due again at the next start. Run must be
+// called once.
 func (l *Local) Run(ctx, stop context.Context) {
 	var workers sync.WaitGroup
 	defer workers.Wait()
-	prune := l.jobs.Now()
+	workers.Go(func() { l.prune(stop) })
+	workers.Go(func() { l.watch(stop) })
 	for {
-		now := l.jobs.Now()
-		if !now.Before(prune) {
-			prune = now.Add(pruneInterval)
-			workers.Go(func() { l.report(ctx, "prune", l.jobs.Store.Prune(stop, now)) })
-		}
-		wait := l.safetyNet
-		for _, q := range l.queues {
-			next, err := l.start(ctx, stop, &workers, q, now)
-			if err != nil {
-				l.report(ctx, string(q.work), err)
-				next = now.Add(errorPause)
-			}
-			if !next.IsZero() {
-				wait = min(wait, next.Sub(now))
-			}
-		}
-		timer := time.NewTimer(max(wait, 0))
+		timer := time.NewTimer(l.start(ctx, stop, &workers))
 		select {
 		case <-stop.Done():
 			timer.Stop()
 			return
 		case <-l.jobs.Store.Due():
-		case <-l.ended:
+			l.lookAt(l.jobs.Store.Woken())
+		case e := <-l.ended:
+			l.end(e)
+		case origins := <-l.found:
+			l.renderAt = l.jobs.Now()
+			for _, due := range origins {
+				l.lines.look(due.Origin, due.At)
+			}
 		case <-timer.C:
 		}
 		timer.Stop()
 	}
 }
 
-// start gives due work to free workers and returns when to look again: the zero time when only
-// a change or the end of a worker can bring more work.
-func (l *Local) start(
-	ctx, stop context.Context, workers *sync.WaitGroup, q *queue, now time.Time,
-) (time.Time, error) {
+func (l *Local) lookAt(origins []string) {
+	now := l.jobs.Now()
+	l.renderAt = now
+	for _, origin := range origins {
+		l.lines.look(origin, now)
+	}
+}
+
+func (l *Local) end(e end) {
+	now := l.jobs.Now()
+	if e.line == nil {
+		delete(l.rendering, e.subjectID)
+		l.renderAt = now
+		return
+	}
+	l.delivering--
+	delete(e.line.running, e.subjectID)
+	l.lines.look(e.line.origin, now)
+}
+
+// start gives due work to free workers and returns how long there is nothing more to start, unless
+// something changes.
+func (l *Local) start(ctx, stop context.Context, workers *sync.WaitGroup) time.Duration {
+	now := l.jobs.Now()
+	wait := l.safetyNet
+	if !l.renderAt.After(now) {
+		l.startRenderings(ctx, stop, workers, now)
+	}
+	wait = min(wait, l.renderAt.Sub(now))
+	for l.delivering < l.jobs.Workers {
+		at, ok := l.lines.first()
+		if !ok {
+			break
+		}
+		if at.After(now) {
+			wait = min(wait, at.Sub(now))
+			break
+		}
+		l.startDeliveries(ctx, stop, workers, l.lines.take(), now)
+	}
+	return wait
+}
+
+func (l *Local) startRenderings(ctx, stop context.Context, workers *sync.WaitGroup, now time.Time) {
+	l.renderAt = now.Add(l.safetyNet)
 	// What is running is still due in the store, so this many hold all that can be started.
-	next, err := l.jobs.Store.NextDue(ctx, q.work, 2*q.workers)
+	next, err := l.jobs.Store.NextDue(ctx, store.Render, 2*renderWorkers)
 	if err != nil {
-		return time.Time{}, err
+		l.report(ctx, store.Render, err)
+		l.renderAt = now.Add(errorPause)
 	}
 	for _, due := range next {
 		if due.At.After(now) {
-			return due.At, nil
+			l.renderAt = due.At
+			return
 		}
-		id := due.SubjectID
-		if !q.take(id) {
+		if _, running := l.rendering[due.SubjectID]; running {
 			continue
 		}
+		if len(l.rendering) == renderWorkers {
+			return
+		}
+		l.rendering[due.SubjectID] = struct{}{}
 		workers.Go(func() {
-			if err := q.do(ctx, stop, id); err != nil {
-				l.report(ctx, string(q.work), err)
-				pause(stop, errorPause)
-			}
-			q.release(id)
-			select {
-			case l.ended <- struct{}{}:
-			default: // Run has not taken the last one and will see this end too
-			}
+			l.pauseAfter(ctx, stop, store.Render, l.jobs.Render(ctx, due.SubjectID))
+			l.ended <- end{subjectID: due.SubjectID}
 		})
 	}
-	return time.Time{}, nil
 }
 
-// take reserves a worker for a subject; false when it has one or none is free.
-func (q *queue) take(id string) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if _, running := q.running[id]; running || len(q.running) >= q.workers {
-		return false
+// startDeliveries gives the first events of a line to workers, as far as its origin has room, and
+// says when to look at the line again. At the end of any of its workers it is looked at anyway.
+func (l *Local) startDeliveries(ctx, stop context.Context, workers *sync.WaitGroup, line *line, now time.Time) {
+	defer l.lines.leave(line)
+	free, at := l.jobs.origins.free(line.origin)
+	if free == 0 {
+		if !at.IsZero() {
+			l.lines.look(line.origin, at)
+		}
+		return
 	}
-	q.running[id] = struct{}{}
-	return true
+	// What is running is among the first that are due, and one more tells when to look again.
+	next, err := l.jobs.Store.NextDueAt(ctx, line.origin, len(line.running)+free+1)
+	if err != nil {
+		l.report(ctx, store.Deliver, err)
+		l.lines.look(line.origin, now.Add(errorPause))
+		return
+	}
+	for _, due := range next {
+		if _, running := line.running[due.SubjectID]; running {
+			continue
+		}
+		if due.At.After(now) || l.delivering == l.jobs.Workers {
+			l.lines.look(line.origin, latest(due.At, now))
+			return
+		}
+		if admitted, _ := l.jobs.origins.admit(line.origin); !admitted {
+			l.lines.look(line.origin, now) // and ask when there is room again
+			return
+		}
+		l.delivering++
+		line.running[due.SubjectID] = struct{}{}
+		workers.Go(func() {
+			_, err := l.jobs.deliver(ctx, stop, due.SubjectID, line.origin)
+			l.pauseAfter(ctx, stop, store.Deliver, err)
+			l.ended <- end{due.SubjectID, line}
+		})
+	}
 }
 
-func (q *queue) release(id string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	delete(q.running, id)
+// watch finds the origins that events wait for: at the start, after a change by another process,
+// and at times for safety.
+func (l *Local) watch(stop context.Context) {
+	var looked time.Time
+	for stop.Err() == nil {
+		changed, err := l.jobs.Store.ChangedElsewhere(stop)
+		l.report(stop, store.Deliver, err)
+		if now := l.jobs.Now(); changed || now.Sub(looked) >= l.safetyNet {
+			origins, err := l.jobs.Store.DueOrigins(stop)
+			if looked = now; err != nil {
+				looked = time.Time{} // look again soon
+			}
+			l.report(stop, store.Deliver, err)
+			select {
+			case l.found <- origins:
+			case <-stop.Done():
+			}
+		}
+		pause(stop, l.poll)
+	}
 }
 
-func (l *Local) report(ctx context.Context, work string, err error) {
+func (l *Local) prune(stop context.Context) {
+	for stop.Err() == nil {
+		if err := l.jobs.Store.Prune(stop, l.jobs.Now()); err != nil {
+			l.report(stop, "prune", err)
+		}
+		pause(stop, pruneInterval)
+	}
+}
+
+// pauseAfter reports an error of a worker and keeps the worker for a while.
+func (l *Local) pauseAfter(ctx, stop context.Context, work store.Work, err error) {
+	if err != nil {
+		l.report(ctx, work, err)
+		pause(stop, errorPause)
+	}
+}
+
+func (l *Local) report(ctx context.Context, work store.Work, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		l.jobs.Logger.ErrorContext(ctx, "work failed", "work", work, "err", err)
+		l.jobs.Logger.ErrorContext(ctx, "work failed", "work", string(work), "err", err)
 	}
 }
 

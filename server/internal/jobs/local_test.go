@@ -87,7 +87,9 @@ type setup struct {
 	studio   *studio.Service
 	user     studio.User
 	receiver *receiver
+	sender   jobs.Sender // the receiver, unless a test has its own
 	renderer rendererFunc
+	limits   jobs.Config
 }
 
 // inBubble runs a test on every kind of database, with a clock that jumps to the next thing that
@@ -98,10 +100,18 @@ func inBubble(t *testing.T, test func(s *setup)) {
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) { inBubbleOn(t, dsn, test) })
 }
 
+// inBubbleOfSQLite is inBubble for what depends on no database, or takes long.
+func inBubbleOfSQLite(t *testing.T, test func(s *setup)) {
+	t.Helper()
+	t.Parallel()
+	inBubbleOn(t, studiotest.NewSQLite(t), test)
+}
+
 func inBubbleOn(t *testing.T, dsn string, test func(s *setup)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &setup{t: t, dsn: dsn, receiver: &receiver{}}
+		s.sender = s.receiver
 		s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil }
 		s.open()
 		s.user = studiotest.AddUser(t, s.studio, "ada@example.com")
@@ -128,13 +138,19 @@ func (s *setup) close() {
 	}
 }
 
+// local makes what works.
+func (s *setup) local() *jobs.Local {
+	cfg := s.limits
+	cfg.Store, cfg.Studio, cfg.Sender, cfg.Renderer, cfg.RenderTimeout = s.db, s.studio, s.sender, s.renderer, time.Minute
+	local := jobs.NewLocal(jobs.New(cfg))
+	local.SetSafetyNet(time.Hour) // the tests wait for wake-ups and due times
+	return local
+}
+
 // work runs the work for a while.
 func (s *setup) work(d time.Duration) {
 	s.t.Helper()
-	local := jobs.NewLocal(jobs.New(jobs.Config{
-		Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer, RenderTimeout: time.Minute,
-	}))
-	local.SetSafetyNet(time.Hour) // the tests wait for wake-ups and due times
+	local := s.local()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -148,9 +164,13 @@ func (s *setup) work(d time.Duration) {
 
 func (s *setup) create() studio.Subject {
 	s.t.Helper()
+	return s.createFor("https://hooks.example.com/")
+}
+
+func (s *setup) createFor(url string) studio.Subject {
+	s.t.Helper()
 	subject, err := s.studio.CreateAvatar(s.t.Context(), studio.Creation{
-		UserID: s.user.ID, Request: []byte(`{}`),
-		Webhook: studio.Registration{URL: "https://hooks.example.com/", Enabled: true},
+		UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: url, Enabled: true},
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -344,8 +364,8 @@ func TestLocal_neverWorksTwiceOnASubjectAtOnce(t *testing.T) {
 			return sender.Attempt{Status: 200}
 		}
 		var ids []string
-		for range 200 { // more than there are workers
-			ids = append(ids, s.create().ID)
+		for i := range 200 { // more than there are workers
+			ids = append(ids, s.createFor(fmt.Sprintf("https://%d.example.com/", i%20)).ID)
 		}
 		s.work(5 * time.Minute)
 		for _, id := range ids {

@@ -29,27 +29,34 @@ const (
 
 // judge says what an attempt makes of its event, given how many attempts there were with this
 // one: it has ended, or the next attempt is due after a wait.
-func judge(tries int, attempt sender.Attempt) (state store.EventState, wait time.Duration) {
+func judge(tries int, attempt sender.Attempt) (outcome store.Outcome, wait time.Duration) {
 	switch {
 	case attempt.Delivered():
-		return store.Delivered, 0
-	case attempt.Status == http.StatusGone, tries > len(pauses), tries >= refusedTries && refused(attempt.Status):
-		return store.Exhausted, 0
+		return store.Outcome{State: store.Delivered}, 0
+	case attempt.Status == http.StatusGone:
+		return store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true}, 0
+	case tries > len(pauses):
+		return store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule}, 0
+	case tries >= refusedTries && refused(attempt.Status):
+		return store.Outcome{State: store.Exhausted, Reason: store.ReasonRefused}, 0
 	}
 	wait = time.Duration(float64(pauses[tries-1]) * (1 - jitter + 2*jitter*rand.Float64()))
 	if overloaded(attempt) {
 		wait = max(wait, overloadPause)
 	}
-	return store.Pending, max(wait, min(attempt.RetryAfter, maxRetryAfter))
+	return store.Outcome{State: store.Pending}, max(wait, min(attempt.RetryAfter, maxRetryAfter))
 }
 
 // refused reports whether a status says that the same request will fail again.
-func refused(status int) bool {
+func refused(status int) bool { return status >= 400 && status < 500 && !retriable(status) }
+
+// retriable reports whether a 4xx status says that the same request may succeed later.
+func retriable(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		return false
+		return true
 	default:
-		return status >= 400 && status < 500
+		return false
 	}
 }
 

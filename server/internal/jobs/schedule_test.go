@@ -53,13 +53,19 @@ func TestJudge(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			for range 100 {
-				state, wait := judge(test.tries, test.attempt)
+				outcome, wait := judge(test.tries, test.attempt)
 				low, high := test.pause*8/10, test.pause*12/10
 				if test.exact {
 					low, high = test.pause, test.pause
 				}
-				if state != test.state || wait < low || wait > high {
-					t.Fatalf("%s in %v, want %s in %v to %v", state, wait, test.state, low, high)
+				if gone := test.attempt.Status == http.StatusGone; outcome.SwitchOff != gone {
+					t.Fatalf("the URL is switched off: %v", outcome.SwitchOff)
+				}
+				if ended := outcome.State == store.Exhausted; ended != (outcome.Reason != "") {
+					t.Fatalf("%s with the reason %q", outcome.State, outcome.Reason)
+				}
+				if outcome.State != test.state || wait < low || wait > high {
+					t.Fatalf("%s in %v, want %s in %v to %v", outcome.State, wait, test.state, low, high)
 				}
 			}
 		})

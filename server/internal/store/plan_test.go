@@ -24,11 +24,12 @@ var fill = []string{
 	numbers + `INSERT INTO login_tries (account, tries, began_at) SELECT 'u' || n, 1, 2591100000000 + n - 500 FROM numbers`,
 	numbers + `INSERT INTO refresh_tokens (hash, family, user_id, expires_at) SELECT CAST('t' || n AS BYTEA), 'f' || (n / 10), 'u' || n, 2592000000000 + n - 500 FROM numbers`,
 	numbers + `INSERT INTO projects (id, workspace_id, user_id, created_at, published, document) SELECT 'p' || n, 'w' || (n % 4), 'u' || (n % 100), n, n % 2, '{}' FROM numbers`,
-	numbers + `INSERT INTO subjects (id, kind, user_id, request, webhook_url, status, consent, failure_reason, video_url, created_at, updated_at,
-		sequence, render_at, render_tries, deliver_at) SELECT 's' || n, 'lipsync', 'u' || n, '{}', 'https://hooks.example.com/', 'succeeded', '', '', '', n, n, 1,
+	numbers + `INSERT INTO subjects (id, kind, user_id, request, webhook_url, origin, status, consent, failure_reason, video_url, created_at, updated_at,
+		sequence, render_at, render_tries, deliver_at) SELECT 's' || n, 'lipsync', 'u' || n, '{}', 'https://hooks.example.com/', 'https://' || (n % 100), 'succeeded', '', '', '', n, n, 1,
 		CASE WHEN n % 10 = 0 THEN n END, 0, CASE WHEN n % 10 = 0 THEN n END FROM numbers`,
 	numbers + `INSERT INTO events (id, subject_id, sequence, body, state, created_at, ended_at)
-		SELECT 'e' || n, 's' || n, 1, CAST('{}' AS BYTEA), CASE WHEN n % 10 = 0 THEN 'pending' ELSE 'delivered' END, n, CASE WHEN n % 10 <> 0 THEN n - 500 END FROM numbers`,
+		SELECT 'e' || n, 's' || n, 1, CAST('{}' AS BYTEA), CASE WHEN n % 10 = 0 THEN 'pending' WHEN n % 10 = 1 THEN 'exhausted' ELSE 'delivered' END, n, CASE WHEN n % 10 <> 0 THEN n - 500 END FROM numbers`,
+	numbers + `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason) SELECT 'u' || n, 'https://example.com/' || n, '', n, 'gone' FROM numbers`,
 	numbers + `INSERT INTO attempts (event_id, number, at, duration, address, status, failure) SELECT 'e' || n, 1, n, 1, '', 500, '' FROM numbers`,
 	numbers + `INSERT INTO idempotency_keys (user_id, key, fingerprint, subject_id, created_at) SELECT 'u' || n, 'k' || n, CAST('f' AS BYTEA), 's' || n, 2505600000000 + n - 500 FROM numbers`,
 	numbers + `INSERT INTO webhook_secrets (user_id, secret, expires_at) SELECT 'u' || n, '', 2592000000000 + n - 500 FROM numbers`,
@@ -40,7 +41,7 @@ func planNow() time.Time { return time.UnixMicro(2592000000000) }
 // scan matches a plan that reads a whole table that grows, under its name or its alias. SQLite calls
 // it a scan, too, when an index is read from its beginning until there is enough.
 var scan = regexp.MustCompile(`(^SCAN|Seq Scan on) ` +
-	`(users|members|login_tries|refresh_tokens|projects|subjects|events|attempts|idempotency_keys|webhook_secrets|e|s)( \w+)?(  \(.*)?$`)
+	`(users|members|login_tries|refresh_tokens|projects|subjects|events|endpoints|attempts|idempotency_keys|webhook_secrets|e|s|p)( \w+)?(  \(.*)?$`)
 
 func TestStore_scansNoTableThatGrows(t *testing.T) {
 	t.Parallel()
@@ -114,9 +115,23 @@ func useEverything(t *testing.T, db *store.Store) {
 		}
 		delivery, err := db.NextDelivery(ctx, "s9")
 		check(t, err)
-		check(t, db.RecordAttempt(ctx, delivery.Event, store.Attempt{Number: 1, At: now}, store.Delivered, time.Time{}))
+		check(t, db.RecordAttempt(ctx, delivery.Event, store.Attempt{At: now}, store.Outcome{State: store.Delivered, SwitchOff: true, Reason: store.ReasonGone}))
 		_, err = db.Attempts(ctx, delivery.Event.ID)
 		check(t, err)
+		check(t, db.EnableEndpoint(ctx, "u9", "https://hooks.example.com/"))
+		_, err = db.NextDueAt(ctx, "https://10", 5)
+		check(t, err)
+		_, err = db.DueOrigins(ctx)
+		check(t, err)
+		check(t, db.GiveUp(ctx, "s9", now, store.ReasonOff))
+		_, err = db.Replay(ctx, store.EventFilter{SubjectID: "s9"}, now)
+		check(t, err)
+		for _, filter := range []store.EventFilter{
+			{}, {ID: "e9"}, {SubjectID: "s9"}, {State: store.Exhausted}, {State: store.Pending, SubjectID: "s9"}, {From: now, To: now},
+		} {
+			_, err = db.Events(ctx, filter, "e8", 100)
+			check(t, err)
+		}
 		check(t, db.AddWebhookSecret(ctx, "u5", "new", now, now, false))
 		_, err = db.WebhookSecrets(ctx, "u5", now)
 		check(t, err)

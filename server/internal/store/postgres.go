@@ -105,6 +105,9 @@ func (e *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	return connection, err
 }
 
+// changed is not asked: what other processes write comes by the queue.
+func (e *postgres) changed(context.Context) (bool, error) { return false, nil }
+
 func (e *postgres) query(
 	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
 ) (err error) {
@@ -121,7 +124,7 @@ func (e *postgres) query(
 	return postgresQuerier{connection}.query(ctx, each, query, args...)
 }
 
-func (e *postgres) write(ctx context.Context, due func(), change func(transaction) error) error {
+func (e *postgres) write(ctx context.Context, due func(origins []string), change func(transaction) error) error {
 	for try := 1; ; try++ {
 		err := e.writeOnce(ctx, due, change)
 		switch postgresCode(err) {
@@ -134,7 +137,7 @@ func (e *postgres) write(ctx context.Context, due func(), change func(transactio
 	}
 }
 
-func (e *postgres) writeOnce(ctx context.Context, due func(), change func(transaction) error) error {
+func (e *postgres) writeOnce(ctx context.Context, due func(origins []string), change func(transaction) error) error {
 	connection, err := e.acquire(ctx)
 	if err != nil {
 		return err
@@ -153,7 +156,7 @@ func (e *postgres) writeOnce(ctx context.Context, due func(), change func(transa
 		return err
 	}
 	if t.due {
-		due()
+		due(t.origins)
 	}
 	return nil
 }
@@ -195,7 +198,8 @@ func postgresCode(err error) string {
 
 type postgresTransaction struct {
 	postgresQuerier
-	due bool
+	due     bool
+	origins []string
 }
 
 // forUpdate leaves others free to refer to the row.
@@ -209,8 +213,11 @@ func (t *postgresTransaction) claim(ctx context.Context, name string) (free bool
 	return free, err
 }
 
-func (t *postgresTransaction) workDue(context.Context, string) error {
+func (t *postgresTransaction) workDue(_ context.Context, _, origin string) error {
 	t.due = true
+	if origin != "" {
+		t.origins = append(t.origins, origin)
+	}
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -30,10 +31,13 @@ var sqliteMigrations embed.FS
 // sqlite is one file with one writing connection and some reading ones. SQLite takes one
 // writer at a time; a pool of them would only wait for each other and time out.
 type sqlite struct {
-	sqliteQuerier // the readers
-	writer        *sql.DB
-	readers       *sql.DB
-	lock          *flock.Flock
+	sqliteQuerier
+	writer     *sql.DB
+	readers    *sql.DB
+	lock       *flock.Flock
+	group      group
+	statements *statements  // of the writer
+	version    atomic.Int64 // of the data, as the writer saw it
 }
 
 func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err error) {
@@ -57,7 +61,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 			return nil, ErrInUse
 		}
 	}
-	e := &sqlite{lock: lock}
+	e := &sqlite{lock: lock, group: newGroup()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
@@ -77,7 +81,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 		return nil, err
 	}
 	e.readers.SetMaxOpenConns(sqliteReaders)
-	e.sqliteQuerier = sqliteQuerier{e.readers}
+	e.sqliteQuerier, e.statements = sqliteQuerier{newStatements(e.readers)}, newStatements(e.writer)
 	return e, nil
 }
 
@@ -170,23 +174,14 @@ func (e *sqlite) close() error {
 	return errors.Join(append(errs, e.lock.Close())...)
 }
 
-func (e *sqlite) write(ctx context.Context, due func(), change func(transaction) error) error {
-	tx, err := e.writer.BeginTx(ctx, nil)
+// changed asks the writer: for any other connection, what this process writes is a change too.
+func (e *sqlite) changed(ctx context.Context) (bool, error) {
+	var version int64
+	err := e.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
 	if err != nil {
-		return err
+		return false, err
 	}
-	defer func() { _ = tx.Rollback() }() // does nothing after Commit
-	t := &sqliteTransaction{sqliteQuerier: sqliteQuerier{tx}}
-	if err := change(t); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return err
-	}
-	if t.due {
-		due()
-	}
-	return nil
+	return e.version.Swap(version) != version, nil
 }
 
 func (e *sqlite) duplicate(err error) bool {
@@ -210,43 +205,31 @@ func sqliteCode(err error) int {
 	return sqlite3.SQLITE_OK
 }
 
-type sqliteTransaction struct {
-	sqliteQuerier
-	due bool
-}
+// sqliteQuerier runs SQL on the readers.
+type sqliteQuerier struct{ readers *statements }
 
-func (t *sqliteTransaction) forUpdate() string { return "" } // writers take turns
-
-func (t *sqliteTransaction) claim(context.Context, string) (bool, error) { return true, nil }
-
-func (t *sqliteTransaction) workDue(context.Context, string) error {
-	t.due = true
-	return nil
-}
-
-// sqliteQuerier runs SQL on a pool or a transaction of database/sql.
-type sqliteQuerier struct {
-	db interface {
-		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+func (q sqliteQuerier) query(
+	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
+) error {
+	statement, err := q.readers.get(ctx, query) //nolint:sqlclosecheck // it stays for the next
+	if err != nil {
+		return err
 	}
+	rows, err := statement.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	return eachRow(rows, each)
 }
 
-func (q sqliteQuerier) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := q.db.ExecContext(ctx, query, args...)
+func affected(result sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-func (q sqliteQuerier) query(
-	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
-) error {
-	rows, err := q.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
+func eachRow(rows *sql.Rows, each func(scan func(...any) error) error) error {
 	defer func() { _ = rows.Close() }() // Err reports what matters
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {

@@ -9,7 +9,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -37,6 +40,9 @@ type Store struct {
 	engine engine
 	name   string
 	due    chan struct{}
+
+	mu    sync.Mutex
+	woken map[string]struct{} // origins
 }
 
 var _ studio.Store = (*Store)(nil)
@@ -55,16 +61,19 @@ type transaction interface {
 	forUpdate() string
 	// claim takes a name until the end of the transaction; false when another one has it.
 	claim(ctx context.Context, name string) (free bool, err error)
-	// workDue says that a subject has work that is due once the transaction is committed.
-	workDue(ctx context.Context, subjectID string) error
+	// workDue says that a subject has work that is due once the transaction is committed: events
+	// for origin, or something to render.
+	workDue(ctx context.Context, subjectID, origin string) error
 }
 
 // engine is a database.
 type engine interface {
 	querier
 	// write runs change in a transaction, and again in another when transactions got into each
-	// other's way; due is called after a commit that made work due.
-	write(ctx context.Context, due func(), change func(tx transaction) error) error
+	// other's way; due is called with the origins of the work that it made due, after the commit.
+	write(ctx context.Context, due func(origins []string), change func(tx transaction) error) error
+	// changed reports whether another process has written since the last call.
+	changed(ctx context.Context) (bool, error)
 	// duplicate reports whether err says that a key exists, and missing that a reference does not.
 	duplicate(err error) bool
 	missing(err error) bool
@@ -84,7 +93,7 @@ type engine interface {
 //
 // No error shows the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
-	s := &Store{due: make(chan struct{}, 1)}
+	s := &Store{due: make(chan struct{}, 1), woken: make(map[string]struct{})}
 	var err error
 	switch scheme, path, _ := strings.Cut(dsn, ":"); {
 	case scheme == "sqlite" && path != "":
@@ -112,8 +121,21 @@ func (s *Store) Name() string { return s.name }
 // Close waits for what is running and releases the database.
 func (s *Store) Close() error { return s.engine.close() }
 
-// Due receives after work has become due. One value may stand for many changes.
+// Due receives after this process made work due. One value may stand for many changes.
 func (s *Store) Due() <-chan struct{} { return s.due }
+
+// Woken returns the origins for which events became due since the last call.
+func (s *Store) Woken() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	woken := slices.Collect(maps.Keys(s.woken))
+	clear(s.woken)
+	return woken
+}
+
+// ChangedElsewhere reports whether another process has written since the last call: an
+// operator's command beside the daemon, which [Store.Due] does not see. It costs next to nothing.
+func (s *Store) ChangedElsewhere(ctx context.Context) (bool, error) { return s.engine.changed(ctx) }
 
 func (s *Store) write(ctx context.Context, change func(tx transaction) error) error {
 	err := s.engine.write(ctx, s.signalDue, change)
@@ -129,7 +151,12 @@ func (s *Store) write(ctx context.Context, change func(tx transaction) error) er
 	return err
 }
 
-func (s *Store) signalDue() {
+func (s *Store) signalDue(origins []string) {
+	s.mu.Lock()
+	for _, origin := range origins {
+		s.woken[origin] = struct{}{}
+	}
+	s.mu.Unlock()
 	select {
 	case s.due <- struct{}{}:
 	default: // the reader has not taken the last one and will see this work too

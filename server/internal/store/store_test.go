@@ -147,8 +147,8 @@ func TestStore_RecordAttempt_deliversInOrder(t *testing.T) {
 				t.Errorf("event %s has had %d tries, want %d", next.Event.ID, next.Tries, number-1)
 			}
 			check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{
-				Number: number, At: noon(), Duration: time.Second, Address: "192.0.2.1:443", Status: 500, Failure: "status", Excerpt: []byte("no"),
-			}, state, retryAt))
+				At: noon(), Duration: time.Second, Address: "192.0.2.1:443", Status: 500, Failure: "status", Excerpt: []byte("no"),
+			}, store.Outcome{State: state, RetryAt: retryAt}))
 		}
 		due := func(want ...string) {
 			t.Helper()
@@ -190,7 +190,7 @@ func TestStore_NextDue_leavesAnEventThatWaitsItsTime(t *testing.T) {
 		next, err := db.NextDelivery(t.Context(), "a")
 		check(t, err)
 		retry := noon().Add(time.Hour)
-		check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{Number: 1, At: noon()}, store.Pending, retry))
+		check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Pending, RetryAt: retry}))
 		_, err = db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error {
 			s.Events, s.Sequence = subject("a", 2).Events[1:], 2
 			return nil
@@ -337,7 +337,7 @@ func TestStore_Prune_deletesWhatNoRuleAsksForAnyMore(t *testing.T) {
 		check(t, err)
 		next, err := db.NextDelivery(t.Context(), "a")
 		check(t, err)
-		check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{Number: 1, At: noon()}, store.Delivered, time.Time{}))
+		check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
 		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, ""))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "old", noon(), noon(), false))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "new", noon(), noon().Add(time.Hour), false))

@@ -106,11 +106,11 @@ func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error 
 		avatarID = &s.AvatarID
 	}
 	_, err := tx.exec(ctx, `INSERT INTO subjects (id, kind, user_id, avatar_id, title, request, webhook_url, status,
-		consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries,
+		origin) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		s.ID, string(s.Kind), s.UserID, avatarID, s.Title, string(s.Request), s.WebhookURL, string(s.Status),
 		string(s.Consent), s.FailureReason, s.VideoURL, micros(s.CreatedAt), micros(s.UpdatedAt), s.Sequence,
-		micros(s.RenderAt), s.RenderTries)
+		micros(s.RenderAt), s.RenderTries, studio.Origin(s.WebhookURL))
 	if err != nil {
 		return err
 	}
@@ -148,5 +148,5 @@ func insertEvents(ctx context.Context, tx transaction, s studio.Subject) error {
 	if len(s.Events) == 0 && s.RenderAt.IsZero() {
 		return nil
 	}
-	return tx.workDue(ctx, s.ID)
+	return tx.workDue(ctx, s.ID, studio.Origin(s.WebhookURL))
 }

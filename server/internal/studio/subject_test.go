@@ -27,8 +27,8 @@ func bodies(t *testing.T, db *store.Store, subjectID string) []string {
 			t.Errorf("event %d has the sequence %d", len(all)+1, next.Event.Sequence)
 		}
 		all = append(all, string(next.Event.Body))
-		attempt := store.Attempt{Number: 1, At: next.Event.CreatedAt}
-		check(t, db.RecordAttempt(t.Context(), next.Event, attempt, store.Delivered, time.Time{}))
+		attempt := store.Attempt{At: next.Event.CreatedAt}
+		check(t, db.RecordAttempt(t.Context(), next.Event, attempt, store.Outcome{State: store.Delivered}))
 	}
 }
 

@@ -62,6 +62,7 @@ CREATE TABLE subjects (
     title          TEXT,
     request        TEXT NOT NULL,
     webhook_url    TEXT NOT NULL,
+    origin         TEXT COLLATE "C" NOT NULL,
     status         TEXT NOT NULL,
     consent        TEXT NOT NULL,
     failure_reason TEXT NOT NULL,
@@ -75,6 +76,7 @@ CREATE TABLE subjects (
 );
 CREATE INDEX subjects_render ON subjects (render_at) WHERE render_at IS NOT NULL;
 CREATE INDEX subjects_deliver ON subjects (deliver_at) WHERE deliver_at IS NOT NULL;
+CREATE INDEX subjects_origin ON subjects (origin, deliver_at) WHERE deliver_at IS NOT NULL;
 
 CREATE TABLE events (
     id         TEXT PRIMARY KEY,
@@ -84,11 +86,14 @@ CREATE TABLE events (
     state      TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'exhausted')),
     tries      INTEGER NOT NULL DEFAULT 0,
     created_at BIGINT NOT NULL,
-    ended_at   BIGINT
+    ended_at   BIGINT,
+    reason     TEXT NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX events_order ON events (subject_id, sequence);
 CREATE INDEX events_pending ON events (subject_id, sequence) WHERE state = 'pending';
 CREATE INDEX events_ended ON events (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX events_created ON events (created_at);
+CREATE INDEX events_exhausted ON events (id) WHERE state = 'exhausted';
 
 CREATE TABLE attempts (
     event_id TEXT NOT NULL REFERENCES events ON DELETE CASCADE,
@@ -100,6 +105,16 @@ CREATE TABLE attempts (
     failure  TEXT NOT NULL,
     excerpt  BYTEA,
     PRIMARY KEY (event_id, number)
+);
+
+-- endpoints are the URLs of users that are switched off.
+CREATE TABLE endpoints (
+    user_id     TEXT NOT NULL REFERENCES users,
+    url         TEXT NOT NULL,
+    origin      TEXT NOT NULL,
+    disabled_at BIGINT NOT NULL,
+    reason      TEXT NOT NULL,
+    PRIMARY KEY (user_id, url)
 );
 
 CREATE TABLE idempotency_keys (

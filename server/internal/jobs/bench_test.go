@@ -1,0 +1,201 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+// service is all that delivers, with receivers on ports of their own and no fake but the renderer.
+type service struct {
+	dsn       string
+	db        *store.Store
+	studio    *studio.Service
+	user      studio.User
+	sender    *sender.Sender
+	receivers []*httptest.Server
+}
+
+// startService starts receivers that answer with handle.
+func startService(b testing.TB, receivers int, handle http.HandlerFunc) *service {
+	b.Helper()
+	s := &service{dsn: studiotest.NewSQLite(b)}
+	s.db = studiotest.Open(b, s.dsn)
+	s.studio = studio.New(studiotest.Config(s.db, time.Now))
+	s.user = studiotest.AddUser(b, s.studio, "ada@example.com")
+	if _, err := s.studio.WebhookSecrets(b.Context(), s.user.ID); err != nil {
+		b.Fatal(err)
+	}
+	for range receivers {
+		receiver := httptest.NewServer(handle)
+		b.Cleanup(receiver.Close)
+		s.receivers = append(s.receivers, receiver)
+	}
+	var err error
+	s.sender, err = sender.New(sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(s.sender.Close)
+	return s
+}
+
+// run does the work with the given limits until the returned function is called.
+func (s *service) run(cfg jobs.Config) (stop func()) {
+	cfg.Store, cfg.Studio, cfg.Sender, cfg.Renderer = s.db, s.studio, s.sender, rendererFunc(
+		func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil })
+	local := jobs.NewLocal(jobs.New(cfg))
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { local.Run(ctx, ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// floor returns how many transactions of one row the database takes in a second, one at a time.
+func (s *service) floor(b testing.TB) float64 {
+	b.Helper()
+	db := openSQL(b, s.dsn)
+	if _, err := db.ExecContext(b.Context(), `CREATE TABLE floor (n INTEGER)`); err != nil {
+		b.Fatal(err)
+	}
+	const rows = 500
+	began := time.Now()
+	for i := range rows {
+		if _, err := db.ExecContext(b.Context(), `INSERT INTO floor VALUES ($1)`, i); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return rows / time.Since(began).Seconds()
+}
+
+// Deliveries of one process to receivers in the same process that answer at once, beside the
+// transactions of one row that the same database takes one after the other.
+func BenchmarkLocal_throughput(b *testing.B) {
+	var received atomic.Int64
+	done := make(chan struct{})
+	s := startService(b, 32, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+		if received.Add(1) == int64(b.N) {
+			close(done)
+		}
+	})
+	floor := s.floor(b)
+	for i, receiver := range s.receivers {
+		seed(b, s.dsn, s.user.ID, (b.N+i)/len(s.receivers), receiver.URL)
+	}
+	b.ResetTimer()
+	stop := s.run(jobs.Config{Rate: 10_000})
+	<-done
+	stop() // and what was received is recorded
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
+	b.ReportMetric(floor, "rows/s")
+}
+
+// From the commit of an event to its receiver, at 100 events a second for eight receivers, beside
+// events that wait for one that never answers.
+func BenchmarkLocal_latency(b *testing.B) {
+	for _, waiting := range []int{0, 64, 100_000} {
+		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) { measureLatency(b, waiting) })
+	}
+}
+
+func measureLatency(b *testing.B, waiting int) {
+	b.Helper()
+	arrivals := make(chan time.Time, 1000)
+	s := startService(b, 8, func(http.ResponseWriter, *http.Request) { arrivals <- time.Now() })
+	hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the sender has gone
+		<-r.Context().Done()
+	}))
+	b.Cleanup(hung.Close)
+	if waiting > 0 {
+		seed(b, s.dsn, s.user.ID, waiting, hung.URL)
+	}
+	defer s.run(jobs.Config{})()
+	var latencies []time.Duration
+	ticker := time.NewTicker(time.Second / 50)
+	defer ticker.Stop()
+	for i := range b.N {
+		<-ticker.C
+		_, err := s.studio.CreateAvatar(b.Context(), studio.Creation{
+			UserID: s.user.ID, Request: []byte(`{}`),
+			Webhook: studio.Registration{URL: s.receivers[i%len(s.receivers)].URL, Enabled: true},
+		})
+		committed := time.Now()
+		if err != nil {
+			b.Fatal(err)
+		}
+		latencies = append(latencies, max((<-arrivals).Sub(committed), 0))
+		<-arrivals // of the rendering
+	}
+	reportMillis(b, latencies)
+	b.ReportMetric(resident(b), "MiB")
+}
+
+// What finding and reading the next event of an origin costs, beside events that wait for another.
+func BenchmarkLocal_claim(b *testing.B) {
+	for _, waiting := range []int{0, 100_000} {
+		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
+			s := startService(b, 0, nil)
+			const url, origin = "https://hooks.example.com/", "https://hooks.example.com"
+			seed(b, s.dsn, s.user.ID, 10, url)
+			if waiting > 0 {
+				seed(b, s.dsn, s.user.ID, waiting, hung)
+			}
+			var latencies []time.Duration
+			for b.Loop() {
+				began := time.Now()
+				due, err := s.db.NextDueAt(b.Context(), origin, 5)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := s.db.NextDelivery(b.Context(), due[0].SubjectID); err != nil {
+					b.Fatal(err)
+				}
+				latencies = append(latencies, time.Since(began))
+			}
+			reportMillis(b, latencies)
+		})
+	}
+}
+
+func reportMillis(b *testing.B, latencies []time.Duration) {
+	b.Helper()
+	slices.Sort(latencies)
+	b.ReportMetric(float64(latencies[len(latencies)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(latencies[len(latencies)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+// resident returns how much memory the process has, in MiB; 0 where nothing tells.
+func resident(b *testing.B) (mib float64) {
+	b.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if _, err := fmt.Sscanf(line, "VmRSS: %f", &mib); err == nil {
+			return mib / 1024
+		}
+	}
+	return 0
+}

@@ -1,0 +1,150 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+// An attempt that cannot be recorded is tried again after these pauses, and for as long as
+// lastRecordTimeout when the work is cut off.
+const (
+	minRecordPause    = time.Second
+	maxRecordPause    = time.Minute
+	lastRecordTimeout = 2 * time.Second
+)
+
+// Deliver sends the events of a subject that are due, in order, until none is left, one has to
+// wait, or stop ends. It returns when to call it again: at the zero time when nothing is left. Each
+// event that waits for the limits of its origin gets a time of its own, so that they do not all
+// come at once. When ctx ends during an attempt, the attempt counts for nothing.
+func (j *Jobs) Deliver(ctx, stop context.Context, subjectID string) (again time.Time, err error) {
+	return j.deliver(ctx, stop, subjectID, "")
+}
+
+// deliver is Deliver after the origin admitted has admitted the first attempt, if it is not "".
+func (j *Jobs) deliver(ctx, stop context.Context, subjectID, admitted string) (again time.Time, err error) {
+	defer func() {
+		if admitted != "" {
+			j.origins.done(admitted, unknown) // it was not needed
+		}
+	}()
+	for stop.Err() == nil {
+		next, err := j.Store.NextDelivery(ctx, subjectID)
+		switch {
+		case errors.Is(err, studio.ErrNotFound):
+			return time.Time{}, nil
+		case err != nil:
+			return j.Now(), err
+		case next.DueAt.After(j.Now()):
+			return next.DueAt, nil
+		case next.Off:
+			if err := j.Store.GiveUp(ctx, subjectID, j.Now(), store.ReasonOff); err != nil {
+				return j.Now(), err
+			}
+			j.Logger.InfoContext(ctx, "events given up", "subject", subjectID, "reason", string(store.ReasonOff))
+			continue
+		}
+		if admitted == "" {
+			if ok, at := j.origins.admit(next.Origin); !ok {
+				return at, nil
+			}
+		}
+		admitted = ""
+		if err := j.attempt(ctx, next); err != nil {
+			return j.Now(), err
+		}
+	}
+	return j.Now(), nil
+}
+
+// attempt sends an event that its origin has admitted, and records what came of it.
+func (j *Jobs) attempt(ctx context.Context, next store.Delivery) error {
+	sent, err := j.send(ctx, next)
+	j.judgeOrigin(ctx, next.Origin, sent, err)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil && !sent.Delivered() {
+		return ctx.Err()
+	}
+	tries := next.Tries + 1
+	outcome, wait := judge(tries, sent)
+	outcome.RetryAt = sent.At.Add(sent.Duration + wait)
+	err = j.record(ctx, next.Event, store.Attempt{
+		At: sent.At, Duration: sent.Duration, Address: sent.Address,
+		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
+	}, outcome)
+	if err != nil {
+		return err
+	}
+	j.Logger.InfoContext(ctx, "delivery attempted", "event", next.Event.ID, "subject", next.Event.SubjectID,
+		"sequence", next.Event.Sequence, "try", tries, "state", string(outcome.State), "status", sent.Status,
+		"failure", string(sent.Failure), "duration", sent.Duration)
+	if outcome.SwitchOff {
+		j.Logger.WarnContext(ctx, "endpoint switched off", "user", next.UserID, "origin", next.Origin)
+	}
+	return nil
+}
+
+func (j *Jobs) send(ctx context.Context, next store.Delivery) (sender.Attempt, error) {
+	secrets, err := j.secrets(ctx, next.UserID)
+	if err != nil {
+		return sender.Attempt{}, err
+	}
+	return j.Sender.Send(ctx, sender.Message{
+		URL: next.URL, ID: next.Event.ID, Sequence: next.Event.Sequence, Body: next.Event.Body, Secrets: secrets,
+	}), nil
+}
+
+// judgeOrigin ends an attempt for its origin; err means that none was made.
+func (j *Jobs) judgeOrigin(ctx context.Context, origin string, sent sender.Attempt, err error) {
+	verdict := unknown
+	if err == nil {
+		verdict = judgeOrigin(sent)
+	}
+	opened, closed := j.origins.done(origin, verdict)
+	if opened > 0 {
+		j.Logger.WarnContext(ctx, "origin is failing", "origin", origin, "pause", opened)
+	}
+	if closed {
+		j.Logger.InfoContext(ctx, "origin recovers", "origin", origin)
+	}
+}
+
+// record writes an attempt, which has happened and must not be repeated because the database is
+// full or busy: it tries until it can, or until ctx has ended, and then once more for a while.
+func (j *Jobs) record(ctx context.Context, event studio.Event, attempt store.Attempt, outcome store.Outcome) error {
+	for wait := minRecordPause; ctx.Err() == nil; wait = min(2*wait, maxRecordPause) {
+		err := j.Store.RecordAttempt(ctx, event, attempt, outcome)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			j.Logger.ErrorContext(ctx, "attempt not recorded", "event", event.ID, "err", err)
+			pause(ctx, wait)
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRecordTimeout)
+	defer cancel()
+	return j.Store.RecordAttempt(last, event, attempt, outcome)
+}
+
+func (j *Jobs) secrets(ctx context.Context, userID string) ([]webhook.Secret, error) {
+	texts, err := j.Studio.WebhookSecrets(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	secrets := make([]webhook.Secret, len(texts))
+	for i, text := range texts {
+		if secrets[i], err = webhook.ParseSecret(text); err != nil {
+			return nil, err
+		}
+	}
+	return secrets, nil
+}

@@ -1,0 +1,335 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+// fewer divides how much the larger tests do: the race detector makes SQLite very slow.
+var fewer = 1
+
+// senderFunc is a Sender.
+type senderFunc func(ctx context.Context, message sender.Message) sender.Attempt
+
+func (f senderFunc) Send(ctx context.Context, message sender.Message) sender.Attempt {
+	at := time.Now()
+	attempt := f(ctx, message)
+	attempt.At, attempt.Duration = at, time.Since(at)
+	return attempt
+}
+
+// begins keeps when attempts began, by URL.
+type begins struct {
+	mu  sync.Mutex
+	all map[string][]time.Time
+}
+
+func (b *begins) add(url string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.all == nil {
+		b.all = make(map[string][]time.Time)
+	}
+	b.all[url] = append(b.all[url], time.Now())
+}
+
+func (b *begins) of(url string) []time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.all[url])
+}
+
+func (s *setup) seed(events int, urls ...string) {
+	s.t.Helper()
+	seed(s.t, s.dsn, s.user.ID, events, urls...)
+}
+
+// urls are those of receivers with an origin each.
+func urls(receivers int) (all []string) {
+	for i := range receivers {
+		all = append(all, fmt.Sprintf("https://%d.example.com/", i))
+	}
+	return all
+}
+
+const hung = "https://hung.example.com/"
+
+// hangs is a Sender for which one receiver takes a connection and never answers.
+func hangs(sent *begins) senderFunc {
+	return func(_ context.Context, message sender.Message) sender.Attempt {
+		sent.add(message.URL)
+		if message.URL == hung {
+			time.Sleep(15 * time.Second)
+			return sender.Attempt{Failure: sender.FailureTimeout}
+		}
+		return sender.Attempt{Status: 200}
+	}
+}
+
+func TestLocal_oneHungReceiverOfAHundredDelaysNoOther(t *testing.T) {
+	inBubbleOfSQLite(t, func(s *setup) {
+		sent := new(begins)
+		s.sender = hangs(sent)
+		began := time.Now()
+		s.seed(500, hung)
+		s.seed(2, urls(99)...)
+		s.work(10 * time.Second)
+		for _, url := range urls(99) {
+			at := sent.of(url)
+			if len(at) != 2 || at[1].Sub(began) > 100*time.Millisecond {
+				s.t.Errorf("%s got %v, want both at once", url, at)
+			}
+		}
+		if n := len(sent.of(hung)); n != 4 {
+			s.t.Errorf("%d attempts in flight to the receiver that hangs, want 4", n)
+		}
+	})
+}
+
+// Once they are known to hang, even more of them than there are workers leave half of those free.
+func TestLocal_manyHungReceiversLeaveWorkersToOthers(t *testing.T) {
+	inBubbleOfSQLite(t, func(s *setup) {
+		sent := new(begins)
+		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
+			sent.add(message.URL)
+			if message.URL == "https://hooks.example.com/" {
+				return sender.Attempt{Status: 200}
+			}
+			time.Sleep(15 * time.Second)
+			return sender.Attempt{Failure: sender.FailureTimeout}
+		})
+		s.seed(100, urls(100)...)
+		s.limits.BreakAfter = 1 << 30 // or the breakers free the workers
+		done := make(chan time.Time)
+		go func() {
+			time.Sleep(2*time.Minute + time.Second)
+			created := time.Now()
+			s.create()
+			done <- created
+		}()
+		go s.work(3 * time.Minute)
+		created := <-done
+		time.Sleep(2 * time.Minute)
+		at := sent.of("https://hooks.example.com/")
+		if len(at) != 3 || at[2].Sub(created) > 100*time.Millisecond {
+			s.t.Errorf("a receiver that answers got %v after %v", at, created)
+		}
+	})
+}
+
+func TestLocal_aHundredThousandThatWaitDelayNoOther(t *testing.T) {
+	inBubbleOfSQLite(t, func(s *setup) {
+		sent := new(begins)
+		s.sender = hangs(sent)
+		s.seed(100_000/fewer, hung)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for _, url := range urls(50) {
+				time.Sleep(time.Second)
+				created := time.Now()
+				s.createFor(url)
+				time.Sleep(time.Second)
+				if at := sent.of(url); len(at) != 3 || at[2].Sub(created) > 100*time.Millisecond {
+					s.t.Errorf("%s got %v after %v", url, at, created)
+				}
+			}
+		}()
+		s.work(2 * time.Minute)
+		<-done
+	})
+}
+
+func TestLocal_tenThousandDueInTheSameSecondComeAtTheRate(t *testing.T) {
+	inBubbleOfSQLite(t, func(s *setup) {
+		var mu sync.Mutex
+		running := make(map[string]int)
+		run := func(url string, by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			if running[url] += by; running[url] > 4 {
+				s.t.Errorf("%d in flight to %s at once", running[url], url)
+			}
+		}
+		sent := new(begins)
+		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
+			sent.add(message.URL)
+			run(message.URL, 1)
+			defer run(message.URL, -1)
+			time.Sleep(10 * time.Millisecond)
+			return sender.Attempt{Status: 200}
+		})
+		events := max(1000/fewer, 100)
+		s.seed(events, urls(10)...)
+		s.work(21 * time.Second)
+		for _, url := range urls(10) {
+			at := sent.of(url)
+			if len(at) != events {
+				s.t.Errorf("%d deliveries to %s in 21 s, want all %d", len(at), url, events)
+			}
+			for i := range len(at) - 61 {
+				if at[i+61].Sub(at[i]) < time.Second {
+					s.t.Fatalf("more than 60 attempts in the second after %v", at[i])
+				}
+			}
+		}
+	})
+}
+
+func TestLocal_manyOriginsAreServedAtOnce(t *testing.T) {
+	inBubbleOfSQLite(t, func(s *setup) {
+		sent := new(begins)
+		s.sender = hangs(sent)
+		began := time.Now()
+		s.seed(1, urls(5000/fewer)...)
+		s.work(time.Second)
+		for _, url := range urls(5000 / fewer) {
+			if at := sent.of(url); len(at) != 1 || at[0].Sub(began) > time.Second {
+				s.t.Fatalf("%s got %v", url, at)
+			}
+		}
+	})
+}
+
+// Events that wait for a breaker lose no attempt, and do not come together when it closes.
+func TestLocal_aReceiverThatWasDownGetsEverythingButNotAtOnce(t *testing.T) {
+	inBubbleOfSQLite(t, func(s *setup) {
+		const url = "https://hooks.example.com/"
+		began := time.Now()
+		up := began.Add(time.Hour)
+		sent := new(begins)
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+			sent.add(url)
+			if time.Now().Before(up) {
+				return sender.Attempt{Failure: sender.FailureConnect}
+			}
+			time.Sleep(20 * time.Millisecond)
+			return sender.Attempt{Status: 200}
+		})
+		events := max(1000/fewer, 100)
+		s.seed(events, url)
+		s.work(59 * time.Minute)
+		at := sent.of(url)
+		// 10 at the start, then one after 30 s, 1 min, 2 min, 4 min and each 5 min.
+		if len(at) < 20 || len(at) > 26 {
+			s.t.Errorf("%d attempts in an hour in which all fail", len(at))
+		}
+		tries := 0
+		for i := range events {
+			next, err := s.db.NextDelivery(s.t.Context(), fmt.Sprintf("%s %d", url, i+1))
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			tries += next.Tries
+		}
+		if tries != len(at) {
+			s.t.Errorf("%d attempts are counted, %d were made", tries, len(at))
+		}
+		s.work(24 * time.Hour)
+		for i := range events {
+			if _, err := s.db.NextDelivery(s.t.Context(), fmt.Sprintf("%s %d", url, i+1)); err == nil {
+				s.t.Fatal("an event still waits after a day")
+			}
+		}
+		var first []time.Time // of the recovery
+		for _, a := range sent.of(url) {
+			if !a.Before(up) {
+				first = append(first, a)
+			}
+		}
+		if within := first[10].Sub(first[0]); within < 500*time.Millisecond {
+			s.t.Errorf("eleven attempts within %v after the recovery", within)
+		}
+		if whole := first[events-1].Sub(first[0]); whole > 10*time.Minute {
+			s.t.Errorf("all that waited took %v", whole)
+		}
+	})
+}
+
+func TestLocal_switchesOffAURLThatIsGone(t *testing.T) {
+	inBubbleOfSQLite(t, func(s *setup) {
+		const gone = "https://hooks.example.com/gone"
+		sent := new(begins)
+		status := 410
+		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
+			sent.add(message.URL)
+			if message.URL == gone && status != 200 {
+				return sender.Attempt{Status: status, Failure: sender.FailureStatus}
+			}
+			return sender.Attempt{Status: 200}
+		})
+		first := s.createFor(gone)
+		s.work(time.Second)
+		second, other := s.createFor(gone), s.createFor("https://hooks.example.com/here")
+		s.work(time.Minute)
+		if n := len(sent.of(gone)); n != 1 {
+			s.t.Errorf("%d attempts to a URL that is gone, want 1", n)
+		}
+		if n := len(sent.of("https://hooks.example.com/here")); n != 3 {
+			s.t.Errorf("%d events for %s, want 3", n, other.ID)
+		}
+		reasons := func(id string) (all []store.Reason) {
+			events, err := s.db.Events(s.t.Context(), store.EventFilter{SubjectID: id, State: store.Exhausted}, "", 10)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			for _, event := range events {
+				all = append(all, event.Reason)
+			}
+			return all
+		}
+		if got := reasons(first.ID); !slices.Equal(got, []store.Reason{store.ReasonOff, store.ReasonOff, store.ReasonGone}) {
+			s.t.Errorf("the first subject's events ended for %q, newest first", got)
+		}
+		if got := reasons(second.ID); len(got) != 3 {
+			s.t.Errorf("the second subject's events ended for %q", got)
+		}
+		endpoints, err := s.db.Endpoints(s.t.Context())
+		if err != nil || len(endpoints) != 1 || endpoints[0].URL != gone || endpoints[0].Email != "ada@example.com" {
+			s.t.Fatalf("switched off are %+v (%v)", endpoints, err)
+		}
+
+		status = 200
+		if err := s.db.EnableEndpoint(s.t.Context(), s.user.ID, gone); err != nil {
+			s.t.Fatal(err)
+		}
+		if n, err := s.db.Replay(s.t.Context(), store.EventFilter{}, time.Now()); n != 6 || err != nil {
+			s.t.Fatalf("%d events are replayed (%v), want 6", n, err)
+		}
+		s.work(time.Second)
+		if n := len(sent.of(gone)); n != 7 {
+			s.t.Errorf("%d attempts to a URL that is back, want 7", n)
+		}
+	})
+}
+
+// A command beside the daemon cannot wake it; what it did is seen all the same.
+func TestLocal_seesWhatAnotherProcessMadeDue(t *testing.T) {
+	inBubbleOfSQLite(t, func(s *setup) {
+		var created time.Time
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			time.Sleep(10*time.Second + time.Millisecond)
+			created = time.Now()
+			s.seed(1, "https://hooks.example.com/")
+		}()
+		local := jobs.NewLocal(jobs.New(jobs.Config{Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer}))
+		stop, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		defer cancel()
+		local.Run(stop, stop)
+		<-done
+		sent := s.receiver.deliveries()
+		if len(sent) != 1 || sent[0].at.Sub(created) > time.Second {
+			s.t.Errorf("sent is %v, want one event within a second", sent)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// Endpoint is a URL of a user's that nothing is sent to any more. An event for it ends as
+// exhausted when its turn comes; it can be replayed once the endpoint is enabled. Naming the URL
+// in a new registration does not enable it: the receiver said that it is gone.
+type Endpoint struct {
+	UserID     string
+	Email      string // of the user
+	URL        string // its query may hold a secret
+	Origin     string
+	DisabledAt time.Time
+	Reason     Reason
+}
+
+// Endpoints returns the endpoints that are switched off, the latest first.
+func (s *Store) Endpoints(ctx context.Context) ([]Endpoint, error) {
+	var all []Endpoint
+	err := s.engine.query(ctx, func(scan func(...any) error) error {
+		var e Endpoint
+		err := scan(&e.UserID, &e.Email, &e.URL, &e.Origin, instant{&e.DisabledAt}, &e.Reason)
+		all = append(all, e)
+		return err
+	}, `SELECT p.user_id, u.email, p.url, p.origin, p.disabled_at, p.reason FROM endpoints p
+		JOIN users u ON u.id = p.user_id ORDER BY p.disabled_at DESC, p.user_id, p.url`)
+	return all, err
+}
+
+// EnableEndpoint sends to a URL of a user's again; studio.ErrNotFound when it is not switched off.
+func (s *Store) EnableEndpoint(ctx context.Context, userID, url string) error {
+	return s.write(ctx, func(tx transaction) error {
+		enabled, err := tx.exec(ctx, `DELETE FROM endpoints WHERE user_id = $1 AND url = $2`, userID, url)
+		if err == nil && enabled == 0 {
+			return studio.ErrNotFound
+		}
+		return err
+	})
+}
+
+// switchOff disables the URL of a subject for its user.
+func switchOff(ctx context.Context, tx transaction, subjectID string, now time.Time, reason Reason) error {
+	_, err := tx.exec(ctx, `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason)
+		SELECT user_id, webhook_url, origin, CAST($2 AS BIGINT), CAST($3 AS TEXT) FROM subjects WHERE id = $1
+		ON CONFLICT (user_id, url) DO NOTHING`, subjectID, micros(now), string(reason))
+	return err
+}

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// replayBatch is how many events one transaction replays, so that none holds others up for long.
+const replayBatch = 500
+
+// Event is an event with how far it has come.
+type Event struct {
+	studio.Event
+	UserID  string
+	URL     string // its query may hold a secret
+	State   EventState
+	Tries   int       // attempts made since the creation or the last replay
+	EndedAt time.Time // zero when it is pending
+	Reason  Reason    // why it is exhausted
+}
+
+// EventFilter chooses events; what is zero does not restrict.
+type EventFilter struct {
+	ID        string
+	SubjectID string
+	State     EventState
+	From, To  time.Time // of the creation; To is not included
+}
+
+// where returns the conditions and their parameters.
+func (f EventFilter) where() (conditions string, args []any) {
+	all := []string{"true"}
+	add := func(condition string, arg any) {
+		args = append(args, arg)
+		all = append(all, fmt.Sprintf("%s $%d", condition, len(args)))
+	}
+	if f.ID != "" {
+		add("e.id =", f.ID)
+	}
+	if f.SubjectID != "" {
+		add("e.subject_id =", f.SubjectID)
+	}
+	switch f.State { // as text, because only then a partial index serves
+	case Pending, Delivered, Exhausted:
+		all = append(all, "e.state = '"+string(f.State)+"'")
+	}
+	if !f.From.IsZero() {
+		add("e.created_at >=", micros(f.From))
+	}
+	if !f.To.IsZero() {
+		add("e.created_at <", micros(f.To))
+	}
+	return strings.Join(all, " AND "), args
+}
+
+// Events returns up to limit events that the filter chooses, newest first by their ids, that come
+// after the event with the id after; "" starts at the newest.
+func (s *Store) Events(ctx context.Context, filter EventFilter, after string, limit int) ([]Event, error) {
+	where, args := filter.where()
+	if after != "" {
+		args = append(args, after)
+		where += fmt.Sprintf(" AND e.id < $%d", len(args))
+	}
+	args = append(args, limit)
+	var events []Event
+	err := s.engine.query(ctx, func(scan func(...any) error) error {
+		var e Event
+		err := scan(&e.ID, &e.SubjectID, &e.Sequence, &e.Body, instant{&e.CreatedAt}, &e.UserID, &e.URL, &e.State,
+			&e.Tries, instant{&e.EndedAt}, &e.Reason)
+		events = append(events, e)
+		return err
+	}, fmt.Sprintf(`SELECT e.id, e.subject_id, e.sequence, e.body, e.created_at, s.user_id, s.webhook_url, e.state,
+			e.tries, e.ended_at, e.reason
+		FROM events e JOIN subjects s ON s.id = e.subject_id
+		WHERE %s ORDER BY e.id DESC LIMIT $%d`, where, len(args)), args...)
+	return events, err
+}
+
+// Event returns one event; see [Store.Attempts] for what was tried.
+func (s *Store) Event(ctx context.Context, id string) (Event, error) {
+	events, err := s.Events(ctx, EventFilter{ID: id}, "", 1)
+	if err != nil {
+		return Event{}, err
+	}
+	if len(events) == 0 {
+		return Event{}, studio.ErrNotFound
+	}
+	return events[0], nil
+}
+
+// Replay makes the exhausted events that the filter chooses pending again, each with the whole
+// schedule before it, the same id and the same bytes, and due now. Within a subject they are sent
+// in order and before all that is still pending. It returns how many there are. A replay of many
+// is not one transaction: after an error, what was replayed stays so, and it may be repeated.
+func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (replayed int, err error) {
+	filter.State = Exhausted
+	where, args := filter.where()
+	n := len(args)
+	// One that was exhausted again since is not taken twice.
+	query := fmt.Sprintf(`UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, reason = '' WHERE id IN
+		(SELECT e.id FROM events e WHERE %s AND e.ended_at <= $%d ORDER BY e.id LIMIT $%d) RETURNING subject_id`, where, n+1, n+2)
+	args = append(args, micros(now), replayBatch)
+	for batch := replayBatch; batch == replayBatch; replayed += batch {
+		err := s.write(ctx, func(tx transaction) error {
+			batch = 0
+			subjects := make(map[string]struct{})
+			err := tx.query(ctx, func(scan func(...any) error) error {
+				var id string
+				err := scan(&id)
+				subjects[id] = struct{}{}
+				batch++
+				return err
+			}, query, args...)
+			for _, id := range slices.Sorted(maps.Keys(subjects)) {
+				if err == nil {
+					err = deliverNow(ctx, tx, id, now)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return replayed, err
+		}
+	}
+	return replayed, nil
+}
+
+// deliverNow makes the first pending event of a subject due.
+func deliverNow(ctx context.Context, tx transaction, subjectID string, now time.Time) error {
+	var origin string
+	err := one(ctx, tx, []any{&origin}, `UPDATE subjects SET deliver_at = $2 WHERE id = $1 RETURNING origin`,
+		subjectID, micros(now))
+	if err != nil {
+		return err
+	}
+	return tx.workDue(ctx, subjectID, origin)
+}

@@ -1,0 +1,256 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// finish ends the next event of a subject with an attempt at noon.
+func finish(t *testing.T, db *store.Store, subjectID string, outcome store.Outcome) {
+	t.Helper()
+	next, err := db.NextDelivery(t.Context(), subjectID)
+	check(t, err)
+	check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{At: noon()}, outcome))
+}
+
+func create(t *testing.T, db *store.Store, s studio.Subject) {
+	t.Helper()
+	_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
+	check(t, err)
+}
+
+func ids(events []store.Event) (all []string) {
+	for _, event := range events {
+		all = append(all, event.ID)
+	}
+	return all
+}
+
+func TestStore_Events_filters(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		create(t, db, subject("a", 3))
+		late := subject("b", 1)
+		late.Events[0].CreatedAt = noon().Add(time.Hour)
+		create(t, db, late)
+		finish(t, db, "a", store.Outcome{State: store.Delivered})
+		finish(t, db, "a", store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule})
+		for _, test := range []struct {
+			name   string
+			filter store.EventFilter
+			after  string
+			limit  int
+			want   []string
+		}{
+			{"all, newest first", store.EventFilter{}, "", 10, []string{"b-1", "a-3", "a-2", "a-1"}},
+			{"a page", store.EventFilter{}, "", 2, []string{"b-1", "a-3"}},
+			{"the page after it", store.EventFilter{}, "a-3", 2, []string{"a-2", "a-1"}},
+			{"one subject", store.EventFilter{SubjectID: "b"}, "", 10, []string{"b-1"}},
+			{"pending", store.EventFilter{State: store.Pending}, "", 10, []string{"b-1", "a-3"}},
+			{"delivered", store.EventFilter{State: store.Delivered}, "", 10, []string{"a-1"}},
+			{"exhausted", store.EventFilter{State: store.Exhausted}, "", 10, []string{"a-2"}},
+			{"from", store.EventFilter{From: noon().Add(time.Hour)}, "", 10, []string{"b-1"}},
+			{"to, not included", store.EventFilter{To: noon().Add(time.Hour)}, "", 10, []string{"a-3", "a-2", "a-1"}},
+			{"none", store.EventFilter{SubjectID: "b", State: store.Exhausted}, "", 10, nil},
+		} {
+			events, err := db.Events(t.Context(), test.filter, test.after, test.limit)
+			check(t, err)
+			if got := ids(events); !slices.Equal(got, test.want) {
+				t.Errorf("%s: %v, want %v", test.name, got, test.want)
+			}
+		}
+		got, err := db.Event(t.Context(), "a-2")
+		check(t, err)
+		want := store.Event{
+			Event:  studio.Event{ID: "a-2", SubjectID: "a", Sequence: 2, Body: []byte(`{"event":2}`), CreatedAt: noon()},
+			UserID: "ada", URL: "https://hooks.example.com/", State: store.Exhausted, Tries: 1, EndedAt: noon(),
+			Reason: store.ReasonSchedule,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("event (-want +got):\n%s", diff)
+		}
+		_, err = db.Event(t.Context(), "c-1")
+		wantError(t, err, studio.ErrNotFound)
+	})
+}
+
+func TestStore_Replay_putsEventsBackIntoTheirPlace(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		create(t, db, subject("a", 4))
+		finish(t, db, "a", store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule})
+		finish(t, db, "a", store.Outcome{State: store.Delivered})
+		finish(t, db, "a", store.Outcome{State: store.Exhausted, Reason: store.ReasonRefused})
+		<-db.Due()
+		db.Woken()
+		hour := noon().Add(time.Hour)
+		replayed, err := db.Replay(t.Context(), store.EventFilter{State: store.Pending}, hour)
+		check(t, err)
+		if replayed != 2 {
+			t.Errorf("%d events are replayed, want the 2 that were exhausted", replayed)
+		}
+		select {
+		case <-db.Due():
+		default:
+			t.Error("a replayed event is work")
+		}
+		if woken := db.Woken(); !slices.Equal(woken, []string{"https://hooks.example.com"}) {
+			t.Errorf("woken are %v", woken)
+		}
+		for _, want := range []string{"a-1", "a-3", "a-4"} {
+			next, err := db.NextDelivery(t.Context(), "a")
+			check(t, err)
+			if next.Event.ID != want || next.Tries != 0 || next.DueAt.After(hour) {
+				t.Errorf("next is %+v, want %s", next, want)
+			}
+			finish(t, db, "a", store.Outcome{State: store.Delivered})
+		}
+		attempts, err := db.Attempts(t.Context(), "a-1")
+		check(t, err)
+		if len(attempts) != 2 || attempts[1].Number != 2 {
+			t.Errorf("attempts are %+v, want the one before the replay too", attempts)
+		}
+		event, err := db.Event(t.Context(), "a-1")
+		check(t, err)
+		if event.Tries != 1 || event.Reason != "" || event.State != store.Delivered {
+			t.Errorf("the event is %+v", event)
+		}
+	})
+}
+
+func TestStore_Replay_choosesAndTakesMany(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		const subjects = 30
+		for i := range subjects {
+			s := subject(fmt.Sprint(i), 40) // more than one transaction takes
+			for j := range s.Events {
+				s.Events[j].CreatedAt = noon().Add(time.Duration(i) * time.Hour)
+			}
+			create(t, db, s)
+			check(t, db.GiveUp(t.Context(), s.ID, noon(), store.ReasonOff))
+		}
+		due, err := db.NextDue(t.Context(), store.Deliver, 100)
+		check(t, err)
+		if len(due) != 0 {
+			t.Errorf("%d subjects are due after they were given up", len(due))
+		}
+		for _, test := range []struct {
+			filter store.EventFilter
+			want   int
+		}{
+			{store.EventFilter{ID: "3-7"}, 1},
+			{store.EventFilter{ID: "3-7"}, 0}, // it is pending
+			{store.EventFilter{SubjectID: "3"}, 39},
+			{store.EventFilter{From: noon().Add(28 * time.Hour)}, 80},
+			{store.EventFilter{From: noon().Add(26 * time.Hour), To: noon().Add(29 * time.Hour)}, 80},
+			{store.EventFilter{}, subjects*40 - 200},
+		} {
+			replayed, err := db.Replay(t.Context(), test.filter, noon())
+			check(t, err)
+			if replayed != test.want {
+				t.Errorf("%+v replays %d events, want %d", test.filter, replayed, test.want)
+			}
+		}
+	})
+}
+
+func TestStore_endpointIsOffForOneUser(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		check(t, db.CreateUser(t.Context(), studio.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon()}))
+		for _, id := range []string{"a", "b", "c", "d"} {
+			s := subject(id, 1)
+			switch id {
+			case "c":
+				s.UserID = "bob"
+			case "d":
+				s.WebhookURL += "other"
+			}
+			create(t, db, s)
+		}
+		off := func(want ...string) {
+			t.Helper()
+			var got []string
+			for _, id := range []string{"b", "c", "d"} {
+				next, err := db.NextDelivery(t.Context(), id)
+				check(t, err)
+				if next.Origin != "https://hooks.example.com" {
+					t.Errorf("the origin is %s", next.Origin)
+				}
+				if next.Off {
+					got = append(got, id)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("off is the URL of %v, want %v", got, want)
+			}
+		}
+		off()
+		finish(t, db, "a", store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true})
+		off("b")
+		finish(t, db, "b", store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true}) // it was in flight
+		create(t, db, func() studio.Subject { s := subject("e", 1); s.Events[0].ID = "e-1"; return s }())
+		endpoints, err := db.Endpoints(t.Context())
+		check(t, err)
+		want := []store.Endpoint{{
+			UserID: "ada", Email: "ada@example.com", URL: "https://hooks.example.com/", Origin: "https://hooks.example.com",
+			DisabledAt: noon(), Reason: store.ReasonGone,
+		}}
+		if diff := cmp.Diff(want, endpoints); diff != "" {
+			t.Errorf("endpoints (-want +got):\n%s", diff)
+		}
+		next, err := db.NextDelivery(t.Context(), "e")
+		check(t, err)
+		if !next.Off {
+			t.Error("a new registration of the URL enables it")
+		}
+		wantError(t, db.EnableEndpoint(t.Context(), "bob", "https://hooks.example.com/"), studio.ErrNotFound)
+		check(t, db.EnableEndpoint(t.Context(), "ada", "https://hooks.example.com/"))
+		next, err = db.NextDelivery(t.Context(), "e")
+		check(t, err)
+		if next.Off {
+			t.Error("an enabled URL is off")
+		}
+	})
+}
+
+func TestStore_DueOrigins_hasEachWithItsFirst(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		none, err := db.DueOrigins(t.Context())
+		check(t, err)
+		if len(none) != 0 {
+			t.Errorf("due are %v", none)
+		}
+		for i := range 30 {
+			s := subject(fmt.Sprintf("%02d", i), 1)
+			s.WebhookURL = fmt.Sprintf("https://%d.example.com/%d", i%3, i)
+			s.Events[0].CreatedAt = noon().Add(time.Duration(30-i) * time.Hour)
+			create(t, db, s)
+		}
+		check(t, db.GiveUp(t.Context(), "29", noon(), store.ReasonOff))
+		got, err := db.DueOrigins(t.Context())
+		check(t, err)
+		want := []store.OriginDue{
+			{Origin: "https://0.example.com", At: noon().Add(3 * time.Hour)},
+			{Origin: "https://1.example.com", At: noon().Add(2 * time.Hour)},
+			{Origin: "https://2.example.com", At: noon().Add(4 * time.Hour)},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("origins (-want +got):\n%s", diff)
+		}
+		due, err := db.NextDueAt(t.Context(), "https://1.example.com", 2)
+		check(t, err)
+		if len(due) != 2 || due[0].SubjectID != "28" || due[1].SubjectID != "25" {
+			t.Errorf("due at one origin are %v", due)
+		}
+	})
+}
