@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+)
+
+func (p *program) rootCommand() *cli.Command {
+	root := &cli.Command{
+		Name:  "studio",
+		Usage: "work with Avatar Studio",
+		Description: `Flags go before the environment, and the environment before what "studio login" has kept:
+STUDIO_BASE_URL, STUDIO_EMAIL and STUDIO_PASSWORD or STUDIO_TOKEN, STUDIO_WORKSPACE, and
+STUDIO_WEBHOOK_SECRET for listen and trigger.
+
+Examples:
+  studio login --base-url http://127.0.0.1:8080 --email ada@example.com
+  studio avatar create --title Ada --watch
+  studio completion bash
+
+` + exitCodes,
+		Reader:                p.Stdin,
+		Writer:                p.Stdout,
+		ErrWriter:             p.Stderr,
+		HideVersion:           true,
+		EnableShellCompletion: true,
+		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // Run prints and decides
+		Commands: []*cli.Command{
+			p.loginCommand(),
+			p.logoutCommand(),
+			p.projectsCommand(),
+			p.avatarCommand(),
+			p.videoCommand(),
+			p.lipsyncCommand(),
+			p.listenCommand(),
+			p.triggerCommand(),
+		},
+	}
+	prepare(root)
+	return root
+}
+
+// prepare makes every command return what is wrong with its input, in place of printing help, and
+// every group of commands refuse what it does not have.
+func prepare(command *cli.Command) {
+	command.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error { return err }
+	if len(command.Commands) > 0 {
+		command.Action = func(_ context.Context, command *cli.Command) error {
+			if command.Args().Present() {
+				return usagef("%s has no command of this name; see %[1]s --help", command.FullName())
+			}
+			return cli.ShowSubcommandHelp(command)
+		}
+	}
+	for _, child := range command.Commands {
+		prepare(child)
+	}
+}
+
+// leaf makes a command that takes exactly the arguments that argsUsage names. It has a --json.
+func leaf(name, usage, argsUsage, examples string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
+	return &cli.Command{
+		Name: name, Usage: usage, ArgsUsage: argsUsage, Description: "Examples:\n" + examples,
+		Flags: append(flags, &cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"}),
+		Action: func(ctx context.Context, command *cli.Command) error {
+			if command.Args().Len() != len(strings.Fields(argsUsage)) {
+				return usagef("usage: %s; see --help", strings.TrimSpace(command.FullName()+" "+argsUsage))
+			}
+			err := action(ctx, command)
+			if err == nil || errors.As(err, new(usageError)) {
+				return err
+			}
+			return failureError{err}
+		},
+	}
+}
+
+// text is the value of a flag that was given, or nil.
+func text(command *cli.Command, name string) *string {
+	if !command.IsSet(name) {
+		return nil
+	}
+	return new(command.String(name))
+}

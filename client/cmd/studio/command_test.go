@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+)
+
+func TestCommands_refuseBadInputInOneLine(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		args []string
+		says string
+	}{
+		"an unknown command":           {[]string{"sing"}, "no command"},
+		"an unknown subcommand":        {[]string{"avatar", "sing"}, "no command"},
+		"an unknown flag":              {[]string{"projects", "--loud"}, "loud"},
+		"an argument too many":         {[]string{"projects", "now"}, "usage: studio projects"},
+		"an argument too few":          {[]string{"avatar", "show"}, "usage: studio avatar show ID"},
+		"a password as a flag":         {[]string{"login", "--password=hunter2"}, "password"},
+		"a login without a service":    {[]string{"login", "--email=a", "--password-stdin"}, "--base-url"},
+		"a login at no service":        {[]string{"login", "--base-url=ftp://x", "--email=a", "--password-stdin"}, "BaseURL"},
+		"a login in clear text":        {[]string{"login", "--base-url=http://example.com", "--email=a", "--password-stdin"}, "https"},
+		"a login without an email":     {[]string{"login", "--base-url=http://127.0.0.1:1"}, "--email"},
+		"a login without a password":   {[]string{"login", "--base-url=http://127.0.0.1:1", "--email=a"}, "--password-stdin"},
+		"a video of no avatar":         {[]string{"video", "create"}, "avatar"},
+		"no decision":                  {[]string{"avatar", "consent", "ID"}, "either"},
+		"two decisions":                {[]string{"avatar", "consent", "--granted", "--refused", "ID"}, "either"},
+		"listening without a secret":   {[]string{"listen"}, "--unverified"},
+		"a secret file and none":       {[]string{"listen", "--unverified", "--secret-file=-"}, "either"},
+		"an address that is none":      {[]string{"listen", "--unverified", "--addr=here"}, "HOST:PORT"},
+		"forwarding to nothing":        {[]string{"listen", "--unverified", "--forward=/hooks"}, "--forward"},
+		"a secret file that is none":   {[]string{"listen", "--secret-file=nowhere.txt"}, "nowhere.txt"},
+		"an event that is none":        {[]string{"trigger", "--unsigned", "party"}, "no such event"},
+		"a status that is none":        {[]string{"trigger", "--unsigned", "--status=resting", "avatar_event"}, "--status"},
+		"a status of another event":    {[]string{"trigger", "--unsigned", "--status=published", "lipsync_inference_event"}, "--status"},
+		"an event to nowhere":          {[]string{"trigger", "--unsigned", "--to=example.com", "avatar_event"}, "--to"},
+		"an event without a secret":    {[]string{"trigger", "avatar_event"}, "--unsigned"},
+		"an event with a wrong secret": {[]string{"trigger", "--secret-file=-", "avatar_event"}, "no secret"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := newTest(t).run(t, "", test.args...)
+			if code != exitUsage || !strings.HasPrefix(stderr, "studio: ") || !strings.Contains(stderr, test.says) {
+				t.Errorf("exit code %d, %q, want %q", code, stderr, test.says)
+			}
+			if strings.Contains(stderr, "\n") || stdout != "" || strings.Contains(stderr, "hunter2") {
+				t.Errorf("not one line of an error: %q %q", stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestSecrets_areNotShown(t *testing.T) {
+	t.Parallel()
+	for name, secret := range map[string]string{"short": "whsec_aHVudGVyMg==", "long": strings.Repeat("A", maxSecretFile+1)} {
+		code, _, stderr := newTest(t).run(t, secret, "trigger", "--secret-file=-", "avatar_event")
+		if code != exitUsage || strings.Contains(stderr, secret) {
+			t.Errorf("%s: exit code %d, %s", name, code, stderr)
+		}
+	}
+	p := newTest(t)
+	p.WebhookSecret = webhook.NewSecret().Reveal() + "\n" + webhook.NewSecret().Reveal()
+	command := p.listenCommand()
+	command.Action = func(_ context.Context, _ *cli.Command) error { return nil }
+	check(t, command.Run(t.Context(), []string{"listen"}))
+	if secrets, err := p.secrets(command, "unverified"); err != nil || len(secrets) != 2 {
+		t.Errorf("%d secrets of the environment, %v", len(secrets), err)
+	}
+}
+
+// Every command, and every group of them, says how it is used, by example.
+func TestCommands_haveHelpWithExamples(t *testing.T) {
+	t.Parallel()
+	var walk func(command *cli.Command, path []string)
+	walk = func(command *cli.Command, path []string) {
+		t.Run(strings.Join(append([]string{"studio"}, path...), " "), func(t *testing.T) {
+			t.Parallel()
+			help := newTest(t).must(t, "", append(path, "--help")...)
+			_, examples, found := strings.Cut(help, "Examples:\n")
+			if !found || !strings.Contains(examples, strings.Join(append([]string{"studio"}, path...), " ")) {
+				t.Errorf("help is %s", help)
+			}
+		})
+		for _, child := range command.Commands {
+			walk(child, append(slices.Clip(path), child.Name))
+		}
+	}
+	p := newTest(t)
+	root := p.rootCommand()
+	walk(root, nil)
+	help := p.must(t, "", "--help")
+	for _, code := range []string{"0 ", "1 ", "2 ", "3 ", "4 ", "5 ", "130"} {
+		if !strings.Contains(help, "\n     "+code) {
+			t.Errorf("the help does not explain exit code %s", code)
+		}
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	p := newTest(t)
+	for _, shell := range []string{"bash", "zsh", "fish", "pwsh"} {
+		if script := p.must(t, "", "completion", shell); len(script) < 100 {
+			t.Errorf("%s gets %q", shell, script)
+		}
+	}
+	if words := p.must(t, "", "avatar", "--generate-shell-completion"); !strings.Contains(words, "create") || !strings.Contains(words, "consent") {
+		t.Errorf("avatar is completed by %q", words)
+	}
+}

@@ -1,0 +1,19 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// The command knows the service by its interface only.
+func TestImports(t *testing.T) {
+	t.Parallel()
+	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	check(t, err)
+	for path := range strings.FieldsSeq(string(output)) {
+		if strings.HasPrefix(path, "github.com/avatarstudio/avatarstudio/server") || path == "testing" {
+			t.Errorf("%s is linked", path)
+		}
+	}
+}

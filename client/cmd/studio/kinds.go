@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func (p *program) avatarCommand() *cli.Command {
+	return &cli.Command{
+		Name: "avatar", Usage: "create avatars and follow them",
+		Description: "Examples:\n" + example("avatar", "create --title Ada --watch"),
+		Commands: []*cli.Command{
+			p.createCommand("avatar", example("avatar", `create --title Ada --base-video-url https://media.example.com/ada.mp4
+  studio avatar create --title Ada --webhook-url https://hooks.example.com/ --watch`),
+				[]cli.Flag{&cli.StringFlag{Name: "base-video-url", Usage: "recording that the avatar is made from"}, webhookFlag()},
+				createAvatar, getAvatar),
+			p.showCommand("avatar", getAvatar),
+			p.watchCommand("avatar", getAvatar),
+			p.consentCommand(),
+		},
+	}
+}
+
+func createAvatar(command *cli.Command) request {
+	body := gen.CreateAvatarRequest{Title: text(command, "title"), BaseVideoURL: text(command, "base-video-url")}
+	body.WebhookData, body.Webhook = webhookOf(command)
+	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
+		return failure(c.CreateAvatar(ctx, body, options...))
+	}
+}
+
+func (p *program) consentCommand() *cli.Command {
+	return leaf("consent", "say what the person that an avatar shows has decided", "ID",
+		example("avatar", "consent --granted ID\n  studio avatar consent --refused ID"),
+		serviceFlags(
+			&cli.BoolFlag{Name: "granted", Usage: "consent is given"},
+			&cli.BoolFlag{Name: "refused", Usage: "consent is refused"},
+		),
+		func(ctx context.Context, command *cli.Command) error {
+			body := gen.ConsentRequest{AvatarID: command.Args().First(), Granted: command.Bool("granted")}
+			if body.Granted == command.Bool("refused") {
+				return usagef("give either --granted or --refused")
+			}
+			c, err := p.service(command)
+			if err != nil {
+				return err
+			}
+			s, err := ask(ctx, c, func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
+				return failure(c.SubmitConsent(ctx, body, options...))
+			})
+			if err != nil {
+				return err
+			}
+			return p.show(command, s)
+		})
+}
+
+func (p *program) videoCommand() *cli.Command {
+	return &cli.Command{
+		Name: "video", Usage: "create videos from avatars and follow them",
+		Description: "Examples:\n" + example("video", "create --avatar ID --text Hello. --watch"),
+		Commands: []*cli.Command{
+			p.createCommand("video", example("video", `create --avatar ID --text "Good morning."
+  studio video create --avatar ID --audio-url https://media.example.com/hello.mp3 --watch`),
+				[]cli.Flag{
+					&cli.StringFlag{Name: "avatar", Usage: "id of a published avatar", Required: true},
+					&cli.StringFlag{Name: "text", Usage: "what the avatar says"},
+					&cli.StringFlag{Name: "audio-url", Usage: "what the avatar says, as a recording"},
+				},
+				createVideo, getVideo),
+			p.showCommand("video", getVideo),
+			p.watchCommand("video", getVideo),
+		},
+	}
+}
+
+func createVideo(command *cli.Command) request {
+	body := gen.CreateVideoRequest{
+		AvatarID: command.String("avatar"), Title: text(command, "title"),
+		Text: text(command, "text"), AudioURL: text(command, "audio-url"),
+	}
+	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
+		return failure(c.CreateVideo(ctx, body, options...))
+	}
+}
+
+func (p *program) lipsyncCommand() *cli.Command {
+	return &cli.Command{
+		Name: "lipsync", Usage: "create lip-syncs and follow them",
+		Description: "Examples:\n" + example("lipsync", "create --title Greeting --watch"),
+		Commands: []*cli.Command{
+			p.createCommand("lipsync", example("lipsync", `create --video-url https://media.example.com/ada.mp4 --audio-url https://media.example.com/hello.mp3
+  studio lipsync create --title Greeting --webhook-url https://hooks.example.com/`),
+				[]cli.Flag{
+					&cli.StringFlag{Name: "video-url", Usage: "video whose lips are moved"},
+					&cli.StringFlag{Name: "audio-url", Usage: "recording that the lips follow"},
+					webhookFlag(),
+				},
+				createLipsync, getLipsync),
+			p.showCommand("lipsync", getLipsync),
+			p.watchCommand("lipsync", getLipsync),
+		},
+	}
+}
+
+func createLipsync(command *cli.Command) request {
+	body := gen.CreateLipsyncRequest{
+		Title: text(command, "title"), VideoURL: text(command, "video-url"), AudioURL: text(command, "audio-url"),
+	}
+	body.WebhookData, body.Webhook = webhookOf(command)
+	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
+		return failure(c.CreateLipsync(ctx, body, options...))
+	}
+}

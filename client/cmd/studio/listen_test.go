@@ -1,0 +1,152 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+)
+
+// newSecretFile returns a secret and a file that holds it after another one.
+func newSecretFile(t *testing.T) (webhook.Secret, string) {
+	t.Helper()
+	secret, path := webhook.NewSecret(), filepath.Join(t.TempDir(), "secret.txt")
+	check(t, os.WriteFile(path, []byte(webhook.NewSecret().Reveal()+"\n"+secret.Reveal()+"\n"), 0o600))
+	return secret, path
+}
+
+// post sends a request and returns what was answered.
+func post(t *testing.T, method, url, body string, header http.Header) (status int, answer string, answered http.Header) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	check(t, err)
+	request.Header = header
+	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
+	response, err := transport.RoundTrip(request)
+	check(t, err)
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(response.Body)
+	check(t, err)
+	return response.StatusCode, string(content), response.Header
+}
+
+// What is passed on is what came, to the byte, and what is answered is what was answered.
+func TestListen_forwardsUnchanged(t *testing.T) {
+	t.Parallel()
+	const body = "{ \"event_type\" : \"avatar_event\",\n\"data\":{\"status\":\"published\",\"avatar_id\":\"a\u202e\"}, \"new\":1.0 }\r\n"
+	type received struct {
+		Body   string
+		Header http.Header
+	}
+	arrived := make(chan received, 1)
+	app := startFake(t, func(w http.ResponseWriter, r *http.Request) {
+		content, _ := io.ReadAll(r.Body)
+		arrived <- received{string(content), r.Header}
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = w.Write([]byte("later"))
+	})
+	secret, file := newSecretFile(t)
+	in := newTest(t).startListening(t, "--secret-file", file, "--forward", app, "--json")
+
+	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Sender/1"}, "X-More": {"a", "b"}, "X-Forwarded-For": {"192.0.2.1"}}
+	webhook.Sign(header, "event-1", time.Now(), []byte(body), secret)
+	header.Set(webhook.HeaderSequence, "3")
+	status, answer, answered := post(t, http.MethodPost, in.url, body, header)
+	if status != http.StatusTooManyRequests || answer != "later" || answered.Get("Retry-After") != "7" {
+		t.Errorf("answered %d %q %v", status, answer, answered)
+	}
+	got := <-arrived
+	got.Header.Del("Content-Length")
+	want := header.Clone()
+	want.Del("X-Forwarded-For") // says who sent it, which a forwarder must not believe
+	if diff := cmp.Diff(received{body, want}, got); diff != "" {
+		t.Errorf("what arrived (-want +got):\n%s", diff)
+	}
+	eventually(t, "that the event is printed", func() bool { return strings.HasSuffix(in.out.String(), "\n") })
+	var line notification
+	check(t, json.Unmarshal([]byte(in.out.String()), &line))
+	if line.WebhookID != "event-1" || line.Sequence != "3" || line.Status != 429 || !strings.Contains(string(line.Event), `"a\u202e"`) {
+		t.Errorf("%q is printed", in.out)
+	}
+}
+
+func TestListen_refuses(t *testing.T) {
+	t.Parallel()
+	secret, file := newSecretFile(t)
+	const event = `{"event_type":"avatar_event","data":{}}`
+	app := startFake(t, func(http.ResponseWriter, *http.Request) { t.Error("something refused was passed on") })
+	in := newTest(t).startListening(t, "--secret-file", file, "--forward", app)
+	for name, test := range map[string]struct {
+		method, body string
+		signed       bool
+		status       int
+	}{
+		"no signature":        {http.MethodPost, event, false, http.StatusUnauthorized},
+		"no event":            {http.MethodPost, `{}`, true, http.StatusBadRequest},
+		"no JSON":             {http.MethodPost, "\x1b[2J", true, http.StatusBadRequest},
+		"a body that is long": {http.MethodPost, strings.Repeat(" ", maxNotification) + event, true, http.StatusRequestEntityTooLarge},
+		"another method":      {http.MethodGet, "", true, http.StatusMethodNotAllowed},
+	} {
+		header := http.Header{}
+		if test.signed {
+			webhook.Sign(header, "event-1", time.Now(), []byte(test.body), secret)
+		}
+		if status, _, _ := post(t, test.method, in.url, test.body, header); status != test.status {
+			t.Errorf("%s is answered %d", name, status)
+		}
+	}
+	if in.out.String() != "" || !strings.Contains(in.errs.String(), "refused with 401: webhook: a signature header is missing") {
+		t.Errorf("%q and %q", in.out, in.errs)
+	}
+}
+
+func TestListen_answers502WhenNobodyTakesIt(t *testing.T) {
+	t.Parallel()
+	in := newTest(t).startListening(t, "--unverified", "--forward", "http://127.0.0.1:1/")
+	if status, _, _ := post(t, http.MethodPost, in.url, `{"event_type":"party\u001b"}`, http.Header{}); status != http.StatusBadGateway {
+		t.Errorf("answered %d", status)
+	}
+	eventually(t, "that the event is printed", func() bool { return in.out.String() == "party\\x1b - - #- -> 502\n" })
+}
+
+// What trigger sends is what listen takes: one secret of several, and every event there is.
+func TestTrigger(t *testing.T) {
+	t.Parallel()
+	secret, file := newSecretFile(t)
+	p := newTest(t)
+	in := p.startListening(t, "--secret-file", file)
+	p.WebhookSecret = secret.Reveal()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"avatar_event"}, "published"},
+		{[]string{"--status=consent_pending", "avatar_event"}, "consent_pending"},
+		{[]string{"avatar_inference_event"}, "succeeded"},
+		{[]string{"--status=failed", "lipsync_inference_event"}, "failed"},
+	} {
+		event := test.args[len(test.args)-1]
+		if out := p.must(t, "", append([]string{"trigger", "--to", in.url, "--id=7", "--sequence=4"}, test.args...)...); !strings.HasPrefix(out, `{"event_type":"`+event+`","data":{"`) || !strings.HasSuffix(out, `_id":"7","status":"`+test.want+`"}} -> 204`) {
+			t.Errorf("%v prints %s", test.args, out)
+		}
+		want := event + " 7 " + test.want + " #4 -> 204\n"
+		eventually(t, want, func() bool { return strings.Contains(in.out.String(), want) })
+	}
+	code, stdout, stderr := p.run(t, "", "trigger", "--unsigned", "--json", "--to", in.url, "avatar_event")
+	var line notification
+	if err := json.Unmarshal([]byte(stdout), &line); err != nil || code != exitFailure || line.Status != 401 || !strings.Contains(stderr, "401") {
+		t.Errorf("unsigned: exit code %d, %q, %q", code, stdout, stderr)
+	}
+	if code, _, stderr := p.run(t, "", "trigger", "--to=http://127.0.0.1:1/?key=hunter2", "avatar_event"); code != exitFailure || strings.Contains(stderr, "hunter2") {
+		t.Errorf("nobody there: exit code %d, %q", code, stderr)
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// maxLine is more than a password may have.
+const maxLine = 4096
+
+func (p *program) loginCommand() *cli.Command {
+	return leaf("login", "log in, and keep the tokens (not the password) for later commands", "", `  studio login --base-url http://127.0.0.1:8080
+  studio login --email ada@example.com --password-stdin < password.txt
+  studio login --workspace 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10`,
+		serviceFlags(
+			&cli.StringFlag{Name: "email", Usage: "who logs in", DefaultText: "STUDIO_EMAIL, or asked for"},
+			&cli.BoolFlag{Name: "password-stdin", Usage: "take the first line of the standard input for the password, in place of STUDIO_PASSWORD or asking"},
+			workspaceFlag(),
+		), p.login)
+}
+
+func (p *program) logoutCommand() *cli.Command {
+	return leaf("logout", "forget the tokens; the service has no way to end them before they run out", "", "  studio logout", nil,
+		func(ctx context.Context, _ *cli.Command) error {
+			file := credentials{p.Directory}
+			unlock, err := file.lock(ctx)
+			if err != nil {
+				return err
+			}
+			defer unlock()
+			return file.remove()
+		})
+}
+
+func (p *program) login(ctx context.Context, command *cli.Command) error {
+	file := credentials{p.Directory}
+	before, _ := file.load() // what cannot be read is replaced
+	kept := login{BaseURL: cleanURL(cmp.Or(command.String("base-url"), p.Env.BaseURL, before.BaseURL))}
+	kept.Workspace = cmp.Or(command.String("workspace"), p.Env.Workspace)
+	if kept.BaseURL == before.BaseURL {
+		kept.Workspace = cmp.Or(kept.Workspace, before.Workspace)
+	}
+	c, err := p.newClient(client.Config{BaseURL: kept.BaseURL, Workspace: kept.Workspace})
+	if err != nil {
+		return err
+	}
+	if kept.Email, err = p.email(ctx, command); err != nil {
+		return err
+	}
+	password, err := p.password(ctx, command)
+	if err != nil {
+		return err
+	}
+	answer, err := c.Raw().LoginWithResponse(ctx, gen.LoginRequest{Email: kept.Email, Password: password})
+	if err != nil {
+		return err
+	}
+	pair, err := pairOf(answer.JSON200)
+	if err != nil {
+		return err
+	}
+	kept.AccessToken, kept.RefreshToken = pair.AccessToken, pair.RefreshToken
+	unlock, err := file.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := file.save(kept); err != nil {
+		return err
+	}
+	if command.Bool("json") {
+		return printValue(p.Stdout, map[string]string{"base_url": kept.BaseURL, "email": kept.Email, "workspace": kept.Workspace})
+	}
+	_, err = fmt.Fprintf(p.Stdout, "logged in at %s as %s\n", printable(kept.BaseURL), printable(kept.Email))
+	return err
+}
+
+func (p *program) email(ctx context.Context, command *cli.Command) (string, error) {
+	email := cmp.Or(command.String("email"), p.Env.Email)
+	if email == "" && p.ReadPassword != nil && !command.Bool("password-stdin") {
+		var err error
+		_, _ = fmt.Fprint(p.Stderr, "Email: ")
+		if email, err = interruptible(ctx, func() (string, error) { return readLine(p.Stdin) }); err != nil {
+			return "", err
+		}
+	}
+	if email == "" {
+		return "", usagef("no email: give --email")
+	}
+	return email, nil
+}
+
+// password never takes a password from the arguments, where other users could see it.
+func (p *program) password(ctx context.Context, command *cli.Command) (password string, err error) {
+	switch {
+	case command.Bool("password-stdin"):
+		password, err = interruptible(ctx, func() (string, error) { return readLine(p.Stdin) })
+	case p.Env.Password != "":
+		password = string(p.Env.Password)
+	case p.ReadPassword != nil:
+		_, _ = fmt.Fprint(p.Stderr, "Password: ")
+		password, err = p.ReadPassword(ctx)
+		_, _ = fmt.Fprintln(p.Stderr)
+	}
+	if err == nil && password == "" {
+		err = usagef("no password: give --password-stdin, or run this on a terminal")
+	}
+	return password, err
+}
+
+func readLine(in io.Reader) (string, error) {
+	line, err := bufio.NewReader(io.LimitReader(in, maxLine)).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+// readPassword leaves the terminal as it was when it is interrupted.
+func readPassword(ctx context.Context, terminal int) (string, error) {
+	state, err := term.GetState(terminal)
+	if err != nil {
+		return "", err
+	}
+	password, err := interruptible(ctx, func() (string, error) {
+		line, err := term.ReadPassword(terminal)
+		return string(line), err
+	})
+	if ctx.Err() != nil {
+		_ = term.Restore(terminal, state)
+	}
+	return password, err
+}
+
+// interruptible stops waiting for read when ctx ends. The process ends then, and read with it.
+func interruptible(ctx context.Context, read func() (string, error)) (string, error) {
+	var line string
+	done := make(chan error, 1)
+	go func() {
+		got, err := read()
+		line = got
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return line, err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// asStudio makes the test program be the command, for tests that need a process of its own.
+const asStudio = "STUDIO_TEST_AS_STUDIO"
+
+const (
+	testEmail    = "ada@example.com"
+	testPassword = "correct horse battery staple"
+	// patience is how long a test waits for what must happen.
+	patience = 30 * time.Second
+)
+
+var built struct {
+	directory string
+	studiod   func() (string, error)
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asStudio) != "" {
+		main()
+		return
+	}
+	directory, err := os.MkdirTemp("", "studio-test")
+	if err != nil {
+		panic(err)
+	}
+	built.directory = directory
+	built.studiod = sync.OnceValues(func() (string, error) {
+		path := filepath.Join(directory, "studiod")
+		output, err := exec.Command("go", "build", "-o", path, "github.com/avatarstudio/avatarstudio/server/cmd/studiod").CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, output)
+		}
+		return path, err
+	})
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(directory)
+		os.Exit(code)
+	}))
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// service is a daemon in a process of its own, with a user who is a member of a workspace that has
+// two projects.
+type service struct {
+	url, workspace, secretFile string
+}
+
+func startService(t *testing.T, args ...string) *service {
+	t.Helper()
+	studiod, err := built.studiod()
+	check(t, err)
+	directory := t.TempDir()
+	db := "--db=sqlite:" + filepath.Join(directory, "studio.db")
+	manage := func(stdin string, args ...string) string {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), studiod, args...)
+		command.Stdin = strings.NewReader(stdin)
+		output, err := command.Output()
+		check(t, err)
+		return strings.TrimSpace(string(output))
+	}
+	manage(testPassword, "user", "add", db, testEmail)
+	s := &service{workspace: manage("", "workspace", "add", db, "Team"), secretFile: filepath.Join(directory, "secret.txt")}
+	manage("", "workspace", "member", db, s.workspace, testEmail)
+	manage(`{"data":[
+		{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One\u001b[2J","status":"draft","created_at":"2026-01-12T11:30:00Z"},
+		{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21","later":[1]}
+	]}`, "project", "import", db, "--workspace", s.workspace, "-")
+	check(t, os.WriteFile(s.secretFile, []byte(manage("", "secret", "show", db, testEmail)+"\n"), 0o600))
+
+	daemon := exec.CommandContext(context.Background(), studiod, append([]string{
+		"serve", db, "--addr=127.0.0.1:0", "--render-time=10ms", "--allow-http-webhooks", "--webhook-allow=127.0.0.0/8",
+	}, args...)...)
+	stderr, err := daemon.StderrPipe()
+	check(t, err)
+	check(t, daemon.Start())
+	found, ended, log := make(chan string, 1), make(chan struct{}), &lockedBuffer{}
+	go func() {
+		defer close(ended)
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			_, _ = log.Write(append(lines.Bytes(), '\n'))
+			if match := regexp.MustCompile(`msg=serving url=(\S+)`).FindStringSubmatch(lines.Text()); match != nil {
+				found <- match[1]
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		check(t, daemon.Process.Signal(os.Interrupt))
+		<-ended
+		if err := daemon.Wait(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Log(log)
+		}
+	})
+	select {
+	case s.url = <-found:
+	case <-time.After(patience):
+		t.Fatal("the daemon does not serve")
+	}
+	return s
+}
+
+// newTest returns a program without an environment and with a directory of its own.
+func newTest(t *testing.T) *program {
+	t.Helper()
+	return &program{Directory: filepath.Join(t.TempDir(), "avatarstudio")}
+}
+
+// loggedIn returns a program whose user has logged in.
+func (s *service) loggedIn(t *testing.T) *program {
+	t.Helper()
+	p := newTest(t)
+	p.must(t, testPassword+"\n", "login", "--base-url", s.url+"/", "--email", testEmail, "--workspace", s.workspace, "--password-stdin")
+	return p
+}
+
+// run runs a command in a copy of p and returns what it wrote.
+func (p *program) run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return p.runWith(t.Context(), stdin, args...)
+}
+
+func (p *program) runWith(ctx context.Context, stdin string, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	one := *p
+	one.Stdin, one.Stdout, one.Stderr = strings.NewReader(stdin), &out, &errs
+	code = one.Run(ctx, append([]string{"studio"}, args...))
+	return code, strings.TrimSuffix(out.String(), "\n"), strings.TrimSpace(errs.String())
+}
+
+// must runs a command that has to succeed.
+func (p *program) must(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := p.run(t, stdin, args...)
+	if code != exitOK || stderr != "" {
+		t.Fatalf("%v: exit code %d, %s", args, code, stderr)
+	}
+	return stdout
+}
+
+// running is a command that goes on until it is stopped.
+type running struct {
+	out, errs *lockedBuffer
+	url       string
+	stop      context.CancelFunc
+	ended     chan int
+}
+
+// startListening starts to listen on a free port.
+func (p *program) startListening(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := &running{out: &lockedBuffer{}, errs: &lockedBuffer{}, ended: make(chan int, 1)}
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	one := *p
+	one.Stdin, one.Stdout, one.Stderr = strings.NewReader(""), r.out, r.errs
+	go func() { r.ended <- one.Run(ctx, append([]string{"studio", "listen", "--addr=127.0.0.1:0"}, args...)) }()
+	t.Cleanup(func() {
+		stop()
+		if code := <-r.ended; code != exitInterrupted {
+			t.Errorf("listen ends with %d: %s", code, r.errs)
+		}
+	})
+	eventually(t, "listening", func() bool {
+		if found := regexp.MustCompile(`listening on (\S+)\n`).FindStringSubmatch(r.errs.String()); found != nil {
+			r.url = found[1]
+		}
+		return r.url != ""
+	})
+	return r
+}
+
+// eventually waits until what must become true is.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-deadline:
+			t.Fatalf("%s did not come true", what)
+		}
+	}
+}
+
+// lockedBuffer is written while it is read.
+type lockedBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(data)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// startFake starts a server for what the real one does not do.
+func startFake(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	fake := httptest.NewServer(handler)
+	t.Cleanup(fake.Close)
+	return fake.URL
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// printable escapes what a terminal would not show as text: control characters, and those that
+// change the direction of others.
+func printable(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			out.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRuneToASCII(r)
+		out.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return out.String()
+}
+
+// printJSON writes a document as one line that a terminal can show too.
+func printJSON(out io.Writer, document []byte) error {
+	var compact, line bytes.Buffer
+	if err := json.Compact(&compact, document); err != nil {
+		return err
+	}
+	// Outside of ASCII there are strings only, and in them an escape means the same.
+	for _, r := range compact.String() {
+		switch {
+		case unicode.IsPrint(r):
+			line.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&line, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&line, `\u%04x`, r)
+		}
+	}
+	line.WriteByte('\n')
+	_, err := out.Write(line.Bytes())
+	return err
+}
+
+func printValue(out io.Writer, value any) error {
+	document, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return printJSON(out, document)
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+)
+
+// process prepares the command in a process of its own, with the environment that is given and no
+// other.
+func process(t *testing.T, env, args []string) *exec.Cmd {
+	t.Helper()
+	program, err := os.Executable()
+	check(t, err)
+	command := exec.CommandContext(context.Background(), program, args...)
+	home := t.TempDir()
+	command.Env = append([]string{asStudio + "=1", "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, "config")}, env...)
+	return command
+}
+
+// ends waits for a process and returns its exit code.
+func ends(t *testing.T, command *exec.Cmd) int {
+	t.Helper()
+	slow := time.AfterFunc(patience, func() { _ = command.Process.Kill() })
+	defer slow.Stop()
+	_ = command.Wait() // the exit code tells
+	return command.ProcessState.ExitCode()
+}
+
+func TestProcess_readsTheEnvironment(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	for name, test := range map[string]struct {
+		env  []string
+		args []string
+		code int
+	}{
+		"nothing":    {nil, []string{"projects"}, exitUnauthorized},
+		"a service":  {[]string{"STUDIO_BASE_URL=" + s.url}, []string{"projects"}, exitUnauthorized},
+		"a password": {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_EMAIL=" + testEmail, "STUDIO_PASSWORD=" + testPassword, "STUDIO_WORKSPACE=" + s.workspace}, []string{"projects"}, exitOK},
+		"to log in":  {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_EMAIL=" + testEmail, "STUDIO_PASSWORD=" + testPassword}, []string{"login"}, exitOK},
+		"a token":    {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_TOKEN=canary"}, []string{"avatar", "show", "ID"}, exitUnauthorized},
+		"a secret":   {[]string{"STUDIO_WEBHOOK_SECRET=" + webhook.NewSecret().Reveal()}, []string{"trigger", "--to=http://127.0.0.1:1", "avatar_event"}, exitFailure},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			command := process(t, test.env, test.args)
+			var output bytes.Buffer
+			command.Stdout, command.Stderr = &output, &output
+			check(t, command.Start())
+			if code := ends(t, command); code != test.code || strings.Contains(output.String(), "canary") || strings.Contains(output.String(), testPassword) {
+				t.Errorf("exit code %d, %s", code, &output)
+			}
+		})
+	}
+}
+
+// An interrupt ends what would go on, without a word and without leaving half a line.
+func TestProcess_endsWhenItIsInterrupted(t *testing.T) {
+	t.Parallel()
+	url := startFake(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"avatar_id":"a","status":"processing"}`))
+	})
+	for name, test := range map[string]struct {
+		args   []string
+		begins string
+	}{
+		"listen": {[]string{"listen", "--unverified", "--addr=127.0.0.1:0"}, "listening on"},
+		"watch":  {[]string{"avatar", "watch", "a"}, "a processing\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			command := process(t, []string{"STUDIO_BASE_URL=" + url, "STUDIO_TOKEN=token"}, test.args)
+			output := &lockedBuffer{}
+			command.Stdout, command.Stderr = output, output
+			check(t, command.Start())
+			eventually(t, "that it has begun", func() bool { return strings.Contains(output.String(), test.begins) })
+			check(t, command.Process.Signal(syscall.SIGINT))
+			if code := ends(t, command); code != exitInterrupted || strings.Count(output.String(), "\n") != 1 {
+				t.Errorf("exit code %d, %s", code, output)
+			}
+		})
+	}
+}

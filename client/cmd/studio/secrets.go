@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+)
+
+const maxSecretFile = 64 << 10
+
+func secretFileFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "secret-file", Usage: `file with the secrets that sign, one per line, as "studiod secret show" prints them; - is the standard input`,
+		DefaultText: "STUDIO_WEBHOOK_SECRET",
+	}
+}
+
+// secrets are those of the file or of the environment. without is the flag that makes do with none.
+func (p *program) secrets(command *cli.Command, without string) ([]webhook.Secret, error) {
+	if command.Bool(without) {
+		if command.IsSet("secret-file") {
+			return nil, usagef("give either --secret-file or --%s", without)
+		}
+		return nil, nil
+	}
+	text := p.WebhookSecret
+	if name := command.String("secret-file"); name != "" {
+		data, err := p.readFile(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		text = string(data)
+	}
+	var secrets []webhook.Secret
+	for field := range strings.FieldsSeq(text) {
+		secret, err := webhook.ParseSecret(field)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		secrets = append(secrets, secret)
+	}
+	if len(secrets) == 0 {
+		return nil, usagef("no secret: give --secret-file, set STUDIO_WEBHOOK_SECRET, or do without by --%s", without)
+	}
+	return secrets, nil
+}
+
+func (p *program) readFile(name string) ([]byte, error) {
+	in := p.Stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = file.Close() }()
+		in = file
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxSecretFile+1))
+	if err == nil && len(data) > maxSecretFile {
+		err = fmt.Errorf("%s is larger than %d bytes", name, maxSecretFile)
+	}
+	return data, err
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+)
+
+// states returns the statuses of lines of JSON.
+func states(t *testing.T, lines string) (id string, statuses []string) {
+	t.Helper()
+	for line := range strings.Lines(lines) {
+		var s subject
+		check(t, json.Unmarshal([]byte(line), &s))
+		id = s.id()
+		statuses = append(statuses, s.Status)
+	}
+	return id, statuses
+}
+
+// The way through the whole house: log in, list, create and watch an avatar, a video and a lip-sync,
+// and have the notifications passed on to a program that verifies them.
+func TestStudio(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	secret, err := os.ReadFile(s.secretFile)
+	check(t, err)
+	parsed, err := webhook.ParseSecret(strings.TrimSpace(string(secret)))
+	check(t, err)
+	var mu sync.Mutex
+	var bodies []string
+	app := startFake(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = webhook.Verify(r.Header, body, time.Now(), parsed)
+		}
+		if err != nil || r.URL.String() != "/hooks?key=1" {
+			t.Errorf("%s: %v", r.URL, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		bodies = append(bodies, string(body))
+		w.WriteHeader(http.StatusAccepted)
+	})
+	p := s.loggedIn(t)
+	in := p.startListening(t, "--secret-file", s.secretFile, "--forward", app+"/hooks?key=1")
+
+	if table := p.must(t, "", "projects"); !strings.Contains(table, `One\x1b[2J`) || strings.Count(table, "\n") != 2 {
+		t.Errorf("the projects are %q", table)
+	}
+	id, seen := states(t, p.must(t, "", "avatar", "create", "--title", "Ada", "--webhook-url", in.url, "--watch", "--json"))
+	if seen[0] != "processing" || seen[len(seen)-1] != "published" || len(seen) > 3 {
+		t.Errorf("the states of an avatar are %v", seen)
+	}
+	if shown := p.must(t, "", "avatar", "show", id); !strings.Contains(shown, "title    Ada\nstatus   published") {
+		t.Errorf("the avatar is shown as %q", shown)
+	}
+	video := p.must(t, "", "video", "create", "--avatar", id, "--text", "Hello.")
+	if watched := p.must(t, "", "video", "watch", video); !strings.HasSuffix(watched, video+" succeeded") {
+		t.Errorf("the video is %q", watched)
+	}
+	code, lines, stderr := p.run(t, "", "lipsync", "create", "--title", "[fail]", "--webhook-url", in.url, "--watch", "--json")
+	if _, seen := states(t, lines); code != exitEnded || seen[len(seen)-1] != "failed" || !strings.HasPrefix(stderr, "studio: the lipsync has ended: failed") {
+		t.Errorf("a lip-sync that fails: exit code %d, %v, %s", code, seen, stderr)
+	}
+
+	eventually(t, "that the notifications are printed", func() bool { return strings.Count(in.out.String(), "\n") == 5 })
+	for _, want := range []string{
+		"avatar_event " + id + " processing #1 -> 202\n", "avatar_event " + id + " consent_pending #2 -> 202\n",
+		"avatar_event " + id + " published #3 -> 202\n", "avatar_inference_event " + video + " succeeded #1 -> 202\n",
+	} {
+		if !strings.Contains(in.out.String(), want) {
+			t.Errorf("%q is not among\n%s", want, in.out)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Contains(bodies, `{"event_type":"avatar_inference_event","data":{"inference_id":"`+video+`","status":"succeeded"}}`) {
+		t.Errorf("%q was passed on", bodies)
+	}
+}
+
+func TestConsent(t *testing.T) {
+	t.Parallel()
+	s := startService(t, "--consent=manual")
+	p := s.loggedIn(t)
+	for decision, code := range map[string]int{"--granted": exitOK, "--refused": exitEnded} {
+		id := p.must(t, "", "avatar", "create", "--title", "Ada")
+		eventually(t, "that the avatar waits for consent", func() bool {
+			return strings.Contains(p.must(t, "", "avatar", "show", id), "consent_pending")
+		})
+		p.must(t, "", "avatar", "consent", decision, id)
+		if got, _, stderr := p.run(t, "", "avatar", "watch", id); got != code {
+			t.Errorf("%s: watching ends with %d: %s", decision, got, stderr)
+		}
+	}
+}
+
+// The document of the service is printed with all its members, one to a line.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	p := s.loggedIn(t)
+	lines := strings.Split(p.must(t, "", "projects", "--json"), "\n")
+	want := []string{
+		`{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One\u001b[2J","status":"draft","created_at":"2026-01-12T11:30:00Z"}`,
+		`{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21","later":[1]}`,
+	}
+	if slices.Sort(lines); !slices.Equal(lines, want) {
+		t.Errorf("the projects are %q", lines)
+	}
+	created := p.must(t, "", "lipsync", "create", "--json", "--idempotency-key", "a")
+	again := p.must(t, "", "lipsync", "create", "--json", "--idempotency-key", "a")
+	id, _ := states(t, created)
+	if same, _ := states(t, again); same != id {
+		t.Error("the same key creates two")
+	}
+	if other, _ := states(t, p.must(t, "", "lipsync", "create", "--json")); other == id {
+		t.Error("without a key nothing new is created")
+	}
+	for _, args := range [][]string{{"lipsync", "show", "--json", id}, {"lipsync", "watch", "--json", id}} {
+		for line := range strings.Lines(p.must(t, "", args...)) {
+			var members map[string]any
+			if err := json.Unmarshal([]byte(line), &members); err != nil || members["inference_id"] != id || members["created_at"] == nil {
+				t.Errorf("%v prints %q", args, line)
+			}
+		}
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	p := s.loggedIn(t)
+	const nothing = "01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10"
+	broken := startFake(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) })
+	for name, test := range map[string]struct {
+		stdin string
+		args  []string
+		code  int
+		says  string
+	}{
+		"an avatar that is not there":   {"", []string{"avatar", "show", nothing}, exitNotFound, "404"},
+		"a video that is not there":     {"", []string{"video", "watch", nothing}, exitNotFound, "404"},
+		"another's workspace":           {"", []string{"projects", "--workspace", nothing}, exitUnauthorized, "403"},
+		"a webhook URL that is refused": {"", []string{"lipsync", "create", "--webhook-url", "ftp://x"}, exitUsage, "/webhook_data/webhook_url"},
+		"a service that is another":     {"", []string{"avatar", "show", "--base-url", broken, nothing}, exitUnauthorized, "not logged in"},
+		"a wrong password":              {"hunter2hunter2", []string{"login", "--email", testEmail, "--password-stdin"}, exitUnauthorized, "401"},
+		"a service that is none":        {"hunter2hunter2", []string{"login", "--base-url", broken, "--email", testEmail, "--password-stdin"}, exitFailure, "501"},
+		"no service there":              {"hunter2hunter2", []string{"login", "--base-url", "http://127.0.0.1:1", "--email", testEmail, "--password-stdin"}, exitFailure, "127.0.0.1:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := p.run(t, test.stdin, test.args...)
+			if code != test.code || !strings.Contains(stderr, test.says) {
+				t.Errorf("exit code %d, %q, want %d and %q", code, stderr, test.code, test.says)
+			}
+			if strings.Contains(stderr, "\n") || stdout != "" || strings.Contains(stderr, "hunter2") {
+				t.Errorf("not one line of an error: %q %q", stdout, stderr)
+			}
+		})
+	}
+}
+
+// A creation that may have happened says how to ask for it again, also when it is interrupted.
+func TestCreate_namesTheKeyWhenTheOutcomeIsUnknown(t *testing.T) {
+	t.Parallel()
+	for want, answer := range map[int]func(http.ResponseWriter, *http.Request, context.CancelFunc){
+		exitFailure: func(w http.ResponseWriter, _ *http.Request, _ context.CancelFunc) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		},
+		exitInterrupted: func(_ http.ResponseWriter, r *http.Request, interrupt context.CancelFunc) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			interrupt()
+			<-r.Context().Done()
+		},
+	} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		keys := make(chan string, 1)
+		p := newTest(t)
+		p.Env.Token = "token"
+		p.Env.BaseURL = startFake(t, func(w http.ResponseWriter, r *http.Request) {
+			keys <- r.Header.Get("Idempotency-Key")
+			answer(w, r, interrupt)
+		})
+		code, _, stderr := p.runWith(ctx, "", "avatar", "create")
+		if key := <-keys; code != want || len(key) != 36 || !strings.Contains(stderr, "--idempotency-key "+key) {
+			t.Errorf("exit code %d, want %d; key %q: %s", code, want, key, stderr)
+		}
+	}
+}
+
+// The time on a terminal goes on while nothing else does; elsewhere nothing is said twice.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	for terminal, want := range map[bool]string{
+		true:  clearLine + "a processing 0s" + clearLine + "a processing 1s" + clearLine + "a processing 2s" + clearLine + "a processing 2s\n",
+		false: "a processing\n",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			progress := progress{program: &program{Stdout: &out, Terminal: terminal}, began: time.Now()}
+			check(t, progress.show(&subject{AvatarID: "a", Status: "processing"}))
+			check(t, progress.wait(t.Context(), 2500*time.Millisecond))
+			check(t, progress.show(&subject{AvatarID: "a", Status: "processing"}))
+			progress.end()
+			if out.String() != want {
+				t.Errorf("%q is shown, want %q", &out, want)
+			}
+		})
+	}
+}
+
+// On a terminal a watch has one line.
+func TestWatch_onATerminal(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	p := s.loggedIn(t)
+	p.Terminal = true
+	id := p.must(t, "", "avatar", "create")
+	out := p.must(t, "", "avatar", "watch", id)
+	if strings.Contains(out, "\n") || !strings.Contains(out, clearLine+id+" published") {
+		t.Errorf("a watch prints %q", out)
+	}
+	if out := p.must(t, "", "avatar", "watch", "--json", id); strings.Contains(out, clearLine) {
+		t.Errorf("a watch prints %q", out)
+	}
+}

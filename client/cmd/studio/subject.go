@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// subject is an avatar, a video or a lip-sync.
+type subject struct {
+	document []byte // as the service answered it
+
+	AvatarID      string     `json:"avatar_id"`
+	InferenceID   string     `json:"inference_id"`
+	Status        string     `json:"status"`
+	Title         *string    `json:"title"`
+	FailureReason *string    `json:"failure_reason"`
+	VideoURL      *string    `json:"video_url"`
+	CreatedAt     *time.Time `json:"created_at"`
+	UpdatedAt     *time.Time `json:"updated_at"`
+}
+
+func (s *subject) id() string { return cmp.Or(s.InferenceID, s.AvatarID) }
+
+func (s *subject) succeeded() bool {
+	return s.Status == string(gen.AvatarStatusPublished) || s.Status == string(gen.InferenceStatusSucceeded)
+}
+
+// failed is true in the final states that are no success.
+func (s *subject) failed() bool {
+	return s.Status == string(gen.AvatarStatusFailed) || s.Status == string(gen.AvatarStatusConsentFailed)
+}
+
+// request is a call that answers a subject.
+type request func(context.Context, *client.Client, ...client.CallOption) error
+
+// ask makes the call and reads what was answered.
+func ask(ctx context.Context, c *client.Client, call request, options ...client.CallOption) (*subject, error) {
+	var answer client.Response
+	if err := call(ctx, c, append(options, client.WithResponse(&answer))...); err != nil {
+		return nil, err
+	}
+	s := &subject{document: answer.Body}
+	if err := json.Unmarshal(answer.Body, s); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// failure is the error of a call whose answer has been read already.
+func failure[T any](_ T, err error) error { return err }
+
+func getAvatar(id string) request {
+	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
+		return failure(c.GetAvatar(ctx, id, options...))
+	}
+}
+
+func getVideo(id string) request {
+	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
+		return failure(c.GetVideo(ctx, id, options...))
+	}
+}
+
+func getLipsync(id string) request {
+	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
+		return failure(c.GetLipsync(ctx, id, options...))
+	}
+}
+
+func (p *program) show(command *cli.Command, s *subject) error {
+	if command.Bool("json") {
+		return printJSON(p.Stdout, s.document)
+	}
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	for _, row := range []struct {
+		name  string
+		value *string
+	}{
+		{"id", new(s.id())},
+		{"title", s.Title},
+		{"status", &s.Status},
+		{"reason", s.FailureReason},
+		{"video", s.VideoURL},
+		{"created", stamp(s.CreatedAt)},
+		{"updated", stamp(s.UpdatedAt)},
+	} {
+		if row.value != nil {
+			_, _ = fmt.Fprintf(table, "%s\t%s\n", row.name, cell(row.value))
+		}
+	}
+	return table.Flush()
+}
+
+func stamp(at *time.Time) *string {
+	if at == nil {
+		return nil
+	}
+	return new(at.Format(time.RFC3339))
+}
+
+// showCommand makes the command that shows a subject.
+func (p *program) showCommand(kind string, get func(id string) request) *cli.Command {
+	return leaf("show", "show the "+kind+" with this id", "ID", example(kind, "show ID"), serviceFlags(),
+		func(ctx context.Context, command *cli.Command) error {
+			c, err := p.service(command)
+			if err != nil {
+				return err
+			}
+			s, err := ask(ctx, c, get(command.Args().First()))
+			if err != nil {
+				return err
+			}
+			return p.show(command, s)
+		})
+}
+
+// createCommand makes the command that starts a subject. create makes the call of the flags.
+func (p *program) createCommand(kind, examples string, flags []cli.Flag, create func(*cli.Command) request, get func(id string) request) *cli.Command {
+	flags = append(serviceFlags(flags...),
+		&cli.StringFlag{Name: "title", Usage: "title of the " + kind},
+		&cli.StringFlag{Name: "idempotency-key", Usage: "name of this creation: the same one creates once", DefaultText: "a new one"},
+		&cli.BoolFlag{Name: "watch", Usage: "wait for the end, as watch does"})
+	return leaf("create", "start one "+kind+" and print its id", "", examples, flags,
+		func(ctx context.Context, command *cli.Command) error {
+			c, err := p.service(command)
+			if err != nil {
+				return err
+			}
+			key := cmp.Or(command.String("idempotency-key"), uuid.NewString())
+			s, err := ask(ctx, c, create(command), client.WithIdempotencyKey(key))
+			switch {
+			case errors.Is(err, client.ErrOutcomeUnknown) || errors.Is(err, client.ErrServer):
+				return fmt.Errorf("%w (to try again without creating two, give --idempotency-key %s)", err, key)
+			case err != nil:
+				return err
+			case command.Bool("watch"):
+				return p.watch(ctx, command, kind, s, func(ctx context.Context) (*subject, error) { return ask(ctx, c, get(s.id())) })
+			case command.Bool("json"):
+				return printJSON(p.Stdout, s.document)
+			}
+			_, err = fmt.Fprintln(p.Stdout, printable(s.id()))
+			return err
+		})
+}
+
+func example(kind, line string) string { return "  studio " + kind + " " + line }
+
+func webhookFlag() cli.Flag {
+	return &cli.StringFlag{Name: "webhook-url", Usage: "URL that is notified"}
+}
+
+// webhookOf is the registration of a URL, if there is one.
+func webhookOf(command *cli.Command) (*gen.WebhookData, *gen.WebhookSwitch) {
+	url := text(command, "webhook-url")
+	if url == nil {
+		return nil, nil
+	}
+	return &gen.WebhookData{WebhookURL: url}, &gen.WebhookSwitch{Enabled: new(true)}
+}

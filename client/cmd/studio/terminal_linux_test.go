@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/term"
+)
+
+// openTerminal returns the two ends of a terminal: what a person types and sees, and what a
+// program reads and writes.
+func openTerminal(t *testing.T) (person, program *os.File) {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	check(t, err)
+	t.Cleanup(func() { _ = person.Close() })
+	var number, unlock uint32
+	for request, value := range map[uintptr]*uint32{syscall.TIOCSPTLCK: &unlock, syscall.TIOCGPTN: &number} {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, person.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	check(t, err)
+	t.Cleanup(func() { _ = program.Close() })
+	return person, program
+}
+
+// seen returns what the person has been shown, which goes on until the test ends.
+func seen(t *testing.T, person *os.File, program *os.File) *lockedBuffer {
+	t.Helper()
+	shown, ended := &lockedBuffer{}, make(chan struct{})
+	go func() {
+		defer close(ended)
+		for buffer := make([]byte, 1024); ; {
+			n, err := person.Read(buffer)
+			_, _ = shown.Write(buffer[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = program.Close() // the last one to hold it: the other end reads an error
+		<-ended
+	})
+	return shown
+}
+
+func TestLogin_onATerminal(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	for name, test := range map[string]struct {
+		typed string
+		code  int
+		shown string
+	}{
+		"a password":   {testPassword + "\n", exitOK, "logged in at " + s.url + " as " + testEmail},
+		"an interrupt": {"half a pass\x03", exitInterrupted, "Password: \r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			person, program := openTerminal(t)
+			shown := seen(t, person, program)
+			before, err := term.GetState(int(program.Fd()))
+			check(t, err)
+			command := process(t, nil, []string{"login", "--base-url", s.url})
+			command.Stdin, command.Stdout, command.Stderr = program, program, program
+			command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+			check(t, command.Start())
+
+			eventually(t, "asking for the email", func() bool { return strings.HasSuffix(shown.String(), "Email: ") })
+			_, err = person.WriteString(testEmail + "\n")
+			check(t, err)
+			eventually(t, "asking for the password", func() bool {
+				now, err := term.GetState(int(program.Fd()))
+				check(t, err)
+				return strings.HasSuffix(shown.String(), "Password: ") && !reflect.DeepEqual(now, before)
+			})
+			_, err = person.WriteString(test.typed)
+			check(t, err)
+			if code := ends(t, command); code != test.code {
+				t.Errorf("exit code %d: %s", code, shown)
+			}
+			eventually(t, test.shown, func() bool { return strings.Contains(shown.String(), test.shown) })
+			if strings.Contains(shown.String(), "correct") || strings.Contains(shown.String(), "half") {
+				t.Errorf("the password is shown: %s", shown)
+			}
+			if after, err := term.GetState(int(program.Fd())); err != nil || !reflect.DeepEqual(after, before) {
+				t.Errorf("the terminal is not as it was (%v)", err)
+			}
+		})
+	}
+}

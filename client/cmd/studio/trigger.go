@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func (p *program) triggerCommand() *cli.Command {
+	return leaf("trigger", "send an event of your own to a receiver: avatar_event, avatar_inference_event or lipsync_inference_event", "EVENT",
+		`  studio trigger --secret-file secret.txt avatar_event
+  studio trigger --secret-file secret.txt --status failed --to http://127.0.0.1:3000/webhooks lipsync_inference_event`,
+		[]cli.Flag{
+			&cli.StringFlag{Name: "to", Usage: "URL of the receiver", Value: "http://" + listenAddress + "/"},
+			&cli.StringFlag{Name: "status", Usage: "state that the event tells", DefaultText: "published or succeeded"},
+			&cli.StringFlag{Name: "id", Usage: "id of the avatar, the video or the lip-sync", DefaultText: "a new one"},
+			&cli.Int64Flag{Name: "sequence", Usage: "position among the events of the id", Value: 1},
+			secretFileFlag(),
+			&cli.BoolFlag{Name: "unsigned", Usage: "send it without a signature"},
+		}, p.trigger)
+}
+
+func (p *program) trigger(ctx context.Context, command *cli.Command) error {
+	event, err := sampleEvent(gen.EventType(command.Args().First()), cmp.Or(command.String("id"), uuid.NewString()), command.String("status"))
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(event)
+	if err != nil {
+		return err
+	}
+	target, err := receiverURL("--to", command.String("to"))
+	if err != nil {
+		return err
+	}
+	secrets, err := p.secrets(command, "unsigned")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	id := uuid.NewString()
+	webhook.Sign(request.Header, id, time.Now(), body, secrets...)
+	if len(secrets) == 0 {
+		request.Header.Del(webhook.HeaderSignature)
+	}
+	sequence := strconv.FormatInt(command.Int64("sequence"), 10)
+	request.Header.Set(webhook.HeaderSequence, sequence)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := p.transport.RoundTrip(request) // follows no redirect, as the service does not
+	if err != nil {
+		return fmt.Errorf("no answer from %s: %w", target.Host, err)
+	}
+	_ = response.Body.Close()
+	if command.Bool("json") {
+		err = printValue(p.Stdout, notification{id, sequence, request.Header.Get(webhook.HeaderTimestamp), response.StatusCode, body})
+	} else {
+		_, err = fmt.Fprintf(p.Stdout, "%s -> %d\n", body, response.StatusCode)
+	}
+	if err == nil && response.StatusCode/100 != 2 {
+		err = fmt.Errorf("the receiver answers %d", response.StatusCode)
+	}
+	return err
+}
+
+// sample is an event with its members in the order in which the service writes them.
+type sample struct {
+	EventType gen.EventType `json:"event_type"`
+	Data      any           `json:"data"`
+}
+
+func sampleEvent(eventType gen.EventType, id, status string) (*sample, error) {
+	var known bool
+	event := &sample{EventType: eventType}
+	switch eventType {
+	case gen.EventTypeAvatarEvent:
+		data := gen.AvatarEventData{AvatarID: id, Status: cmp.Or(gen.AvatarStatus(status), gen.AvatarStatusPublished)}
+		event.Data, known = data, data.Status.Valid()
+	case gen.EventTypeAvatarInferenceEvent, gen.EventTypeLipsyncInferenceEvent:
+		data := gen.InferenceEventData{InferenceID: id, Status: cmp.Or(gen.InferenceEventStatus(status), gen.InferenceEventStatusSucceeded)}
+		event.Data, known = data, data.Status.Valid()
+	default:
+		return nil, usagef("there is no such event; see studio trigger --help")
+	}
+	if !known {
+		return nil, usagef("--status must be a state that this event tells")
+	}
+	return event, nil
+}
