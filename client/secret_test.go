@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
 )
@@ -99,4 +102,42 @@ func TestLogger(t *testing.T) {
 			t.Errorf("%s: %d times, want %d, in\n%s", line, got, want, &shown)
 		}
 	}
+}
+
+// calling is a handler that makes a call of its own for each line.
+type calling struct {
+	slog.Handler
+
+	call func()
+}
+
+func (calling) Enabled(context.Context, slog.Level) bool { return true }
+
+func (c calling) Handle(context.Context, slog.Record) error {
+	c.call()
+	return nil
+}
+
+// No lock is held while a line is written, so that what writes it may use the client.
+func TestLogger_CallsClient(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		s.token = func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }
+		var c *client.Client
+		lines := 0
+		c = s.direct(t, func(config *client.Config) {
+			config.Logger = slog.New(calling{slog.DiscardHandler, func() {
+				lines++
+				mustGet(t, c)
+			}})
+		})
+		mustGet(t, c)
+		s.before = failing(refresh, http.StatusServiceUnavailable)
+		time.Sleep(time.Hour - 10*time.Second)
+		mustGet(t, c)
+		if lines != 2 {
+			t.Errorf("%d lines, want one for the new token and one for the failed renewal", lines)
+		}
+	})
 }

@@ -91,8 +91,19 @@ func (t *tokens) Token(ctx context.Context, refused Secret) (Secret, error) {
 }
 
 func (t *tokens) renew(ctx context.Context, r *renewal) {
+	defer close(r.done)
 	pair, err := t.exchange(ctx)
+	expires := t.finish(r, pair, err)
+	switch {
+	case err == nil:
+		t.logger.DebugContext(ctx, "new token", "expires", expires)
+	case r.err == nil:
+		t.logger.WarnContext(ctx, "no new token, the old one serves on", "expires", expires, "err", err)
+	}
+}
 
+// finish ends the renewal in flight, and returns when the token that serves now expires.
+func (t *tokens) finish(r *renewal, pair *gen.TokenPair, err error) (expires time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
@@ -105,16 +116,13 @@ func (t *tokens) renew(ctx context.Context, r *renewal) {
 			t.expires = expires
 			t.renewAt = expires.Add(-min(renewEarly, expires.Sub(now)/2))
 		}
-		t.logger.DebugContext(ctx, "new token", "expires", t.expires)
 	case t.access != "" && now.Before(t.expires):
 		// It was early: the old token serves until it expires.
-		t.renewAt = t.expires
-		t.logger.WarnContext(ctx, "no new token, the old one serves on", "expires", t.expires, "err", err)
-		err = nil
+		t.renewAt, err = t.expires, nil
 	}
 	r.access, r.err = t.access, err
 	t.current = nil
-	close(r.done)
+	return t.expires
 }
 
 // exchange gets a new pair with the refresh token or, failing that, with the password.
