@@ -137,7 +137,7 @@ func newAnswer(content []byte, attempts int) *answer {
 func (*answer) Close() error { return nil }
 
 func isJSON(response *http.Response) bool {
-	return strings.Contains(response.Header.Get("Content-Type"), "json")
+	return strings.Contains(strings.ToLower(response.Header.Get("Content-Type")), "json")
 }
 
 // transportError keeps the cause and leaves out the user information and the query of the URL.

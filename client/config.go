@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -86,6 +87,8 @@ func (c Config) validate() (*url.URL, error) {
 		return nil, errors.New("client: BaseURL: is required")
 	case err != nil || base.Hostname() == "" || base.Scheme != "http" && base.Scheme != "https":
 		return nil, errors.New("client: BaseURL: must be an absolute http or https URL")
+	case !validPort(base.Port()):
+		return nil, errors.New("client: BaseURL: must have a port from 1 to 65535 or none")
 	case base.User != nil || base.RawQuery != "" || base.ForceQuery || base.Fragment != "":
 		return nil, errors.New("client: BaseURL: must not have user information, a query or a fragment")
 	case base.Scheme == "http" && !c.AllowHTTP && !loopback(base.Hostname()):
@@ -115,7 +118,12 @@ func (c Config) validate() (*url.URL, error) {
 
 func loopback(host string) bool {
 	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
+	return strings.EqualFold(host, "localhost") || err == nil && address.IsLoopback()
+}
+
+func validPort(port string) bool {
+	number, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && number > 0
 }
 
 func headerValue(text string) bool {

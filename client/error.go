@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -167,8 +168,9 @@ func withOutcome(err error, unknown bool) error {
 
 // retryAfter reads a number of seconds or a date.
 func retryAfter(text string) (time.Duration, bool) {
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second, true
+	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		const most = uint64(math.MaxInt64 / time.Second)
+		return time.Duration(min(seconds, most)) * time.Second, true //nolint:gosec // at most MaxInt64
 	}
 	if at, err := http.ParseTime(text); err == nil {
 		return max(0, time.Until(at)), true

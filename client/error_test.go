@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -126,12 +127,13 @@ func TestError_RetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for header, want := range map[string]time.Duration{
-			"":                    0,
-			"0":                   0,
-			"30":                  30 * time.Second,
-			"-30":                 0,
-			"soon":                0,
-			"9999999999999999999": 0,
+			"":                     0,
+			"0":                    0,
+			"30":                   30 * time.Second,
+			"-30":                  0,
+			"soon":                 0,
+			"4294967296":           4294967296 * time.Second,
+			"99999999999999999999": math.MaxInt64 / time.Second * time.Second,
 			time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat): 90 * time.Second,
 			time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat):       0,
 		} {
