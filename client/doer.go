@@ -116,6 +116,7 @@ type exchange struct {
 	access   Secret // that token
 	attempts int
 	unknown  bool // an attempt may have been carried out
+	twin     bool // an attempt may still be running
 }
 
 // again makes ready for another attempt after a, or returns the error of the call.
@@ -123,7 +124,10 @@ func (e *exchange) again(a *attempt) error {
 	if answer, ok := errors.AsType[*Error](a.err); ok {
 		answer.Attempts = e.attempts
 	}
-	e.unknown = e.unknown || e.class.uncertain(a, e.named)
+	// A conflict then is no more than the service still working on that attempt.
+	running := e.twin && e.named && errors.Is(a.err, ErrConflict)
+	e.unknown = e.unknown || running || e.class.uncertain(a, e.named)
+	e.twin = e.twin || e.class.uncertain(a, false)
 	hasBody := e.body != nil && e.body != http.NoBody
 	last := e.attempts >= e.limits.retry.Attempts || hasBody && e.request.GetBody == nil
 
@@ -145,7 +149,7 @@ func (e *exchange) again(a *attempt) error {
 		}
 	} else {
 		delay, inTime := e.limits.retry.delay(ctx, e.attempts, a.err)
-		if last || !inTime || ctx.Err() != nil || !e.class.repeats(a, e.named) {
+		if last || !inTime || ctx.Err() != nil || !running && !e.class.repeats(a, e.named) {
 			return a.err
 		}
 		e.doer.logger.WarnContext(ctx, "sending again", "method", e.request.Method, "path", e.request.URL.Path,

@@ -29,7 +29,8 @@ var (
 // ErrOutcomeUnknown is beside the error of a call that changes something when the service may have
 // carried it out all the same: the request was sent and no answer came, the answer broke off or
 // cannot be read, or it is 408 or 5xx. Two answers rule that out, 501 and 503 with Retry-After; and
-// with an idempotency key 408 and 5xx raise no doubt, as the call may be made again with that key.
+// with an idempotency key 408 and 5xx raise no doubt, as the call may be made again with that key,
+// unless 409 follows, which says that the request with this key is still running.
 var ErrOutcomeUnknown = errors.New("client: the outcome is unknown")
 
 const (

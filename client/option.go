@@ -5,12 +5,15 @@ import (
 	"maps"
 	"net/http"
 	"time"
+	"unicode/utf8"
 )
 
 const (
 	headerAuthorization  = "Authorization"
 	headerIdempotencyKey = "Idempotency-Key"
 	headerWorkspace      = "X-Workspace-Id"
+
+	maxKey = 255
 )
 
 var errNoWorkspace = errors.New("client: no workspace: set Config.Workspace or use WithWorkspace")
@@ -51,9 +54,16 @@ type Response struct {
 
 // WithIdempotencyKey names a creation, so that sending it again with the same key and the same
 // body answers what the first call answered and creates nothing. The client then repeats it as
-// freely as a call that reads. Use it for nothing but creations.
+// freely as a call that reads, and takes a 409 that follows an attempt without a clear end, such as
+// a timeout or a 502, for the service still working on that attempt: it sends the call again then
+// too. Use a key of 1 to 255 characters, and for nothing but creations.
 func WithIdempotencyKey(key string) CallOption {
-	return func(c *call) { c.set(headerIdempotencyKey, key, "WithIdempotencyKey") }
+	return func(c *call) {
+		if key == "" || utf8.RuneCountInString(key) > maxKey {
+			c.err = errors.New("client: WithIdempotencyKey: must have 1 to 255 characters")
+		}
+		c.set(headerIdempotencyKey, key, "WithIdempotencyKey")
+	}
 }
 
 // WithWorkspace replaces [Config].Workspace.

@@ -523,16 +523,20 @@ func TestOutcomeUnknown_Text(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	const canary = "canary\n"
-	for name, option := range map[string]client.CallOption{
-		"Retry.Attempts":     client.WithRetry(client.Retry{Attempts: -1}),
-		"WithTimeout":        client.WithTimeout(0),
-		"WithIdempotencyKey": client.WithIdempotencyKey(canary),
-		"WithWorkspace":      client.WithWorkspace(canary),
+	for name, options := range map[string][]client.CallOption{
+		"Retry.Attempts": {client.WithRetry(client.Retry{Attempts: -1})},
+		"WithTimeout":    {client.WithTimeout(0)},
+		"WithIdempotencyKey": {
+			client.WithIdempotencyKey(canary), client.WithIdempotencyKey(""), client.WithIdempotencyKey(strings.Repeat("canary", 43)),
+		},
+		"WithWorkspace": {client.WithWorkspace(canary)},
 	} {
-		s := newService()
-		_, err := s.direct(t).GetAvatar(t.Context(), avatarID, option)
-		if err == nil || !strings.HasPrefix(err.Error(), "client: "+name+": ") || strings.Contains(err.Error(), "canary") || len(s.seen) > 0 {
-			t.Errorf("%s: %v", name, err)
+		for _, option := range options {
+			s := newService()
+			_, err := s.direct(t).GetAvatar(t.Context(), avatarID, option)
+			if err == nil || !strings.HasPrefix(err.Error(), "client: "+name+": ") || strings.Contains(err.Error(), "canary") || len(s.seen) > 0 {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 	}
 }
