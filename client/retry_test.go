@@ -1,17 +1,13 @@
 package client_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -142,112 +138,6 @@ func TestRetry(t *testing.T) {
 			})
 		}
 	}
-}
-
-// faulty is a service that fails each time, and how often it was asked.
-type faulty struct {
-	url    string
-	client *http.Client
-	seen   *atomic.Int64
-}
-
-func answering(handler http.HandlerFunc) func(*testing.T) faulty {
-	return func(t *testing.T) faulty {
-		t.Helper()
-		var seen atomic.Int64
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			seen.Add(1)
-			_, _ = io.ReadAll(r.Body)
-			handler(w, r)
-		}))
-		t.Cleanup(server.Close)
-		return faulty{server.URL, &http.Client{Transport: &http.Transport{}}, &seen}
-	}
-}
-
-func drop(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-
-func dropInBody(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", "100")
-	_, _ = io.WriteString(w, `{"avatar_id":"canary`)
-	_ = http.NewResponseController(w).Flush()
-	panic(http.ErrAbortHandler)
-}
-
-// dialled is a service that closes each connection, or its listener, and counts what is dialled.
-func dialled(scheme string, closed bool, wrap func(net.Conn) net.Conn) func(*testing.T) faulty {
-	return func(t *testing.T) faulty {
-		t.Helper()
-		address := closing(t, closed)
-		var seen atomic.Int64
-		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-			seen.Add(1)
-			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-			if err != nil {
-				return nil, err
-			}
-			return wrap(conn), nil
-		}
-		return faulty{scheme + "://" + address, &http.Client{Transport: &http.Transport{DialContext: dial}}, &seen}
-	}
-}
-
-func asItIs(conn net.Conn) net.Conn { return conn }
-
-// closing returns the address of a listener that closes each connection, or that is closed itself.
-func closing(t *testing.T, itself bool) string {
-	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if itself {
-		listener.Close()
-		return listener.Addr().String()
-	}
-	var group sync.WaitGroup
-	group.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			conn.Close()
-		}
-	})
-	t.Cleanup(func() { listener.Close(); group.Wait() })
-	return listener.Addr().String()
-}
-
-// talker does not listen before it has said all, a GET in one write and a POST in two, so that the
-// client learns only then that it was dropped.
-type talker struct {
-	net.Conn
-
-	writes atomic.Int64
-	said   chan struct{}
-	once   sync.Once
-}
-
-func newTalker(conn net.Conn) net.Conn { return &talker{Conn: conn, said: make(chan struct{})} }
-
-func (c *talker) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	if c.writes.Add(1) == 2 || bytes.HasPrefix(p, []byte("GET")) || err != nil {
-		c.once.Do(func() { close(c.said) })
-	}
-	return n, err
-}
-
-func (c *talker) Read(p []byte) (int, error) {
-	<-c.said
-	return c.Conn.Read(p)
-}
-
-func (c *talker) Close() error {
-	c.once.Do(func() { close(c.said) })
-	return c.Conn.Close()
 }
 
 // A connection that has served before dies under a request. net/http would send that again by
@@ -517,60 +407,6 @@ func TestOutcomeUnknown_Text(t *testing.T) {
 	const want = "client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 502 Bad Gateway: As the test wants it. (request r-1)"
 	if err == nil || err.Error() != want || !errors.Is(err, client.ErrServer) {
 		t.Errorf("error %v", err)
-	}
-}
-
-func TestOptions(t *testing.T) {
-	t.Parallel()
-	const canary = "canary\n"
-	for name, options := range map[string][]client.CallOption{
-		"Retry.Attempts": {client.WithRetry(client.Retry{Attempts: -1})},
-		"WithTimeout":    {client.WithTimeout(0)},
-		"WithIdempotencyKey": {
-			client.WithIdempotencyKey(canary), client.WithIdempotencyKey(""), client.WithIdempotencyKey(strings.Repeat("canary", 43)),
-		},
-		"WithWorkspace": {client.WithWorkspace(canary)},
-	} {
-		for _, option := range options {
-			s := newService()
-			_, err := s.direct(t).GetAvatar(t.Context(), avatarID, option)
-			if err == nil || !strings.HasPrefix(err.Error(), "client: "+name+": ") || strings.Contains(err.Error(), "canary") || len(s.seen) > 0 {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
-}
-
-func TestWithRetry(t *testing.T) {
-	t.Parallel()
-	s, times := timed("", 500, 500)
-	c := s.direct(t, static, once)
-	if err := get(t, c); !errors.Is(err, client.ErrServer) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := c.GetAvatar(t.Context(), avatarID, client.WithRetry(client.Retry{Attempts: 2, BaseDelay: 1})); err != nil {
-		t.Error(err)
-	}
-	if len(*times) != 3 {
-		t.Errorf("%d attempts", len(*times))
-	}
-}
-
-func TestWithResponse(t *testing.T) {
-	t.Parallel()
-	s, _ := timed("", 500)
-	var response client.Response
-	c := s.direct(t, static, func(c *client.Config) { c.Retry.BaseDelay = 1 })
-	avatar, err := c.GetAvatar(t.Context(), avatarID, client.WithResponse(&response))
-	if err != nil || avatar.AvatarID != avatarID {
-		t.Fatalf("avatar %+v, error %v", avatar, err)
-	}
-	if response.StatusCode != 200 || response.Attempts != 2 || response.Header.Get("Content-Type") != "application/json" || !strings.Contains(string(response.Body), avatarID) {
-		t.Errorf("response %+v", response)
-	}
-	s.before = failing(details, 404)
-	if _, err = c.GetAvatar(t.Context(), avatarID, client.WithResponse(&response)); err == nil || response.StatusCode != 404 || response.Attempts != 1 || !strings.Contains(string(response.Body), "As the test wants it.") {
-		t.Errorf("response %+v", response)
 	}
 }
 

@@ -124,6 +124,10 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // revoke makes the service refuse all tokens that it has given out.
 func (s *service) revoke() {
 	s.mu.Lock()
