@@ -171,7 +171,7 @@ func withOutcome(err error, unknown bool) error {
 func retryAfter(text string) (time.Duration, bool) {
 	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		const most = uint64(math.MaxInt64 / time.Second)
-		return time.Duration(min(seconds, most)) * time.Second, true //nolint:gosec // at most MaxInt64
+		return time.Duration(min(seconds, most)) * time.Second, true
 	}
 	if at, err := http.ParseTime(text); err == nil {
 		return max(0, time.Until(at)), true

@@ -177,7 +177,7 @@ func TestTolerance(t *testing.T) {
 			t.Parallel()
 			s := newService()
 			s.before = func(w http.ResponseWriter, _ *http.Request) bool {
-				w.Header().Set("Content-Type", "application/json; charset=utf-8")
+				w.Header().Set("Content-Type", "Application/JSON; charset=utf-8")
 				w.WriteHeader(test.status)
 				_, _ = w.Write([]byte(test.body))
 				return true

@@ -10,6 +10,9 @@ const hidden = "[hidden]"
 
 // Secret is a text that shows a placeholder when it is printed, logged or marshalled.
 // Convert it to a string to read it.
+//
+// Package fmt calls no method of what is in an unexported field, so it shows a Secret, or a
+// [Config], that a struct of yours has in one. Keep the [Client] there instead, which shows none.
 type Secret string
 
 // String returns a placeholder.

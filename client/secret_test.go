@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 // No way to show a value that holds a password or a token shows it.
@@ -22,6 +24,18 @@ func TestSecrets_Hidden(t *testing.T) {
 	const canary = "canary-5150"
 	config := client.Config{BaseURL: "http://localhost", Email: email, Password: canary}
 	static := client.Config{BaseURL: "http://localhost", Token: canary}
+	receiver, err := webhook.NewReceiver(webhook.Handlers{
+		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
+	}, webhook.BasicAuth("studio", canary))
+	if err != nil {
+		t.Fatal(err)
+	}
+	notified := config
+	notified.Receiver = receiver
+	sourced := client.Config{BaseURL: "http://localhost", Receiver: receiver, TokenSource: giving(func() client.Secret { return canary })}
+	fromSource := func(c *client.Config) {
+		c.Email, c.Password, c.TokenSource, c.Receiver = "", "", sourced.TokenSource, receiver
+	}
 	var shown bytes.Buffer
 	text, lines := slog.New(slog.NewTextHandler(&shown, everything)), slog.New(slog.NewJSONHandler(&shown, everything))
 	s := newService()
@@ -34,9 +48,12 @@ func TestSecrets_Hidden(t *testing.T) {
 		client.Secret(canary), new(client.Secret(canary)),
 		[]client.Secret{canary},
 		map[string]client.Secret{"k": canary},
-		config, &config, static, &static,
+		config, &config, static, &static, notified, &notified, sourced, &sourced,
 		renewing, *renewing, renewing.Raw(), *renewing.Raw(), s.direct(t, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", canary }),
-		get(t, renewing),
+		struct{ c *client.Client }{renewing},
+		struct{ c client.Client }{*renewing},
+		s.direct(t, fromSource), *s.direct(t, fromSource),
+		get(t, renewing), get(t, s.direct(t, fromSource)),
 		get(t, s.direct(t, func(c *client.Config) { c.Password = canary })),
 		get(t, s.direct(t, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", canary })),
 	}
@@ -61,6 +78,11 @@ func TestSecrets_Hidden(t *testing.T) {
 		t.Error("nothing was hidden")
 	}
 }
+
+// giving is a source of tokens that fmt cannot look into.
+type giving func() client.Secret
+
+func (g giving) Token(context.Context, client.Secret) (client.Secret, error) { return g(), nil }
 
 // everything is a level below all others.
 var everything = &slog.HandlerOptions{Level: slog.Level(-100)}
