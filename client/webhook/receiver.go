@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -83,8 +84,10 @@ func (r *Receiver) Observe(observer func(eventType, id, status string)) {
 	r.observers = append(slices.Clip(r.observers), observer)
 }
 
-// ServeHTTP answers 204 to a notification that was handled or dropped. Every answer is empty.
-// A panic of a callback is answered 500 and passed on, for the server to report it.
+// ServeHTTP answers 204 to a notification that was handled or dropped, 405 to what is no POST, 408
+// when the body does not come within the ReadTimeout of the server, and otherwise as the errors
+// of [Receiver.Handle] say. Every answer is empty. How slowly a body may come is for the server to
+// say. A panic of a callback is answered 500 and passed on, for the server to report it.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if request.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -94,6 +97,9 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			if reason != http.ErrAbortHandler { //nolint:errorlint // a panic is that very value or no error at all
+				if request.ProtoMajor == 1 {
+					w.Header().Set("Connection", "close") // net/http closes it, and the sender must not use it again
+				}
 				answerAndFlush(w, http.StatusInternalServerError)
 			}
 			panic(reason)
@@ -104,8 +110,11 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		err = r.handle(request.Context(), Notification{URL: request.URL, Header: request.Header, Body: body})
 	}
 	code := status(err)
-	if code == http.StatusServiceUnavailable {
+	switch {
+	case code == http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "1")
+	case code == http.StatusUnauthorized && errors.Is(err, errBasicAuth):
+		w.Header().Set("WWW-Authenticate", `Basic realm="webhook", charset="UTF-8"`)
 	}
 	w.WriteHeader(code)
 }
@@ -203,6 +212,8 @@ func status(err error) int {
 		return http.StatusServiceUnavailable
 	case errors.Is(err, ErrTooLarge) || tooLarge:
 		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded): // of the server, while the body came
+		return http.StatusRequestTimeout
 	}
 	return http.StatusBadRequest
 }

@@ -3,14 +3,17 @@ package webhook_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -251,12 +254,31 @@ func TestReceiver_Panic(t *testing.T) {
 				if response.StatusCode != http.StatusInternalServerError || len(body) != 0 || err != nil {
 					t.Errorf("status %d, body %q, error %v", response.StatusCode, body, err)
 				}
+				if !response.Close {
+					t.Error("the sender may use the connection again")
+				}
 			}
 			server.Close()
 			if !strings.Contains(reported.String(), test.reported) || test.reported == "" && reported.Len() != 0 {
 				t.Errorf("the server reported %q", reported.String())
 			}
 		})
+	}
+}
+
+// The service may try again later when the body was too slow, unlike when it breaks off.
+func TestReceiver_UnreadableBody(t *testing.T) {
+	t.Parallel()
+	for want, reason := range map[int]error{
+		http.StatusRequestTimeout: fmt.Errorf("read tcp: %w", os.ErrDeadlineExceeded),
+		http.StatusBadRequest:     io.ErrUnexpectedEOF,
+	} {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook", iotest.ErrReader(reason))
+		answer := httptest.NewRecorder()
+		newReceiver(t, (&recorder{}).handlers(), webhook.Unverified()).ServeHTTP(answer, request)
+		if answer.Code != want {
+			t.Errorf("%v: status %d, want %d", reason, answer.Code, want)
+		}
 	}
 }
 

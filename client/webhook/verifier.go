@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -11,6 +12,9 @@ import (
 
 // ErrCredentials is returned by the verifiers of [TokenInURL] and [BasicAuth].
 var ErrCredentials = errors.New("webhook: the credentials are missing or wrong")
+
+// errBasicAuth is the ErrCredentials of [BasicAuth], which alone has a scheme to ask for.
+var errBasicAuth = fmt.Errorf("%w", ErrCredentials)
 
 // Notification is what a [Verifier] judges.
 type Notification struct {
@@ -68,15 +72,16 @@ func TokenInURL(parameter string, tokens ...string) Verifier {
 
 // BasicAuth returns a Verifier that accepts username with one of passwords in the
 // Authorization header, after RFC 7617. During a rotation it is given the old and the new
-// password; an empty one counts for nothing. The error is [ErrCredentials]. Like a token,
-// a password proves who sends and not what.
+// password; an empty one counts for nothing. The error is [ErrCredentials], and the 401 of
+// [Receiver.ServeHTTP] asks for them in WWW-Authenticate, for senders that wait to be asked. Like
+// a token, a password proves who sends and not what.
 func BasicAuth(username string, passwords ...string) Verifier {
 	user, known := []digest{sha256.Sum256([]byte(username))}, digests(passwords)
 	return VerifierFunc(func(n Notification) error {
 		name, password, _ := (&http.Request{Header: n.Header}).BasicAuth()
 		nameMatches, passwordMatches := matches(name, user), matches(password, known)
 		if !nameMatches || !passwordMatches {
-			return ErrCredentials
+			return errBasicAuth
 		}
 		return nil
 	})

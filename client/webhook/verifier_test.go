@@ -91,6 +91,26 @@ func TestBasicAuth(t *testing.T) {
 	}
 }
 
+// Only what can be asked for is asked for.
+func TestVerifier_Challenge(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		verifier  webhook.Verifier
+		challenge string
+	}{
+		"basic":  {webhook.BasicAuth("studio", "s3cret"), `Basic realm="webhook", charset="UTF-8"`},
+		"token":  {webhook.TokenInURL("token", "s3cret"), ""},
+		"signed": {webhook.StandardWebhooks(webhook.NewSecret()), ""},
+	} {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook", strings.NewReader(unlisted))
+		answer := httptest.NewRecorder()
+		newReceiver(t, (&recorder{}).handlers(), test.verifier).ServeHTTP(answer, request)
+		if got := answer.Header().Get("WWW-Authenticate"); answer.Code != http.StatusUnauthorized || got != test.challenge {
+			t.Errorf("%s: status %d, challenge %q", name, answer.Code, got)
+		}
+	}
+}
+
 // No credential is in an error, or in what fmt shows of a Receiver.
 func TestVerifier_Hidden(t *testing.T) {
 	t.Parallel()
