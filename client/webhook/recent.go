@@ -26,19 +26,21 @@ func (r *recent[V]) get(key digest) (value V, ok bool) {
 }
 
 func (r *recent[V]) put(key digest, value V) {
-	element, ok := r.entries[key]
-	switch {
-	case ok:
+	if element, ok := r.entries[key]; ok {
+		element.Value.(*entry[V]).value = value
 		r.order.MoveToBack(element)
-	case r.order.Len() < r.size:
-		element = r.order.PushBack(&entry[V]{})
-	default:
-		element = r.order.Front()
-		delete(r.entries, element.Value.(*entry[V]).key)
-		r.order.MoveToBack(element)
+		return
 	}
-	*element.Value.(*entry[V]) = entry[V]{key, value}
-	r.entries[key] = element
+	if r.order.Len() < r.size {
+		r.entries[key] = r.order.PushBack(&entry[V]{key, value})
+		return
+	}
+	oldest := r.order.Front()
+	kept := oldest.Value.(*entry[V])
+	delete(r.entries, kept.key)
+	*kept = entry[V]{key, value}
+	r.order.MoveToBack(oldest)
+	r.entries[key] = oldest
 }
 
 func (r *recent[V]) remove(key digest) {
