@@ -27,14 +27,14 @@ func ExampleError_classes() {
 		service.before = failing("POST /v1/avatars/create_avatar", status) // the service does this
 		_, err := studio.CreateAvatar(context.Background(), gen.CreateAvatarRequest{})
 		switch {
+		case errors.Is(err, client.ErrOutcomeUnknown):
+			fmt.Println("look whether it was created") // beside another class; an idempotency key spares this
 		case errors.Is(err, client.ErrInvalid), errors.Is(err, client.ErrConflict):
 			fmt.Println("change the request")
 		case errors.Is(err, client.ErrUnauthorized), errors.Is(err, client.ErrForbidden):
 			fmt.Println("ask the administrator")
 		case errors.Is(err, client.ErrNotFound):
 			fmt.Println("forget it")
-		case errors.Is(err, client.ErrOutcomeUnknown):
-			fmt.Println("look whether it was created") // an idempotency key spares this
 		case errors.Is(err, client.ErrRateLimited), errors.Is(err, client.ErrServer):
 			fmt.Println("try later")
 		default:
