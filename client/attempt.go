@@ -120,6 +120,22 @@ func (emptyBody) Close() error             { return nil }
 
 var identity = []string{"identity"} //nolint:gochecknoglobals // never changed
 
+// unredirected takes away a Location that cannot be parsed. net/http reads it before it asks whether
+// to follow, and would return an error that shows it in place of the answer.
+type unredirected struct{ next http.RoundTripper }
+
+func (u *unredirected) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := u.next.RoundTrip(request)
+	if response == nil || response.StatusCode/100 != 3 {
+		return response, err
+	}
+	if _, err := url.Parse(response.Header.Get("Location")); err != nil {
+		response.Header = response.Header.Clone()
+		response.Header.Del("Location")
+	}
+	return response, nil
+}
+
 // answer is the body of a successful response of the doer.
 type answer struct {
 	bytes.Reader

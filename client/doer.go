@@ -50,6 +50,10 @@ func newDoer(config Config) *doer {
 	}
 	// A redirect to another host would carry the body along, which may be a password.
 	d.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if d.http.Transport == nil {
+		d.http.Transport = http.DefaultTransport
+	}
+	d.http.Transport = &unredirected{d.http.Transport}
 	return d
 }
 

@@ -38,6 +38,24 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
+// An answer stays one when its Location is no URL, and its error shows none of it.
+func TestRedirect_Malformed(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{301, 302, 303, 307} {
+		s := newService()
+		s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Location", "http://[canary?token=canary")
+			w.WriteHeader(status)
+			return true
+		}
+		_, err := s.direct(t, static).CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+		answer, ok := errors.AsType[*client.Error](err)
+		if !ok || answer.StatusCode != status || answer.Attempts != 1 || strings.Contains(err.Error(), "canary") || errors.Is(err, client.ErrOutcomeUnknown) {
+			t.Errorf("%d: error %v", status, err)
+		}
+	}
+}
+
 func TestTransportError(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
