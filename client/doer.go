@@ -173,12 +173,13 @@ func (e *exchange) again(a *attempt) error {
 // authorize gives the request an access token other than refused.
 func (e *exchange) authorize(refused Secret) error {
 	access, err := e.doer.tokens.Token(e.request.Context(), refused)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !headerValue(string(access)):
+	}
+	if !headerValue(string(access)) {
 		return errors.New("client: access token: has a character that a header cannot carry")
-	case access != "":
+	}
+	if access != "" {
 		e.request.Header.Set(headerAuthorization, "Bearer "+string(access))
 	}
 	e.access = access

@@ -39,12 +39,8 @@ func (e *events) observe(eventType, id, status string) {
 	about := subject{gen.EventType(eventType), id}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	known := e.ends[about]
-	switch {
-	case known == nil:
-		known = &end{done: make(chan struct{})}
-		e.ends[about] = known
-	case known.status != "":
+	known := e.end(about)
+	if known.status != "" {
 		return
 	}
 	known.status = status
@@ -62,13 +58,19 @@ func (e *events) observe(eventType, id, status string) {
 func (e *events) await(about subject) *end {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	awaited := e.ends[about]
-	if awaited == nil {
-		awaited = &end{done: make(chan struct{})}
-		e.ends[about] = awaited
-	}
+	awaited := e.end(about)
 	awaited.waiters++
 	return awaited
+}
+
+// end returns the end of a subject. e.mu is held.
+func (e *events) end(about subject) *end {
+	known := e.ends[about]
+	if known == nil {
+		known = &end{done: make(chan struct{})}
+		e.ends[about] = known
+	}
+	return known
 }
 
 // leave forgets a subject that nobody waits for any more and that has not ended.

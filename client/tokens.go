@@ -153,10 +153,9 @@ func (t *tokens) exchange(ctx context.Context) (pair *gen.TokenPair, err error) 
 func (t *tokens) remember(err error) {
 	answer, answered := errors.AsType[*Error](err)
 	switch {
-	case !answered:
-	case errors.Is(answer, ErrUnauthorized):
+	case errors.Is(err, ErrUnauthorized):
 		t.rejection, t.rejectedUntil = err, time.Now().Add(rejectionMemory)
-	case errors.Is(answer, ErrRateLimited):
+	case answered && errors.Is(err, ErrRateLimited):
 		t.rejection, t.rejectedUntil = err, time.Now().Add(min(answer.RetryAfter, rejectionMemory))
 	}
 }

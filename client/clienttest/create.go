@@ -88,17 +88,12 @@ func (s *studio) create(ctx context.Context, made subject, request any, key *str
 	if key != nil {
 		named.key = *key
 		earlier, ok := s.keys[named]
-		switch {
-		case !ok || !earlier.created.createdAt.Add(keyLifetime).After(made.createdAt):
-		case earlier.kind != made.kind || earlier.request != string(body):
-			return subject{}, &server.Error{
-				Status: http.StatusUnprocessableEntity,
-				Detail: "The Idempotency-Key was used with another request.",
-				Violations: []gen.Violation{
-					{Pointer: "header:Idempotency-Key", Keyword: "idempotency", Detail: "must be new for a new request"},
-				},
+		if ok && earlier.created.createdAt.Add(keyLifetime).After(made.createdAt) {
+			if earlier.kind != made.kind || earlier.request != string(body) {
+				return subject{}, refused("The Idempotency-Key was used with another request.", gen.Violation{
+					Pointer: "header:Idempotency-Key", Keyword: "idempotency", Detail: "must be new for a new request",
+				})
 			}
-		default:
 			return earlier.created, nil
 		}
 	}
@@ -121,20 +116,17 @@ func (s *studio) registration(data *gen.WebhookData, webhook *gen.WebhookSwitch)
 	if webhook == nil || webhook.Enabled == nil || !*webhook.Enabled {
 		return "", nil
 	}
-	if data != nil && data.WebhookURL != nil {
-		url = *data.WebhookURL
-	}
-	refusal := (*sender.RefusedError)(nil)
-	violation := gen.Violation{Pointer: "/webhook_data/webhook_url", Keyword: "webhook"}
-	switch {
-	case url == "":
-		violation.Detail = "is required when the webhook is enabled"
-	case errors.As(s.checkURL(url), &refusal):
+	violation := gen.Violation{Pointer: "/webhook_data/webhook_url", Keyword: "webhook", Detail: "is required when the webhook is enabled"}
+	if data != nil && data.WebhookURL != nil && *data.WebhookURL != "" {
+		refusal, ok := errors.AsType[*sender.RefusedError](s.checkURL(*data.WebhookURL))
+		if !ok {
+			return *data.WebhookURL, nil
+		}
 		violation.Detail = refusal.Reason
-	default:
-		return url, nil
 	}
-	return "", &server.Error{
-		Status: http.StatusUnprocessableEntity, Detail: "The webhook cannot be registered.", Violations: []gen.Violation{violation},
-	}
+	return "", refused("The webhook cannot be registered.", violation)
+}
+
+func refused(detail string, violation gen.Violation) error {
+	return &server.Error{Status: http.StatusUnprocessableEntity, Detail: detail, Violations: []gen.Violation{violation}}
 }
