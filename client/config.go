@@ -27,7 +27,10 @@ type Config struct {
 	// loopback host only, unless AllowHTTP is set. Required.
 	BaseURL string
 
-	// Email and Password are what the client logs in with when a call first needs a token.
+	// Email and Password are what the client logs in with when a call first needs a token. It
+	// renews a JWT shortly before it expires, and any token that the service refuses.
+	// When a login is refused, the client does not try again for a minute, and after 429 not
+	// before Retry-After, but for a minute at most; calls in that time fail with the same error.
 	Email    string
 	Password Secret
 

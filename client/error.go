@@ -68,8 +68,8 @@ type Error struct {
 	asked bool // there is a Retry-After, be it zero
 }
 
-// Error shows the operation, the status and what the service says about it, but no query,
-// header or body.
+// Error shows the operation, the status, what the problem document says, and the request id: no
+// query, and nothing else of a header or a body but the type of one that was not promised.
 func (e *Error) Error() string {
 	var text strings.Builder
 	text.WriteString("client: ")

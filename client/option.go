@@ -18,7 +18,7 @@ const (
 
 var errNoWorkspace = errors.New("client: no workspace: set Config.Workspace or use WithWorkspace")
 
-// CallOption changes a single call.
+// CallOption changes a single call. A call with a wrong one fails, and nothing is sent.
 type CallOption func(*call)
 
 // call is one call with options. The generated client sends through it.
@@ -92,7 +92,8 @@ func WithTimeout(timeout time.Duration) CallOption {
 	}
 }
 
-// WithResponse fills into with the last answer, also when the call fails.
+// WithResponse fills into with the last answer, also when the call fails. Calls that are made at the
+// same time need one each.
 func WithResponse(into *Response) CallOption {
 	return func(c *call) { c.into = into }
 }

@@ -10,7 +10,8 @@ import (
 
 // Handlers are the callbacks of a [Receiver]. They may be called concurrently, and, though
 // seldom, again for a notification that they have had before: notifications are delivered at
-// least once. An error or a panic makes the service deliver it again. Statuses that the
+// least once. The context is that of the request, which ends when the service has waited long
+// enough for the answer. An error or a panic makes the service deliver it again. Statuses that the
 // document does not list are passed on as they are.
 type Handlers struct {
 	// Avatar is called when an avatar entered a state.
