@@ -1,0 +1,198 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// newReceiver returns a receiver and a function that delivers to it.
+func newReceiver(t *testing.T) (*webhook.Receiver, func(eventType, idField, id, status string)) {
+	t.Helper()
+	receiver, err := webhook.NewReceiver(webhook.Handlers{
+		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
+	}, webhook.Unverified())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n atomic.Int64
+	return receiver, func(eventType, idField, id, status string) {
+		t.Helper()
+		body := fmt.Sprintf(`{"event_type":%q,"data":{%q:%q,"status":%q}}`, eventType, idField, id, status)
+		header := http.Header{webhook.HeaderID: {fmt.Sprint("event-", n.Add(1))}}
+		if err := receiver.Handle(t.Context(), header, []byte(body)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// With a receiver the event is acted on at once, and the service is asked seldom before.
+func TestWait_Event(t *testing.T) {
+	t.Parallel()
+	eachWait(t, func(t *testing.T, eventType, idField, final string, wait func(context.Context, *client.Client, ...client.CallOption) (string, error)) {
+		receiver, deliver := newReceiver(t)
+		s := newService()
+		set := s.state("processing")
+		c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
+		time.AfterFunc(time.Minute, func() { deliver(eventType, idField, "id", "processing") })
+		time.AfterFunc(2*time.Minute, func() { deliver(eventType, idField, "another", final) })
+		time.AfterFunc(3*time.Minute, func() { set(final); deliver(eventType, idField, "id", final) })
+		start := time.Now()
+		got, err := wait(t.Context(), c)
+		if err != nil || got != final || time.Since(start) != 3*time.Minute {
+			t.Errorf("status %s, error %v after %v", got, err, time.Since(start))
+		}
+		if n := len(s.seen); n > 13 { // 180 s at 15 to 30 s, and the two ends
+			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
+// An event that is lost is made up for by asking.
+func TestWait_LostEvent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		receiver, _ := newReceiver(t)
+		s := newService()
+		set := s.state("processing")
+		time.AfterFunc(time.Minute, func() { set("published") })
+		start := time.Now()
+		_, err := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver }).WaitAvatar(t.Context(), "id")
+		if err != nil || time.Since(start) > 90*time.Second {
+			t.Errorf("error %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// A service that lags behind its own event is asked soon again.
+func TestWait_EventBeforeAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		receiver, deliver := newReceiver(t)
+		s := newService()
+		set := s.state("processing")
+		c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
+		time.AfterFunc(time.Second, func() { deliver("avatar_event", "avatar_id", "id", "published") })
+		time.AfterFunc(2*time.Second, func() { set("published") })
+		start := time.Now()
+		if _, err := c.WaitAvatar(t.Context(), "id"); err != nil || time.Since(start) > 4*time.Second {
+			t.Errorf("error %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// A question that hangs, or a login for it, does not keep the event waiting.
+func TestWait_EventDuringQuestion(t *testing.T) {
+	t.Parallel()
+	for _, hangs := range []string{details, login} {
+		synctest.Test(t, func(t *testing.T) {
+			receiver, deliver := newReceiver(t)
+			s, n := newService(), 0
+			c := newClient(t, func(c *client.Config) {
+				c.Receiver = receiver
+				c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+					if n++; n == 1 && hangs == login || n == 2 && hangs == details {
+						select {
+						case <-r.Context().Done():
+							return nil, r.Context().Err()
+						case <-time.After(4 * time.Second):
+						}
+					}
+					return s.RoundTrip(r)
+				})}
+			})
+			time.AfterFunc(3*time.Second, func() { deliver("avatar_event", "avatar_id", "id", "published") })
+			want := map[string]time.Duration{details: 3 * time.Second, login: 4 * time.Second}[hangs]
+			start := time.Now()
+			if _, err := c.WaitAvatar(t.Context(), "id"); err != nil || time.Since(start) != want {
+				t.Errorf("error %v after %v", err, time.Since(start))
+			}
+		})
+	}
+}
+
+// A service that cannot be asked has told its receiver, before the wait or during it.
+func TestWait_EventsAlone(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{http.StatusNotImplemented, http.StatusMethodNotAllowed} {
+		for _, after := range []time.Duration{-1, time.Minute} {
+			eachWait(t, func(t *testing.T, eventType, idField, final string, wait func(context.Context, *client.Client, ...client.CallOption) (string, error)) {
+				receiver, deliver := newReceiver(t)
+				s := newService()
+				s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+					problem(w, code, "Not here.")
+					return true
+				}
+				c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
+				if after < 0 {
+					deliver(eventType, idField, "id", final)
+					deliver(eventType, idField, "id", "failed") // too late
+				} else {
+					time.AfterFunc(after, func() { deliver(eventType, idField, "id", final) })
+				}
+				start := time.Now()
+				got, err := wait(t.Context(), c)
+				if err != nil || got != final || time.Since(start) != max(0, after) || len(s.seen) != 1 {
+					t.Errorf("status %s, error %v after %v", got, err, time.Since(start))
+				}
+				// It is remembered for the next.
+				if got, err = wait(t.Context(), c); err != nil || got != final {
+					t.Errorf("status %s, error %v", got, err)
+				}
+			})
+		}
+	}
+}
+
+func TestWait_EventsAlone_Answer(t *testing.T) {
+	t.Parallel()
+	receiver, deliver := newReceiver(t)
+	s := newService()
+	s.before = failing(details, http.StatusNotImplemented)
+	c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
+	deliver("avatar_event", "avatar_id", "id", "published")
+	got, err := c.WaitAvatar(t.Context(), "id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&gen.Avatar{AvatarID: "id", Status: gen.AvatarStatusPublished}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// 1,024 ends are remembered; the oldest is forgotten first. Subjects that never end are not kept.
+func TestWait_Memory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		receiver, deliver := newReceiver(t)
+		s := newService()
+		s.accepted["static-1"] = true
+		s.before = failing(details, http.StatusNotImplemented)
+		c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
+		for i := range 3000 {
+			deliver("avatar_event", "avatar_id", fmt.Sprint(i), "processing")
+			deliver("avatar_event", "avatar_id", fmt.Sprint(i), "failed")
+		}
+		for i, want := range map[int]error{1975: context.DeadlineExceeded, 1976: nil, 2999: nil} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			if _, err := c.WaitAvatar(ctx, fmt.Sprint(i)); !errors.Is(err, want) {
+				t.Errorf("%d: error %v", i, err)
+			}
+			cancel()
+		}
+		if got := c.Events(); got != 1024 {
+			t.Errorf("%d remembered", got)
+		}
+	})
+}

@@ -1,0 +1,179 @@
+package client_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+)
+
+// A token is renewed half a minute before it expires, or halfway if it lives shorter; one that
+// does not say, or that is expired on arrival, is used until it is refused.
+func TestTokens_Expiry(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		token func(n int) string
+		after time.Duration
+		pairs int
+	}{
+		"an hour, kept":       {func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }, time.Hour - 31*time.Second, 1},
+		"an hour, renewed":    {func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }, time.Hour - 30*time.Second, 2},
+		"ten seconds, kept":   {func(n int) string { return jwt(n, time.Now().Add(10*time.Second)) }, 4 * time.Second, 1},
+		"ten seconds, later":  {func(n int) string { return jwt(n, time.Now().Add(10*time.Second)) }, 5 * time.Second, 2},
+		"expired on arrival":  {func(n int) string { return jwt(n, time.Now().Add(-time.Hour)) }, time.Hour, 1},
+		"opaque":              {func(int) string { return "opaque" }, 1000 * time.Hour, 1},
+		"three parts, no JWT": {func(int) string { return "a.b.c" }, time.Hour, 1},
+		"no claims":           {func(int) string { return "a.bnVsbA.c" }, time.Hour, 1},
+		"absurd expiry":       {func(int) string { return "a.eyJleHAiOjFlMzAwfQ.c" }, time.Hour, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newService()
+				s.token = test.token
+				c := s.direct(t)
+				mustGet(t, c)
+				time.Sleep(test.after)
+				mustGet(t, c)
+				wantCount(t, s, login, 1)
+				wantCount(t, s, refresh, test.pairs-1)
+				wantCount(t, s, details, 2)
+			})
+		})
+	}
+}
+
+// A renewal that fails early does no harm while the old token is good, and is tried again when
+// that expires.
+func TestTokens_EarlyRenewalFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		s.token = func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }
+		c := s.direct(t)
+		mustGet(t, c)
+		s.before = failing(refresh, http.StatusServiceUnavailable)
+		time.Sleep(time.Hour - 10*time.Second)
+		mustGet(t, c)
+		mustGet(t, c)
+		wantCount(t, s, refresh, 1)
+		time.Sleep(10 * time.Second)
+		mustGet(t, c)
+		wantCount(t, s, refresh, 1)
+		wantCount(t, s, login, 2)
+	})
+}
+
+// The refresh operation comes first. What it answers decides whether the password is used, and
+// whether it is asked again.
+func TestTokens_Refresh(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status               int
+		err                  error
+		logins, refreshCalls int
+	}{
+		"OK":                  {0, nil, 1, 2},
+		"400":                 {400, nil, 3, 2},
+		"401":                 {401, nil, 3, 2},
+		"404":                 {404, nil, 3, 1},
+		"405":                 {405, nil, 3, 1},
+		"501":                 {501, nil, 3, 1},
+		"429, then by login":  {429, client.ErrRateLimited, 2, 1},
+		"503, then by login":  {503, client.ErrServer, 2, 1},
+		"html, then by login": {200, nil, 3, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService()
+			c := s.direct(t)
+			mustGet(t, c)
+			if test.status != 0 {
+				s.before = failing(refresh, test.status)
+			}
+			for _, want := range []error{test.err, nil} {
+				s.revoke()
+				if err := get(t, c); !errors.Is(err, want) {
+					t.Errorf("error %v, want %v", err, want)
+				}
+			}
+			wantCount(t, s, login, test.logins)
+			wantCount(t, s, refresh, test.refreshCalls)
+		})
+	}
+}
+
+// A wrong password is sent once a minute, whoever asks.
+func TestTokens_WrongPassword(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		c := s.direct(t, func(c *client.Config) { c.Password = "wrong" })
+		for range 10 {
+			err := get(t, c)
+			if answer, ok := errors.AsType[*client.Error](err); !ok || answer.Operation != login || !errors.Is(err, client.ErrUnauthorized) {
+				t.Fatalf("error %v", err)
+			}
+		}
+		time.Sleep(59 * time.Second)
+		_ = get(t, c)
+		wantCount(t, s, login, 1)
+		time.Sleep(time.Second)
+		_ = get(t, c)
+		wantCount(t, s, login, 2)
+		wantCount(t, s, details, 0)
+	})
+}
+
+// Any other failure of the login is not remembered.
+func TestTokens_LoginFails(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusForbidden} {
+		s := newService()
+		s.before = failing(login, status)
+		c := s.direct(t)
+		if answer, ok := errors.AsType[*client.Error](get(t, c)); !ok || answer.StatusCode != status {
+			t.Errorf("%d: answer %v", status, answer)
+		}
+		wantCount(t, s, login, 1)
+		s.before = nil
+		mustGet(t, c)
+	}
+}
+
+// A login that is asked to wait is one answer for all, and no other login is sent before the time,
+// which counts up to a minute.
+func TestTokens_LoginRateLimited(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[string]time.Duration{"20": 20 * time.Second, "3600": time.Minute} {
+		t.Run(after, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newService()
+				s.before = func(w http.ResponseWriter, r *http.Request) bool {
+					w.Header().Set("Retry-After", after)
+					return failing(login, http.StatusTooManyRequests)(w, r)
+				}
+				c := s.direct(t)
+				atOnce(t, 100, func() error {
+					if err := get(t, c); !errors.Is(err, client.ErrRateLimited) {
+						t.Errorf("error %v", err)
+					}
+					return nil
+				})
+				s.before = nil
+				time.Sleep(want - time.Nanosecond)
+				if err := get(t, c); !errors.Is(err, client.ErrRateLimited) {
+					t.Errorf("error %v", err)
+				}
+				wantCount(t, s, login, 1)
+				time.Sleep(time.Nanosecond)
+				mustGet(t, c)
+				wantCount(t, s, login, 2)
+			})
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// timed answers with the statuses in turn, then well, and notes when.
+func timed(header string, statuses ...int) (*service, *[]time.Time) {
+	s, times := newService(), new([]time.Time)
+	s.accepted["static-1"] = true
+	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+		*times = append(*times, time.Now())
+		if n := len(*times) - 1; n < len(statuses) {
+			w.Header().Set("Retry-After", header)
+			problem(w, statuses[n], "As the test wants it.")
+			return true
+		}
+		return false
+	}
+	return s, times
+}
+
+func TestRetry_Waits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, times := timed("", 500, 502, 503)
+		mustGet(t, s.direct(t, static))
+		if len(*times) != 4 {
+			t.Fatalf("%d attempts", len(*times))
+		}
+		for i, bound := range []time.Duration{250, 500, 1000} {
+			if wait := (*times)[i+1].Sub((*times)[i]); wait > bound*time.Millisecond {
+				t.Errorf("wait %d: %v", i, wait)
+			}
+		}
+	})
+}
+
+// Many doublings stay below the longest wait.
+func TestRetry_MaxDelay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, times := timed("", slices.Repeat([]int{500}, 99)...)
+		mustGet(t, s.direct(t, static, func(c *client.Config) { c.Retry = client.Retry{Attempts: 100, MaxDelay: time.Second} }))
+		longest := time.Duration(0)
+		for i := range *times {
+			longest = max(longest, (*times)[i].Sub((*times)[max(0, i-1)]))
+		}
+		if longest > time.Second || longest < time.Second/2 {
+			t.Errorf("longest wait %v", longest)
+		}
+	})
+}
+
+func TestRetry_RetryAfter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, times := timed("7", 429, 503)
+		c := s.direct(t, static)
+		if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: new("Ada")}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			if wait := (*times)[i+1].Sub((*times)[i]); wait != 7*time.Second {
+				t.Errorf("wait %d: %v", i, wait)
+			}
+		}
+		for _, sent := range s.requests(create) {
+			if sent.body != `{"title":"Ada"}` {
+				t.Errorf("sent %s", sent.body)
+			}
+		}
+	})
+}
+
+// A wait that the context would not outlive does not begin.
+func TestRetry_Deadline(t *testing.T) {
+	t.Parallel()
+	for _, after := range []string{"5", "6"} {
+		synctest.Test(t, func(t *testing.T) {
+			s, times := timed(after, 503)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			start := time.Now()
+			_, err := s.direct(t, static).GetAvatar(ctx, avatarID)
+			if answer, ok := errors.AsType[*client.Error](err); !ok || answer.StatusCode != 503 || time.Since(start) != 0 || len(*times) != 1 {
+				t.Errorf("error %v after %v", err, time.Since(start))
+			}
+		})
+	}
+}
+
+func TestRetry_CanceledWhileWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := timed("9", 503)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		time.AfterFunc(time.Second, cancel)
+		start := time.Now()
+		_, err := s.direct(t, static).GetAvatar(ctx, avatarID)
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, client.ErrServer) || time.Since(start) != time.Second {
+			t.Errorf("error %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// Each attempt has the timeout, and the context bounds them all.
+func TestRetry_Timeout(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		call    func(context.Context, *client.Client) error
+		took    time.Duration
+		unknown bool
+	}{
+		"read": {func(ctx context.Context, c *client.Client) error {
+			_, err := c.GetAvatar(ctx, avatarID)
+			return err
+		}, 90 * time.Second, false},
+		"read, shorter": {func(ctx context.Context, c *client.Client) error {
+			_, err := c.GetAvatar(ctx, avatarID, client.WithTimeout(time.Second))
+			return err
+		}, 3 * time.Second, false},
+		"creation": {func(ctx context.Context, c *client.Client) error {
+			_, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{})
+			return err
+		}, 30 * time.Second, true},
+		"creation, canceled": {func(ctx context.Context, c *client.Client) error {
+			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
+			_, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("k"))
+			return err
+		}, 2 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newClient(t, static, func(c *client.Config) {
+					c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
+					c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+						_, _ = io.ReadAll(r.Body)
+						<-r.Context().Done()
+						return nil, r.Context().Err()
+					})}
+				})
+				start := time.Now()
+				err := test.call(t.Context(), c)
+				took := time.Since(start).Truncate(time.Second)
+				if !errors.Is(err, context.DeadlineExceeded) || took != test.took || errors.Is(err, client.ErrOutcomeUnknown) != test.unknown {
+					t.Errorf("error %v after %v", err, took)
+				}
+			})
+		})
+	}
+}

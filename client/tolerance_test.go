@@ -1,0 +1,160 @@
+package client_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// An answer may have members and values that the document does not know, and lack what it has.
+func TestTolerance(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status int
+		body   string
+		want   gen.Avatar
+	}{
+		"unknown":    {200, `{"avatar_id":"a","status":"resting","mood":{"x":[1]},"created_at":"2026-01-12T09:30:00Z"}`, gen.Avatar{AvatarID: "a", Status: "resting", CreatedAt: moment}},
+		"null":       {200, `{"avatar_id":null,"status":null,"title":null,"created_at":null,"updated_at":null}`, gen.Avatar{}},
+		"missing":    {200, ` {} `, gen.Avatar{}},
+		"201":        {201, `{"avatar_id":"a"}`, gen.Avatar{AvatarID: "a"}},
+		"duplicates": {200, `{"avatar_id":"a","avatar_id":"b"}`, gen.Avatar{AvatarID: "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService()
+			s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+				w.Header().Set("Content-Type", "Application/JSON; charset=utf-8")
+				w.WriteHeader(test.status)
+				_, _ = w.Write([]byte(test.body))
+				return true
+			}
+			got, err := s.direct(t, static).GetAvatar(t.Context(), "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// That holds for every answer that the generated types describe, whoever decodes it.
+func TestTolerance_EveryAnswer(t *testing.T) {
+	t.Parallel()
+	for name, sample := range map[string]sample{
+		"missing":           {empty: 1},
+		"missing, inside":   {empty: 2},
+		"missing, deeper":   {empty: 3},
+		"null":              {null: 1},
+		"null, inside":      {null: 2},
+		"null, deeper":      {null: 3},
+		"unknown":           {unknown: true},
+		"unknown, and null": {unknown: true, null: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService()
+			var body []byte
+			s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write(body)
+				return true
+			}
+			c := s.direct(t, static)
+			walked := 0
+			for _, receiver := range []reflect.Value{reflect.ValueOf(c), reflect.ValueOf(c.Raw())} {
+				for i := range receiver.NumMethod() {
+					name, method := receiver.Type().Method(i).Name, receiver.Method(i)
+					in, returned := method.Type(), reflect.Type(nil)
+					if strings.HasPrefix(name, "Wait") || strings.Contains(name, "WithBody") || in.NumIn() == 0 || in.NumOut() != 2 {
+						continue
+					}
+					returned = in.Out(0).Elem()
+					if field, ok := returned.FieldByName("JSON200"); ok {
+						returned = field.Type.Elem()
+					}
+					if returned.PkgPath() != reflect.TypeFor[gen.Avatar]().PkgPath() {
+						continue
+					}
+					var err error
+					if body, err = json.Marshal(sample.of(returned, 1)); err != nil {
+						t.Fatal(err)
+					}
+					arguments := []reflect.Value{reflect.ValueOf(t.Context())}
+					for j := 1; j < in.NumIn()-1; j++ {
+						arguments = append(arguments, argument(in.In(j)))
+					}
+					results := method.Call(arguments)
+					if err := results[1].Interface(); err != nil {
+						t.Errorf("%s: %v: %s", name, err, body)
+					} else if answer := results[0].Elem().FieldByName("JSON200"); answer.IsValid() && answer.IsNil() {
+						t.Errorf("%s: nothing decoded: %s", name, body)
+					}
+					walked++
+				}
+			}
+			if walked < 8+10 {
+				t.Errorf("%d answers", walked)
+			}
+		})
+	}
+}
+
+// argument makes a zero value, or parameters that are not empty.
+func argument(of reflect.Type) reflect.Value {
+	if of.Kind() != reflect.Pointer {
+		return reflect.Zero(of)
+	}
+	parameters := reflect.New(of.Elem())
+	for _, field := range parameters.Elem().Fields() {
+		if field.Kind() == reflect.String {
+			field.SetString("x")
+		}
+	}
+	return parameters
+}
+
+// sample makes documents for a type: with empty objects or null members from a depth on, or with
+// members that the document does not know and strings that are in no enumeration.
+type sample struct {
+	empty, null int
+	unknown     bool
+}
+
+func (s sample) of(t reflect.Type, depth int) any {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return s.of(t.Elem(), depth)
+	case t == reflect.TypeFor[time.Time]():
+		return moment
+	case t.Kind() == reflect.Array:
+		return avatarID // a UUID
+	case t.Kind() == reflect.Slice:
+		return []any{s.of(t.Elem(), depth+1)}
+	case t.Kind() == reflect.String:
+		return "resting"
+	case t.Kind() != reflect.Struct:
+		return 7
+	}
+	document := map[string]any{}
+	if s.unknown {
+		document["mood"] = map[string]any{"deep": []any{1, nil}}
+	}
+	for i := 0; i < t.NumField() && depth != s.empty; i++ {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		document[name] = s.of(t.Field(i).Type, depth+1)
+		if depth == s.null {
+			document[name] = nil
+		}
+	}
+	return document
+}
