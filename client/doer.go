@@ -128,7 +128,7 @@ func (e *exchange) again(a *attempt) error {
 	if answer, ok := errors.AsType[*Error](a.err); ok {
 		answer.Attempts = e.attempts
 	}
-	// A conflict then is no more than the service still working on that attempt.
+	// After an attempt that may still be running, a conflict is no more than the service working on it.
 	running := e.twin && e.named && errors.Is(a.err, ErrConflict)
 	e.unknown = e.unknown || running || e.class.uncertain(a, e.named)
 	e.twin = e.twin || e.class.uncertain(a, false)
