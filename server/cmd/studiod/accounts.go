@@ -60,13 +60,15 @@ func secretCommand() *cli.Command {
 func idFlag(of string) cli.Flag {
 	return &cli.StringFlag{
 		Name: "id", Usage: "UUID of the " + of + ", to keep one from elsewhere", DefaultText: "a new one",
-		Validator: func(text string) error {
-			if id, err := uuid.Parse(text); err != nil || id.String() != text {
-				return errors.New("must be a UUID in lower case")
-			}
-			return nil
-		},
+		Validator: checkID,
 	}
+}
+
+func checkID(text string) error {
+	if id, err := uuid.Parse(text); err != nil || id.String() != text {
+		return errors.New("must be a UUID in lower case")
+	}
+	return nil
 }
 
 func addUser(ctx context.Context, command *cli.Command) error {

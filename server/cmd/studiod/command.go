@@ -64,6 +64,8 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 			workspaceCommand(),
 			projectCommand(),
 			secretCommand(),
+			eventCommand(),
+			endpointCommand(),
 		},
 	}
 	prepare(root)
@@ -87,13 +89,15 @@ func prepare(command *cli.Command) {
 	}
 }
 
-// leaf makes a command that takes exactly the arguments that argsUsage names.
+// leaf makes a command that takes the arguments that argsUsage names; one in brackets may be left out.
 func leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
+	most := len(strings.Fields(argsUsage))
+	least := most - strings.Count(argsUsage, "[")
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: argsUsage,
 		Flags: append([]cli.Flag{databaseFlag()}, flags...),
 		Action: func(ctx context.Context, command *cli.Command) error {
-			if command.Args().Len() != len(strings.Fields(argsUsage)) {
+			if given := command.Args().Len(); given < least || given > most {
 				return usagef("usage: %s; see --help", strings.TrimSpace(command.FullName()+" "+argsUsage))
 			}
 			err := action(ctx, command)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/urfave/cli/v3"
+
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -120,6 +122,22 @@ func TestCommands_refuseBadInputInOneLine(t *testing.T) {
 		{"a negative render time", "", []string{"serve", db, "--render-time=-1s"}, exitUsage, "between 0 and 10m"},
 		{"a consent that is none", "", []string{"serve", db, "--consent=never"}, exitUsage, "auto or manual"},
 		{"a network that is none", "", []string{"serve", db, "--webhook-allow=home"}, exitUsage, "10.0.0.0/8"},
+		{"an event id that is none", "", []string{"event", "show", db, "7"}, exitUsage, "UUID"},
+		{"an event that is not there", "", []string{"event", "replay", db, userID}, exitFailure, "no event " + userID},
+		{"a state that is none", "", []string{"event", "list", db, "--state=lost"}, exitUsage, "pending, delivered or exhausted"},
+		{"a list of nothing", "", []string{"event", "list", db, "--limit=0"}, exitUsage, "between 1 and 1000"},
+		{"a subject that is none", "", []string{"event", "list", db, "--subject="}, exitUsage, "UUID"},
+		{"a time that is none", "", []string{"event", "list", db, "--since=yesterday"}, exitUsage, "--since must be a time"},
+		{"a time that is empty", "", []string{"event", "list", db, "--until="}, exitUsage, "--until must be a time"},
+		{"a time to come", "", []string{"event", "list", db, "--since=-2h"}, exitUsage, "--since must be a time"},
+		{"a time that ends before it begins", "", []string{"event", "list", db, "--since=1h", "--until=2h"}, exitUsage, "before --until"},
+		{"a replay of everything that does not say so", "", []string{"event", "replay", db}, exitUsage, "--all"},
+		{"a replay of an empty id", "", []string{"event", "replay", db, ""}, exitUsage, "UUID"},
+		{"a replay of an empty subject", "", []string{"event", "replay", db, "--subject=", "--since=2h"}, exitUsage, "UUID"},
+		{"a replay of one and of all", "", []string{"event", "replay", db, "--all", userID}, exitUsage, "exclude"},
+		{"a replay of some and of all", "", []string{"event", "replay", db, "--all", "--since=2h"}, exitUsage, "exclude"},
+		{"a URL to enable", "", []string{"endpoint", "enable", db, "https://hooks.example.com/?key=hunter2"}, exitUsage, "endpoint list"},
+		{"an empty id to enable", "", []string{"endpoint", "enable", db, ""}, exitUsage, "endpoint list"},
 		{"an address that is none", "", []string{"serve", db, "--addr=here"}, exitUsage, "HOST:PORT"},
 		{"a port that is none", "", []string{"serve", db, "--addr=127.0.0.1:99999"}, exitUsage, "HOST:PORT"},
 		{"a directory to import", "", []string{"project", "import", db, "--workspace", workspace, "/"}, exitUsage, "directory"},
@@ -150,6 +168,11 @@ func TestCommands_createADatabaseOnlyToAddToIt(t *testing.T) {
 		{"user", "password", db, testEmail},
 		{"workspace", "member", db, "films", testEmail},
 		{"project", "import", db, "--workspace=films", "-"},
+		{"event", "list", db},
+		{"event", "show", db, userID},
+		{"event", "replay", db, "--all"},
+		{"endpoint", "list", db},
+		{"endpoint", "enable", db, "6496d827c981fbcc"},
 	} {
 		if code, _, stderr := studiod(t, `{"data":[]}`, args...); code != exitUsage || !strings.Contains(stderr, "no such file") {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
@@ -226,6 +249,18 @@ func TestCommands_useTheDataDirectoryOfTheUser(t *testing.T) {
 	check(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has the mode %v", info.Mode())
+	}
+}
+
+func TestCommands_showAnExample(t *testing.T) {
+	t.Parallel()
+	for _, group := range []*cli.Command{eventCommand(), endpointCommand()} {
+		for _, command := range group.Commands {
+			example := "Example: studiod " + group.Name + " " + command.Name
+			if got := must(t, "", group.Name, command.Name, "--help"); !strings.Contains(got, example) {
+				t.Errorf("help is %q, without %q", got, example)
+			}
+		}
 	}
 }
 

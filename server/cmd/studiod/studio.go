@@ -25,9 +25,13 @@ func studioConfig(db *store.Store) studio.Config {
 	}
 }
 
-// withStudio opens the database of a command, beside a daemon that may run on it. A command that
+func withStudio(ctx context.Context, command *cli.Command, create bool, do func(*studio.Service) error) error {
+	return withStore(ctx, command, create, func(db *store.Store) error { return do(studio.New(studioConfig(db))) })
+}
+
+// withStore opens the database of a command, beside a daemon that may run on it. A command that
 // changes what must be there does not create one.
-func withStudio(ctx context.Context, command *cli.Command, create bool, do func(*studio.Service) error) (err error) {
+func withStore(ctx context.Context, command *cli.Command, create bool, do func(*store.Store) error) (err error) {
 	dsn, err := databaseOf(command, defaultDatabase)
 	if err != nil {
 		return err
@@ -37,7 +41,7 @@ func withStudio(ctx context.Context, command *cli.Command, create bool, do func(
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return do(studio.New(studioConfig(db)))
+	return do(db)
 }
 
 // openStore tells a database that is in use or busy from what is not one.

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// attempt is how an attempt is printed.
+type attempt struct {
+	Number   int       `json:"number"`
+	At       time.Time `json:"at"`
+	Duration float64   `json:"duration_ms"`
+	Status   int       `json:"status,omitempty"`
+	Failure  string    `json:"failure,omitempty"`
+	Address  string    `json:"address,omitempty"`
+	Excerpt  string    `json:"excerpt,omitempty"`
+}
+
+// eventDetail is how an event is printed alone.
+type eventDetail struct {
+	event
+
+	Body     json.RawMessage `json:"body"`
+	Attempts []attempt       `json:"attempts"`
+}
+
+func showEvent(ctx context.Context, command *cli.Command) error {
+	id, err := idArgument(command)
+	if err != nil {
+		return err
+	}
+	return withStore(ctx, command, false, func(db *store.Store) error {
+		found, err := eventByID(ctx, db, id)
+		if err != nil {
+			return err
+		}
+		attempts, err := db.Attempts(ctx, id)
+		if err != nil {
+			return err
+		}
+		detail := eventDetail{event: newEvent(found), Body: found.Body, Attempts: make([]attempt, len(attempts))}
+		for i, a := range attempts {
+			detail.Attempts[i] = attempt{
+				Number: a.Number, At: a.At, Duration: float64(a.Duration.Microseconds()) / 1000, Status: a.Status,
+				Failure: a.Failure, Address: a.Address,
+			}
+			if command.Bool("excerpt") {
+				detail.Attempts[i].Excerpt = string(a.Excerpt)
+			}
+		}
+		if command.Bool("json") {
+			return printJSON(command.Root().Writer, detail)
+		}
+		return detail.print(command.Root().Writer)
+	})
+}
+
+func (e eventDetail) print(out io.Writer) error {
+	var text bytes.Buffer // which takes everything
+	_ = printTable(
+		&text,
+		[]string{"id", e.ID},
+		[]string{"subject", e.SubjectID},
+		[]string{"sequence", strconv.FormatInt(e.Sequence, 10)},
+		[]string{"user", e.UserID},
+		[]string{"url", e.WebhookURL},
+		[]string{"state", e.outcome()},
+		[]string{"tries", strconv.Itoa(e.Tries)},
+		[]string{"created", formatTime(e.CreatedAt)},
+		[]string{"ended", formatTime(e.EndedAt)},
+		[]string{"body", string(e.Body)},
+	)
+	if len(e.Attempts) > 0 {
+		rows := [][]string{{"ATTEMPT", "AT", "STATUS", "DURATION", "FAILURE", "ADDRESS"}}
+		for _, a := range e.Attempts {
+			rows = append(rows, a.row())
+		}
+		fmt.Fprintln(&text)
+		_ = printTable(&text, rows...)
+	}
+	for _, a := range e.Attempts {
+		if a.Excerpt != "" {
+			fmt.Fprintf(&text, "\nanswer to attempt %d:\n", a.Number)
+		}
+		// Behind a bar, so that no line of a receiver's passes for one of ours.
+		for line := range strings.Lines(a.Excerpt) {
+			fmt.Fprintln(&text, "| "+printable(strings.TrimRight(line, "\r\n")))
+		}
+	}
+	_, err := text.WriteTo(out)
+	return err
+}
+
+func (a attempt) row() []string {
+	duration := time.Duration(a.Duration * float64(time.Millisecond)).Round(time.Millisecond)
+	return []string{
+		strconv.Itoa(a.Number), formatTime(a.At), dash(strconv.Itoa(a.Status)), duration.String(), dash(a.Failure), dash(a.Address),
+	}
+}
+
+func idArgument(command *cli.Command) (string, error) {
+	id := command.Args().First()
+	if err := checkID(id); err != nil {
+		return "", usagef("the ID %w", err)
+	}
+	return id, nil
+}
+
+// eventByID does not blame the input for an event that is not there: it may have been pruned.
+func eventByID(ctx context.Context, db *store.Store, id string) (store.Event, error) {
+	found, err := db.Event(ctx, id)
+	if errors.Is(err, studio.ErrNotFound) {
+		return found, fmt.Errorf("there is no event %s", id)
+	}
+	return found, err
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+const (
+	defaultEvents = 50
+	maxEvents     = 1000 // in a list, and in memory
+)
+
+func eventCommand() *cli.Command {
+	return &cli.Command{
+		Name: "event", Usage: "see what became of webhooks, and send them again",
+		Commands: []*cli.Command{
+			described(leaf("list", "list events, newest first", "", append(rangeFlags(),
+				&cli.StringFlag{Name: "state", Usage: "only those that are `STATE`: pending, delivered or exhausted", Validator: checkState},
+				&cli.IntFlag{Name: "limit", Usage: "how many at the most", Value: defaultEvents, Validator: checkLimit},
+				&cli.StringFlag{Name: "after", Usage: "go on after the event with this `ID`, the last one of the page before", Validator: checkID},
+				jsonFlag()), listEvents),
+				`JSON fields: id, subject_id, sequence, user_id, webhook_url (without its query), state, reason, tries,
+created_at, ended_at. What there is not yet is left out.
+
+Example: studiod event list --state exhausted --since 96h`),
+			described(leaf("show", "show an event, its body and every attempt to deliver it", "ID", []cli.Flag{
+				&cli.BoolFlag{Name: "excerpt", Usage: "show what is kept of the receiver's answers too"}, jsonFlag(),
+			}, showEvent),
+				`ID is also the webhook-id that the receiver got.
+JSON fields: those of the list, body, and attempts, each with number, at, duration_ms, status, failure, address
+and, with --excerpt, excerpt. Failures: invalid, blocked, dns, connect, tls, timeout, reset, protocol, status, canceled.
+
+Example: studiod event show --excerpt 01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20`),
+			described(leaf("replay", "send exhausted events again, each with the whole schedule before it", "[ID]", append(rangeFlags(),
+				&cli.BoolFlag{Name: "all", Usage: "replay every exhausted event"},
+				&cli.BoolFlag{Name: "dry-run", Usage: "list the events and change nothing"},
+				jsonFlag()), replayEvents),
+				`Only exhausted events are replayed: one by its ID, those of a subject, those made in a time, or --all. Each
+keeps its webhook-id, and those of a subject are sent in order. A URL that is switched off must be switched on before:
+see "studiod endpoint list".
+With --json the result is {"replayed": N}, or with --dry-run what "studiod event list" prints.
+
+Example: studiod event replay --since 96h --until 72h --dry-run`),
+		},
+	}
+}
+
+func rangeFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "subject", Usage: "only those of the avatar, video or lip-sync with this `ID`", Validator: checkID},
+		&cli.StringFlag{Name: "since", Usage: "only those made since `TIME`, as 2006-01-02T15:04:05Z, or 2h for two hours ago"},
+		&cli.StringFlag{Name: "until", Usage: "only those made before `TIME`"},
+	}
+}
+
+func checkState(text string) error {
+	if !slices.Contains([]store.EventState{store.Pending, store.Delivered, store.Exhausted}, store.EventState(text)) {
+		return errors.New("must be pending, delivered or exhausted")
+	}
+	return nil
+}
+
+func checkLimit(n int) error {
+	if n < 1 || n > maxEvents {
+		return fmt.Errorf("must be between 1 and %d", maxEvents)
+	}
+	return nil
+}
+
+// rangeOf reads the flags that rangeFlags makes.
+func rangeOf(command *cli.Command) (filter store.EventFilter, err error) {
+	filter.SubjectID = command.String("subject")
+	now := time.Now()
+	if filter.From, err = timeOf(command, "since", now); err != nil {
+		return filter, err
+	}
+	if filter.To, err = timeOf(command, "until", now); err != nil {
+		return filter, err
+	}
+	if !filter.From.IsZero() && !filter.To.IsZero() && !filter.From.Before(filter.To) {
+		return filter, usagef("--since must be before --until")
+	}
+	return filter, nil
+}
+
+func timeOf(command *cli.Command, flag string, now time.Time) (time.Time, error) {
+	if !command.IsSet(flag) {
+		return time.Time{}, nil
+	}
+	text := command.String(flag)
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, usagef("--%s must be a time such as 2006-01-02T15:04:05Z, or how long ago, such as 2h", flag)
+	}
+	return at, nil
+}
+
+// event is how an event is printed.
+type event struct {
+	ID         string           `json:"id"`
+	SubjectID  string           `json:"subject_id"`
+	Sequence   int64            `json:"sequence"`
+	UserID     string           `json:"user_id"`
+	WebhookURL string           `json:"webhook_url"`
+	State      store.EventState `json:"state"`
+	Reason     store.Reason     `json:"reason,omitempty"`
+	Tries      int              `json:"tries"`
+	CreatedAt  time.Time        `json:"created_at"`
+	EndedAt    time.Time        `json:"ended_at,omitzero"`
+}
+
+func newEvent(e store.Event) event {
+	return event{
+		ID: e.ID, SubjectID: e.SubjectID, Sequence: e.Sequence, UserID: e.UserID, WebhookURL: withoutQuery(e.URL),
+		State: e.State, Reason: e.Reason, Tries: e.Tries, CreatedAt: e.CreatedAt, EndedAt: e.EndedAt,
+	}
+}
+
+func newEvents(found []store.Event) []event {
+	events := make([]event, len(found))
+	for i, e := range found {
+		events[i] = newEvent(e)
+	}
+	return events
+}
+
+// outcome is the state, and why it is that.
+func (e event) outcome() string {
+	if e.Reason == "" {
+		return string(e.State)
+	}
+	return fmt.Sprintf("%s (%s)", e.State, e.Reason)
+}
+
+func listEvents(ctx context.Context, command *cli.Command) error {
+	filter, err := rangeOf(command)
+	if err != nil {
+		return err
+	}
+	filter.State = store.EventState(command.String("state"))
+	limit := command.Int("limit")
+	return withStore(ctx, command, false, func(db *store.Store) error {
+		found, err := db.Events(ctx, filter, command.String("after"), limit+1)
+		if err != nil {
+			return err
+		}
+		more := len(found) > limit
+		found = found[:min(len(found), limit)]
+		if err := printEvents(command, newEvents(found)); err != nil || !more {
+			return err
+		}
+		return printNote(command, "there are more: --after "+found[limit-1].ID)
+	})
+}
+
+func printEvents(command *cli.Command, events []event) error {
+	return printList(command, events, "no events", []string{"ID", "CREATED", "STATE", "TRIES", "SUBJECT", "SEQUENCE", "URL"},
+		func(e event) []string {
+			return []string{
+				e.ID, formatTime(e.CreatedAt), e.outcome(), strconv.Itoa(e.Tries), e.SubjectID, strconv.FormatInt(e.Sequence, 10),
+				e.WebhookURL,
+			}
+		})
+}

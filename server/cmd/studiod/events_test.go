@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+const (
+	userID    = "01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00"
+	subjectID = "01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00"
+	otherID   = "01936f3e-7b00-7d4e-8f66-5c3c4d2e1f01"
+	queryURL  = "https://hooks.example.com/ada?key=canary-query"
+)
+
+func eventID(n int) string { return fmt.Sprintf("01936f3e-7e00-7000-8000-%012d", n) }
+
+// fillEvents makes a database with four events: one delivered, one exhausted whose receiver is gone,
+// one pending, and a day later another one's pending.
+func fillEvents(t *testing.T, dsn string) (db string) {
+	t.Helper()
+	s, err := store.Open(t.Context(), dsn, store.Config{})
+	check(t, err)
+	defer func() { check(t, s.Close()) }()
+	ctx, noon := t.Context(), studiotest.NewClock().Now()
+	check(t, s.CreateUser(ctx, studio.User{ID: userID, Email: testEmail, CreatedAt: noon}))
+	_, err = s.Key(ctx, endpointKeyName, func() []byte { return []byte("of the test") })
+	check(t, err)
+	n := 0
+	create := func(id string, at time.Time, events int) {
+		subject := studio.Subject{
+			ID: id, Kind: studio.Avatar, UserID: userID, Request: []byte(`{}`), WebhookURL: queryURL,
+			Status: studio.Processing, CreatedAt: at, UpdatedAt: at, Sequence: int64(events),
+		}
+		for i := range events {
+			n++
+			subject.Events = append(subject.Events, studio.Event{
+				ID: eventID(n), SubjectID: id, Sequence: int64(i + 1), CreatedAt: at.Add(time.Duration(i) * time.Minute),
+				Body: []byte(`{"event_type":"avatar_event"}`),
+			})
+		}
+		_, err := s.CreateSubject(ctx, subject, studio.IdempotencyKey{})
+		check(t, err)
+	}
+	create(subjectID, noon, 3)
+	create(otherID, noon.Add(24*time.Hour), 1)
+	for i, outcome := range []store.Outcome{
+		{State: store.Delivered},
+		{State: store.Pending, RetryAt: noon},
+		{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true},
+	} {
+		next, err := s.NextDelivery(ctx, subjectID)
+		check(t, err)
+		attempt := store.Attempt{
+			At: noon.Add(time.Duration(i) * time.Hour), Duration: 12_345 * time.Microsecond, Address: "192.0.2.7:443",
+			Status: 204,
+		}
+		switch i {
+		case 1:
+			attempt.Status, attempt.Address, attempt.Failure = 0, "", "dns"
+		case 2:
+			attempt.Status, attempt.Failure, attempt.Excerpt = 410, "status", []byte(hostile)
+		}
+		check(t, s.RecordAttempt(ctx, next.Event, attempt, outcome))
+	}
+	return "--db=" + dsn
+}
+
+// compare reports what is not as it has to be, and a secret.
+func compare(t *testing.T, got, want string) {
+	t.Helper()
+	if diff := cmp.Diff(strings.TrimSpace(want), got); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
+	if strings.Contains(got, "canary") {
+		t.Errorf("a query is printed: %s", got)
+	}
+	assertHarmless(t, got)
+}
+
+const (
+	deliveredJSON = `{"id":"01936f3e-7e00-7000-8000-000000000001","subject_id":"01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00","sequence":1,"user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","webhook_url":"https://hooks.example.com/ada?…","state":"delivered","tries":1,"created_at":"2026-01-12T12:00:00Z","ended_at":"2026-01-12T12:00:00.012345Z"}`
+	exhaustedJSON = `{"id":"01936f3e-7e00-7000-8000-000000000002","subject_id":"01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00","sequence":2,"user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","webhook_url":"https://hooks.example.com/ada?…","state":"exhausted","reason":"gone","tries":2,"created_at":"2026-01-12T12:01:00Z","ended_at":"2026-01-12T14:00:00.012345Z"`
+	pendingJSON   = `{"id":"01936f3e-7e00-7000-8000-000000000003","subject_id":"01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00","sequence":3,"user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","webhook_url":"https://hooks.example.com/ada?…","state":"pending","tries":0,"created_at":"2026-01-12T12:02:00Z"}`
+	attemptsJSON  = `,"body":{"event_type":"avatar_event"},"attempts":[{"number":1,"at":"2026-01-12T13:00:00Z","duration_ms":12.345,"failure":"dns"},{"number":2,"at":"2026-01-12T14:00:00Z","duration_ms":12.345,"status":410,"failure":"status","address":"192.0.2.7:443"`
+)
+
+func TestEventList(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		db := fillEvents(t, dsn)
+		compare(t, must(t, "", "event", "list", db, "--subject", subjectID), `
+ID                                    CREATED               STATE             TRIES  SUBJECT                               SEQUENCE  URL
+01936f3e-7e00-7000-8000-000000000003  2026-01-12T12:02:00Z  pending           0      01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00  3         https://hooks.example.com/ada?…
+01936f3e-7e00-7000-8000-000000000002  2026-01-12T12:01:00Z  exhausted (gone)  2      01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00  2         https://hooks.example.com/ada?…
+01936f3e-7e00-7000-8000-000000000001  2026-01-12T12:00:00Z  delivered         1      01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00  1         https://hooks.example.com/ada?…`)
+		compare(t, must(t, "", "event", "list", db, "--json", "--until", "2026-01-13T12:00:00Z"),
+			pendingJSON+"\n"+exhaustedJSON+"}\n"+deliveredJSON)
+		for _, test := range []struct {
+			args []string
+			want []int
+		}{
+			{nil, []int{4, 3, 2, 1}},
+			{[]string{"--state=pending"}, []int{4, 3}},
+			{[]string{"--state=exhausted"}, []int{2}},
+			{[]string{"--since=2026-01-12T13:02:00+01:00"}, []int{4, 3}},
+			{[]string{"--since=2026-01-12T12:01:00Z", "--until=2026-01-12T12:02:00Z"}, []int{2}},
+			{[]string{"--until=1h"}, []int{4, 3, 2, 1}},
+			{[]string{"--limit=4", "--after=" + eventID(4)}, []int{3, 2, 1}},
+		} {
+			got := must(t, "", append([]string{"event", "list", db, "--json"}, test.args...)...)
+			var want []string
+			for _, n := range test.want {
+				want = append(want, eventID(n))
+			}
+			var ids []string
+			for line := range strings.Lines(got) {
+				ids = append(ids, line[len(`{"id":"`):][:36])
+			}
+			if diff := cmp.Diff(want, ids); diff != "" {
+				t.Errorf("%v (-want +got):\n%s", test.args, diff)
+			}
+		}
+		code, stdout, stderr := studiod(t, "", "event", "list", db, "--json", "--limit=2", "--after="+eventID(4))
+		if code != exitOK || stdout != pendingJSON+"\n"+exhaustedJSON+"}" || stderr != "there are more: --after "+eventID(2) {
+			t.Errorf("exit code %d, %s, %s", code, stdout, stderr)
+		}
+		code, stdout, stderr = studiod(t, "", "event", "list", db, "--since=1h")
+		if code != exitOK || stdout != "" || stderr != "no events" {
+			t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+		}
+		if got := must(t, "", "event", "list", db, "--since=1h", "--json"); got != "" {
+			t.Errorf("no events are %q", got)
+		}
+	})
+}
+
+func TestEventShow(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		db := fillEvents(t, dsn)
+		compare(t, must(t, "", "event", "show", db, eventID(2)), eventText)
+		compare(t, must(t, "", "event", "show", db, "--excerpt", eventID(2)), eventText+`
+
+answer to attempt 2:
+| "\x1b[2J\x1b]0;title\a\x00\u009b31m\u202egro.elpmaxe\u2028\x7f\xff"
+| <b>&ü 世 🎬`)
+		compare(t, must(t, "", "event", "show", db, "--json", eventID(2)), exhaustedJSON+attemptsJSON+`}]}`)
+		compare(t, must(t, "", "event", "show", db, "--json", "--excerpt", eventID(2)), exhaustedJSON+attemptsJSON+
+			`,"excerpt":"\u001b[2J\u001b]0;title\u0007\u0000\u009b31m\u202egro.elpmaxe\u2028\u007f\ufffd\r\n<b>&ü 世 🎬"}]}`)
+		compare(t, must(t, "", "event", "show", db, "--json", eventID(3)),
+			strings.TrimSuffix(pendingJSON, "}")+`,"body":{"event_type":"avatar_event"},"attempts":[]}`)
+		if code, _, stderr := studiod(t, "", "event", "show", db, subjectID); code != exitFailure || stderr != "studiod: there is no event "+subjectID {
+			t.Errorf("exit code %d, %s", code, stderr)
+		}
+	})
+}
+
+const eventText = `id        01936f3e-7e00-7000-8000-000000000002
+subject   01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00
+sequence  2
+user      01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00
+url       https://hooks.example.com/ada?…
+state     exhausted (gone)
+tries     2
+created   2026-01-12T12:01:00Z
+ended     2026-01-12T14:00:00Z
+body      {"event_type":"avatar_event"}
+
+ATTEMPT  AT                    STATUS  DURATION  FAILURE  ADDRESS
+1        2026-01-12T13:00:00Z  -       12ms      dns      -
+2        2026-01-12T14:00:00Z  410     12ms      status   192.0.2.7:443`
+
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		db := fillEvents(t, dsn)
+		const id = "6496d827c981fbcc"
+		compare(t, must(t, "", "endpoint", "list", db), `
+ID                USER             SINCE                 REASON  URL
+`+id+`  ada@example.com  2026-01-12T14:00:00Z  gone    https://hooks.example.com/ada?…`)
+		line := `{"id":"` + id + `","user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","email":"ada@example.com","webhook_url":"https://hooks.example.com/ada?…","disabled_at":"2026-01-12T14:00:00.012345Z","reason":"gone"}`
+		compare(t, must(t, "", "endpoint", "list", db, "--json"), line)
+		compare(t, must(t, "", "endpoint", "enable", db, "--json", id), line)
+		code, stdout, stderr := studiod(t, "", "endpoint", "enable", db, id)
+		if code != exitFailure || stdout != "" || stderr != "studiod: no endpoint with the id "+id+" is switched off" {
+			t.Errorf("exit code %d, %q", code, stderr)
+		}
+		code, stdout, stderr = studiod(t, "", "endpoint", "list", db)
+		if code != exitOK || stdout != "" || stderr != "no endpoint is switched off" {
+			t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+)
+
+const hostile = "\x1b[2J\x1b]0;title\a\x00\u009b31m\u202egro.elpmaxe\u2028\x7f\xff\r\n<b>&ü 世 🎬"
+
+// Nothing of what a receiver wrote may do something to a terminal.
+func assertHarmless(t *testing.T, text string) {
+	t.Helper()
+	for _, r := range text {
+		if r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e || r == 0x2028) {
+			t.Errorf("%U is printed: %q", r, text)
+		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":            "",
+		"a ü 世 \"b\"": "a ü 世 \"b\"",
+		"a\tb":        `"a\tb"`,
+		"\x1b[2J":     `"\x1b[2J"`,
+		"a\xff":       `"a\xff"`,
+		"\u202eb":     `"\u202eb"`,
+	} {
+		if got := printable(text); got != want {
+			t.Errorf("%q is printed as %s, want %s", text, got, want)
+		}
+	}
+	assertHarmless(t, printable(hostile))
+}
+
+func TestPrintJSON_isOneHarmlessLineThatSaysTheSame(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	check(t, printJSON(&out, map[string]string{"text": hostile}))
+	assertHarmless(t, out.String())
+	if bytes.Count(out.Bytes(), []byte("\n")) != 1 {
+		t.Errorf("not one line: %q", out.String())
+	}
+	var got map[string]string
+	check(t, json.Unmarshal(out.Bytes(), &got))
+	want := string(bytes.ToValidUTF8([]byte(hostile), []byte("\ufffd")))
+	if got["text"] != want {
+		t.Errorf("the text is %q, want %q", got["text"], want)
+	}
+}
+
+func FuzzPrintJSON(f *testing.F) {
+	f.Add(hostile)
+	f.Add("\U000e0001\U0001f3ac")
+	f.Fuzz(func(t *testing.T, text string) {
+		var out bytes.Buffer
+		check(t, printJSON(&out, text))
+		var got string
+		check(t, json.Unmarshal(out.Bytes(), &got))
+		if want, err := json.Marshal(text); err != nil || json.Unmarshal(want, &text) != nil || got != text {
+			t.Errorf("%q is read as %q", text, got)
+		}
+	})
+}
+
+func TestWithoutQuery(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"https://hooks.example.com":                 "https://hooks.example.com",
+		"https://hooks.example.com:8443/a%2Fb/c":    "https://hooks.example.com:8443/a%2Fb/c",
+		"https://hooks.example.com/a?key=canary":    "https://hooks.example.com/a?…",
+		"https://hooks.example.com/a?":              "https://hooks.example.com/a",
+		"https://hooks.example.com/a#canary":        "https://hooks.example.com/a?…",
+		"https://canary:canary@hooks.example.com/a": "https://hooks.example.com/a",
+		"https://hooks.example.com/%zz?key=canary":  "?…",
+	} {
+		if got := withoutQuery(url); got != want {
+			t.Errorf("%s is shown as %s, want %s", url, got, want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+func replayEvents(ctx context.Context, command *cli.Command) error {
+	filter, err := replayFilter(command)
+	if err != nil {
+		return err
+	}
+	return withStore(ctx, command, false, func(db *store.Store) error {
+		if filter.ID != "" {
+			found, err := eventByID(ctx, db, filter.ID)
+			if err != nil {
+				return err
+			}
+			if found.State != store.Exhausted {
+				return fmt.Errorf("the event is %s; only exhausted events are replayed", found.State)
+			}
+		}
+		if command.Bool("dry-run") {
+			events, err := exhausted(ctx, db, filter)
+			if err != nil {
+				return err
+			}
+			return printEvents(command, events)
+		}
+		replayed, err := db.Replay(ctx, filter, time.Now())
+		if err != nil {
+			return fmt.Errorf("%d events replayed, and then: %w", replayed, err)
+		}
+		if command.Bool("json") {
+			return printJSON(command.Root().Writer, map[string]int{"replayed": replayed})
+		}
+		return printLines(command, fmt.Sprintf("%d exhausted events replayed", replayed))
+	})
+}
+
+// replayFilter refuses what does not say which events: an empty filter chooses all.
+func replayFilter(command *cli.Command) (store.EventFilter, error) {
+	filter, err := rangeOf(command)
+	if err != nil {
+		return filter, err
+	}
+	ranged, all := filter != store.EventFilter{}, command.Bool("all")
+	switch one := command.Args().Present(); {
+	case !one && !ranged && !all:
+		return filter, usagef("which events? give an ID, --subject, --since, --until or --all")
+	case one && (ranged || all), ranged && all:
+		return filter, usagef("an ID, --all, and --subject with --since and --until exclude each other")
+	case one:
+		filter.ID, err = idArgument(command)
+	}
+	return filter, err
+}
+
+// exhausted returns all the events that a replay would take.
+func exhausted(ctx context.Context, db *store.Store, filter store.EventFilter) (all []event, err error) {
+	filter.State = store.Exhausted
+	for last := ""; ; last = all[len(all)-1].ID {
+		page, err := db.Events(ctx, filter, last, maxEvents)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, newEvents(page)...)
+		if len(page) < maxEvents {
+			return all, nil
+		}
+	}
+}

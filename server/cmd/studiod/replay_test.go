@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
+)
+
+func TestEventReplay_takesWhatItIsTold(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		db := fillEvents(t, dsn)
+		s, err := store.Open(t.Context(), dsn, store.Config{})
+		check(t, err)
+		for _, id := range []string{subjectID, otherID} {
+			check(t, s.GiveUp(t.Context(), id, studiotest.NewClock().Now(), store.ReasonSchedule))
+		}
+		check(t, s.Close())
+		for _, test := range []struct {
+			args []string
+			code int
+			says string
+		}{
+			{[]string{"--dry-run", "--until=2026-01-13T00:00:00Z", "--json"}, exitOK, eventID(2)},
+			{[]string{"--dry-run", eventID(4)}, exitOK, eventID(4)},
+			{[]string{"--dry-run", eventID(1)}, exitFailure, "the event is delivered; only exhausted"},
+			{[]string{"--until=2026-01-13T00:00:00Z"}, exitOK, "2 exhausted events replayed"},
+			{[]string{"--dry-run", "--until=2026-01-13T00:00:00Z"}, exitOK, "no events"},
+			{[]string{"--subject", subjectID}, exitOK, "0 exhausted events replayed"},
+			{[]string{"--json", eventID(4)}, exitOK, `{"replayed":1}`},
+			{[]string{eventID(4)}, exitFailure, "the event is pending; only exhausted"},
+			{[]string{"--all", "--json"}, exitOK, `{"replayed":0}`},
+		} {
+			code, stdout, stderr := studiod(t, "", append([]string{"event", "replay", db}, test.args...)...)
+			if code != test.code || !strings.Contains(stdout+stderr, test.says) {
+				t.Errorf("%v: exit code %d, %s%s", test.args, code, stdout, stderr)
+			}
+			assertHarmless(t, stdout+stderr)
+		}
+	})
+}
+
+// What an operator does when a receiver was gone for a while, beside a daemon that runs.
+func TestEventReplay_afterAReceiverWasGone(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, testReceiverGone)
+}
+
+func testReceiverGone(t *testing.T, dsn string) {
+	t.Helper()
+	prepareDatabase(t, dsn)
+	var back atomic.Bool
+	receiver := faultserver.New(t, faultserver.Config{Script: func(faultserver.Request) faultserver.Fault {
+		if back.Load() {
+			return faultserver.Status(http.StatusNoContent)
+		}
+		return faultserver.Answer(http.StatusGone, nil, hostile)
+	}})
+	p := startProcess(t, dsn, "--render-time", "0s")
+	avatar, err := p.client.CreateAvatar(t.Context(), avatarRequest("Ada", receiver.URL()+"/hooks?key=canary-query"))
+	check(t, err)
+	db := "--db=" + dsn
+	exhausted := func() []string {
+		return lines(must(t, "", "event", "list", db, "--json", "--state=exhausted", "--subject", avatar.AvatarID))
+	}
+	eventually(t, "that every event is exhausted", func() bool { return len(exhausted()) == 3 })
+
+	shown := must(t, "", "event", "replay", db, "--subject", avatar.AvatarID, "--dry-run")
+	if len(lines(shown)) != 4 || len(exhausted()) != 3 || !strings.Contains(shown, "exhausted (endpoint off)") {
+		t.Errorf("a dry run shows %s", shown)
+	}
+	var off endpoint
+	check(t, json.Unmarshal([]byte(must(t, "", "endpoint", "list", db, "--json")), &off))
+	if off.Email != testEmail || off.WebhookURL != receiver.URL()+"/hooks?…" || off.Reason != store.ReasonGone {
+		t.Errorf("the endpoint is %+v", off)
+	}
+	if got := must(t, "", "endpoint", "enable", db, off.ID); got != off.WebhookURL+" of "+testEmail+" is on" {
+		t.Error(got)
+	}
+	back.Store(true)
+	began := time.Now()
+	if got := must(t, "", "event", "replay", db, "--subject", avatar.AvatarID); got != "3 exhausted events replayed" {
+		t.Error(got)
+	}
+	// On PostgreSQL another process does not wake the daemon, which looks at everything twice a minute.
+	eventually(t, "that an event is sent", func() bool { return receiver.Count() > 1 || time.Since(began) > patience/2 })
+	if took := time.Since(began); took > patience/2 && strings.HasPrefix(dsn, "sqlite:") {
+		t.Error("a replay does not wake the daemon")
+	}
+	eventually(t, "that every event is sent", func() bool { return receiver.Count() == 4 })
+	var got []string
+	var first string
+	for i, r := range receiver.Received() {
+		if i == 0 {
+			first = r.Header.Get(webhook.HeaderID)
+			continue
+		}
+		got = append(got, string(r.Body))
+		if i == 1 && r.Header.Get(webhook.HeaderID) != first {
+			t.Error("a replay changes the id of an event")
+		}
+	}
+	want := avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published")
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("sent are %v, want %v", got, want)
+	}
+	eventually(t, "that every event is delivered", func() bool {
+		return strings.Count(must(t, "", "event", "list", db), " delivered ") == 3
+	})
+	detail := must(t, "", "event", "show", db, "--excerpt", first)
+	if !strings.Contains(detail, "410") || !strings.Contains(detail, "204") {
+		t.Errorf("the attempts are not shown: %s", detail)
+	}
+	for _, text := range []string{shown, detail, p.log.String()} {
+		assertHarmless(t, text)
+		if strings.Contains(text, "canary") {
+			t.Errorf("a query is printed: %s", text)
+		}
+	}
+}
+
+func lines(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+}
