@@ -122,6 +122,9 @@ func TestCommands_refuseBadInputInOneLine(t *testing.T) {
 		{"a negative render time", "", []string{"serve", db, "--render-time=-1s"}, exitUsage, "between 0 and 10m"},
 		{"a consent that is none", "", []string{"serve", db, "--consent=never"}, exitUsage, "auto or manual"},
 		{"a network that is none", "", []string{"serve", db, "--webhook-allow=home"}, exitUsage, "10.0.0.0/8"},
+		{"no workers", "", []string{"serve", db, "--workers=0"}, exitUsage, "between 1 and 1024"},
+		{"a limit that is none", "", []string{"serve", db, "--receiver-in-flight=many"}, exitUsage, "receiver-in-flight"},
+		{"a rate that is too high", "", []string{"serve", db, "--receiver-rate=100001"}, exitUsage, "between 1 and 100000"},
 		{"an event id that is none", "", []string{"event", "show", db, "7"}, exitUsage, "UUID"},
 		{"an event that is not there", "", []string{"event", "replay", db, userID}, exitFailure, "no event " + userID},
 		{"a state that is none", "", []string{"event", "list", db, "--state=lost"}, exitUsage, "pending, delivered or exhausted"},
@@ -231,6 +234,7 @@ func TestCommands_readTheEnvironment(t *testing.T) {
 	for name, value := range map[string]string{
 		"STUDIO_RENDER_TIME": "soon", "STUDIO_CONSENT": "never", "STUDIO_DEMO": "perhaps", "STUDIO_ADDR": "here",
 		"STUDIO_ALLOW_HTTP_WEBHOOKS": "perhaps", "STUDIO_WEBHOOK_ALLOW": "home",
+		"STUDIO_WORKERS": "0", "STUDIO_RECEIVER_IN_FLIGHT": "many", "STUDIO_RECEIVER_RATE": "-1",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, value)

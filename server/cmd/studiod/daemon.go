@@ -44,6 +44,9 @@ type daemonConfig struct {
 	AutoConsent       bool
 	AllowHTTP         bool
 	AllowNetworks     []netip.Prefix
+	Workers           int // this and the next two: see jobs.Config
+	InFlight          int
+	Rate              int
 	ValidateResponses server.ResponseCheck
 	StopTimeout       time.Duration
 	Logger            *slog.Logger
@@ -109,6 +112,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	d.local = jobs.NewLocal(jobs.New(jobs.Config{
 		Store: d.store, Studio: d.studio, Sender: d.sender,
 		Renderer: render.Simulate{Time: cfg.RenderTime}, Logger: cfg.Logger,
+		Workers: cfg.Workers, InFlight: cfg.InFlight, Rate: cfg.Rate,
 	}))
 	return d, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -63,7 +64,22 @@ func serveCommand() *cli.Command {
 			Name: "webhook-allow", Usage: "send webhooks to this network too, although it is not public; may be repeated",
 			Sources: cli.EnvVars("STUDIO_WEBHOOK_ALLOW"), DefaultText: "public addresses only",
 		},
+		limitFlag("workers", "for how many avatars, videos and lip-syncs this daemon sends webhooks at once", "STUDIO_WORKERS", 64, 1024),
+		limitFlag("receiver-in-flight", "how many webhooks this daemon has in flight to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", 4, 1024),
+		limitFlag("receiver-rate", "how many webhooks this daemon sends to one receiver in a second", "STUDIO_RECEIVER_RATE", 50, 100_000),
 	}, serve)
+}
+
+func limitFlag(name, usage, variable string, value, most int) cli.Flag {
+	return &cli.IntFlag{
+		Name: name, Usage: usage, Value: value, Sources: cli.EnvVars(variable),
+		Validator: func(n int) error {
+			if n < 1 || n > most {
+				return fmt.Errorf("must be between 1 and %d", most)
+			}
+			return nil
+		},
+	}
 }
 
 func serve(ctx context.Context, command *cli.Command) error {
@@ -75,6 +91,9 @@ func serve(ctx context.Context, command *cli.Command) error {
 		RenderTime:  command.Duration("render-time"),
 		AutoConsent: command.String("consent") == consentAuto,
 		AllowHTTP:   demo || command.Bool("allow-http-webhooks"),
+		Workers:     command.Int("workers"),
+		InFlight:    command.Int("receiver-in-flight"),
+		Rate:        command.Int("receiver-rate"),
 		StopTimeout: stopTimeout,
 		Logger:      slog.New(slog.NewTextHandler(command.Root().ErrWriter, nil)),
 	}
