@@ -60,7 +60,7 @@ type daemon struct {
 	studio   *studio.Service
 	sender   *sender.Sender
 	http     *http.Server
-	local    *jobs.Local
+	trigger  jobs.Trigger
 }
 
 // openDaemon binds the port and opens the database, so that what is wrong with either shows
@@ -109,12 +109,12 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
 	}
-	d.local = jobs.NewLocal(jobs.New(jobs.Config{
+	d.trigger, err = jobs.NewTrigger(jobs.New(jobs.Config{
 		Store: d.store, Studio: d.studio, Sender: d.sender,
 		Renderer: render.Simulate{Time: cfg.RenderTime}, Logger: cfg.Logger,
 		Workers: cfg.Workers, InFlight: cfg.InFlight, Rate: cfg.Rate,
 	}))
-	return d, nil
+	return d, err
 }
 
 func (d *daemon) studioConfig(tokens *auth.Tokens) studio.Config {
@@ -143,7 +143,7 @@ func (d *daemon) run(ctx context.Context) error {
 	defer cutOff()
 	stop, stopWork := context.WithCancel(work)
 	var working sync.WaitGroup
-	working.Go(func() { d.local.Run(work, stop) })
+	working.Go(func() { d.trigger.Run(work, stop) })
 
 	served := make(chan error, 1)
 	go func() { served <- d.http.Serve(netutil.LimitListener(d.listener, maxConnections)) }()

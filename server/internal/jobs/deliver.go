@@ -51,7 +51,7 @@ func (j *Jobs) deliver(ctx, stop context.Context, subjectID, admitted string) (a
 			continue
 		}
 		if admitted == "" {
-			if ok, at := j.origins.admit(next.Origin); !ok {
+			if ok, at := j.origins.admitWithin(stop, next.Origin, j.patience); !ok {
 				return at, nil
 			}
 		}

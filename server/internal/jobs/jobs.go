@@ -1,7 +1,7 @@
 // Package jobs does what is due for subjects: it renders them and delivers their events. The
 // rows in the store hold all state, order and due times; a trigger only says when to look.
 // [Jobs.Render] and [Jobs.Deliver] are the work, [Local] is the trigger for a database that
-// one process has to itself.
+// one process has to itself, and [River] the one for a database that any number share.
 //
 // Both may be called again for the same subject at any time, after a crash for instance:
 // rendering is repeated until its result is written, and an attempt that was not recorded is
@@ -32,7 +32,8 @@ type Config struct {
 	Renderer studio.Renderer
 	// RenderTimeout ends a rendering that hangs; it is then tried again. Default 15 minutes.
 	RenderTimeout time.Duration
-	// Workers is how many subjects have their events delivered at once. Default 64.
+	// Workers is how many subjects have their events delivered at once. Default 64, and 256 on
+	// PostgreSQL, where some of them wait for their origins.
 	Workers int
 	// InFlight is how many attempts may be in flight to one origin. Default 4.
 	InFlight int
@@ -55,12 +56,14 @@ type Config struct {
 type Jobs struct {
 	Config
 	origins *origins
+	// patience is for how long a worker waits for an origin, before another subject gets it.
+	patience time.Duration
 }
 
 // New makes a Jobs.
 func New(cfg Config) *Jobs {
 	setDefault(&cfg.RenderTimeout, 15*time.Minute)
-	setDefault(&cfg.Workers, 64)
+	setDefault(&cfg.Workers, defaultWorkers(cfg.Store))
 	setDefault(&cfg.InFlight, 4)
 	setDefault(&cfg.Rate, 50)
 	setDefault(&cfg.BreakAfter, 10)
@@ -73,6 +76,13 @@ func New(cfg Config) *Jobs {
 		cfg.Now = time.Now
 	}
 	return &Jobs{Config: cfg, origins: newOrigins(cfg)}
+}
+
+func defaultWorkers(db *store.Store) int {
+	if db != nil && db.Pool() != nil {
+		return 256
+	}
+	return 64
 }
 
 func setDefault[T int | time.Duration](field *T, value T) {

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -10,15 +9,8 @@ import (
 )
 
 const (
-	renderWorkers = 16
 	// defaultPoll is how often the database is asked whether another process has changed it.
 	defaultPoll = 500 * time.Millisecond
-	// defaultSafetyNet is how often a look is taken at everything when nothing says that one is
-	// needed.
-	defaultSafetyNet = 30 * time.Second
-	pruneInterval    = time.Hour
-	// errorPause keeps work whose bookkeeping failed from being repeated at once.
-	errorPause = time.Second
 )
 
 // Local starts work when the store says that some is due. It holds in memory what is running,
@@ -61,7 +53,7 @@ func NewLocal(jobs *Jobs) *Local {
 func (l *Local) Run(ctx, stop context.Context) {
 	var workers sync.WaitGroup
 	defer workers.Wait()
-	workers.Go(func() { l.prune(stop) })
+	workers.Go(func() { l.jobs.prune(stop) })
 	workers.Go(func() { l.watch(stop) })
 	for {
 		timer := time.NewTimer(l.start(ctx, stop, &workers))
@@ -132,7 +124,7 @@ func (l *Local) startRenderings(ctx, stop context.Context, workers *sync.WaitGro
 	// What is running is still due in the store, so this many hold all that can be started.
 	next, err := l.jobs.Store.NextDue(ctx, store.Render, 2*renderWorkers)
 	if err != nil {
-		l.report(ctx, store.Render, err)
+		l.jobs.report(ctx, store.Render, err)
 		l.renderAt = now.Add(errorPause)
 	}
 	for _, due := range next {
@@ -168,7 +160,7 @@ func (l *Local) startDeliveries(ctx, stop context.Context, workers *sync.WaitGro
 	// What is running is among the first that are due, and one more tells when to look again.
 	next, err := l.jobs.Store.NextDueAt(ctx, line.origin, len(line.running)+free+1)
 	if err != nil {
-		l.report(ctx, store.Deliver, err)
+		l.jobs.report(ctx, store.Deliver, err)
 		l.lines.look(line.origin, now.Add(errorPause))
 		return
 	}
@@ -200,13 +192,13 @@ func (l *Local) watch(stop context.Context) {
 	var looked time.Time
 	for stop.Err() == nil {
 		changed, err := l.jobs.Store.ChangedElsewhere(stop)
-		l.report(stop, store.Deliver, err)
+		l.jobs.report(stop, store.Deliver, err)
 		if now := l.jobs.Now(); changed || now.Sub(looked) >= l.safetyNet {
 			origins, err := l.jobs.Store.DueOrigins(stop)
 			if looked = now; err != nil {
 				looked = time.Time{} // look again soon
 			}
-			l.report(stop, store.Deliver, err)
+			l.jobs.report(stop, store.Deliver, err)
 			select {
 			case l.found <- origins:
 			case <-stop.Done():
@@ -216,34 +208,10 @@ func (l *Local) watch(stop context.Context) {
 	}
 }
 
-func (l *Local) prune(stop context.Context) {
-	for stop.Err() == nil {
-		if err := l.jobs.Store.Prune(stop, l.jobs.Now()); err != nil {
-			l.report(stop, "prune", err)
-		}
-		pause(stop, pruneInterval)
-	}
-}
-
 // pauseAfter reports an error of a worker and keeps the worker for a while.
 func (l *Local) pauseAfter(ctx, stop context.Context, work store.Work, err error) {
 	if err != nil {
-		l.report(ctx, work, err)
+		l.jobs.report(ctx, work, err)
 		pause(stop, errorPause)
-	}
-}
-
-func (l *Local) report(ctx context.Context, work store.Work, err error) {
-	if err != nil && !errors.Is(err, context.Canceled) {
-		l.jobs.Logger.ErrorContext(ctx, "work failed", "work", string(work), "err", err)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

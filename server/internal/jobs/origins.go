@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -38,6 +39,7 @@ type origins struct {
 	all     map[string]*origin
 	swept   time.Time
 	suspect int // attempts in flight to origins that were failing when they began
+	waiting int // callers of admitWithin
 }
 
 type origin struct {
@@ -51,6 +53,8 @@ type origin struct {
 	successes int           // since one more was allowed
 	pause     time.Duration // of the breaker, the next time that it opens
 	until     time.Time     // when the breaker lets a probe pass; zero while it is closed
+	waiting   int           // callers of admitWithin
+	ended     chan struct{} // receives when an attempt has ended, for one of them
 }
 
 func newOrigins(cfg Config) *origins {
@@ -68,24 +72,60 @@ func (o *origins) free(name string) (n int, at time.Time) {
 // admit begins an attempt, which [origins.done] ends. When none may begin, it returns a time to
 // come again. Each caller gets another, so that they come no faster than the rate.
 func (o *origins) admit(name string) (admitted bool, at time.Time) {
+	return o.admitWithin(context.Background(), name, 0)
+}
+
+// admitWithin is admit that waits for a while if an attempt may begin in it. Few may wait for one
+// origin, and no more than half of the workers for all.
+func (o *origins) admitWithin(ctx context.Context, name string, limit time.Duration) (admitted bool, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.cfg.Now()
 	o.sweep(now)
 	origin := o.get(name)
-	origin.used = now
-	free, at := o.freeOf(origin, now)
-	if free > 0 {
-		origin.inFlight++
-		if origin.failures > 0 {
-			origin.suspect++
-			o.suspect++
+	for deadline := now.Add(limit); ; now = o.cfg.Now() {
+		origin.used = now
+		free, at := o.freeOf(origin, now)
+		if free > 0 {
+			o.begin(origin, now)
+			return true, time.Time{}
 		}
-		origin.next = latest(origin.next, now).Add(o.interval(origin))
-		return true, time.Time{}
+		if at.IsZero() {
+			at = deadline // or the end of one in flight
+		}
+		if !now.Before(deadline) || at.After(deadline) || ctx.Err() != nil ||
+			origin.waiting >= 2*o.cfg.InFlight || o.waiting >= o.cfg.Workers/2 {
+			origin.turn = latest(origin.turn, at, now).Add(o.interval(origin))
+			return false, origin.turn
+		}
+		o.wait(ctx, origin, at.Sub(now))
 	}
-	origin.turn = latest(origin.turn, at, now).Add(o.interval(origin))
-	return false, origin.turn
+}
+
+// wait waits for the end of an attempt, and not longer than d. Others may use o meanwhile.
+func (o *origins) wait(ctx context.Context, origin *origin, d time.Duration) {
+	origin.waiting++
+	o.waiting++
+	o.mu.Unlock()
+	timer := time.NewTimer(d)
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-origin.ended:
+	}
+	timer.Stop()
+	o.mu.Lock()
+	origin.waiting--
+	o.waiting--
+}
+
+func (o *origins) begin(origin *origin, now time.Time) {
+	origin.inFlight++
+	if origin.failures > 0 {
+		origin.suspect++
+		o.suspect++
+	}
+	origin.next = latest(origin.next, now).Add(o.interval(origin))
 }
 
 // verdict is what an attempt says about its origin.
@@ -121,6 +161,12 @@ func (o *origins) done(name string, v verdict) (opened time.Duration, closed boo
 	now := o.cfg.Now()
 	origin := o.get(name)
 	origin.inFlight--
+	if origin.waiting > 0 {
+		select {
+		case origin.ended <- struct{}{}:
+		default:
+		}
+	}
 	if origin.suspect > 0 {
 		origin.suspect--
 		o.suspect--
@@ -200,7 +246,7 @@ func (o *origins) interval(origin *origin) time.Duration {
 func (o *origins) get(name string) *origin {
 	known := o.all[name]
 	if known == nil {
-		known = &origin{allowed: o.cfg.InFlight, pause: o.cfg.BreakPause}
+		known = &origin{allowed: o.cfg.InFlight, pause: o.cfg.BreakPause, ended: make(chan struct{}, o.cfg.InFlight)}
 		o.all[name] = known
 	}
 	return known
@@ -213,7 +259,7 @@ func (o *origins) sweep(now time.Time) {
 	}
 	o.swept = now
 	for name, origin := range o.all {
-		if origin.inFlight == 0 && now.Sub(latest(origin.used, origin.until, origin.turn)) > forgetAfter {
+		if origin.inFlight == 0 && origin.waiting == 0 && now.Sub(latest(origin.used, origin.until, origin.turn)) > forgetAfter {
 			delete(o.all, name)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+	"time"
 )
 
 // group commits the changes that come while a commit is running together in the next one. What a
@@ -154,9 +155,9 @@ func (t *sqliteTransaction) forUpdate() string { return "" } // writers take tur
 
 func (t *sqliteTransaction) claim(context.Context, string) (bool, error) { return true, nil }
 
-func (t *sqliteTransaction) workDue(_ context.Context, _, origin string) error {
+func (t *sqliteTransaction) workDue(_ context.Context, work Work, _, origin string, _ time.Time) error {
 	t.due = true
-	if origin != "" {
+	if work == Deliver {
 		t.origins = append(t.origins, origin)
 	}
 	return nil

@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -48,7 +50,8 @@ var (
 // postgres is a pool of connections. Transactions are READ COMMITTED: what they read they lock
 // when it must not change before the commit.
 type postgres struct {
-	pool *pgxpool.Pool
+	pool     *pgxpool.Pool
+	inserter *river.Client[pgx.Tx]
 }
 
 // parsePostgres returns the settings of a pool, and the name of its database without the
@@ -79,14 +82,19 @@ func parsePostgres(dsn string) (cfg *pgxpool.Config, name string, err error) {
 }
 
 func openPostgres(ctx context.Context, settings *pgxpool.Config, cfg Config) (*postgres, error) {
-	if err := migratePostgres(ctx, settings.ConnConfig, cfg.MustExist); err != nil {
+	if err := migratePostgres(ctx, settings, cfg.MustExist); err != nil {
 		return nil, err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, settings)
 	if err != nil {
 		return nil, err
 	}
-	return &postgres{pool: pool}, nil
+	inserter, err := newInserter(pool)
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return &postgres{pool: pool, inserter: inserter}, nil
 }
 
 func (e *postgres) close() error {
@@ -148,15 +156,41 @@ func (e *postgres) writeOnce(ctx context.Context, due func(origins []string), ch
 		return err
 	}
 	defer func() { _ = tx.Rollback(ctx) }() // does nothing after Commit
-	t := &postgresTransaction{postgresQuerier: postgresQuerier{tx}}
+	t := &postgresTransaction{postgresQuerier: postgresQuerier{tx}, tx: tx}
 	if err := change(t); err != nil {
+		return err
+	}
+	if err := e.insertJobs(ctx, t); err != nil {
 		return err
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return err
 	}
-	if t.due {
+	if len(t.jobs) > 0 {
 		due(t.origins)
+	}
+	return nil
+}
+
+// insertJobs adds the jobs of a transaction that do not exist.
+func (e *postgres) insertJobs(ctx context.Context, t *postgresTransaction) error {
+	if len(t.jobs) == 0 {
+		return nil
+	}
+	inserted, err := e.inserter.InsertManyTx(ctx, t.tx, t.jobs)
+	if err != nil {
+		return err
+	}
+	for i, result := range inserted {
+		job, at := result.Job, t.jobs[i].InsertOpts.ScheduledAt
+		if !result.UniqueSkippedAsDuplicate || job.State == rivertype.JobStateRunning {
+			continue // who runs it looks again before it ends
+		}
+		if !at.IsZero() && job.ScheduledAt.After(at) {
+			if _, err := e.inserter.JobRetryTx(ctx, t.tx, job.ID); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -198,7 +232,8 @@ func postgresCode(err error) string {
 
 type postgresTransaction struct {
 	postgresQuerier
-	due     bool
+	tx      pgx.Tx
+	jobs    []river.InsertManyParams
 	origins []string
 }
 
@@ -213,9 +248,9 @@ func (t *postgresTransaction) claim(ctx context.Context, name string) (free bool
 	return free, err
 }
 
-func (t *postgresTransaction) workDue(_ context.Context, _, origin string) error {
-	t.due = true
-	if origin != "" {
+func (t *postgresTransaction) workDue(_ context.Context, work Work, subjectID, origin string, at time.Time) error {
+	t.jobs = append(t.jobs, newJob(work, subjectID, priorityNew, at))
+	if work == Deliver {
 		t.origins = append(t.origins, origin)
 	}
 	return nil

@@ -61,9 +61,9 @@ type transaction interface {
 	forUpdate() string
 	// claim takes a name until the end of the transaction; false when another one has it.
 	claim(ctx context.Context, name string) (free bool, err error)
-	// workDue says that a subject has work that is due once the transaction is committed: events
-	// for origin, or something to render.
-	workDue(ctx context.Context, subjectID, origin string) error
+	// workDue says that a subject, whose events go to origin, has work before it. Who waits with
+	// this work for a later time than at is to come then; the zero time leaves him waiting.
+	workDue(ctx context.Context, work Work, subjectID, origin string, at time.Time) error
 }
 
 // engine is a database.

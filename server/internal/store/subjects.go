@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -144,9 +145,12 @@ func insertEvents(ctx context.Context, tx transaction, s studio.Subject) error {
 		if err != nil {
 			return err
 		}
+		if err := tx.workDue(ctx, Deliver, s.ID, studio.Origin(s.WebhookURL), time.Time{}); err != nil {
+			return err
+		}
 	}
-	if len(s.Events) == 0 && s.RenderAt.IsZero() {
+	if s.RenderAt.IsZero() {
 		return nil
 	}
-	return tx.workDue(ctx, s.ID, studio.Origin(s.WebhookURL))
+	return tx.workDue(ctx, Render, s.ID, "", s.RenderAt)
 }

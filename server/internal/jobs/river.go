@@ -1,0 +1,209 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+const (
+	fetchCooldown = 10 * time.Millisecond
+	// fetchPoll bounds how late a job comes whose notification was lost or left out.
+	fetchPoll    = 200 * time.Millisecond
+	jobRetention = time.Hour
+	// snoozeLimit is the longest wait for which a job stays the same. River makes jobs available
+	// five seconds ahead, so a longer wait of a new one ends on time.
+	snoozeLimit   = 5 * time.Second
+	aliveInterval = 5 * time.Second
+	settleTimeout = 2 * time.Second
+	// panicPause keeps a job that panics from doing so at once again.
+	panicPause = time.Minute
+)
+
+// River starts work when River has a job for it, in a database that any number of daemons share.
+// Jobs say no more than which subject to look at. There is one for each subject and kind of work, so
+// that no two daemons work on it at once; the limits of origins are those of each daemon.
+//
+// A daemon that has gone loses its jobs to the others within [store.Lease] and a few seconds. A job
+// that is missing, for whatever reason, is added within half a minute.
+type River struct {
+	jobs   *Jobs
+	client *river.Client[pgx.Tx]
+	id     string
+	stop   context.Context //nolint:containedctx // of Run, for the workers that River calls
+
+	alive, safetyNet time.Duration
+}
+
+// NewRiver makes a River with 16 workers for renderings and the configured ones for deliveries. The
+// store must be on PostgreSQL.
+func NewRiver(jobs *Jobs) (*River, error) {
+	r := &River{
+		jobs: jobs, id: uuid.NewString(), stop: context.Background(), alive: aliveInterval, safetyNet: defaultSafetyNet,
+	}
+	jobs.patience = fetchPoll // a snoozed job comes no sooner
+	workers := river.NewWorkers()
+	river.AddWorker(workers, river.WorkFunc(r.render))
+	river.AddWorker(workers, river.WorkFunc(r.deliver))
+	var err error
+	r.client, err = river.NewClient(riverpgxv5.New(jobs.Store.Pool()), &river.Config{
+		ID: r.id,
+		Queues: map[string]river.QueueConfig{
+			string(store.Render):  {MaxWorkers: renderWorkers},
+			string(store.Deliver): {MaxWorkers: jobs.Workers},
+		},
+		Workers:                     workers,
+		FetchCooldown:               fetchCooldown,
+		FetchPollInterval:           fetchPoll,
+		CompletedJobRetentionPeriod: jobRetention,
+		JobTimeout:                  -1, // an attempt and a rendering have their own
+		ErrorHandler:                riverErrors{jobs.Logger},
+		RetryPolicy:                 riverErrors{},
+		Logger:                      slog.New(warnings{jobs.Logger.Handler()}),
+	})
+	return r, err
+}
+
+// Run works until stop ends, and then waits for what is running. Work is done under ctx: ending
+// that too cuts off what is still running, which is then due again. Run must be called once.
+func (r *River) Run(ctx, stop context.Context) {
+	r.stop = stop
+	var others sync.WaitGroup
+	defer others.Wait()
+	if !r.start(ctx) {
+		return
+	}
+	others.Go(func() { r.jobs.prune(stop) })
+	alive, gone := context.WithCancel(context.WithoutCancel(ctx))
+	others.Go(func() { r.stayAlive(alive) })
+	others.Go(func() { r.sweep(stop) })
+	<-stop.Done()
+	if r.client.Stop(ctx) != nil {
+		r.jobs.report(ctx, "stop", r.client.StopAndCancel(context.WithoutCancel(ctx)))
+	}
+	gone()
+}
+
+// start waits for the database. It reports whether there is something to stop.
+func (r *River) start(ctx context.Context) bool {
+	for r.stop.Err() == nil {
+		err := r.jobs.Store.Alive(r.stop, r.id) // or its first jobs are taken away
+		if err == nil {
+			err = r.client.Start(context.WithoutCancel(ctx))
+		}
+		if err == nil {
+			return true
+		}
+		r.jobs.report(r.stop, "start", err)
+		pause(r.stop, errorPause)
+	}
+	return false
+}
+
+// stayAlive keeps the jobs of this daemon its own.
+func (r *River) stayAlive(alive context.Context) {
+	for alive.Err() == nil {
+		limited, cancel := context.WithTimeout(alive, r.alive)
+		r.jobs.report(alive, "alive", r.jobs.Store.Alive(limited, r.id))
+		cancel()
+		pause(alive, r.alive)
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(alive), settleTimeout)
+	defer cancel()
+	r.jobs.report(limited, "gone", r.jobs.Store.Gone(limited, r.id))
+}
+
+func (r *River) sweep(stop context.Context) {
+	var swept time.Time
+	for stop.Err() == nil {
+		all := time.Since(swept) >= r.safetyNet
+		if all {
+			swept = time.Now()
+		}
+		if err := r.jobs.Store.Sweep(stop, all); err != nil {
+			r.jobs.report(stop, "sweep", err)
+			swept = time.Time{}
+		}
+		pause(stop, r.alive)
+	}
+}
+
+func (r *River) render(ctx context.Context, job *river.Job[store.RenderArgs]) error {
+	return r.look(ctx, job.JobRow, store.Render, job.Args.SubjectID, func() (time.Time, error) {
+		return time.Time{}, r.jobs.Render(ctx, job.Args.SubjectID)
+	})
+}
+
+func (r *River) deliver(ctx context.Context, job *river.Job[store.DeliverArgs]) error {
+	return r.look(ctx, job.JobRow, store.Deliver, job.Args.SubjectID, func() (time.Time, error) {
+		return r.jobs.Deliver(ctx, r.stop, job.Args.SubjectID)
+	})
+}
+
+// look does the work of a job until there is none now, and says when the job comes again.
+func (r *River) look(
+	ctx context.Context, job *rivertype.JobRow, work store.Work, subjectID string, do func() (again time.Time, err error),
+) error {
+	for {
+		again, err := do()
+		if r.stop.Err() != nil {
+			again = time.Time{} // any daemon may go on
+		} else if err != nil {
+			r.jobs.report(ctx, work, err)
+			return river.JobSnooze(errorPause)
+		}
+		now := r.jobs.Now()
+		if wait := again.Sub(now); wait > 0 && wait <= snoozeLimit {
+			return river.JobSnooze(wait)
+		}
+		// What has happened is settled although the work is cut off.
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+		settled, err := r.jobs.Store.Settle(limited, job, work, subjectID, again, now)
+		cancel()
+		switch {
+		case err != nil:
+			r.jobs.report(ctx, work, err)
+			return river.JobSnooze(errorPause)
+		case settled:
+			return nil
+		case r.stop.Err() != nil:
+			return river.JobSnooze(0)
+		}
+	}
+}
+
+// riverErrors says what becomes of a job that panics, the only way in which it can fail.
+type riverErrors struct{ logger *slog.Logger }
+
+func (e riverErrors) HandleError(context.Context, *rivertype.JobRow, error) *river.ErrorHandlerResult {
+	return nil
+}
+
+func (e riverErrors) HandlePanic(ctx context.Context, job *rivertype.JobRow, cause any, trace string) *river.ErrorHandlerResult {
+	e.logger.ErrorContext(ctx, "work panicked", "work", job.Kind, "args", string(job.EncodedArgs), "cause", cause, "trace", trace)
+	return nil
+}
+
+func (e riverErrors) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(panicPause) }
+
+// warnings is a [slog.Handler] that leaves out what is no warning.
+type warnings struct{ slog.Handler }
+
+func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
+}
+
+func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{h.Handler.WithAttrs(attrs)}
+}
+
+func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// Lease is for how long the jobs of a daemon are its own after its last [Store.Alive]. It is above
+// the deadline of an attempt and the time between two of those calls together, so that an attempt
+// of a daemon that has lost the database ends before another daemon makes the next.
+const Lease = 22 * time.Second
+
+// sweepBatch is how many jobs one transaction rebuilds.
+const sweepBatch = 5000
+
+// Priorities of jobs: what has waited before does not keep what is new from its first look.
+const (
+	priorityNew    = 1
+	priorityWaited = 2
+	prioritySwept  = 3
+)
+
+// RenderArgs are those of a River job that says: look at whether this subject is to be rendered.
+type RenderArgs struct {
+	SubjectID string `json:"subject_id"`
+}
+
+// Kind is the name of the work, and of its queue.
+func (RenderArgs) Kind() string { return string(Render) }
+
+// DeliverArgs are those of a River job that says: look at whether this subject has events due.
+type DeliverArgs struct {
+	SubjectID string `json:"subject_id"`
+}
+
+// Kind is the name of the work, and of its queue.
+func (DeliverArgs) Kind() string { return string(Deliver) }
+
+// newJob describes a job. There is one for each subject and work that has not ended.
+func newJob(work Work, subjectID string, priority int, at time.Time) river.InsertManyParams {
+	opts := &river.InsertOpts{
+		MaxAttempts: math.MaxInt16, Priority: priority, Queue: string(work), ScheduledAt: at,
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+			rivertype.JobStateRunning, rivertype.JobStateScheduled,
+		}},
+	}
+	if work == Render {
+		return river.InsertManyParams{Args: RenderArgs{subjectID}, InsertOpts: opts}
+	}
+	return river.InsertManyParams{Args: DeliverArgs{subjectID}, InsertOpts: opts}
+}
+
+// newInserter makes a client of River's that only adds jobs. Its cool-down is for notifications: one
+// that falls into it is not sent, and its job waits for the next or for a poll.
+func newInserter(pool *pgxpool.Pool) (*river.Client[pgx.Tx], error) {
+	return river.NewClient(riverpgxv5.New(pool), &river.Config{
+		FetchCooldown: time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+	})
+}
+
+// Pool is what River works on; nil on SQLite, which has no queue but the rows.
+func (s *Store) Pool() *pgxpool.Pool {
+	if e, ok := s.engine.(*postgres); ok {
+		return e.pool
+	}
+	return nil
+}
+
+// Settle ends a running job after a look at its subject: in one transaction the job is completed,
+// and one that comes at the time when the subject has work again, but not before again, takes its
+// place. When that is now, nothing is changed and settled is false. The context is that of the job.
+func (s *Store) Settle(
+	ctx context.Context, job *rivertype.JobRow, work Work, subjectID string, again, now time.Time,
+) (settled bool, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		settled = false
+		var due time.Time
+		// The lock keeps anybody from making work due until the job has ended.
+		err := one(ctx, tx, []any{instant{&due}},
+			`SELECT `+string(work)+`_at FROM subjects WHERE id = $1`+tx.forUpdate(), subjectID)
+		if err != nil && !errors.Is(err, studio.ErrNotFound) {
+			return err
+		}
+		if due.Before(again) && !due.IsZero() {
+			due = again
+		}
+		if !due.IsZero() && !due.After(now) {
+			return nil
+		}
+		pt := tx.(*postgresTransaction)
+		_, err = river.JobCompleteTx[*riverpgxv5.Driver](ctx, pt.tx, &river.Job[DeliverArgs]{JobRow: job})
+		if errors.Is(err, rivertype.ErrNotFound) {
+			settled = true // it was given to another daemon
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !due.IsZero() {
+			pt.jobs = append(pt.jobs, newJob(work, subjectID, priorityWaited, due))
+		}
+		settled = true
+		return nil
+	})
+	return settled, err
+}
+
+// Alive says that the daemon with this name in River works. It must be said more often than every
+// [Lease] by as much as its longest attempt takes.
+func (s *Store) Alive(ctx context.Context, daemon string) error {
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `INSERT INTO daemons (id, seen_at) VALUES ($1, clock_timestamp())
+			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, daemon)
+		return err
+	})
+}
+
+// Gone says that a daemon has stopped.
+func (s *Store) Gone(ctx context.Context, daemon string) error {
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `DELETE FROM daemons WHERE id = $1`, daemon)
+		return err
+	})
+}
+
+// Sweep takes the jobs of daemons that have gone away from them, and adds every job that should be
+// there and is not. When no job was taken away, it looks for missing ones only if all is true. It does
+// nothing while another daemon does it.
+func (s *Store) Sweep(ctx context.Context, all bool) error {
+	for _, work := range []Work{Deliver, Render} {
+		missing := sweepBatch
+		for missing == sweepBatch {
+			err := s.write(ctx, func(tx transaction) error {
+				missing = 0
+				free, err := tx.claim(ctx, "sweep")
+				if err != nil || !free {
+					return err
+				}
+				taken, err := tx.exec(ctx, `DELETE FROM river_job WHERE kind = $1 AND queue = $1 AND state = 'running' AND NOT EXISTS
+					(SELECT FROM daemons WHERE id = attempted_by[cardinality(attempted_by)]
+						AND seen_at > clock_timestamp() - make_interval(secs => $2))`, string(work), Lease.Seconds())
+				if err != nil || taken == 0 && !all {
+					return err
+				}
+				missing, err = addMissing(ctx, tx, work)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addMissing adds the jobs of some subjects that have work before them and no job.
+func addMissing(ctx context.Context, tx transaction, work Work) (added int, err error) {
+	pt := tx.(*postgresTransaction)
+	column := string(work) + "_at"
+	err = tx.query(ctx, func(scan func(...any) error) error {
+		var id string
+		var due time.Time
+		err := scan(&id, instant{&due})
+		pt.jobs = append(pt.jobs, newJob(work, id, prioritySwept, due))
+		added++
+		return err
+	}, `SELECT id, `+column+` FROM subjects s WHERE `+column+` IS NOT NULL AND NOT EXISTS
+		(SELECT FROM river_job j WHERE j.kind = $1 AND j.args->>'subject_id' = s.id
+			AND j.state IN ('available', 'pending', 'retryable', 'running', 'scheduled'))
+		LIMIT $2`, string(work), sweepBatch)
+	return added, err
+}
