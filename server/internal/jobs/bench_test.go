@@ -33,9 +33,9 @@ type service struct {
 }
 
 // startService starts receivers that answer with handle.
-func startService(b testing.TB, receivers int, handle http.HandlerFunc) *service {
+func startService(b testing.TB, dsn string, receivers int, handle http.HandlerFunc) *service {
 	b.Helper()
-	s := &service{dsn: studiotest.NewSQLite(b)}
+	s := &service{dsn: dsn}
 	s.db = studiotest.Open(b, s.dsn)
 	s.studio = studio.New(studiotest.Config(s.db, time.Now))
 	s.user = studiotest.AddUser(b, s.studio, "ada@example.com")
@@ -60,10 +60,13 @@ func startService(b testing.TB, receivers int, handle http.HandlerFunc) *service
 func (s *service) run(cfg jobs.Config) (stop func()) {
 	cfg.Store, cfg.Studio, cfg.Sender, cfg.Renderer = s.db, s.studio, s.sender, rendererFunc(
 		func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil })
-	local := jobs.NewLocal(jobs.New(cfg))
+	trigger, err := jobs.NewTrigger(jobs.New(cfg))
+	if err != nil {
+		panic(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { local.Run(ctx, ctx) })
+	running.Go(func() { trigger.Run(ctx, ctx) })
 	return func() {
 		cancel()
 		running.Wait()
@@ -87,12 +90,29 @@ func (s *service) floor(b testing.TB) float64 {
 	return rows / time.Since(began).Seconds()
 }
 
+// onEach runs a benchmark on SQLite, and on PostgreSQL as an operator has it.
+func onEach(b *testing.B, bench func(b *testing.B, dsn string)) {
+	b.Helper()
+	b.Run("SQLite", func(b *testing.B) { bench(b, studiotest.NewSQLite(b)) })
+	b.Run("PostgreSQL", func(b *testing.B) {
+		cluster, err := studiotest.StartCluster()
+		if err != nil {
+			b.Skip(err)
+		}
+		b.Cleanup(func() { _ = cluster.Close() })
+		bench(b, strings.ReplaceAll(studiotest.NewSchema(b, cluster.DSN), "pool_max_conns=8", "pool_max_conns=16"))
+	})
+}
+
 // Deliveries of one process to receivers in the same process that answer at once, beside the
 // transactions of one row that the same database takes one after the other.
-func BenchmarkLocal_throughput(b *testing.B) {
+func BenchmarkTrigger_throughput(b *testing.B) { onEach(b, measureThroughput) }
+
+func measureThroughput(b *testing.B, dsn string) {
+	b.Helper()
 	var received atomic.Int64
 	done := make(chan struct{})
-	s := startService(b, 32, func(w http.ResponseWriter, _ *http.Request) {
+	s := startService(b, dsn, 32, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		if received.Add(1) == int64(b.N) {
 			close(done)
@@ -101,6 +121,11 @@ func BenchmarkLocal_throughput(b *testing.B) {
 	floor := s.floor(b)
 	for i, receiver := range s.receivers {
 		seed(b, s.dsn, s.user.ID, (b.N+i)/len(s.receivers), receiver.URL)
+	}
+	if s.db.Pool() != nil {
+		if err := s.db.Sweep(b.Context(), true); err != nil { // adds the jobs
+			b.Fatal(err)
+		}
 	}
 	b.ResetTimer()
 	stop := s.run(jobs.Config{Rate: 10_000})
@@ -112,16 +137,18 @@ func BenchmarkLocal_throughput(b *testing.B) {
 
 // From the commit of an event to its receiver, at 100 events a second for eight receivers, beside
 // events that wait for one that never answers.
-func BenchmarkLocal_latency(b *testing.B) {
+func BenchmarkTrigger_latency(b *testing.B) {
 	for _, waiting := range []int{0, 64, 100_000} {
-		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) { measureLatency(b, waiting) })
+		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
+			onEach(b, func(b *testing.B, dsn string) { measureLatency(b, dsn, waiting) })
+		})
 	}
 }
 
-func measureLatency(b *testing.B, waiting int) {
+func measureLatency(b *testing.B, dsn string, waiting int) {
 	b.Helper()
 	arrivals := make(chan time.Time, 1000)
-	s := startService(b, 8, func(http.ResponseWriter, *http.Request) { arrivals <- time.Now() })
+	s := startService(b, dsn, 8, func(http.ResponseWriter, *http.Request) { arrivals <- time.Now() })
 	hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the sender has gone
 		<-r.Context().Done()
@@ -155,7 +182,7 @@ func measureLatency(b *testing.B, waiting int) {
 func BenchmarkLocal_claim(b *testing.B) {
 	for _, waiting := range []int{0, 100_000} {
 		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
-			s := startService(b, 0, nil)
+			s := startService(b, studiotest.NewSQLite(b), 0, nil)
 			const url, origin = "https://hooks.example.com/", "https://hooks.example.com"
 			seed(b, s.dsn, s.user.ID, 10, url)
 			if waiting > 0 {

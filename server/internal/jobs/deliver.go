@@ -24,64 +24,68 @@ const (
 // event that waits for the limits of its origin gets a time of its own, so that they do not all
 // come at once. When ctx ends during an attempt, the attempt counts for nothing.
 func (j *Jobs) Deliver(ctx, stop context.Context, subjectID string) (again time.Time, err error) {
-	return j.deliver(ctx, stop, subjectID, "")
+	again, _, err = j.deliver(ctx, stop, subjectID, "", 0)
+	return again, err
 }
 
-// deliver is Deliver after the origin admitted has admitted the first attempt, if it is not "".
-func (j *Jobs) deliver(ctx, stop context.Context, subjectID, admitted string) (again time.Time, err error) {
+// deliver is Deliver after the origin admitted has admitted the first attempt, if it is not "". It
+// reports whether the job with this number, if it is not 0, has ended with the last attempt.
+func (j *Jobs) deliver(
+	ctx, stop context.Context, subjectID, admitted string, job int64,
+) (again time.Time, settled bool, err error) {
 	defer func() {
 		if admitted != "" {
 			j.origins.done(admitted, unknown) // it was not needed
 		}
 	}()
-	for stop.Err() == nil {
+	for stop.Err() == nil && !settled {
 		next, err := j.Store.NextDelivery(ctx, subjectID)
 		switch {
 		case errors.Is(err, studio.ErrNotFound):
-			return time.Time{}, nil
+			return time.Time{}, false, nil
 		case err != nil:
-			return j.Now(), err
+			return j.Now(), false, err
 		case next.DueAt.After(j.Now()):
-			return next.DueAt, nil
+			return next.DueAt, false, nil
 		case next.Off:
 			if err := j.Store.GiveUp(ctx, subjectID, j.Now(), store.ReasonOff); err != nil {
-				return j.Now(), err
+				return j.Now(), false, err
 			}
 			j.Logger.InfoContext(ctx, "events given up", "subject", subjectID, "reason", string(store.ReasonOff))
 			continue
 		}
 		if admitted == "" {
 			if ok, at := j.origins.admitWithin(stop, next.Origin, j.patience); !ok {
-				return at, nil
+				return at, false, nil
 			}
 		}
 		admitted = ""
-		if err := j.attempt(ctx, next); err != nil {
-			return j.Now(), err
+		if settled, err = j.attempt(ctx, next, job); err != nil {
+			return j.Now(), false, err
 		}
 	}
-	return j.Now(), nil
+	return j.Now(), settled, nil
 }
 
 // attempt sends an event that its origin has admitted, and records what came of it.
-func (j *Jobs) attempt(ctx context.Context, next store.Delivery) error {
+func (j *Jobs) attempt(ctx context.Context, next store.Delivery, job int64) (settled bool, err error) {
 	sent, err := j.send(ctx, next)
 	j.judgeOrigin(ctx, next.Origin, sent, err)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if ctx.Err() != nil && !sent.Delivered() {
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 	tries := next.Tries + 1
 	outcome, wait := judge(tries, sent)
-	outcome.RetryAt = sent.At.Add(sent.Duration + wait)
-	err = j.record(ctx, next.Event, store.Attempt{
+	outcome.Job, outcome.RetryAt = job, sent.At.Add(sent.Duration+wait)
+	settled, err = j.record(ctx, next.Event, store.Attempt{
 		At: sent.At, Duration: sent.Duration, Address: sent.Address,
 		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
 	}, outcome)
 	if err != nil {
-		return err
+		return false, err
 	}
 	j.Logger.InfoContext(ctx, "delivery attempted", "event", next.Event.ID, "subject", next.Event.SubjectID,
 		"sequence", next.Event.Sequence, "try", tries, "state", string(outcome.State), "status", sent.Status,
@@ -89,7 +93,7 @@ func (j *Jobs) attempt(ctx context.Context, next store.Delivery) error {
 	if outcome.SwitchOff {
 		j.Logger.WarnContext(ctx, "endpoint switched off", "user", next.UserID, "origin", next.Origin)
 	}
-	return nil
+	return settled, nil
 }
 
 func (j *Jobs) send(ctx context.Context, next store.Delivery) (sender.Attempt, error) {
@@ -119,11 +123,13 @@ func (j *Jobs) judgeOrigin(ctx context.Context, origin string, sent sender.Attem
 
 // record writes an attempt, which has happened and must not be repeated because the database is
 // full or busy: it tries until it can, or until ctx has ended, and then once more for a while.
-func (j *Jobs) record(ctx context.Context, event studio.Event, attempt store.Attempt, outcome store.Outcome) error {
+func (j *Jobs) record(
+	ctx context.Context, event studio.Event, attempt store.Attempt, outcome store.Outcome,
+) (settled bool, err error) {
 	for wait := minRecordPause; ctx.Err() == nil; wait = min(2*wait, maxRecordPause) {
-		err := j.Store.RecordAttempt(ctx, event, attempt, outcome)
+		settled, err := j.Store.RecordAttempt(ctx, event, attempt, outcome)
 		if err == nil {
-			return nil
+			return settled, nil
 		}
 		if ctx.Err() == nil {
 			j.Logger.ErrorContext(ctx, "attempt not recorded", "event", event.ID, "err", err)

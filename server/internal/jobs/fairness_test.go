@@ -75,7 +75,7 @@ func hangs(sent *begins) senderFunc {
 }
 
 func TestLocal_oneHungReceiverOfAHundredDelaysNoOther(t *testing.T) {
-	inBubbleOfSQLite(t, func(s *setup) {
+	inBubble(t, func(s *setup) {
 		sent := new(begins)
 		s.sender = hangs(sent)
 		began := time.Now()
@@ -96,7 +96,7 @@ func TestLocal_oneHungReceiverOfAHundredDelaysNoOther(t *testing.T) {
 
 // Once they are known to hang, even more of them than there are workers leave half of those free.
 func TestLocal_manyHungReceiversLeaveWorkersToOthers(t *testing.T) {
-	inBubbleOfSQLite(t, func(s *setup) {
+	inBubble(t, func(s *setup) {
 		sent := new(begins)
 		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
 			sent.add(message.URL)
@@ -126,7 +126,7 @@ func TestLocal_manyHungReceiversLeaveWorkersToOthers(t *testing.T) {
 }
 
 func TestLocal_aHundredThousandThatWaitDelayNoOther(t *testing.T) {
-	inBubbleOfSQLite(t, func(s *setup) {
+	inBubble(t, func(s *setup) {
 		sent := new(begins)
 		s.sender = hangs(sent)
 		s.seed(100_000/fewer, hung)
@@ -149,7 +149,7 @@ func TestLocal_aHundredThousandThatWaitDelayNoOther(t *testing.T) {
 }
 
 func TestLocal_tenThousandDueInTheSameSecondComeAtTheRate(t *testing.T) {
-	inBubbleOfSQLite(t, func(s *setup) {
+	inBubble(t, func(s *setup) {
 		var mu sync.Mutex
 		running := make(map[string]int)
 		run := func(url string, by int) {
@@ -185,7 +185,7 @@ func TestLocal_tenThousandDueInTheSameSecondComeAtTheRate(t *testing.T) {
 }
 
 func TestLocal_manyOriginsAreServedAtOnce(t *testing.T) {
-	inBubbleOfSQLite(t, func(s *setup) {
+	inBubble(t, func(s *setup) {
 		sent := new(begins)
 		s.sender = hangs(sent)
 		began := time.Now()
@@ -201,7 +201,7 @@ func TestLocal_manyOriginsAreServedAtOnce(t *testing.T) {
 
 // Events that wait for a breaker lose no attempt, and do not come together when it closes.
 func TestLocal_aReceiverThatWasDownGetsEverythingButNotAtOnce(t *testing.T) {
-	inBubbleOfSQLite(t, func(s *setup) {
+	inBubble(t, func(s *setup) {
 		const url = "https://hooks.example.com/"
 		began := time.Now()
 		up := began.Add(time.Hour)
@@ -254,8 +254,8 @@ func TestLocal_aReceiverThatWasDownGetsEverythingButNotAtOnce(t *testing.T) {
 	})
 }
 
-func TestLocal_switchesOffAURLThatIsGone(t *testing.T) {
-	inBubbleOfSQLite(t, func(s *setup) {
+func TestTrigger_switchesOffAURLThatIsGone(t *testing.T) {
+	onEachTrigger(t, func(s *setup) {
 		const gone = "https://hooks.example.com/gone"
 		sent := new(begins)
 		status := 410
@@ -301,7 +301,7 @@ func TestLocal_switchesOffAURLThatIsGone(t *testing.T) {
 		if err := s.db.EnableEndpoint(s.t.Context(), s.user.ID, gone); err != nil {
 			s.t.Fatal(err)
 		}
-		if n, err := s.db.Replay(s.t.Context(), store.EventFilter{}, time.Now()); n != 6 || err != nil {
+		if n, err := s.db.Replay(s.t.Context(), store.EventFilter{}, s.now()); n != 6 || err != nil {
 			s.t.Fatalf("%d events are replayed (%v), want 6", n, err)
 		}
 		s.work(time.Second)
@@ -313,7 +313,7 @@ func TestLocal_switchesOffAURLThatIsGone(t *testing.T) {
 
 // A command beside the daemon cannot wake it; what it did is seen all the same.
 func TestLocal_seesWhatAnotherProcessMadeDue(t *testing.T) {
-	inBubbleOfSQLite(t, func(s *setup) {
+	inBubble(t, func(s *setup) {
 		var created time.Time
 		done := make(chan struct{})
 		go func() {

@@ -179,7 +179,7 @@ func (l *Local) startDeliveries(ctx, stop context.Context, workers *sync.WaitGro
 		l.delivering++
 		line.running[due.SubjectID] = struct{}{}
 		workers.Go(func() {
-			_, err := l.jobs.deliver(ctx, stop, due.SubjectID, line.origin)
+			_, _, err := l.jobs.deliver(ctx, stop, due.SubjectID, line.origin, 0)
 			l.pauseAfter(ctx, stop, store.Deliver, err)
 			l.ended <- end{due.SubjectID, line}
 		})

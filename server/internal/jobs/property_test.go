@@ -19,6 +19,8 @@ import (
 // chaos is a Sender whose receivers fail in every way, and that keeps what was tried.
 type chaos struct {
 	mu     sync.Mutex
+	now    func() time.Time
+	pause  func(d time.Duration)
 	random *rand.Rand
 	tried  map[string][]try // by event
 }
@@ -64,13 +66,13 @@ func (c *chaos) answer(id string) sender.Attempt {
 }
 
 func (c *chaos) Send(_ context.Context, message sender.Message) sender.Attempt {
-	at := time.Now()
+	at := c.now()
 	attempt := c.answer(message.ID)
 	c.mu.Lock()
 	duration := time.Duration(c.random.IntN(15_000)) * time.Millisecond
 	c.mu.Unlock()
-	time.Sleep(duration)
-	attempt.At, attempt.Duration = at, duration
+	c.pause(duration)
+	attempt.At, attempt.Duration = at, c.now().Sub(at)
 	_, subject, _ := strings.Cut(string(message.Body), `"avatar_id":"`)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,9 +132,7 @@ func wantEvent(t *testing.T, event store.Event, tries []try, more time.Duration)
 func (s *setup) workToTheEnd() map[string][]store.Event {
 	ended, known := make(map[string][]store.Event), make(map[string]bool)
 	for range 20 {
-		stop, cancel := context.WithTimeout(context.Background(), store.Retention-time.Hour)
-		s.local().Run(context.Background(), stop)
-		cancel()
+		s.work(store.Retention - time.Hour)
 		events, err := s.db.Events(s.t.Context(), store.EventFilter{}, "", 1000)
 		if err != nil {
 			s.t.Fatal(err)
@@ -167,35 +167,51 @@ func TestDelivery_keepsItsPromisesOverTheWholeSchedule(t *testing.T) {
 		{"the defaults", jobs.Config{}, 10, 24 * time.Hour},
 		{"a breaker for all", jobs.Config{BreakAfter: 4}, 1, 48 * time.Hour},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run("Local/"+test.name, func(t *testing.T) {
 			inBubble(t, func(s *setup) {
-				sent := &chaos{random: rand.New(rand.NewPCG(rand.Uint64(), 0)), tried: make(map[string][]try)}
-				s.sender, s.limits = sent, test.limits
-				subjects := max(30/fewer, 6)
-				var created []string
-				for i := range subjects {
-					created = append(created, s.createFor(fmt.Sprintf("https://%d.example.com/", i%test.origins)).ID)
-				}
-				ended := s.workToTheEnd()
-				for _, id := range created {
-					events := ended[id]
-					if len(events) != 3 {
-						s.t.Fatalf("%d events have ended, want 3", len(events))
-					}
-					var before time.Time
-					for i, event := range events {
-						tries := sent.tried[event.ID]
-						if event.Sequence != int64(i+1) || len(tries) == 0 || tries[0].subject != id {
-							s.t.Fatalf("event %d of %s was tried %d times", i+1, id, len(tries))
-						}
-						if tries[0].At.Before(before) {
-							s.t.Errorf("event %d was sent at %v, before the one before had ended at %v", i+1, tries[0].At, before)
-						}
-						before = tries[len(tries)-1].end()
-						wantEvent(s.t, event, tries, test.more)
-					}
-				}
+				s.limits = test.limits
+				s.wantPromisesKept(max(30/fewer, 6), test.origins, time.Sleep, test.more)
 			})
 		})
+	}
+	t.Run("River", func(t *testing.T) {
+		t.Parallel()
+		onRiver(t, func(s *setup) {
+			s.limits.Rate, s.limits.BreakAfter = 100_000, 1<<30 // real time does not count
+			s.wantPromisesKept(6, 3, func(time.Duration) {}, time.Minute)
+		})
+	})
+}
+
+// wantPromisesKept delivers what a number of subjects have to announce, whose receivers pause
+// before they answer. An event may wait for more than its schedule says.
+func (s *setup) wantPromisesKept(subjects, origins int, pause func(time.Duration), more time.Duration) {
+	s.t.Helper()
+	sent := &chaos{
+		now: s.now, pause: pause, random: rand.New(rand.NewPCG(rand.Uint64(), 0)), tried: make(map[string][]try),
+	}
+	s.sender = sent
+	var created []string
+	for i := range subjects {
+		created = append(created, s.createFor(fmt.Sprintf("https://%d.example.com/", i%origins)).ID)
+	}
+	ended := s.workToTheEnd()
+	for _, id := range created {
+		events := ended[id]
+		if len(events) != 3 {
+			s.t.Fatalf("%d events have ended, want 3", len(events))
+		}
+		var before time.Time
+		for i, event := range events {
+			tries := sent.tried[event.ID]
+			if event.Sequence != int64(i+1) || len(tries) == 0 || tries[0].subject != id {
+				s.t.Fatalf("event %d of %s was tried %d times", i+1, id, len(tries))
+			}
+			if tries[0].At.Before(before) {
+				s.t.Errorf("event %d was sent at %v, before the one before had ended at %v", i+1, tries[0].At, before)
+			}
+			before = tries[len(tries)-1].end()
+			wantEvent(s.t, event, tries, more)
+		}
 	}
 }

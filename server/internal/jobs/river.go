@@ -18,8 +18,7 @@ import (
 const (
 	fetchCooldown = 10 * time.Millisecond
 	// fetchPoll bounds how late a job comes whose notification was lost or left out.
-	fetchPoll    = 200 * time.Millisecond
-	jobRetention = time.Hour
+	fetchPoll = 200 * time.Millisecond
 	// snoozeLimit is the longest wait for which a job stays the same. River makes jobs available
 	// five seconds ahead, so a longer wait of a new one ends on time.
 	snoozeLimit   = 5 * time.Second
@@ -46,7 +45,9 @@ type River struct {
 
 // NewRiver makes a River with 16 workers for renderings and the configured ones for deliveries. The
 // store must be on PostgreSQL.
-func NewRiver(jobs *Jobs) (*River, error) {
+func NewRiver(jobs *Jobs) (*River, error) { return newRiver(jobs, func(*river.Config) {}) }
+
+func newRiver(jobs *Jobs, adjust func(*river.Config)) (*River, error) {
 	r := &River{
 		jobs: jobs, id: uuid.NewString(), stop: context.Background(), alive: aliveInterval, safetyNet: defaultSafetyNet,
 	}
@@ -54,22 +55,23 @@ func NewRiver(jobs *Jobs) (*River, error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(r.render))
 	river.AddWorker(workers, river.WorkFunc(r.deliver))
-	var err error
-	r.client, err = river.NewClient(riverpgxv5.New(jobs.Store.Pool()), &river.Config{
+	cfg := &river.Config{
 		ID: r.id,
 		Queues: map[string]river.QueueConfig{
 			string(store.Render):  {MaxWorkers: renderWorkers},
 			string(store.Deliver): {MaxWorkers: jobs.Workers},
 		},
-		Workers:                     workers,
-		FetchCooldown:               fetchCooldown,
-		FetchPollInterval:           fetchPoll,
-		CompletedJobRetentionPeriod: jobRetention,
-		JobTimeout:                  -1, // an attempt and a rendering have their own
-		ErrorHandler:                riverErrors{jobs.Logger},
-		RetryPolicy:                 riverErrors{},
-		Logger:                      slog.New(warnings{jobs.Logger.Handler()}),
-	})
+		Workers:           workers,
+		FetchCooldown:     fetchCooldown,
+		FetchPollInterval: fetchPoll,
+		JobTimeout:        -1, // an attempt and a rendering have their own
+		ErrorHandler:      riverErrors{jobs.Logger},
+		RetryPolicy:       riverErrors{},
+		Logger:            slog.New(warnings{jobs.Logger.Handler()}),
+	}
+	adjust(cfg)
+	var err error
+	r.client, err = river.NewClient(riverpgxv5.New(jobs.Store.Pool()), cfg)
 	return r, err
 }
 
@@ -138,23 +140,27 @@ func (r *River) sweep(stop context.Context) {
 }
 
 func (r *River) render(ctx context.Context, job *river.Job[store.RenderArgs]) error {
-	return r.look(ctx, job.JobRow, store.Render, job.Args.SubjectID, func() (time.Time, error) {
-		return time.Time{}, r.jobs.Render(ctx, job.Args.SubjectID)
+	return r.look(ctx, job.ID, store.Render, job.Args.SubjectID, func() (time.Time, bool, error) {
+		return time.Time{}, false, r.jobs.Render(ctx, job.Args.SubjectID)
 	})
 }
 
 func (r *River) deliver(ctx context.Context, job *river.Job[store.DeliverArgs]) error {
-	return r.look(ctx, job.JobRow, store.Deliver, job.Args.SubjectID, func() (time.Time, error) {
-		return r.jobs.Deliver(ctx, r.stop, job.Args.SubjectID)
+	return r.look(ctx, job.ID, store.Deliver, job.Args.SubjectID, func() (time.Time, bool, error) {
+		return r.jobs.deliver(ctx, r.stop, job.Args.SubjectID, "", job.ID)
 	})
 }
 
 // look does the work of a job until there is none now, and says when the job comes again.
 func (r *River) look(
-	ctx context.Context, job *rivertype.JobRow, work store.Work, subjectID string, do func() (again time.Time, err error),
+	ctx context.Context, job int64, work store.Work, subjectID string,
+	do func() (again time.Time, settled bool, err error),
 ) error {
 	for {
-		again, err := do()
+		again, settled, err := do()
+		if settled {
+			return nil
+		}
 		if r.stop.Err() != nil {
 			again = time.Time{} // any daemon may go on
 		} else if err != nil {
@@ -167,7 +173,7 @@ func (r *River) look(
 		}
 		// What has happened is settled although the work is cut off.
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
-		settled, err := r.jobs.Store.Settle(limited, job, work, subjectID, again, now)
+		settled, err = r.jobs.Store.Settle(limited, job, work, subjectID, again, now)
 		cancel()
 		switch {
 		case err != nil:

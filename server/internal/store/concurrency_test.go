@@ -72,7 +72,7 @@ func TestStore_UpdateSubject_numbersEventsWithoutGaps(t *testing.T) {
 			if next.Event.Sequence != want+1 {
 				t.Fatalf("event %d has the sequence %d", want+1, next.Event.Sequence)
 			}
-			check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
+			check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
 		}
 	})
 }
@@ -89,7 +89,7 @@ func TestStore_RecordAttempt_missesNoEventThatComesMeanwhile(t *testing.T) {
 			recorded := make(chan error, 1)
 			_, err = db.UpdateSubject(t.Context(), id, func(changed *studio.Subject) error {
 				go func() {
-					recorded <- db.RecordAttempt(t.Context(), s.Events[0], store.Attempt{At: noon()}, store.Outcome{State: store.Delivered})
+					recorded <- recordAttempt(t.Context(), db, s.Events[0], store.Attempt{At: noon()}, store.Outcome{State: store.Delivered})
 				}()
 				event(changed)
 				select { // for the other transaction to come as far as it can

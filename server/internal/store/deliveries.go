@@ -75,32 +75,45 @@ type Outcome struct {
 	Reason  Reason    // of an exhausted event
 	// SwitchOff takes the URL of the event out of use for its user; see [Store.Endpoints].
 	SwitchOff bool
+	// Job is the one of River's that the attempt was made for; 0 is none. It ends unless more is due
+	// now, and another takes its place if more is due later.
+	Job int64
 }
 
 // RecordAttempt keeps an attempt and what follows from it. The next event of the subject is due
-// once this one has ended.
-func (s *Store) RecordAttempt(ctx context.Context, event studio.Event, attempt Attempt, outcome Outcome) error {
-	return s.write(ctx, func(tx transaction) error {
-		now := attempt.At.Add(attempt.Duration)
-		due, ended := outcome.RetryAt, time.Time{}
-		if outcome.State != Pending {
-			due, ended = now, now
-		}
+// once this one has ended. An event that had ended before stays as it was. It reports whether the
+// job has ended, or is not the caller's any more.
+func (s *Store) RecordAttempt(
+	ctx context.Context, event studio.Event, attempt Attempt, outcome Outcome,
+) (settled bool, err error) {
+	now := attempt.At.Add(attempt.Duration)
+	due, ended := outcome.RetryAt, time.Time{}
+	if outcome.State != Pending {
+		due, ended = now, now
+	}
+	statements := []statement{
 		// First, because it locks the subject: no event is added until the transaction ends.
-		_, err := tx.exec(ctx, `UPDATE subjects SET deliver_at = $2 WHERE id = $1`, event.SubjectID, micros(due))
-		if err != nil {
-			return err
-		}
-		_, err = tx.exec(ctx, `INSERT INTO attempts (event_id, number, at, duration, address, status, failure, excerpt)
-			VALUES ($1, (SELECT COALESCE(MAX(number), 0) + 1 FROM attempts WHERE event_id = $1), $2, $3, $4, $5, $6, $7)`,
+		{`UPDATE subjects SET deliver_at = $2 WHERE id = $1`, []any{event.SubjectID, micros(due)}},
+		{`INSERT INTO attempts (event_id, number, at, duration, address, status, failure, excerpt)
+			VALUES ($1, (SELECT COALESCE(MAX(number), 0) + 1 FROM attempts WHERE event_id = $1), $2, $3, $4, $5, $6, $7)`, []any{
 			event.ID, micros(attempt.At), attempt.Duration.Microseconds(), attempt.Address, attempt.Status,
-			attempt.Failure, attempt.Excerpt)
+			attempt.Failure, attempt.Excerpt,
+		}},
+		{`UPDATE events SET state = $2, tries = tries + 1, ended_at = $3, reason = $4 WHERE id = $1 AND state = 'pending'`,
+			[]any{event.ID, string(outcome.State), micros(ended), string(outcome.Reason)}},
+	}
+	if outcome.State != Pending {
+		statements = append(statements, nothingDue(event.SubjectID))
+	}
+	if outcome.Job != 0 {
+		statements = append(statements,
+			statement{`SELECT FROM river_job WHERE id = $1 AND state = 'running'`, []any{outcome.Job}},
+			statement{`DELETE FROM river_job WHERE id = $1 AND state = 'running' AND NOT EXISTS
+			(SELECT FROM subjects WHERE id = $2 AND deliver_at <= $3)`, []any{outcome.Job, event.SubjectID, micros(now)}})
+	}
+	err = s.write(ctx, func(tx transaction) error {
+		rows, err := tx.execAll(ctx, statements)
 		if err != nil {
-			return err
-		}
-		_, err = tx.exec(ctx, `UPDATE events SET state = $2, tries = tries + 1, ended_at = $3, reason = $4 WHERE id = $1`,
-			event.ID, string(outcome.State), micros(ended), string(outcome.Reason))
-		if err != nil || outcome.State == Pending {
 			return err
 		}
 		if outcome.SwitchOff {
@@ -108,8 +121,16 @@ func (s *Store) RecordAttempt(ctx context.Context, event studio.Event, attempt A
 				return err
 			}
 		}
-		return nothingDue(ctx, tx, event.SubjectID)
+		if outcome.Job == 0 {
+			return nil
+		}
+		found, deleted := rows[len(rows)-2] > 0, rows[len(rows)-1] > 0
+		if settled = deleted || !found; deleted && outcome.State == Pending {
+			tx.workLater(Deliver, event.SubjectID, due)
+		}
+		return nil
 	})
+	return settled, err
 }
 
 // GiveUp ends every event of a subject that has not ended, without an attempt.
@@ -124,15 +145,16 @@ func (s *Store) GiveUp(ctx context.Context, subjectID string, now time.Time, rea
 		if err != nil {
 			return err
 		}
-		return nothingDue(ctx, tx, subjectID)
+		_, err = tx.execAll(ctx, []statement{nothingDue(subjectID)})
+		return err
 	})
 }
 
-// nothingDue takes a subject whose events have all ended out of the queue.
-func nothingDue(ctx context.Context, tx transaction, subjectID string) error {
-	_, err := tx.exec(ctx, `UPDATE subjects SET deliver_at = NULL WHERE id = $1 AND NOT EXISTS
-		(SELECT 1 FROM events WHERE subject_id = $1 AND state = 'pending')`, subjectID)
-	return err // who delivers looks for the next event by himself
+// nothingDue takes a subject whose events have all ended out of the queue. Who delivers looks for
+// the next event by himself.
+func nothingDue(subjectID string) statement {
+	return statement{`UPDATE subjects SET deliver_at = NULL WHERE id = $1 AND NOT EXISTS
+		(SELECT 1 FROM events WHERE subject_id = $1 AND state = 'pending')`, []any{subjectID}}
 }
 
 // Attempts returns the attempts to deliver an event, in order.

@@ -139,5 +139,5 @@ func deliverNow(ctx context.Context, tx transaction, subjectID string, now time.
 	if err != nil {
 		return err
 	}
-	return tx.workDue(ctx, Deliver, subjectID, origin, now)
+	return tx.workDue(ctx, Deliver, subjectID, origin, true)
 }

@@ -17,7 +17,7 @@ func finish(t *testing.T, db *store.Store, subjectID string, outcome store.Outco
 	t.Helper()
 	next, err := db.NextDelivery(t.Context(), subjectID)
 	check(t, err)
-	check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{At: noon()}, outcome))
+	check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, outcome))
 }
 
 func create(t *testing.T, db *store.Store, s studio.Subject) {

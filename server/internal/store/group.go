@@ -135,6 +135,17 @@ func (t *sqliteTransaction) exec(ctx context.Context, query string, args ...any)
 	return affected(t.tx.ExecContext(ctx, query, args...))
 }
 
+func (t *sqliteTransaction) execAll(ctx context.Context, all []statement) (rows []int64, err error) {
+	for _, s := range all {
+		n, err := t.exec(ctx, s.query, s.args...)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, n)
+	}
+	return rows, nil
+}
+
 func (t *sqliteTransaction) query(
 	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
 ) (err error) {
@@ -155,10 +166,12 @@ func (t *sqliteTransaction) forUpdate() string { return "" } // writers take tur
 
 func (t *sqliteTransaction) claim(context.Context, string) (bool, error) { return true, nil }
 
-func (t *sqliteTransaction) workDue(_ context.Context, work Work, _, origin string, _ time.Time) error {
+func (t *sqliteTransaction) workDue(_ context.Context, work Work, _, origin string, _ bool) error {
 	t.due = true
 	if work == Deliver {
 		t.origins = append(t.origins, origin)
 	}
 	return nil
 }
+
+func (t *sqliteTransaction) workLater(Work, string, time.Time) {}

@@ -115,7 +115,7 @@ func useEverything(t *testing.T, db *store.Store) {
 		}
 		delivery, err := db.NextDelivery(ctx, "s9")
 		check(t, err)
-		check(t, db.RecordAttempt(ctx, delivery.Event, store.Attempt{At: now}, store.Outcome{State: store.Delivered, SwitchOff: true, Reason: store.ReasonGone}))
+		check(t, recordAttempt(ctx, db, delivery.Event, store.Attempt{At: now}, store.Outcome{State: store.Delivered, SwitchOff: true, Reason: store.ReasonGone}))
 		_, err = db.Attempts(ctx, delivery.Event.ID)
 		check(t, err)
 		check(t, db.EnableEndpoint(ctx, "u9", "https://hooks.example.com/"))

@@ -181,13 +181,10 @@ func (e *postgres) insertJobs(ctx context.Context, t *postgresTransaction) error
 	if err != nil {
 		return err
 	}
-	for i, result := range inserted {
-		job, at := result.Job, t.jobs[i].InsertOpts.ScheduledAt
-		if !result.UniqueSkippedAsDuplicate || job.State == rivertype.JobStateRunning {
-			continue // who runs it looks again before it ends
-		}
-		if !at.IsZero() && job.ScheduledAt.After(at) {
-			if _, err := e.inserter.JobRetryTx(ctx, t.tx, job.ID); err != nil {
+	for _, result := range inserted {
+		// Who runs one looks again before it ends.
+		if t.now && result.UniqueSkippedAsDuplicate && result.Job.State != rivertype.JobStateRunning {
+			if _, err := e.inserter.JobRetryTx(ctx, t.tx, result.Job.ID); err != nil {
 				return err
 			}
 		}
@@ -234,6 +231,7 @@ type postgresTransaction struct {
 	postgresQuerier
 	tx      pgx.Tx
 	jobs    []river.InsertManyParams
+	now     bool // those of them that exist are not to wait any more
 	origins []string
 }
 
@@ -248,12 +246,35 @@ func (t *postgresTransaction) claim(ctx context.Context, name string) (free bool
 	return free, err
 }
 
-func (t *postgresTransaction) workDue(_ context.Context, work Work, subjectID, origin string, at time.Time) error {
-	t.jobs = append(t.jobs, newJob(work, subjectID, priorityNew, at))
+func (t *postgresTransaction) workDue(_ context.Context, work Work, subjectID, origin string, now bool) error {
+	t.jobs = append(t.jobs, newJob(work, subjectID, priorityNew, time.Time{}))
+	t.now = t.now || now
 	if work == Deliver {
 		t.origins = append(t.origins, origin)
 	}
 	return nil
+}
+
+func (t *postgresTransaction) workLater(work Work, subjectID string, at time.Time) {
+	t.jobs = append(t.jobs, newJob(work, subjectID, priorityWaited, at))
+}
+
+// execAll sends all before it waits for the first.
+func (t *postgresTransaction) execAll(ctx context.Context, all []statement) (rows []int64, err error) {
+	batch := new(pgx.Batch)
+	for _, s := range all {
+		batch.Queue(s.query, s.args...)
+	}
+	results := t.tx.SendBatch(ctx, batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	for range all {
+		tag, err := results.Exec()
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, tag.RowsAffected())
+	}
+	return rows, nil
 }
 
 // postgresQuerier runs SQL on a connection or a transaction.

@@ -26,7 +26,7 @@ const (
 // and with a lock, so that any number of daemons may start at once.
 func migratePostgres(ctx context.Context, settings *pgxpool.Config, mustExist bool) (err error) {
 	settings = settings.Copy()
-	settings.ConnConfig.RuntimeParams["statement_timeout"] = "0" // an index takes its time
+	settings.ConnConfig.RuntimeParams["statement_timeout"] = "0"          // an index takes its time
 	settings.MaxConns, settings.MinConns, settings.MinIdleConns = 3, 0, 0 // one locks, goose and River have one each
 	pool, err := pgxpool.NewWithConfig(ctx, settings)
 	if err != nil {

@@ -47,7 +47,8 @@ type DeliverArgs struct {
 // Kind is the name of the work, and of its queue.
 func (DeliverArgs) Kind() string { return string(Deliver) }
 
-// newJob describes a job. There is one for each subject and work that has not ended.
+// newJob describes a job that comes at a time; the zero time is now. There is one for each subject
+// and work that has not ended.
 func newJob(work Work, subjectID string, priority int, at time.Time) river.InsertManyParams {
 	opts := &river.InsertOpts{
 		MaxAttempts: math.MaxInt16, Priority: priority, Queue: string(work), ScheduledAt: at,
@@ -78,14 +79,13 @@ func (s *Store) Pool() *pgxpool.Pool {
 	return nil
 }
 
-// Settle ends a running job after a look at its subject: in one transaction the job is completed,
-// and one that comes at the time when the subject has work again, but not before again, takes its
-// place. When that is now, nothing is changed and settled is false. The context is that of the job.
+// Settle ends a running job after a look at its subject: in one transaction the job is deleted, and
+// one that comes at the time when the subject has work again, but not before again, takes its place.
+// When that is now, nothing is changed and settled is false.
 func (s *Store) Settle(
-	ctx context.Context, job *rivertype.JobRow, work Work, subjectID string, again, now time.Time,
+	ctx context.Context, job int64, work Work, subjectID string, again, now time.Time,
 ) (settled bool, err error) {
 	err = s.write(ctx, func(tx transaction) error {
-		settled = false
 		var due time.Time
 		// The lock keeps anybody from making work due until the job has ended.
 		err := one(ctx, tx, []any{instant{&due}},
@@ -93,26 +93,17 @@ func (s *Store) Settle(
 		if err != nil && !errors.Is(err, studio.ErrNotFound) {
 			return err
 		}
-		if due.Before(again) && !due.IsZero() {
+		if !due.IsZero() && due.Before(again) {
 			due = again
 		}
-		if !due.IsZero() && !due.After(now) {
+		if settled = due.IsZero() || due.After(now); !settled {
 			return nil
 		}
-		pt := tx.(*postgresTransaction)
-		_, err = river.JobCompleteTx[*riverpgxv5.Driver](ctx, pt.tx, &river.Job[DeliverArgs]{JobRow: job})
-		if errors.Is(err, rivertype.ErrNotFound) {
-			settled = true // it was given to another daemon
-			return nil
+		deleted, err := tx.exec(ctx, `DELETE FROM river_job WHERE id = $1 AND state = 'running'`, job)
+		if deleted > 0 && !due.IsZero() { // and it was not taken away
+			tx.workLater(work, subjectID, due)
 		}
-		if err != nil {
-			return err
-		}
-		if !due.IsZero() {
-			pt.jobs = append(pt.jobs, newJob(work, subjectID, priorityWaited, due))
-		}
-		settled = true
-		return nil
+		return err
 	})
 	return settled, err
 }
@@ -171,12 +162,11 @@ func addMissing(ctx context.Context, tx transaction, work Work) (added int, err 
 	column := string(work) + "_at"
 	err = tx.query(ctx, func(scan func(...any) error) error {
 		var id string
-		var due time.Time
-		err := scan(&id, instant{&due})
-		pt.jobs = append(pt.jobs, newJob(work, id, prioritySwept, due))
+		err := scan(&id)
+		pt.jobs = append(pt.jobs, newJob(work, id, prioritySwept, time.Time{}))
 		added++
 		return err
-	}, `SELECT id, `+column+` FROM subjects s WHERE `+column+` IS NOT NULL AND NOT EXISTS
+	}, `SELECT id FROM subjects s WHERE `+column+` IS NOT NULL AND NOT EXISTS
 		(SELECT FROM river_job j WHERE j.kind = $1 AND j.args->>'subject_id' = s.id
 			AND j.state IN ('available', 'pending', 'retryable', 'running', 'scheduled'))
 		LIMIT $2`, string(work), sweepBatch)

@@ -57,13 +57,23 @@ type querier interface {
 type transaction interface {
 	querier
 	exec(ctx context.Context, query string, args ...any) (rows int64, err error)
+	// execAll is exec of several, in order and at the cost of one.
+	execAll(ctx context.Context, all []statement) (rows []int64, err error)
 	// forUpdate ends a SELECT whose row this transaction is going to change.
 	forUpdate() string
 	// claim takes a name until the end of the transaction; false when another one has it.
 	claim(ctx context.Context, name string) (free bool, err error)
-	// workDue says that a subject, whose events go to origin, has work before it. Who waits with
-	// this work for a later time than at is to come then; the zero time leaves him waiting.
-	workDue(ctx context.Context, work Work, subjectID, origin string, at time.Time) error
+	// workDue says that a subject, whose events go to origin, has work before it; now is whether that
+	// is so even for who waits for a later time.
+	workDue(ctx context.Context, work Work, subjectID, origin string, now bool) error
+	// workLater says that a subject whose job has ended has work again at a time.
+	workLater(work Work, subjectID string, at time.Time)
+}
+
+// statement is SQL with its parameters.
+type statement struct {
+	query string
+	args  []any
 }
 
 // engine is a database.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -146,7 +147,7 @@ func TestStore_RecordAttempt_deliversInOrder(t *testing.T) {
 			if next.Tries != number-1 {
 				t.Errorf("event %s has had %d tries, want %d", next.Event.ID, next.Tries, number-1)
 			}
-			check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{
+			check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{
 				At: noon(), Duration: time.Second, Address: "192.0.2.1:443", Status: 500, Failure: "status", Excerpt: []byte("no"),
 			}, store.Outcome{State: state, RetryAt: retryAt}))
 		}
@@ -190,7 +191,7 @@ func TestStore_NextDue_leavesAnEventThatWaitsItsTime(t *testing.T) {
 		next, err := db.NextDelivery(t.Context(), "a")
 		check(t, err)
 		retry := noon().Add(time.Hour)
-		check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Pending, RetryAt: retry}))
+		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Pending, RetryAt: retry}))
 		_, err = db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error {
 			s.Events, s.Sequence = subject("a", 2).Events[1:], 2
 			return nil
@@ -337,7 +338,7 @@ func TestStore_Prune_deletesWhatNoRuleAsksForAnyMore(t *testing.T) {
 		check(t, err)
 		next, err := db.NextDelivery(t.Context(), "a")
 		check(t, err)
-		check(t, db.RecordAttempt(t.Context(), next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
+		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
 		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, ""))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "old", noon(), noon(), false))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "new", noon(), noon().Add(time.Hour), false))
@@ -373,4 +374,12 @@ func TestStore_Prune_deletesWhatNoRuleAsksForAnyMore(t *testing.T) {
 		_, err = db.CreateSubject(t.Context(), subject("b", 0), key)
 		check(t, err) // the key is free
 	})
+}
+
+// recordAttempt is [store.Store.RecordAttempt] without a job.
+func recordAttempt(
+	ctx context.Context, db *store.Store, event studio.Event, attempt store.Attempt, outcome store.Outcome,
+) error {
+	_, err := db.RecordAttempt(ctx, event, attempt, outcome)
+	return err
 }

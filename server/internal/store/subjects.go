@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -145,12 +144,12 @@ func insertEvents(ctx context.Context, tx transaction, s studio.Subject) error {
 		if err != nil {
 			return err
 		}
-		if err := tx.workDue(ctx, Deliver, s.ID, studio.Origin(s.WebhookURL), time.Time{}); err != nil {
+		if err := tx.workDue(ctx, Deliver, s.ID, studio.Origin(s.WebhookURL), false); err != nil {
 			return err
 		}
 	}
 	if s.RenderAt.IsZero() {
 		return nil
 	}
-	return tx.workDue(ctx, Render, s.ID, "", s.RenderAt)
+	return tx.workDue(ctx, Render, s.ID, "", false)
 }

@@ -1,6 +1,7 @@
 package studio_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -28,7 +29,7 @@ func bodies(t *testing.T, db *store.Store, subjectID string) []string {
 		}
 		all = append(all, string(next.Event.Body))
 		attempt := store.Attempt{At: next.Event.CreatedAt}
-		check(t, db.RecordAttempt(t.Context(), next.Event, attempt, store.Outcome{State: store.Delivered}))
+		check(t, recordAttempt(t.Context(), db, next.Event, attempt, store.Outcome{State: store.Delivered}))
 	}
 }
 
@@ -270,4 +271,12 @@ func TestFind_hidesWhatBelongsToOthers(t *testing.T) {
 		_, err = service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: bob.ID})
 		wantError(t, err, studio.ErrNotFound)
 	})
+}
+
+// recordAttempt is [store.Store.RecordAttempt] without a job.
+func recordAttempt(
+	ctx context.Context, db *store.Store, event studio.Event, attempt store.Attempt, outcome store.Outcome,
+) error {
+	_, err := db.RecordAttempt(ctx, event, attempt, outcome)
+	return err
 }
