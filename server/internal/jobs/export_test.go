@@ -21,8 +21,28 @@ func NewTestRiver(jobs *Jobs) (*River, error) {
 	return r, err
 }
 
-// Abandon ends what a River does for others to see, as the death of its process would.
-func (r *River) Abandon() { r.alive = time.Hour }
+// NewSmallRiver makes a River with one worker for each kind of work, and that says but once that it
+// is alive.
+func NewSmallRiver(jobs *Jobs) (*River, error) {
+	r, err := newRiver(jobs, func(cfg *river.Config) {
+		for queue := range cfg.Queues {
+			cfg.Queues[queue] = river.QueueConfig{MaxWorkers: 1}
+		}
+	})
+	if err == nil {
+		r.alive = time.Hour
+	}
+	return r, err
+}
+
+// ID is what other daemons know a River by.
+func (r *River) ID() string { return r.id }
+
+// SetAlive changes how often a River says that it is alive and looks for those that are not.
+func (r *River) SetAlive(d time.Duration) { r.alive = d }
+
+// SetSafetyNet changes how often a River looks for jobs that are missing.
+func (r *River) SetSafetyNet(d time.Duration) { r.safetyNet = d }
 
 // riverClock is River's notion of a clock.
 type riverClock struct{ now func() time.Time }

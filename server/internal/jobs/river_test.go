@@ -43,8 +43,11 @@ func (c *movedClock) move(to time.Time) {
 func (s *setup) workOnRiver(clock *movedClock, d time.Duration) {
 	s.t.Helper()
 	end := clock.Now().Add(d)
-	stop := s.startRiver()
-	defer stop()
+	r, err := jobs.NewTestRiver(s.jobs())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer start(r)()
 	db := openSQL(s.t, s.dsn)
 	defer func() { _ = db.Close() }()
 	for {
@@ -58,18 +61,13 @@ func (s *setup) workOnRiver(clock *movedClock, d time.Duration) {
 	clock.move(end)
 }
 
-// startRiver does work until the returned function is called, which cuts it off.
-func (s *setup) startRiver() (stop func()) {
-	s.t.Helper()
-	r, err := jobs.NewTestRiver(s.jobs())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+// start does work until the returned function is called, which cuts it off.
+func start(trigger jobs.Trigger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.Run(ctx, ctx)
+		trigger.Run(ctx, ctx)
 	}()
 	return func() {
 		cancel()

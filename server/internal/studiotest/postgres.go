@@ -86,12 +86,12 @@ var ErrNotInstalled = errors.New("PostgreSQL is not installed")
 // Cluster is a PostgreSQL server on a socket in a directory of its own.
 type Cluster struct {
 	DSN   string // names a role that may create schemas
-	keep  io.Closer
+	keep  io.WriteCloser
 	shell *exec.Cmd
 }
 
-// clusterScript serves until its input ends, which it does however this process ends. Signals to
-// the process group are for the tests.
+// clusterScript serves until its input ends, which it does however this process ends, and restarts
+// the server for each line. Signals to the process group are for the tests.
 const clusterScript = `
 trap '' HUP INT TERM
 PATH="$2:$PATH"
@@ -101,7 +101,7 @@ cd "$1"
 	pg_ctl -D data -w -l log -o "$3" start
 } </dev/null >start 2>&1 && echo ready || { cat start log; exec >&-; }
 exec >&-
-read -r _
+while read -r _; do pg_ctl -D data -w -m immediate -l log -o "$3" restart >restart 2>&1; done
 pg_ctl -D data -m immediate stop >stop 2>&1
 cd / && rm -rf "$1"
 `
@@ -147,6 +147,12 @@ func StartCluster(settings ...string) (*Cluster, error) {
 	}
 	c.DSN = "postgres://studio@/postgres?" + url.Values{"host": {directory}, "sslmode": {"disable"}}.Encode()
 	return c, nil
+}
+
+// Restart makes the server crash and come back. It does not wait for that.
+func (c *Cluster) Restart() error {
+	_, err := io.WriteString(c.keep, "\n")
+	return err
 }
 
 // Close stops the server at once, as a crash would, and removes its files.
