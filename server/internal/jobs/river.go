@@ -81,7 +81,7 @@ func (r *River) Run(ctx, stop context.Context) {
 	r.stop = stop
 	var others sync.WaitGroup
 	defer others.Wait()
-	if !r.start(ctx) {
+	if !r.start(ctx, stop) {
 		return
 	}
 	others.Go(func() { r.jobs.prune(stop) })
@@ -96,17 +96,17 @@ func (r *River) Run(ctx, stop context.Context) {
 }
 
 // start waits for the database. It reports whether there is something to stop.
-func (r *River) start(ctx context.Context) bool {
-	for r.stop.Err() == nil {
-		err := r.jobs.Store.Alive(r.stop, r.id) // or its first jobs are taken away
+func (r *River) start(ctx, stop context.Context) bool {
+	for stop.Err() == nil {
+		err := r.jobs.Store.Alive(stop, r.id) // or its first jobs are taken away
 		if err == nil {
 			err = r.client.Start(context.WithoutCancel(ctx))
 		}
 		if err == nil {
 			return true
 		}
-		r.jobs.report(r.stop, "start", err)
-		pause(r.stop, errorPause)
+		r.jobs.report(stop, "start", err)
+		pause(stop, errorPause)
 	}
 	return false
 }

@@ -99,8 +99,10 @@ func (s *Store) RecordAttempt(
 			event.ID, micros(attempt.At), attempt.Duration.Microseconds(), attempt.Address, attempt.Status,
 			attempt.Failure, attempt.Excerpt,
 		}},
-		{`UPDATE events SET state = $2, tries = tries + 1, ended_at = $3, reason = $4 WHERE id = $1 AND state = 'pending'`,
-			[]any{event.ID, string(outcome.State), micros(ended), string(outcome.Reason)}},
+		{
+			`UPDATE events SET state = $2, tries = tries + 1, ended_at = $3, reason = $4 WHERE id = $1 AND state = 'pending'`,
+			[]any{event.ID, string(outcome.State), micros(ended), string(outcome.Reason)},
+		},
 	}
 	if outcome.State != Pending {
 		statements = append(statements, nothingDue(event.SubjectID))
