@@ -128,7 +128,7 @@ func measureThroughput(b *testing.B, dsn string) {
 		}
 	}
 	b.ResetTimer()
-	stop := s.run(jobs.Config{Rate: 10_000})
+	stop := s.run(jobs.Config{Rate: 10_000, InFlight: 64})
 	<-done
 	stop() // and what was received is recorded
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")

@@ -172,7 +172,7 @@ func (l *Local) startDeliveries(ctx, stop context.Context, workers *sync.WaitGro
 			l.lines.look(line.origin, latest(due.At, now))
 			return
 		}
-		if admitted, _ := l.jobs.origins.admit(line.origin); !admitted {
+		if admitted, _ := l.jobs.origins.admit(line.origin); !admitted { //nolint:contextcheck // it does not wait
 			l.lines.look(line.origin, now) // and ask when there is room again
 			return
 		}

@@ -72,7 +72,7 @@ func (o *origins) free(name string) (n int, at time.Time) {
 // admit begins an attempt, which [origins.done] ends. When none may begin, it returns a time to
 // come again. Each caller gets another, so that they come no faster than the rate.
 func (o *origins) admit(name string) (admitted bool, at time.Time) {
-	return o.admitWithin(context.Background(), name, 0) //nolint:contextcheck // it does not wait
+	return o.admitWithin(context.Background(), name, 0)
 }
 
 // admitWithin is admit that waits for a while if an attempt may begin in it. Few may wait for one
