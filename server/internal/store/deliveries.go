@@ -113,11 +113,7 @@ func (s *Store) RecordAttempt(
 			statement{`DELETE FROM river_job WHERE id = $1 AND state = 'running' AND NOT EXISTS
 			(SELECT FROM subjects WHERE id = $2 AND deliver_at <= $3)`, []any{outcome.Job, event.SubjectID, micros(now)}})
 	}
-	err = s.write(ctx, func(tx transaction) error {
-		rows, err := tx.execAll(ctx, statements)
-		if err != nil {
-			return err
-		}
+	after := func(ctx context.Context, tx transaction, rows []int64) error {
 		if outcome.SwitchOff {
 			if err := switchOff(ctx, tx, event.SubjectID, now, outcome.Reason); err != nil {
 				return err
@@ -131,7 +127,8 @@ func (s *Store) RecordAttempt(
 			tx.workLater(Deliver, event.SubjectID, due)
 		}
 		return nil
-	})
+	}
+	err = s.writeRecord(ctx, &record{subjectID: event.SubjectID, statements: statements, after: after})
 	return settled, err
 }
 

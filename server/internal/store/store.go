@@ -37,9 +37,10 @@ type Config struct {
 
 // Store keeps the domain in a database. It is safe for concurrent use.
 type Store struct {
-	engine engine
-	name   string
-	due    chan struct{}
+	engine  engine
+	name    string
+	due     chan struct{}
+	records *records
 
 	mu    sync.Mutex
 	woken map[string]struct{} // origins
@@ -103,7 +104,7 @@ type engine interface {
 //
 // No error shows the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
-	s := &Store{due: make(chan struct{}, 1), woken: make(map[string]struct{})}
+	s := &Store{due: make(chan struct{}, 1), records: newRecords(), woken: make(map[string]struct{})}
 	var err error
 	switch scheme, path, _ := strings.Cut(dsn, ":"); {
 	case scheme == "sqlite" && path != "":
