@@ -68,7 +68,8 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 		case 2:
 			attempt.Status, attempt.Failure, attempt.Excerpt = 410, "status", []byte(hostile)
 		}
-		check(t, s.RecordAttempt(ctx, next.Event, attempt, outcome))
+		_, err = s.RecordAttempt(ctx, next.Event, attempt, outcome)
+		check(t, err)
 	}
 	return "--db=" + dsn
 }
