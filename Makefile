@@ -36,6 +36,13 @@ test: ## Run every test, with the race detector when there is a C compiler
 	go test $(RACE) -shuffle=on ./...
 	$(if $(RACE),go test -run '^TestAllocations' ./server ./client ./client/webhook)
 
+# How many times larger the faults and the load are than in the tests.
+SOAK := 10
+
+.PHONY: soak
+soak: ## Kill daemons and take databases away under load, SOAK=10 times more than the tests do (5 minutes)
+	go test -count=1 -timeout 1h -v ./server/internal/soak -soak.scale $(SOAK)
+
 .PHONY: bench-packages
 bench-packages: ## Run the benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./...

@@ -1,0 +1,5 @@
+//go:build race
+
+package soak_test
+
+func init() { fewer = 20 } //nolint:gochecknoinits // set by the build tag alone
