@@ -153,9 +153,9 @@ func (d *daemon) run(ctx context.Context) error {
 	select {
 	case err = <-served:
 	case <-ctx.Done():
-		d.cfg.Logger.InfoContext(ctx, "stopping")
 	}
 	stopWork()
+	d.cfg.Logger.InfoContext(ctx, "stopping")
 	bound, cancel := context.WithTimeout(work, d.cfg.StopTimeout)
 	defer cancel()
 	context.AfterFunc(bound, cutOff)
