@@ -1,0 +1,51 @@
+package soak_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// Two daemons share the work, and never send two events of a subject, or one event twice, at once.
+// When one is killed, the other takes over what it had within 30 s.
+func TestTwoDaemons_shareTheWorkAndOneTakesOverWhenTheOtherIsKilled(t *testing.T) {
+	t.Parallel()
+	const takeOver = 30 * time.Second
+	d := deploy(t, studiotest.NewPostgres(t))
+	answer, release := d.held(http.StatusNoContent)
+	const origins = 20
+	r := receive(d, origins, answer)
+	subjects := 10 * *scale
+	const events = 5
+	d.seed(subjects, events, r.urls...)
+	first, second := d.start(), d.start()
+	const avatars = 20
+	for i := range avatars {
+		_, err := d.createAvatar(t.Context(), fmt.Sprint(i), r.urls[i%origins])
+		check(t, err)
+	}
+	all := origins*subjects*events + 3*avatars
+	r.waitArrivals(origins) // while an event that came twice would be held twice
+	release()
+	r.waitAccepted(all / 3)
+	if _, _, duplicates := r.count(); duplicates > 0 {
+		t.Errorf("%d events came twice without a fault", duplicates)
+	}
+	for i, p := range []*daemon{first, second} {
+		if !p.logged("delivery attempted") {
+			t.Errorf("daemon %d has nothing to do", i+1)
+		}
+	}
+	first.kill()
+	r.killed()
+	began := time.Now()
+	r.waitAccepted(all)
+	if took := time.Since(began); took > takeOver*time.Duration(*scale) {
+		t.Errorf("the second daemon took %v to have delivered everything", took)
+	}
+	second.stop()
+	r.wantEverything(d, all, workers)
+}
