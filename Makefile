@@ -51,9 +51,14 @@ bench-packages: ## Run the benchmarks of the packages
 bench: ## Compare with other validators and write server/bench/RESULTS.md (2 minutes)
 	cd server/bench && go generate ./... && go run .
 
+.PHONY: bench-delivery
+bench-delivery: ## Measure webhook delivery and write server/bench/DELIVERY.md (15 minutes)
+	cd server/bench/delivery && go run .
+
 .PHONY: check-bench
-check-bench: ## Test the comparison, which is a module of its own, with a short run
+check-bench: ## Test both comparisons, which are modules of their own, with short runs
 	cd server/bench && go mod tidy -diff && go vet ./... && go test ./...
+	cd server/bench/delivery && go mod tidy -diff && go vet ./... && go test -count=1 ./...
 
 .PHONY: check-foreign
 check-foreign: ## Sign and verify webhooks with other libraries, of npm too where there is Node.js

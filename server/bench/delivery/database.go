@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // database/sql's driver pgx
+	_ "modernc.org/sqlite"             // database/sql's driver sqlite
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest" //nolint:depguard // for its PostgreSQL
+)
+
+// The kinds of databases.
+const (
+	sqliteName   = "SQLite"
+	postgresName = "PostgreSQL"
+)
+
+const (
+	email    = "bench@example.com"
+	password = "correct horse battery staple"
+	callers  = 16 // of the floor
+)
+
+// databases makes new databases of one kind.
+type databases struct {
+	name      string
+	directory string // for files
+	server    string // of PostgreSQL
+	program   string // studiod
+}
+
+// openDatabases returns the kinds of databases that there are. PostgreSQL is a server of this
+// program's own unless the environment names one.
+func openDatabases(directory, program string) (all []*databases, stop func() error, err error) {
+	all = []*databases{{name: sqliteName, directory: directory, program: program}}
+	server := os.Getenv("STUDIO_TEST_POSTGRES")
+	stop = func() error { return nil }
+	if server == "" {
+		cluster, err := studiotest.StartCluster("fsync=on")
+		if errors.Is(err, studiotest.ErrNotInstalled) {
+			return all, stop, nil
+		}
+		if err != nil {
+			return nil, stop, err
+		}
+		server, stop = cluster.DSN, cluster.Close
+	}
+	return append(all, &databases{name: postgresName, directory: directory, program: program, server: server}), stop, nil
+}
+
+// database is one with a user in it. Its own connections are for what the service does not do.
+type database struct {
+	*databases
+	dsn    string
+	sql    *sql.DB
+	userID string
+	secret string
+	schema string // of PostgreSQL
+}
+
+func (d *databases) create(ctx context.Context) (_ *database, err error) {
+	db := &database{databases: d}
+	if d.name == sqliteName {
+		directory, err := os.MkdirTemp(d.directory, "sqlite")
+		if err != nil {
+			return nil, err
+		}
+		path := filepath.Join(directory, "studio.db")
+		db.dsn = "sqlite:" + path
+		db.sql, err = sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)")
+		if err != nil {
+			return nil, err
+		}
+		db.sql.SetMaxOpenConns(1)
+	} else if err := db.createSchema(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { //nolint:contextcheck // ctx may have ended
+		if err != nil {
+			err = errors.Join(err, db.drop())
+		}
+	}()
+	if db.userID, err = db.studiod(ctx, password, "user", "add", email); err != nil {
+		return nil, err
+	}
+	db.secret, err = db.studiod(ctx, "", "secret", "show", email)
+	return db, err
+}
+
+func (db *database) createSchema(ctx context.Context) error {
+	named, err := url.Parse(db.server)
+	if err != nil {
+		return errors.New("STUDIO_TEST_POSTGRES must be a URL")
+	}
+	db.schema = "bench_" + strings.ToLower(rand.Text())
+	query := named.Query()
+	query.Set("search_path", db.schema)
+	named.RawQuery = query.Encode()
+	db.dsn = named.String()
+	if db.sql, err = sql.Open("pgx", db.dsn); err != nil {
+		return err
+	}
+	db.sql.SetMaxOpenConns(callers)
+	db.sql.SetMaxIdleConns(callers)
+	_, err = db.sql.ExecContext(ctx, "CREATE SCHEMA "+db.schema)
+	return err
+}
+
+// drop removes what create made.
+func (db *database) drop() error {
+	var errs []error
+	if db.schema != "" {
+		_, err := db.sql.ExecContext(context.Background(), "DROP SCHEMA "+db.schema+" CASCADE")
+		errs = append(errs, err)
+	}
+	errs = append(errs, db.sql.Close())
+	if path, ok := strings.CutPrefix(db.dsn, "sqlite:"); ok {
+		errs = append(errs, os.RemoveAll(filepath.Dir(path)))
+	}
+	return errors.Join(errs...)
+}
+
+// studiod runs an operator's command and returns what it prints.
+func (db *database) studiod(ctx context.Context, input string, args ...string) (string, error) {
+	args = append(args[:2:2], append([]string{"--db", db.dsn}, args[2:]...)...)
+	command := exec.CommandContext(ctx, db.program, args...) //nolint:gosec // a path of ours
+	command.Stdin = strings.NewReader(input)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("studiod %s: %w: %s", args[0], err, stderr.String())
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// floor returns how many transactions of one row the database takes in a second.
+func (db *database) floor(ctx context.Context, d time.Duration) (float64, error) {
+	if _, err := db.sql.ExecContext(ctx, `CREATE TABLE floor (n BIGINT)`); err != nil {
+		return 0, err
+	}
+	rate, err := perSecond(callers, d, func() error {
+		_, err := db.sql.ExecContext(ctx, `INSERT INTO floor VALUES ($1)`, 1)
+		return err
+	})
+	if err == nil {
+		_, err = db.sql.ExecContext(ctx, `DROP TABLE floor`)
+	}
+	return rate, err
+}
+
+// delivered waits until every event has ended as delivered.
+func (db *database) delivered(ctx context.Context) error {
+	return db.until(ctx, 0, `SELECT -COUNT(*) FROM events WHERE state <> 'delivered'`)
+}
+
+// attempted waits until so many events were attempted.
+func (db *database) attempted(ctx context.Context, events int64) error {
+	return db.until(ctx, events, `SELECT COUNT(DISTINCT event_id) FROM attempts`)
+}
+
+// until waits until a query returns a number or more.
+func (db *database) until(ctx context.Context, want int64, query string) error {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	timeout := time.After(time.Minute)
+	for {
+		n, err := db.number(ctx, query)
+		if err != nil || n >= want {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-timeout:
+			return fmt.Errorf("%s is %d after a minute, want %d", query, n, want)
+		}
+	}
+}
+
+func (db *database) number(ctx context.Context, query string) (n int64, err error) {
+	err = db.sql.QueryRowContext(ctx, query).Scan(&n)
+	return n, err
+}
+
+// made returns when the service made its events: just before it wrote and committed them.
+func (db *database) made(ctx context.Context) (map[string]time.Time, error) {
+	rows, err := db.sql.QueryContext(ctx, `SELECT id, created_at FROM events`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	all := make(map[string]time.Time)
+	for rows.Next() {
+		var id string
+		var at int64
+		if err := rows.Scan(&id, &at); err != nil {
+			return nil, err
+		}
+		all[id] = time.UnixMicro(at)
+	}
+	return all, rows.Err()
+}
+
+// perSecond calls do from many goroutines for a while and returns how often it ended in a second.
+func perSecond(goroutines int, d time.Duration, do func() error) (float64, error) {
+	var count atomic.Int64
+	var working sync.WaitGroup
+	errs := make([]error, goroutines)
+	began := time.Now()
+	for i := range goroutines {
+		working.Go(func() {
+			for time.Since(began) < d && errs[i] == nil {
+				errs[i] = do()
+				count.Add(1)
+			}
+		})
+	}
+	working.Wait()
+	return float64(count.Load()) / time.Since(began).Seconds(), errors.Join(errs...)
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	workers  = 64 // of the daemon
+	patience = 10 * time.Minute
+)
+
+// kills kills the daemon in the middle of a backlog, again and again.
+func kills(ctx context.Context, s *scene) ([]figure, error) {
+	duplicates := 0
+	var late, took time.Duration // the worst
+	for round := range s.kills {
+		d, all, rest, err := s.kill(ctx, round)
+		if err != nil {
+			return nil, fmt.Errorf("round %d: %w", round+1, err)
+		}
+		duplicates = max(duplicates, d)
+		took = max(took, all)
+		late = max(late, all-time.Duration(rest)*time.Second/wantedThroughput)
+	}
+	name := fmt.Sprintf("SIGKILL in the middle of %s events, %d times", thousands(s.killed), s.kills)
+	return []figure{
+		{name + ": lost", "0", "0", true},
+		{name + ": duplicates", fmt.Sprintf("≤ %d, which may be in flight", workers), fmt.Sprintf("at most %d", duplicates), duplicates <= workers},
+		{
+			name + ": from the restart to the last delivery", "≤ 5 s, and the drain at 1,500/s",
+			fmt.Sprintf("at most %.1f s, %.1f s with the drain", max(late, 0).Seconds(), took.Seconds()), late <= 5*time.Second,
+		},
+	}, nil
+}
+
+// kill kills it once, and returns how many events came twice, how long it took from the restart
+// until all had come, and how many the restart had before it.
+func (s *scene) kill(ctx context.Context, round int) (duplicates int, took time.Duration, rest int, err error) {
+	_, err = s.in.forget()
+	if err == nil {
+		err = s.db.seed(ctx, batch{name: fmt.Sprintf("kill%d", round), urls: s.in.urls[accepts], subjects: s.killed / 2, events: 2})
+	}
+	if err == nil {
+		err = s.killAt(ctx, s.killed/10+rand.IntN(s.killed*8/10))
+	}
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	before, err := s.in.ask(question{})
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	t, err := s.finish(ctx, s.killed)
+	return t.Duplicates, t.Last.Sub(s.d.began), s.killed - before.Accepted, err
+}
+
+// killAt starts a daemon and kills it when the receiver has accepted so many events.
+func (s *scene) killAt(ctx context.Context, accepted int) error {
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	if _, err := s.in.ask(question{Accepted: accepted, Patience: patience}); err != nil {
+		return err
+	}
+	return s.d.kill()
+}
+
+// finish starts a daemon and stops it when every event is delivered.
+func (s *scene) finish(ctx context.Context, events int) (tally, error) {
+	if err := s.start(ctx); err != nil {
+		return tally{}, err
+	}
+	if t, err := s.in.all(events, patience, false); err != nil {
+		return t, err
+	}
+	// What was accepted and not recorded before a kill comes again, perhaps at last.
+	if err := s.db.delivered(ctx); err != nil {
+		return tally{}, err
+	}
+	t, err := s.in.all(events, 0, false)
+	if err != nil {
+		return t, err
+	}
+	return t, s.d.stop()
+}
+
+// order watches the order of events that a receiver refuses at times, with a daemon that is killed
+// at times.
+func order(ctx context.Context, s *scene) ([]figure, error) {
+	each := s.ordered / s.subjects
+	events := each * s.subjects
+	if err := s.db.seed(ctx, batch{name: "order", urls: s.in.urls[fails], subjects: s.subjects, events: each}); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	for i := range s.restarts {
+		if err := s.killAt(ctx, events*(i+1)/(s.restarts+1)); err != nil {
+			return nil, err
+		}
+	}
+	t, err := s.finish(ctx, events)
+	return []figure{{
+		fmt.Sprintf("order of %s events over %s subjects, with %d kills", thousands(events), thousands(s.subjects), s.restarts), "0 inversions",
+		fmt.Sprintf("%d (%s attempts failed, %d events came twice, %.0f s)", t.Inversions, thousands(t.Failed), t.Duplicates, time.Since(began).Seconds()),
+		t.Inversions == 0,
+	}}, err
+}

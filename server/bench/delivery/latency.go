@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+const (
+	latencyPorts = 8
+	hungEvents   = 64
+	// besideRate keeps one origin below its limit of 50 a second.
+	besideRate = 40
+	pacedRate  = 50
+)
+
+// latency measures the time from the making of an event to its receiver, at 50 events a second.
+func latency(ctx context.Context, s *scene) ([]figure, error) {
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	l, err := s.pace(ctx, pacedRate, s.paced)
+	if err != nil {
+		return nil, err
+	}
+	limit := 50 * time.Millisecond
+	if s.db.name == postgresName {
+		limit = 40 * time.Millisecond
+	}
+	return []figure{{
+		"commit to receiver at 50 events/s", fmt.Sprintf("p50 ≤ 10 ms, p99 ≤ %d ms", limit.Milliseconds()),
+		l.String(), l.p50 <= 10*time.Millisecond && l.p99 <= limit,
+	}}, s.d.stop()
+}
+
+// beside measures it for one origin while another takes events and never answers.
+func beside(ctx context.Context, s *scene) ([]figure, error) {
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.d.create(ctx, 0, hungEvents, s.in.urls[hangs]); err != nil {
+		return nil, err
+	}
+	l, err := s.pace(ctx, besideRate, s.healthy)
+	return []figure{{
+		fmt.Sprintf("commit to a healthy origin at %d events/s, beside %d events to one that hangs", besideRate, hungEvents), "p99 ≤ 100 ms",
+		l.String(), l.p99 <= 100*time.Millisecond,
+	}}, err
+}
+
+// waiting measures it without and with very many events that wait for an origin that hangs.
+func waiting(ctx context.Context, s *scene) ([]figure, error) {
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	empty, err := s.pace(ctx, pacedRate, s.paced)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.d.stop(); err != nil {
+		return nil, err
+	}
+	if err := s.db.seed(ctx, batch{name: "waiting", urls: s.in.urls[hangs], subjects: s.waiting, events: 1}); err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	full, err := s.pace(ctx, pacedRate, s.paced)
+	_, peak := s.d.memory()
+	name := fmt.Sprintf("beside %s waiting events", thousands(s.waiting))
+	return []figure{
+		{
+			name + ": commit to receiver", "p99 ≤ 2 × without",
+			fmt.Sprintf("%v; without %v", full, empty), full.p99 <= 2*empty.p99,
+		},
+		{name + ": memory", "< 200 MiB", mebibytes(peak), peak < 200<<20},
+	}, err
+}
+
+// latencies are the medians of the rounds.
+type latencies struct{ p50, p99 time.Duration }
+
+func (l latencies) String() string {
+	return fmt.Sprintf("p50 %s, p99 %s", milliseconds(l.p50), milliseconds(l.p99))
+}
+
+// pace makes events for the healthy origins at a steady rate and returns how long they took to
+// arrive from just before they were written.
+func (s *scene) pace(ctx context.Context, rate, events int) (l latencies, err error) {
+	var p50s, p99s []float64
+	for range s.rounds {
+		if _, err := s.in.forget(); err != nil {
+			return l, err
+		}
+		if err := s.d.create(ctx, rate, events, s.in.urls[accepts]); err != nil {
+			return l, err
+		}
+		t, err := s.in.all(events, 20*time.Second, true)
+		if err != nil {
+			return l, err
+		}
+		made, err := s.db.made(ctx)
+		if err != nil {
+			return l, err
+		}
+		var took []float64
+		for id, at := range t.Arrivals {
+			took = append(took, float64(at.Sub(made[id])))
+		}
+		p50s, p99s = append(p50s, percentile(took, 50)), append(p99s, percentile(took, 99))
+	}
+	return latencies{time.Duration(median(p50s)), time.Duration(median(p99s))}, nil
+}
+
+// create makes lip-syncs, which are rendered at once and have one event each, for the URLs in turn:
+// at a rate in a second, or as fast as it can for 0.
+func (d *daemon) create(ctx context.Context, rate, events int, urls []string) error {
+	studio, err := client.New(client.Config{BaseURL: d.url, Email: email, Password: password})
+	if err != nil {
+		return err
+	}
+	every := time.Millisecond
+	if rate > 0 {
+		every = time.Second / time.Duration(rate)
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	var creating sync.WaitGroup
+	errs := make(chan error, events)
+	for i := range events {
+		creating.Go(func() {
+			_, err := studio.CreateLipsync(ctx, gen.CreateLipsyncRequest{
+				WebhookData: &gen.WebhookData{WebhookURL: &urls[i%len(urls)]}, Webhook: &gen.WebhookSwitch{Enabled: new(true)},
+			})
+			errs <- err
+		})
+		<-ticker.C
+	}
+	creating.Wait()
+	for range events {
+		if err := <-errs; err != nil {
+			return err
+		}
+	}
+	return nil
+}

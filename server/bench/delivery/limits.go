@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	hostilePorts = 64
+	deadline     = 15 * time.Second // of an attempt
+)
+
+// hostileAnswers sends one event to each of many receivers that answer as badly as they can.
+func hostileAnswers(ctx context.Context, s *scene) ([]figure, error) {
+	// The memory of as many events to good receivers is no growth.
+	if err := s.warm(ctx, hostilePorts); err != nil {
+		return nil, err
+	}
+	s.d.forgetPeak()
+	before, _ := s.d.memory()
+	if err := s.d.create(ctx, 0, hostilePorts, s.in.urls[hostile]); err != nil {
+		return nil, err
+	}
+	if err := s.db.attempted(ctx, 2*hostilePorts); err != nil {
+		return nil, err
+	}
+	_, peak := s.d.memory()
+	micros, err := s.db.number(ctx, `SELECT MAX(duration) FROM attempts`)
+	if err != nil {
+		return nil, err
+	}
+	longest, growth := time.Duration(micros)*time.Microsecond, peak-before
+	name := fmt.Sprintf("%d hostile answers at once", hostilePorts)
+	return []figure{
+		{name + ": the longest attempt", "≤ 15.5 s", fmt.Sprintf("%.2f s", longest.Seconds()), longest <= deadline+500*time.Millisecond},
+		{name + ": memory", "grows < 64 MiB", mebibytes(growth), growth < 64<<20},
+	}, nil
+}
+
+// warm starts a daemon and has some events delivered.
+func (s *scene) warm(ctx context.Context, events int) error {
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	if err := s.d.create(ctx, 0, events, s.in.urls[accepts]); err != nil {
+		return err
+	}
+	if _, err := s.in.all(events, time.Minute, false); err != nil {
+		return err
+	}
+	return s.db.delivered(ctx)
+}
+
+// idle measures what a daemon costs that has nothing to do.
+func idle(ctx context.Context, s *scene) ([]figure, error) {
+	if err := s.warm(ctx, 1); err != nil {
+		return nil, err
+	}
+	used := s.d.cpu()
+	if err := pass(ctx, s.idle); err != nil {
+		return nil, err
+	}
+	share := 100 * (s.d.cpu() - used).Seconds() / s.idle.Seconds()
+	limit := 1.0
+	if s.db.name == postgresName {
+		limit = 3
+	}
+	memory, _ := s.d.memory()
+	return []figure{
+		{fmt.Sprintf("idle for %v: CPU", s.idle), fmt.Sprintf("< %.0f %% of a core", limit), fmt.Sprintf("%.2f %%", share), share < limit},
+		{"idle: memory", "", mebibytes(memory), true},
+	}, s.d.stop()
+}
+
+func pass(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// projects lists a workspace that has very many.
+func projects(ctx context.Context, s *scene) ([]figure, error) {
+	workspace, err := s.db.studiod(ctx, "", "workspace", "add", "Bench")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.db.studiod(ctx, "", "workspace", "member", workspace, email); err != nil {
+		return nil, err
+	}
+	if err := s.db.seedProjects(ctx, workspace, s.projects); err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	token, err := s.d.login(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.d.forgetPeak()
+	before, _ := s.d.memory()
+	var firsts []float64
+	for range s.rounds {
+		first, err := s.d.listProjects(ctx, token, workspace, s.projects)
+		if err != nil {
+			return nil, err
+		}
+		firsts = append(firsts, float64(first))
+	}
+	_, peak := s.d.memory()
+	first := time.Duration(median(firsts))
+	name := fmt.Sprintf("GET /projects/v2 with %s projects", thousands(s.projects))
+	return []figure{
+		{name + ": first byte", "≤ 50 ms", milliseconds(first), first <= 50*time.Millisecond},
+		{name + ": memory", "< 40 MiB above idle", mebibytes(peak - before), peak-before < 40<<20},
+	}, s.d.stop()
+}
+
+func (d *daemon) login(ctx context.Context) (token string, err error) {
+	body, err := json.Marshal(map[string]string{"email": email, "password": password})
+	if err != nil {
+		return "", err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url+"/users/login", bytes.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := new(http.Transport).RoundTrip(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	var pair struct {
+		AccessToken string `json:"access_token"`
+	}
+	return pair.AccessToken, json.NewDecoder(response.Body).Decode(&pair)
+}
+
+// listProjects returns when the first byte of the answer's body came.
+func (d *daemon) listProjects(ctx context.Context, token, workspace string, want int) (first time.Duration, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+"/projects/v2", nil)
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("X-Workspace-Id", workspace)
+	began := time.Now()
+	response, err := new(http.Transport).RoundTrip(request)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if _, err := io.ReadFull(response.Body, make([]byte, 1)); err != nil {
+		return 0, err
+	}
+	first = time.Since(began)
+	rest, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, err
+	}
+	if got := strings.Count(string(rest), `"project_id"`); response.StatusCode != http.StatusOK || got != want {
+		return 0, fmt.Errorf("%s with %d projects, want %d", response.Status, got, want)
+	}
+	return first, nil
+}

@@ -1,0 +1,203 @@
+// Command delivery measures how studiod delivers events, on each database and beside two floors of
+// the same run: what the database takes in plain transactions, and what the receiver takes in plain
+// requests. The daemon and the receiver are processes of their own. "go run ." writes
+// ../DELIVERY.md; "go run . -short" takes a minute, prints, and writes nothing. It fails when
+// an event is lost, out of order or wrongly signed, never because something is slow.
+// Memory and CPU time are read from /proc and are 0 where there is none.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "delivery:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop has been called
+	}
+}
+
+// plan says how much to measure.
+type plan struct {
+	rounds   int           // of which the median counts
+	ports    int           // of the receiver, each an origin with limits of its own
+	floor    time.Duration // of each floor
+	backlog  int           // events, for the throughput
+	single   int           // events to one origin
+	paced    int           // events at 50 a second, for the latency
+	healthy  int           // events beside those to a receiver that hangs
+	kills    int
+	killed   int // events of each kill
+	ordered  int // events
+	subjects int // of the ordered ones
+	restarts int // kills among the ordered ones
+	waiting  int // events that wait
+	idle     time.Duration
+	projects int
+}
+
+func full() plan {
+	return plan{
+		rounds: 5, ports: 128, floor: time.Second, backlog: 8000, single: 100, paced: 300, healthy: 200, kills: 20, killed: 1000,
+		ordered: 100_000, subjects: 1000, restarts: 5, waiting: 100_000, idle: 30 * time.Second, projects: 100_000,
+	}
+}
+
+func short() plan {
+	return plan{
+		rounds: 1, ports: 16, floor: 50 * time.Millisecond, backlog: 200, single: 10, paced: 20, healthy: 20, kills: 1, killed: 200,
+		ordered: 200, subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, projects: 1000,
+	}
+}
+
+func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) (err error) {
+	flags := flag.NewFlagSet("delivery", flag.ContinueOnError)
+	flags.SetOutput(progress)
+	inSeconds := flags.Bool("short", false, "measure little and write no file")
+	file := flags.String("o", "../DELIVERY.md", "file to write")
+	rounds := flags.Int("rounds", 0, "rounds of which the median counts (default 5, and 1 with -short)")
+	ordered := flags.Int("ordered", 0, "events whose order is watched (default 100,000, and 200 with -short)")
+	only := flags.String("row", "", "measure this row alone, such as throughput, and write no file")
+	role := flags.Bool("receiver", false, "for this program itself: be the receiver")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *role {
+		return receiverRole(ctx, in, out)
+	}
+	p := full()
+	if *inSeconds {
+		p = short()
+	}
+	if *rounds > 0 {
+		p.rounds = *rounds
+	}
+	if *ordered > 0 {
+		p.ordered = *ordered
+	}
+	directory, err := os.MkdirTemp("", "delivery")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
+	program, err := buildDaemon(ctx, directory)
+	if err != nil {
+		return err
+	}
+	kinds, stop, err := openDatabases(directory, program) //nolint:contextcheck // the cluster is stopped
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	r := report{plan: p}
+	for _, kind := range kinds {
+		figures, err := measure(ctx, p, kind, *only, progress)
+		if err != nil {
+			return fmt.Errorf("%s: %w", kind.name, err)
+		}
+		r.add(kind.name, figures)
+	}
+	text := r.markdown()
+	if _, err := io.WriteString(out, text); err != nil || *inSeconds || *only != "" {
+		return err
+	}
+	return os.WriteFile(*file, []byte(text), 0o600)
+}
+
+// figure is what was measured beside what is wanted.
+type figure struct {
+	name, wanted, measured string
+	met                    bool
+}
+
+// row measures some figures on a database that is its own.
+type row struct {
+	name    string
+	modes   map[string]int // how many ports of the receiver answer in which way
+	measure func(ctx context.Context, s *scene) ([]figure, error)
+}
+
+func rows(p plan) []row {
+	return []row{
+		{"throughput", map[string]int{accepts: p.ports}, throughput},
+		{"latency", map[string]int{accepts: latencyPorts}, latency},
+		{"hung receiver", map[string]int{accepts: 1, hangs: 1}, beside},
+		{"kills", map[string]int{accepts: p.ports}, kills},
+		{"order", map[string]int{fails: p.ports}, order},
+		{"hostile receivers", map[string]int{accepts: hostilePorts, hostile: hostilePorts}, hostileAnswers},
+		{"waiting events", map[string]int{accepts: latencyPorts, hangs: 1}, waiting},
+		{"idle", map[string]int{accepts: 1}, idle},
+		{"projects", map[string]int{accepts: 1}, projects},
+	}
+}
+
+// measure measures every row, or only one, on one kind of database.
+func measure(ctx context.Context, p plan, kind *databases, only string, progress io.Writer) ([]figure, error) {
+	var all []figure
+	for _, row := range rows(p) {
+		if only != "" && row.name != only {
+			continue
+		}
+		fmt.Fprintf(progress, "measuring: %s, %s\n", kind.name, row.name)
+		figures, err := row.on(ctx, p, kind)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", row.name, err)
+		}
+		for _, f := range figures {
+			fmt.Fprintf(progress, "  %s: %s\n", f.name, f)
+		}
+		all = append(all, figures...)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("there is no row %q", only)
+	}
+	return all, nil
+}
+
+// on measures the row on a database and with a receiver of its own, which end with it, as its daemons do.
+func (r row) on(ctx context.Context, p plan, kind *databases) (figures []figure, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	db, err := kind.create(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.drop()) }() //nolint:contextcheck // ctx has ended
+	in, err := startInbox(ctx, setting{Secret: db.secret, Ports: r.modes})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.close()) }()
+	s := &scene{plan: p, db: db, in: in}
+	if figures, err = r.measure(ctx, s); err != nil && s.d != nil {
+		err = s.d.explain(err)
+	}
+	if s.d != nil {
+		err = errors.Join(err, s.d.kill()) // unless it has been stopped
+	}
+	return figures, err
+}
+
+// scene is where a row is measured.
+type scene struct {
+	plan
+	db *database
+	in *inbox
+	d  *daemon // the last that was started
+}
+
+// start starts a daemon.
+func (s *scene) start(ctx context.Context) (err error) {
+	s.d, err = startDaemon(ctx, s.db.program, s.db.dsn, s.db.directory)
+	return err
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"hash/fnv"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
+)
+
+// The ways in which a receiver answers.
+const (
+	accepts = "accepts" // at once
+	fails   = "fails"   // at once; the first attempt of one event in ten with 500
+	hangs   = "hangs"
+	hostile = "hostile" // each port in another way
+)
+
+// setting says how a receiver process is to behave: how many ports answer in which way.
+type setting struct {
+	Secret string
+	Ports  map[string]int
+}
+
+// question asks a receiver process to wait until it has accepted so many events, or for so long.
+type question struct {
+	Accepted int
+	Patience time.Duration
+	Arrivals bool // whether to tell when each event was accepted
+	Forget   bool // whether to forget afterwards what was seen
+}
+
+// tally is what a receiver process saw.
+type tally struct {
+	Accepted   int // events
+	Duplicates int // acceptances of an event after its first
+	Failed     int // attempts that were answered with an error
+	Wrong      int // attempts with a signature that does not verify
+	Inversions int // attempts out of the order of their subject
+	First      time.Time
+	Last       time.Time            // of the first acceptances
+	Arrivals   map[string]time.Time // of events, first acceptances
+}
+
+// rate is how many events were accepted in a second.
+func (t tally) rate() float64 { return float64(t.Accepted-1) / t.Last.Sub(t.First).Seconds() }
+
+// receiverRole is the program as a receiver: it reads its setting, says where it listens, and answers
+// questions until its input ends.
+func receiverRole(ctx context.Context, in io.Reader, out io.Writer) error {
+	questions, answers := gob.NewDecoder(in), gob.NewEncoder(out)
+	var s setting
+	if err := questions.Decode(&s); err != nil {
+		return err
+	}
+	secret, err := webhook.ParseSecret(s.Secret)
+	if err != nil {
+		return err
+	}
+	r := newReceiver(secret)
+	urls := make(map[string][]string)
+	for mode, ports := range s.Ports {
+		for i := range ports {
+			server, err := faultserver.Start(faultserver.Config{Keep: -1, Script: r.script(mode, i)}) //nolint:contextcheck // it is closed
+			if err != nil {
+				return err
+			}
+			defer server.Close()
+			urls[mode] = append(urls[mode], server.URL()+"/")
+		}
+	}
+	if err := answers.Encode(urls); err != nil {
+		return err
+	}
+	for {
+		var q question
+		if err := questions.Decode(&q); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := answers.Encode(r.answer(ctx, q)); err != nil {
+			return err
+		}
+	}
+}
+
+// receiver verifies and counts what arrives at any of its ports.
+type receiver struct {
+	secret webhook.Secret
+
+	mu       sync.Mutex
+	tally    tally
+	failed   map[string]bool  // by event
+	sequence map[string]int64 // of the last event accepted, by subject
+	waiting  int              // for how many events somebody waits
+	reached  chan struct{}
+}
+
+func newReceiver(secret webhook.Secret) *receiver {
+	r := &receiver{secret: secret}
+	r.forget()
+	return r
+}
+
+func (r *receiver) forget() {
+	r.tally = tally{Arrivals: make(map[string]time.Time)}
+	r.failed, r.sequence = make(map[string]bool), make(map[string]int64)
+}
+
+func (r *receiver) script(mode string, port int) faultserver.Script {
+	fault := faultserver.Func(func(_ context.Context, conn net.Conn, request faultserver.Request) bool {
+		status := r.receive(request, mode)
+		_, err := io.WriteString(conn, "HTTP/1.1 "+strconv.Itoa(status)+" "+http.StatusText(status)+"\r\nContent-Length: 0\r\n\r\n")
+		return err == nil
+	})
+	switch mode {
+	case hangs:
+		fault = faultserver.Hang()
+	case hostile:
+		all := hostileFaults()
+		fault = all[port%len(all)]
+	}
+	return func(faultserver.Request) faultserver.Fault { return fault }
+}
+
+// hostileFaults are answers that try to hold the sender for longer than its deadline, or to fill its
+// memory.
+func hostileFaults() []faultserver.Fault {
+	return []faultserver.Fault{
+		faultserver.Hang(), faultserver.Stall(),
+		faultserver.SlowHeaders(100 * time.Millisecond), faultserver.SlowBody(100 * time.Millisecond),
+		faultserver.HugeBody(10_000_000_000), faultserver.GzipBomb(),
+		faultserver.HugeHeaders(1 << 20), faultserver.EndlessInformational(),
+	}
+}
+
+// receive verifies and counts a request and returns the status that it gets.
+func (r *receiver) receive(request faultserver.Request, mode string) int {
+	now := time.Now()
+	verified := webhook.Verify(request.Header, request.Body, now, r.secret)
+	sequence, err := strconv.ParseInt(request.Header.Get(webhook.HeaderSequence), 10, 64)
+	var event struct {
+		Data struct {
+			AvatarID    string `json:"avatar_id"`
+			InferenceID string `json:"inference_id"`
+		} `json:"data"`
+	}
+	err = errors.Join(err, json.Unmarshal(request.Body, &event))
+	id, subject := request.Header.Get(webhook.HeaderID), cmp.Or(event.Data.InferenceID, event.Data.AvatarID)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if verified != nil || err != nil || subject == "" {
+		r.tally.Wrong++
+		return http.StatusUnauthorized
+	}
+	// The last event may come again, if the daemon was killed before it wrote that it was accepted.
+	if last := r.sequence[subject]; sequence != last && sequence != last+1 {
+		r.tally.Inversions++
+	}
+	if mode == fails && failsFirst(id) && !r.failed[id] {
+		r.failed[id] = true
+		r.tally.Failed++
+		return http.StatusInternalServerError
+	}
+	r.sequence[subject] = max(r.sequence[subject], sequence)
+	if _, known := r.tally.Arrivals[id]; known {
+		r.tally.Duplicates++
+		return http.StatusNoContent
+	}
+	if len(r.tally.Arrivals) == 0 {
+		r.tally.First = now
+	}
+	r.tally.Last = now
+	r.tally.Arrivals[id] = now
+	if r.reached != nil && len(r.tally.Arrivals) == r.waiting {
+		close(r.reached)
+		r.reached = nil
+	}
+	return http.StatusNoContent
+}
+
+// failsFirst chooses one event in ten.
+func failsFirst(id string) bool {
+	hash := fnv.New32a()
+	_, _ = io.WriteString(hash, id)
+	return hash.Sum32()%10 == 0
+}
+
+func (r *receiver) answer(ctx context.Context, q question) tally {
+	r.mu.Lock()
+	reached := make(chan struct{})
+	if r.waiting = q.Accepted; len(r.tally.Arrivals) >= q.Accepted {
+		close(reached)
+	} else {
+		r.reached = reached
+	}
+	r.mu.Unlock()
+	timer := time.NewTimer(q.Patience)
+	defer timer.Stop()
+	select {
+	case <-reached:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reached = nil
+	answer := r.tally
+	answer.Accepted, answer.Arrivals = len(r.tally.Arrivals), nil
+	if q.Arrivals {
+		answer.Arrivals = maps.Clone(r.tally.Arrivals)
+	}
+	if q.Forget {
+		r.forget()
+	}
+	return answer
+}

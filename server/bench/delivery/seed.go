@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// batch is events that wait from the start: some for each subject, the subjects in turn at the URLs.
+type batch struct {
+	name     string // of its own in a database
+	urls     []string
+	subjects int
+	events   int // for each subject
+}
+
+const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS INTEGER)) `
+
+// seed adds a batch in one transaction, as if the service had made the events before it stopped.
+func (db *database) seed(ctx context.Context, b batch) error {
+	return db.change(ctx, func(tx *sql.Tx) error {
+		now := time.Now().UnixMicro()
+		for i, address := range b.urls {
+			subjects := (b.subjects + len(b.urls) - 1 - i) / len(b.urls)
+			if subjects == 0 {
+				continue
+			}
+			prefix := fmt.Sprintf("%s-%d-", b.name, i)
+			_, err := tx.ExecContext(ctx, numbers+`
+				INSERT INTO subjects (id, kind, user_id, request, webhook_url, origin, status, consent, failure_reason,
+					video_url, created_at, updated_at, sequence, render_tries, deliver_at)
+				SELECT CAST($2 AS TEXT) || i, 'lipsync', CAST($3 AS TEXT), '{}', CAST($4 AS TEXT), CAST($5 AS TEXT), 'succeeded',
+					'', '', '', CAST($6 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), 0, CAST($6 AS BIGINT) FROM n`,
+				subjects, prefix, db.userID, address, strings.TrimSuffix(address, "/"), now, b.events)
+			if err != nil {
+				return err
+			}
+			_, err = tx.ExecContext(ctx, numbers+`, m(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM m WHERE j < CAST($4 AS INTEGER))
+				INSERT INTO events (id, subject_id, sequence, body, created_at)
+				SELECT CAST($2 AS TEXT) || i || '-' || j, CAST($2 AS TEXT) || i, j,
+					CAST('{"event_type":"lipsync_inference_event","data":{"inference_id":"' || CAST($2 AS TEXT) || i || '","status":"succeeded"}}'
+						AS `+db.bytes()+`), CAST($3 AS BIGINT) FROM n CROSS JOIN m`,
+				subjects, prefix, now, b.events)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// seedProjects adds projects to a workspace.
+func (db *database) seedProjects(ctx context.Context, workspaceID string, projects int) error {
+	return db.change(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, numbers+`
+			INSERT INTO projects (id, workspace_id, user_id, created_at, published, document)
+			SELECT 'project-' || i, CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT) + i, 0,
+				'{"project_id":"project-' || i || '","title":"Project number ' || i || '","status":"draft","thumbnail":"https://media.example.com/thumbnails/project-' || i || '.png"}'
+			FROM n`, projects, workspaceID, db.userID, time.Now().UnixMicro())
+		return err
+	})
+}
+
+func (db *database) change(ctx context.Context, do func(tx *sql.Tx) error) error {
+	tx, err := db.sql.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	if err := tx.Commit(); err != nil || db.name == sqliteName {
+		return err
+	}
+	_, err = db.sql.ExecContext(ctx, "ANALYZE") // as the server does by itself, but later
+	return err
+}
+
+func (db *database) bytes() string {
+	if db.name == sqliteName {
+		return "BLOB"
+	}
+	return "BYTEA"
+}
