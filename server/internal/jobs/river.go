@@ -24,6 +24,9 @@ const (
 	snoozeLimit   = 5 * time.Second
 	aliveInterval = 5 * time.Second
 	settleTimeout = 2 * time.Second
+	// settlers is how many workers at once may put off deliveries for long: a hundred thousand that
+	// wait for a failing origin leave the database to others.
+	settlers = 2
 	// panicPause keeps a job that panics from doing so at once again.
 	panicPause = time.Minute
 )
@@ -38,6 +41,7 @@ type River struct {
 	jobs   *Jobs
 	client *river.Client[pgx.Tx]
 	id     string
+	settle chan struct{}   // has room for the settlers
 	stop   context.Context //nolint:containedctx // of Run, for the workers that River calls
 
 	alive, safetyNet time.Duration
@@ -49,7 +53,7 @@ func NewRiver(jobs *Jobs) (*River, error) { return newRiver(jobs, func(*river.Co
 
 func newRiver(jobs *Jobs, adjust func(*river.Config)) (*River, error) {
 	r := &River{
-		jobs: jobs, id: uuid.NewString(), stop: context.Background(), alive: aliveInterval, safetyNet: defaultSafetyNet,
+		jobs: jobs, id: uuid.NewString(), settle: make(chan struct{}, settlers), stop: context.Background(), alive: aliveInterval, safetyNet: defaultSafetyNet,
 	}
 	jobs.patience = fetchPoll // a snoozed job comes no sooner
 	workers := river.NewWorkers()
@@ -168,13 +172,15 @@ func (r *River) look(
 			return river.JobSnooze(errorPause)
 		}
 		now := r.jobs.Now()
-		if wait := again.Sub(now); wait > 0 && wait <= snoozeLimit {
+		wait := again.Sub(now)
+		if wait > 0 && wait <= snoozeLimit {
 			return river.JobSnooze(wait)
 		}
-		// What has happened is settled although the work is cut off.
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
-		settled, err = r.jobs.Store.Settle(limited, job, work, subjectID, again, now)
-		cancel()
+		if putOff := wait > 0 && work == store.Deliver; putOff {
+			settled, err = r.putOff(ctx, job, subjectID, again, now)
+		} else {
+			settled, err = r.settleJob(ctx, job, work, subjectID, again, now)
+		}
 		switch {
 		case err != nil:
 			r.jobs.report(ctx, work, err)
@@ -185,6 +191,22 @@ func (r *River) look(
 			return river.JobSnooze(0)
 		}
 	}
+}
+
+// putOff is settleJob for a delivery that waits for its origin.
+func (r *River) putOff(ctx context.Context, job int64, subjectID string, again, now time.Time) (settled bool, err error) {
+	r.settle <- struct{}{}
+	defer func() { <-r.settle }()
+	return r.settleJob(ctx, job, store.Deliver, subjectID, again, now)
+}
+
+// settleJob settles what has happened although the work is cut off.
+func (r *River) settleJob(
+	ctx context.Context, job int64, work store.Work, subjectID string, again, now time.Time,
+) (settled bool, err error) {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	return r.jobs.Store.Settle(limited, job, work, subjectID, again, now)
 }
 
 // riverErrors says what becomes of a job that panics, the only way in which it can fail.
