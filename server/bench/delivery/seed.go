@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
 // batch is events that wait from the start: some for each subject, the subjects in turn at the URLs.
@@ -75,8 +77,19 @@ func (db *database) change(ctx context.Context, do func(tx *sql.Tx) error) error
 	if err := tx.Commit(); err != nil || db.name == sqliteName {
 		return err
 	}
-	_, err = db.sql.ExecContext(ctx, "ANALYZE") // as the server does by itself, but later
-	return err
+	if _, err = db.sql.ExecContext(ctx, "ANALYZE"); err != nil { // as the server does by itself, but later
+		return err
+	}
+	return db.queue(ctx)
+}
+
+// queue adds the jobs that the service adds in the transaction that makes an event due.
+func (db *database) queue(ctx context.Context) error {
+	queue, err := store.Open(ctx, db.dsn, store.Config{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(queue.Sweep(ctx, true), queue.Close())
 }
 
 func (db *database) bytes() string {

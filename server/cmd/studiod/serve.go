@@ -64,15 +64,15 @@ func serveCommand() *cli.Command {
 			Name: "webhook-allow", Usage: "send webhooks to this network too, although it is not public; may be repeated",
 			Sources: cli.EnvVars("STUDIO_WEBHOOK_ALLOW"), DefaultText: "public addresses only",
 		},
-		limitFlag("workers", "for how many avatars, videos and lip-syncs this daemon sends webhooks at once", "STUDIO_WORKERS", 64, 1024),
-		limitFlag("receiver-in-flight", "how many webhooks this daemon has in flight to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", 4, 1024),
-		limitFlag("receiver-rate", "how many webhooks this daemon sends to one receiver in a second", "STUDIO_RECEIVER_RATE", 50, 100_000),
+		limitFlag("workers", "for how many avatars, videos and lip-syncs this daemon sends webhooks at once", "STUDIO_WORKERS", "64, and 256 on PostgreSQL", 1024),
+		limitFlag("receiver-in-flight", "how many webhooks this daemon has in flight to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", "4", 1024),
+		limitFlag("receiver-rate", "how many webhooks this daemon sends to one receiver in a second", "STUDIO_RECEIVER_RATE", "50", 100_000),
 	}, serve)
 }
 
-func limitFlag(name, usage, variable string, value, most int) cli.Flag {
+func limitFlag(name, usage, variable, normal string, most int) cli.Flag {
 	return &cli.IntFlag{
-		Name: name, Usage: usage, Value: value, Sources: cli.EnvVars(variable),
+		Name: name, Usage: usage, DefaultText: normal, Sources: cli.EnvVars(variable),
 		Validator: func(n int) error {
 			if n < 1 || n > most {
 				return fmt.Errorf("must be between 1 and %d", most)

@@ -24,6 +24,8 @@ const (
 	snoozeLimit   = 5 * time.Second
 	aliveInterval = 5 * time.Second
 	settleTimeout = 2 * time.Second
+	// refreshInterval is for how long the queue may fill before the server knows.
+	refreshInterval = time.Second
 	// settlers is how many workers at once may put off deliveries for long: a hundred thousand that
 	// wait for a failing origin leave the database to others.
 	settlers = 2
@@ -92,6 +94,7 @@ func (r *River) Run(ctx, stop context.Context) {
 	alive, gone := context.WithCancel(context.WithoutCancel(ctx))
 	others.Go(func() { r.stayAlive(alive) })
 	others.Go(func() { r.sweep(stop) })
+	others.Go(func() { r.refresh(stop) })
 	<-stop.Done()
 	if r.client.Stop(ctx) != nil {
 		r.jobs.report(ctx, "stop", r.client.StopAndCancel(context.WithoutCancel(ctx)))
@@ -140,6 +143,13 @@ func (r *River) sweep(stop context.Context) {
 			swept = time.Time{}
 		}
 		pause(stop, r.alive)
+	}
+}
+
+func (r *River) refresh(stop context.Context) {
+	for stop.Err() == nil {
+		r.jobs.report(stop, "refresh", r.jobs.Store.Refresh(stop))
+		pause(stop, refreshInterval)
 	}
 }
 

@@ -239,3 +239,26 @@ func TestRiver_outlivesACrashOfTheDatabase(t *testing.T) {
 		})
 	})
 }
+
+// A queue that was empty when the server looked, as most are, and then fills is not planned for as
+// if it had one row.
+func TestRiver_theServerKnowsOfAQueueThatFills(t *testing.T) {
+	t.Parallel()
+	onRiver(t, func(s *setup) {
+		db := openSQL(s.t, s.dsn)
+		if _, err := db.ExecContext(s.t.Context(), `ANALYZE river_job`); err != nil {
+			s.t.Fatal(err)
+		}
+		s.seed(2000, hook)
+		for _, err := range []error{s.db.Sweep(s.t.Context(), true), s.db.Refresh(s.t.Context())} {
+			if err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		var planned float64
+		err := db.QueryRowContext(s.t.Context(), `SELECT reltuples FROM pg_class WHERE oid = 'river_job'::regclass`).Scan(&planned)
+		if err != nil || planned < 1000 {
+			s.t.Errorf("the server plans for %v of 2,000 jobs, error %v", planned, err)
+		}
+	})
+}

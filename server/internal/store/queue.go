@@ -156,7 +156,8 @@ func (s *Store) Sweep(ctx context.Context, all bool) error {
 	return nil
 }
 
-// addMissing adds the jobs of some subjects that have work before them and no job.
+// addMissing adds the jobs of some subjects that have work before them and no job, shuffled: the
+// workers would wait for the limits of one origin if its jobs came one after the other.
 func addMissing(ctx context.Context, tx transaction, work Work) (added int, err error) {
 	pt := tx.(*postgresTransaction)
 	column := string(work) + "_at"
@@ -166,9 +167,25 @@ func addMissing(ctx context.Context, tx transaction, work Work) (added int, err 
 		pt.jobs = append(pt.jobs, newJob(work, id, prioritySwept, time.Time{}))
 		added++
 		return err
-	}, `SELECT id FROM subjects s WHERE `+column+` IS NOT NULL AND NOT EXISTS
-		(SELECT FROM river_job j WHERE j.kind = $1 AND j.args->>'subject_id' = s.id
-			AND j.state IN ('available', 'pending', 'retryable', 'running', 'scheduled'))
-		LIMIT $2`, string(work), sweepBatch)
+	}, `SELECT id FROM (SELECT id FROM subjects WHERE `+column+` IS NOT NULL EXCEPT
+		SELECT args->>'subject_id' FROM river_job WHERE kind = $1
+			AND state IN ('available', 'pending', 'retryable', 'running', 'scheduled')) missing
+		ORDER BY md5(id) LIMIT $2`, string(work), sweepBatch)
 	return added, err
+}
+
+// Refresh lets the server look at the queue again when it has filled since the last look. Most of the
+// time the queue is empty, and then the server plans for one row, which takes seconds with thousands.
+func (s *Store) Refresh(ctx context.Context) error {
+	const many = 100
+	var planned, rows float64
+	err := one(ctx, s.engine, []any{&planned, &rows}, `SELECT reltuples,
+		(SELECT COUNT(*)::float8 FROM (SELECT FROM river_job LIMIT $1) q) FROM pg_class WHERE oid = 'river_job'::regclass`, 10*many)
+	if err != nil || rows < many || planned >= rows/10 {
+		return err
+	}
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `ANALYZE river_job`)
+		return err
+	})
 }
