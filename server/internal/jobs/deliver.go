@@ -58,9 +58,17 @@ func (j *Jobs) deliver(
 			if ok, at := j.origins.admitWithin(stop, next.Origin, j.patience); !ok {
 				return at, false, nil
 			}
+			admitted = next.Origin
+		}
+		secrets, err := j.secrets(ctx, next.UserID)
+		if err != nil {
+			return j.Now(), false, err
+		}
+		if stop.Err() != nil { // meanwhile
+			break
 		}
 		admitted = ""
-		if settled, err = j.attempt(ctx, next, job); err != nil {
+		if settled, err = j.attempt(ctx, next, secrets, job); err != nil {
 			return j.Now(), false, err
 		}
 	}
@@ -68,12 +76,13 @@ func (j *Jobs) deliver(
 }
 
 // attempt sends an event that its origin has admitted, and records what came of it.
-func (j *Jobs) attempt(ctx context.Context, next store.Delivery, job int64) (settled bool, err error) {
-	sent, err := j.send(ctx, next)
-	j.judgeOrigin(ctx, next.Origin, sent, err)
-	if err != nil {
-		return false, err
-	}
+func (j *Jobs) attempt(
+	ctx context.Context, next store.Delivery, secrets []webhook.Secret, job int64,
+) (settled bool, err error) {
+	sent := j.Sender.Send(ctx, sender.Message{
+		URL: next.URL, ID: next.Event.ID, Sequence: next.Event.Sequence, Body: next.Event.Body, Secrets: secrets,
+	})
+	j.judgeOrigin(ctx, next.Origin, sent)
 	if ctx.Err() != nil && !sent.Delivered() {
 		return false, ctx.Err()
 	}
@@ -96,23 +105,9 @@ func (j *Jobs) attempt(ctx context.Context, next store.Delivery, job int64) (set
 	return settled, nil
 }
 
-func (j *Jobs) send(ctx context.Context, next store.Delivery) (sender.Attempt, error) {
-	secrets, err := j.secrets(ctx, next.UserID)
-	if err != nil {
-		return sender.Attempt{}, err
-	}
-	return j.Sender.Send(ctx, sender.Message{
-		URL: next.URL, ID: next.Event.ID, Sequence: next.Event.Sequence, Body: next.Event.Body, Secrets: secrets,
-	}), nil
-}
-
-// judgeOrigin ends an attempt for its origin; err means that none was made.
-func (j *Jobs) judgeOrigin(ctx context.Context, origin string, sent sender.Attempt, err error) {
-	verdict := unknown
-	if err == nil {
-		verdict = judgeOrigin(sent)
-	}
-	opened, closed := j.origins.done(origin, verdict)
+// judgeOrigin ends an attempt for its origin.
+func (j *Jobs) judgeOrigin(ctx context.Context, origin string, sent sender.Attempt) {
+	opened, closed := j.origins.done(origin, judgeOrigin(sent))
 	if opened > 0 {
 		j.Logger.WarnContext(ctx, "origin is failing", "origin", origin, "pause", opened)
 	}
