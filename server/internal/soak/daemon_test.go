@@ -117,7 +117,14 @@ func (d *deployment) login() {
 
 // inFlight is what a daemon sends at once to one origin. workers is what it sends to all and has not
 // recorded: a record does not count for the origin any more.
-const inFlight, workers = 4, 64
+const inFlight = 4
+
+func (d *deployment) workers() int {
+	if strings.HasPrefix(d.dsn, "sqlite:") {
+		return 64
+	}
+	return 256
+}
 
 // daemon is a process.
 type daemon struct {

@@ -47,5 +47,5 @@ func TestTwoDaemons_shareTheWorkAndOneTakesOverWhenTheOtherIsKilled(t *testing.T
 		t.Errorf("the second daemon took %v to have delivered everything", took)
 	}
 	second.stop()
-	r.wantEverything(d, all, workers)
+	r.wantEverything(d, all, d.workers())
 }

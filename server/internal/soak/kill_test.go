@@ -88,7 +88,7 @@ func TestSIGKILL_afterTheCommitLosesNothing(t *testing.T) {
 		}
 		r.waitAccepted(3 * rounds * together)
 		p.stop()
-		r.wantEverything(d, 3*rounds*together, rounds*workers)
+		r.wantEverything(d, 3*rounds*together, rounds*d.workers())
 		if len(r.subjects) != len(ids) {
 			t.Errorf("%d avatars of %d keys", len(r.subjects), len(ids))
 		}
@@ -196,7 +196,7 @@ func TestSIGKILL_atAnyMomentKeepsTheOrderAndLosesNothing(t *testing.T) {
 		}
 		r.waitAccepted(all)
 		p.stop()
-		r.wantEverything(d, all, kills*workers)
+		r.wantEverything(d, all, kills*d.workers())
 	})
 }
 
