@@ -20,11 +20,13 @@ import (
 )
 
 // TestMain sets the proxy of the environment to a port where nothing listens. net/http
-// reads it once in a process, so it is set before any test.
+// reads it once in a process, so it is set before any test. So does net read its settings, with
+// a channel that must belong to no bubble of testing/synctest.
 func TestMain(m *testing.M) {
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
 		_ = os.Setenv(name, "http://127.0.0.1:9")
 	}
+	_, _ = (&net.Resolver{PreferGo: true}).LookupHost(context.Background(), "localhost")
 	goleak.VerifyTestMain(m)
 }
 
