@@ -142,6 +142,7 @@ func (r *River) sweep(stop context.Context) {
 			r.jobs.report(stop, "sweep", err)
 			swept = time.Time{}
 		}
+		r.jobs.Store.Woken() // for a Local; nobody else takes them, and there may be many
 		pause(stop, r.alive)
 	}
 }
