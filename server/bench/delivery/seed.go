@@ -5,10 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest" //nolint:depguard // for what it inserts
 )
 
 // batch is events that wait from the start: some for each subject, the subjects in turn at the URLs.
@@ -24,29 +24,15 @@ const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n 
 // seed adds a batch in one transaction, as if the service had made the events before it stopped.
 func (db *database) seed(ctx context.Context, b batch) error {
 	return db.change(ctx, func(tx *sql.Tx) error {
-		now := time.Now().UnixMicro()
 		for i, address := range b.urls {
 			subjects := (b.subjects + len(b.urls) - 1 - i) / len(b.urls)
 			if subjects == 0 {
 				continue
 			}
-			prefix := fmt.Sprintf("%s-%d-", b.name, i)
-			_, err := tx.ExecContext(ctx, numbers+`
-				INSERT INTO subjects (id, kind, user_id, request, webhook_url, origin, status, consent, failure_reason,
-					video_url, created_at, updated_at, sequence, render_tries, deliver_at)
-				SELECT CAST($2 AS TEXT) || i, 'lipsync', CAST($3 AS TEXT), '{}', CAST($4 AS TEXT), CAST($5 AS TEXT), 'succeeded',
-					'', '', '', CAST($6 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), 0, CAST($6 AS BIGINT) FROM n`,
-				subjects, prefix, db.userID, address, strings.TrimSuffix(address, "/"), now, b.events)
-			if err != nil {
-				return err
+			backlog := studiotest.Backlog{
+				UserID: db.userID, Prefix: fmt.Sprintf("%s-%d-", b.name, i), URL: address, Subjects: subjects, Events: b.events,
 			}
-			_, err = tx.ExecContext(ctx, numbers+`, m(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM m WHERE j < CAST($4 AS INTEGER))
-				INSERT INTO events (id, subject_id, sequence, body, created_at)
-				SELECT CAST($2 AS TEXT) || i || '-' || j, CAST($2 AS TEXT) || i, j,
-					CAST('{"event_type":"lipsync_inference_event","data":{"inference_id":"' || CAST($2 AS TEXT) || i || '","status":"succeeded"}}'
-						AS `+db.bytes()+`), CAST($3 AS BIGINT) FROM n CROSS JOIN m`,
-				subjects, prefix, now, b.events)
-			if err != nil {
+			if err := backlog.Insert(ctx, tx, db.dsn); err != nil {
 				return err
 			}
 		}
@@ -90,11 +76,4 @@ func (db *database) queue(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(queue.Sweep(ctx, true), queue.Close())
-}
-
-func (db *database) bytes() string {
-	if db.name == sqliteName {
-		return "BLOB"
-	}
-	return "BYTEA"
 }

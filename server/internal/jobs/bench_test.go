@@ -76,7 +76,7 @@ func (s *service) run(cfg jobs.Config) (stop func()) {
 // floor returns how many transactions of one row the database takes in a second, one at a time.
 func (s *service) floor(b testing.TB) float64 {
 	b.Helper()
-	db := openSQL(b, s.dsn)
+	db := studiotest.OpenSQL(b, s.dsn)
 	if _, err := db.ExecContext(b.Context(), `CREATE TABLE floor (n INTEGER)`); err != nil {
 		b.Fatal(err)
 	}

@@ -8,10 +8,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-const (
-	// defaultPoll is how often the database is asked whether another process has changed it.
-	defaultPoll = 500 * time.Millisecond
-)
+// defaultPoll is how often the database is asked whether another process has changed it.
+const defaultPoll = 500 * time.Millisecond
 
 // Local starts work when the store says that some is due. It holds in memory what is running,
 // so it must be the only one on its database; after a restart everything due starts at once, as

@@ -179,7 +179,7 @@ func TestRiver_anotherDaemonTakesOver(t *testing.T) {
 		s.sender = s.receiver
 		s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil }
 		defer s.daemon(func(r *jobs.River) { r.SetAlive(100 * time.Millisecond) })()
-		db := openSQL(s.t, s.dsn)
+		db := studiotest.OpenSQL(s.t, s.dsn)
 		_, err = db.ExecContext(s.t.Context(), `UPDATE daemons SET seen_at = seen_at - make_interval(secs => $2) WHERE id = $1`,
 			silent.ID(), store.Lease.Seconds())
 		if err != nil {
@@ -245,7 +245,7 @@ func TestRiver_outlivesACrashOfTheDatabase(t *testing.T) {
 func TestRiver_theServerKnowsOfAQueueThatFills(t *testing.T) {
 	t.Parallel()
 	onRiver(t, func(s *setup) {
-		db := openSQL(s.t, s.dsn)
+		db := studiotest.OpenSQL(s.t, s.dsn)
 		if _, err := db.ExecContext(s.t.Context(), `ANALYZE river_job`); err != nil {
 			s.t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func (s *setup) workOnRiver(clock *movedClock, d time.Duration) {
 		s.t.Fatal(err)
 	}
 	defer start(r)()
-	db := openSQL(s.t, s.dsn)
+	db := studiotest.OpenSQL(s.t, s.dsn)
 	defer func() { _ = db.Close() }()
 	for {
 		next := s.waitForQuiet(db, clock)

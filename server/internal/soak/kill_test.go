@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 func TestSIGKILL_beforeTheCommitLeavesNothing(t *testing.T) {
@@ -31,7 +32,7 @@ func TestSIGKILL_beforeTheCommitLeavesNothing(t *testing.T) {
 		}
 		unlock()
 		var subjects int
-		check(t, openSQL(t, d.dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM subjects").Scan(&subjects))
+		check(t, studiotest.OpenSQL(t, d.dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM subjects").Scan(&subjects))
 		if subjects != 0 {
 			t.Errorf("%d avatars are left", subjects)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
@@ -235,7 +236,7 @@ func (r *receivers) count() (arrivals, accepted, duplicates int) {
 // their states in order, and how many events came again after they had been accepted.
 func (r *receivers) wantEverything(d *deployment, events, mostDuplicates int) {
 	r.t.Helper()
-	db := openSQL(r.t, d.dsn)
+	db := studiotest.OpenSQL(r.t, d.dsn)
 	rows, err := db.QueryContext(r.t.Context(), `SELECT subject_id, sequence, id, body, state FROM events ORDER BY subject_id, sequence`)
 	check(r.t, err)
 	defer func() { _ = rows.Close() }()

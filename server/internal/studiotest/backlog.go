@@ -1,0 +1,67 @@
+package studiotest
+
+import (
+	"context"
+	"database/sql"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // database/sql's driver pgx
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// OpenSQL opens a database beside its store, with one connection, to do what the store does not.
+func OpenSQL(t testing.TB, dsn string) *sql.DB {
+	t.Helper()
+	driver := "pgx"
+	dsn = regexp.MustCompile(`pool_max_conns=\d+&?`).ReplaceAllString(dsn, "") // which is not for one connection
+	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
+		driver, dsn = "sqlite", "file:"+path+"?_txlock=immediate&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)"
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// Backlog is lip-syncs of a user's whose events are all due now.
+type Backlog struct {
+	UserID   string
+	Prefix   string // of the ids of subjects, before a number
+	URL      string
+	Subjects int
+	Events   int // of each subject
+}
+
+// Insert adds the rows that the service would have made, but none of River's jobs: its sweep adds
+// those. dsn names the database of tx.
+func (b Backlog) Insert(ctx context.Context, tx *sql.Tx, dsn string) error {
+	const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS INTEGER))`
+	bytes := "BYTEA"
+	if strings.HasPrefix(dsn, "sqlite:") {
+		bytes = "BLOB"
+	}
+	now := time.Now().UnixMicro()
+	_, err := tx.ExecContext(ctx, numbers+`
+		INSERT INTO subjects (id, kind, user_id, request, webhook_url, origin, status, consent, failure_reason, video_url,
+			created_at, updated_at, sequence, render_tries, deliver_at)
+		SELECT CAST($2 AS TEXT) || i, 'lipsync', CAST($3 AS TEXT), '{}', CAST($4 AS TEXT), CAST($5 AS TEXT), 'succeeded', '', '', '',
+			CAST($6 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), 0, CAST($6 AS BIGINT) FROM n`,
+		b.Subjects, b.Prefix, b.UserID, b.URL, studio.Origin(b.URL), now, b.Events)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, numbers+`, m(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM m WHERE j < CAST($4 AS INTEGER))
+		INSERT INTO events (id, subject_id, sequence, body, created_at)
+		SELECT CAST($2 AS TEXT) || i || ' event ' || j, CAST($2 AS TEXT) || i, j,
+			CAST('{"event_type":"lipsync_inference_event","data":{"inference_id":"' || CAST($2 AS TEXT) || i || '","status":"succeeded"}}'
+				AS `+bytes+`), CAST($3 AS BIGINT) FROM n CROSS JOIN m`,
+		b.Subjects, b.Prefix, now, b.Events)
+	return err
+}
