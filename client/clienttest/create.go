@@ -118,9 +118,10 @@ func (s *studio) registration(data *gen.WebhookData, webhook *gen.WebhookSwitch)
 	}
 	violation := gen.Violation{Pointer: "/webhook_data/webhook_url", Keyword: "webhook", Detail: "is required when the webhook is enabled"}
 	if data != nil && data.WebhookURL != nil && *data.WebhookURL != "" {
-		refusal, ok := errors.AsType[*sender.RefusedError](s.checkURL(*data.WebhookURL))
+		canonical, err := s.canonicalURL(*data.WebhookURL)
+		refusal, ok := errors.AsType[*sender.RefusedError](err)
 		if !ok {
-			return *data.WebhookURL, nil
+			return canonical, nil
 		}
 		violation.Detail = refusal.Reason
 	}

@@ -113,7 +113,7 @@ func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
 		Secret:   webhook.NewSecret(),
 
 		t:      t,
-		studio: newStudio(guard.CheckURL),
+		studio: newStudio(guard.CanonicalURL),
 		client: &http.Client{Transport: transport},
 	}
 	s.UserID = s.studio.addUser(s.Email, s.Password)

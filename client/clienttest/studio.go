@@ -17,7 +17,7 @@ import (
 
 // studio implements the operations in memory, as the document describes them.
 type studio struct {
-	checkURL func(string) error
+	canonicalURL func(string) (string, error)
 
 	mu         sync.Mutex
 	users      map[string]*user     // by email
@@ -34,16 +34,16 @@ type studio struct {
 
 var _ gen.StrictServerInterface = (*studio)(nil)
 
-func newStudio(checkURL func(string) error) *studio {
+func newStudio(canonicalURL func(string) (string, error)) *studio {
 	return &studio{
-		checkURL: checkURL,
-		users:    map[string]*user{},
-		tries:    map[string]loginTry{},
-		access:   map[string]access{},
-		refresh:  map[string]*refresh{},
-		members:  map[string]string{},
-		subjects: map[string]*subject{},
-		keys:     map[userKey]creation{},
+		canonicalURL: canonicalURL,
+		users:        map[string]*user{},
+		tries:        map[string]loginTry{},
+		access:       map[string]access{},
+		refresh:      map[string]*refresh{},
+		members:      map[string]string{},
+		subjects:     map[string]*subject{},
+		keys:         map[userKey]creation{},
 	}
 }
 

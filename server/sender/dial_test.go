@@ -66,7 +66,7 @@ func TestSend_NameLeadsInside(t *testing.T) {
 			Resolver:      resolver(t, always("hook.test", address)),
 		})
 		m := message("http://hook.test:" + portOf(inside))
-		if err := s.CheckURL(m.URL); err != nil {
+		if _, err := s.CanonicalURL(m.URL); err != nil {
 			t.Error(err)
 		}
 		attempt := s.Send(t.Context(), m)

@@ -15,14 +15,5 @@ func (s *Sender) DialWith(dial func(ctx context.Context, network, address string
 	s.transport.DialContext = dial
 }
 
-// Canonical returns the URL that an attempt would use.
-func (s *Sender) Canonical(raw string) (string, error) {
-	u, err := s.guard.parse(raw)
-	if err != nil {
-		return "", err
-	}
-	return u.String(), nil
-}
-
 // RetryAfter reads a Retry-After header.
 var RetryAfter = retryAfter

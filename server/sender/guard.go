@@ -71,8 +71,8 @@ func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 	return nil
 }
 
-// parse judges a URL and returns it with its host in ASCII. A fragment is not refused
-// and never sent.
+// parse judges a URL and returns it in its canonical form; see [Sender.CanonicalURL]. A fragment
+// is dropped, because no request carries one.
 func (g *guard) parse(raw string) (*url.URL, error) {
 	if len(raw) > maxURLLength {
 		return nil, refused("must not be longer than 2048 bytes")
@@ -97,10 +97,19 @@ func (g *guard) parse(raw string) (*url.URL, error) {
 		if err != nil || port == 0 {
 			return nil, refused("must have a port between 1 and 65535")
 		}
-		host += ":" + strconv.FormatUint(port, 10)
+		if port != defaultPort(u.Scheme) {
+			host += ":" + strconv.FormatUint(port, 10)
+		}
 	}
-	u.Host = host
+	u.Host, u.Fragment, u.RawFragment = host, "", ""
 	return u, nil
+}
+
+func defaultPort(scheme string) uint64 {
+	if scheme == "http" {
+		return 80
+	}
+	return 443
 }
 
 // host judges the host of a URL and returns it as an ASCII name without a trailing dot,

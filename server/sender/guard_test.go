@@ -83,8 +83,8 @@ func TestGuard_Ranges(t *testing.T) {
 			dialled := netip.AddrPortFrom(form, 443).String()
 			for _, scheme := range []string{"http://", "https://"} {
 				raw := scheme + dialled + "/hook"
-				if err := s.CheckURL(raw); (err == nil) != want || err != nil && !isRefused(err) {
-					t.Errorf("CheckURL(%q) = %v, want allowed %t", raw, err, want)
+				if _, err := s.CanonicalURL(raw); (err == nil) != want || err != nil && !isRefused(err) {
+					t.Errorf("CanonicalURL(%q) = %v, want allowed %t", raw, err, want)
 				}
 			}
 			if err := s.Dial(dialled); (err == nil) != want || err != nil && !isRefused(err) {
@@ -134,8 +134,8 @@ func TestGuard_Disguises(t *testing.T) {
 		for _, addr := range []netip.Addr{network.Addr(), last(network)} {
 			for name, host := range disguises(addr) {
 				for _, raw := range []string{"http://" + host + "/", "https://" + host + ":8443/hook?a=b"} {
-					if err := s.CheckURL(raw); !isRefused(err) {
-						t.Errorf("%s, %s: CheckURL(%q) = %v, want refused", r.network, name, raw, err)
+					if _, err := s.CanonicalURL(raw); !isRefused(err) {
+						t.Errorf("%s, %s: CanonicalURL(%q) = %v, want refused", r.network, name, raw, err)
 					}
 				}
 			}
@@ -186,14 +186,16 @@ func TestGuard_DialRefusesWhatIsNoAddress(t *testing.T) {
 	}
 }
 
-func TestCheckURL(t *testing.T) {
+func TestCanonicalURL(t *testing.T) {
 	t.Parallel()
 	long := "https://example.com/" + strings.Repeat("a", 2048-len("https://example.com/"))
 	tests := []struct{ raw, want string }{ // want is the URL of an attempt; "" when refused
 		{"https://example.com/hook?token=1", "https://example.com/hook?token=1"},
-		{"HTTPS://EXAMPLE.com.:0443/a%2Fb", "https://example.com:443/a%2Fb"},
+		{"HTTPS://EXAMPLE.com.:0443/a%2Fb", "https://example.com/a%2Fb"},
 		{"https://example.com:/", "https://example.com/"},
-		{"https://example.com/#part", "https://example.com/#part"},
+		{"https://example.com:80/", "https://example.com:80/"},
+		{"https://ＥＸＡＭＰＬＥ.com/", "https://example.com/"},
+		{"https://example.com/#part", "https://example.com/"},
 		{"https://bücher.example/", "https://xn--bcher-kva.example/"},
 		{"https://93.184.216.34:65535/", "https://93.184.216.34:65535/"},
 		{"https://93.184.216.34./", "https://93.184.216.34/"},
@@ -282,32 +284,29 @@ func TestCheckURL(t *testing.T) {
 	}
 	s := strict(t)
 	for _, tt := range tests {
-		got, err := s.Canonical(tt.raw)
+		got, err := s.CanonicalURL(tt.raw)
 		if got != tt.want || (err == nil) != (tt.want != "") || err != nil && !isRefused(err) {
 			t.Errorf("%q is %q, %v, want %q", tt.raw, got, err, tt.want)
-		}
-		if (s.CheckURL(tt.raw) == nil) != (err == nil) {
-			t.Errorf("CheckURL(%q) differs from an attempt", tt.raw)
 		}
 	}
 }
 
-func TestCheckURL_HTTPSAlone(t *testing.T) {
+func TestCanonicalURL_HTTPSAlone(t *testing.T) {
 	t.Parallel()
 	s, err := sender.New(sender.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.CheckURL("http://example.com/"); !isRefused(err) {
+	if _, err := s.CanonicalURL("http://example.com/"); !isRefused(err) {
 		t.Errorf("http: %v, want refused", err)
 	}
-	if err := s.CheckURL("https://example.com/"); err != nil {
+	if _, err := s.CanonicalURL("https://example.com/"); err != nil {
 		t.Errorf("https: %v", err)
 	}
 }
 
 // AllowNetworks opens a range even though it is refused by default, and nothing else.
-func TestCheckURL_AllowNetworks(t *testing.T) {
+func TestCanonicalURL_AllowNetworks(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		network          string
@@ -330,12 +329,12 @@ func TestCheckURL_AllowNetworks(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, host := range tt.allowed {
-				if err := s.CheckURL("https://" + host + "/"); err != nil {
+				if _, err := s.CanonicalURL("https://" + host + "/"); err != nil {
 					t.Errorf("%s: %v", host, err)
 				}
 			}
 			for _, host := range tt.refused {
-				if err := s.CheckURL("https://" + host + "/"); !isRefused(err) {
+				if _, err := s.CanonicalURL("https://" + host + "/"); !isRefused(err) {
 					t.Errorf("%s: %v, want refused", host, err)
 				}
 			}
@@ -344,11 +343,11 @@ func TestCheckURL_AllowNetworks(t *testing.T) {
 }
 
 // No reason repeats any part of the URL.
-func TestCheckURL_ErrorHidesURL(t *testing.T) {
+func TestCanonicalURL_ErrorHidesURL(t *testing.T) {
 	t.Parallel()
 	s := strict(t)
 	for _, format := range []string{"https://%s@example.com/", "https://10.0.0.1/?%s", "https://%s_/", "ftp://%s/", "https://x:1%sz/", "%s\x7f"} {
-		err := s.CheckURL(fmt.Sprintf(format, "topsecret"))
+		_, err := s.CanonicalURL(fmt.Sprintf(format, "topsecret"))
 		if !isRefused(err) || strings.Contains(fmt.Sprintf("%v %+v", err, err), "topsecret") {
 			t.Errorf("%q: %v", format, err)
 		}
@@ -382,7 +381,7 @@ func inetAton(host string) (netip.Addr, bool) {
 
 // Whatever is accepted stays the same when judged again, and an address is public, also
 // to net/http given the URL as it was and to a resolver that reads short forms.
-func FuzzCheckURL(f *testing.F) {
+func FuzzCanonicalURL(f *testing.F) {
 	for _, seed := range []string{
 		"https://example.com:443/a?b#c", "http://127.1", "https://[::ffff:127.0.0.1%25lo]:1/", "https://0x7f.1.",
 		"https://①②⑦.0.0.1", "http://[64:ff9b::1]", "http://[2001:1::1]", "http://0300.0250.1", "https://8.8.8.8.", "https://user@host", "https://xn--bcher-kva.example./", "https://%e2%91%a0/",
@@ -391,7 +390,7 @@ func FuzzCheckURL(f *testing.F) {
 	}
 	s := strict(f)
 	f.Fuzz(func(t *testing.T, raw string) {
-		canonical, err := s.Canonical(raw)
+		canonical, err := s.CanonicalURL(raw)
 		if err != nil {
 			if !isRefused(err) {
 				t.Errorf("%q: %v", raw, err)
@@ -426,7 +425,7 @@ func FuzzCheckURL(f *testing.F) {
 				t.Errorf("%q is accepted and not dialled: %v", raw, err)
 			}
 		}
-		if again, err := s.Canonical(canonical); len(canonical) <= 2048 && (err != nil || again != canonical) {
+		if again, err := s.CanonicalURL(canonical); len(canonical) <= 2048 && (err != nil || again != canonical) {
 			t.Errorf("%q became %q, then %q, %v", raw, canonical, again, err)
 		}
 	})

@@ -3,10 +3,10 @@
 // receiver) is the caller's.
 //
 // A receiver's URL is written by a user, so it may point anywhere and its answer may be
-// anything. The same guard judges a URL when it is registered ([Sender.CheckURL]) and
+// anything. The same guard judges a URL when it is registered ([Sender.CanonicalURL]) and
 // every address when it is dialled; see [Config.AllowNetworks]. Redirects and proxies are
 // never followed, answers are never inflated, and of each no more than 64 KiB of headers
-// and 64 KiB of body are read, all within one deadline.
+// and 4 KiB of body are read, all within one deadline.
 package sender
 
 import (
@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	answerLimit  = 64 << 10 // of the headers, and again of the body
+	headerLimit  = 64 << 10
 	excerptLimit = 4 << 10
 
 	maxIdle = 256
@@ -69,7 +69,7 @@ func New(cfg Config) (*Sender, error) {
 			MaxIdleConns:           maxIdle,
 			MaxIdleConnsPerHost:    cfg.MaxIdlePerHost,
 			IdleConnTimeout:        idleTimeout,
-			MaxResponseHeaderBytes: answerLimit,
+			MaxResponseHeaderBytes: headerLimit,
 			Protocols:              protocols,
 		},
 	}, nil
@@ -78,12 +78,18 @@ func New(cfg Config) (*Sender, error) {
 // Close closes the connections that are idle. Attempts under way go on.
 func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
-// CheckURL judges a URL as every attempt will, but looks up no name: a host name that is
-// fine here may still lead to an address that is refused when dialled. The error is a
-// [*RefusedError].
-func (s *Sender) CheckURL(raw string) error {
-	_, err := s.guard.parse(raw)
-	return err
+// CanonicalURL checks a URL as every attempt does and returns the URL that attempts use: its
+// host in lower-case ASCII (IDNA) or as a canonical address, without a default port and without
+// a fragment. URLs that lead to the same receiver therefore share one scheme, host and port.
+//
+// CanonicalURL looks up no name, so an accepted host name may still lead to an address that is
+// refused when it is dialled. The error is a [*RefusedError].
+func (s *Sender) CanonicalURL(raw string) (string, error) {
+	u, err := s.guard.parse(raw)
+	if err != nil {
+		return "", err
+	}
+	return u.String(), nil
 }
 
 // Message is one event on its way to one receiver.
@@ -96,8 +102,8 @@ type Message struct {
 }
 
 // Send makes one attempt to deliver m: a POST signed at the present time. It returns by
-// the deadline, and not before the answer's body was read to its end or to 64 KiB, so
-// that the connection can be used again.
+// the deadline, after it has read the answer's body to its end or to 4 KiB. A connection is
+// reused only if the body ended within that.
 func (s *Sender) Send(ctx context.Context, m Message) Attempt {
 	start := time.Now()
 	attempt := Attempt{At: s.config.Now()}
@@ -137,6 +143,7 @@ func (s *Sender) request(ctx context.Context, m Message, at time.Time) (*http.Re
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", s.config.UserAgent)
+	request.Header.Set("Accept-Encoding", "identity") // a compressed excerpt is of no use to a reader
 	request.Header.Set(webhook.HeaderSequence, strconv.FormatInt(m.Sequence, 10))
 	webhook.Sign(request.Header, m.ID, at, m.Body, m.Secrets...)
 	return request, ""
@@ -155,6 +162,5 @@ func (a Attempt) answered(response *http.Response, now time.Time) Attempt {
 		return a // the body is the bare connection, which no deadline ends
 	}
 	a.Excerpt, _ = io.ReadAll(io.LimitReader(response.Body, excerptLimit))
-	_, _ = io.CopyN(io.Discard, response.Body, answerLimit-excerptLimit)
 	return a
 }

@@ -38,7 +38,8 @@ func TestSend_Request(t *testing.T) {
 	got := server.Received()[0]
 	header := http.Header{
 		"Content-Type": {"application/json"}, "Content-Length": {"32"}, "User-Agent": {"Avatar-Studio-Webhooks/1"},
-		"Webhook-Id": {"evt_1"}, "Webhook-Sequence": {"7"}, "Webhook-Timestamp": {"1700000000"},
+		"Accept-Encoding": {"identity"},
+		"Webhook-Id":      {"evt_1"}, "Webhook-Sequence": {"7"}, "Webhook-Timestamp": {"1700000000"},
 		"Webhook-Signature": got.Header.Values("Webhook-Signature"),
 	}
 	if diff := cmp.Diff(header, got.Header); diff != "" {
@@ -122,8 +123,7 @@ func TestSend_NoProxy(t *testing.T) {
 	}
 }
 
-// Answers are read to 4 KiB and drained to 64 KiB. Up to there the connection is used
-// again, past it closed.
+// Answers are read to 4 KiB. Up to there the connection is used again, past it closed.
 func TestSend_KeepAlive(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -135,8 +135,7 @@ func TestSend_KeepAlive(t *testing.T) {
 		{"empty", 0, 0, 1},
 		{"short", 100, 100, 1},
 		{"excerpt", 4 << 10, 4 << 10, 1},
-		{"drained", 64<<10 - 1, 4 << 10, 1},
-		{"too long", 64<<10 + 1, 4 << 10, 3},
+		{"too long", 4<<10 + 1, 4 << 10, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -120,12 +120,12 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 func (d *daemon) studioConfig(tokens *auth.Tokens) studio.Config {
 	cfg := studioConfig(d.store)
 	cfg.IssueAccessToken = tokens.Issue
-	cfg.CheckWebhook = func(url string) string {
-		err := d.sender.CheckURL(url)
+	cfg.CheckWebhook = func(url string) (canonical, refusal string) {
+		canonical, err := d.sender.CanonicalURL(url)
 		if refused := (*sender.RefusedError)(nil); errors.As(err, &refused) {
-			return refused.Reason
+			return "", refused.Reason
 		}
-		return ""
+		return canonical, ""
 	}
 	if d.cfg.AutoConsent {
 		cfg.AutoConsent = render.Consent

@@ -73,10 +73,11 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 		return Subject{}, ErrTitle
 	}
 	if c.Webhook.Enabled {
-		if err := s.checkWebhook(c.Webhook.URL); err != nil {
+		canonical, err := s.checkWebhook(c.Webhook.URL)
+		if err != nil {
 			return Subject{}, err
 		}
-		subject.WebhookURL = c.Webhook.URL
+		subject.WebhookURL = canonical
 	}
 	now := s.now()
 	subject.ID, subject.UserID, subject.Title, subject.Request = s.NewID(), c.UserID, c.Title, c.Request
@@ -93,13 +94,14 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 	return created.asCreated(), err
 }
 
-func (s *Service) checkWebhook(url string) error {
+func (s *Service) checkWebhook(url string) (canonical string, err error) {
 	const pointer = "/webhook_data/webhook_url"
 	if url == "" {
-		return &InvalidError{Pointer: pointer, Detail: "is required when the webhook is enabled"}
+		return "", &InvalidError{Pointer: pointer, Detail: "is required when the webhook is enabled"}
 	}
-	if refusal := s.CheckWebhook(url); refusal != "" {
-		return &InvalidError{Pointer: pointer, Detail: refusal}
+	canonical, refusal := s.CheckWebhook(url)
+	if refusal != "" {
+		return "", &InvalidError{Pointer: pointer, Detail: refusal}
 	}
-	return nil
+	return canonical, nil
 }

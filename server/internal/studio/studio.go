@@ -18,8 +18,9 @@ type Config struct {
 	Passwords Passwords
 	// IssueAccessToken makes the token that names a user for the hour after at.
 	IssueAccessToken func(userID string, at time.Time) (string, error)
-	// CheckWebhook says why a webhook URL is refused, in words that may be shown; "" takes it.
-	CheckWebhook func(url string) (refusal string)
+	// CheckWebhook returns the canonical form of a webhook URL, in which each receiver has one
+	// spelling, or says why the URL is refused, in words that may be shown.
+	CheckWebhook func(url string) (canonical, refusal string)
 	// NewID makes the id of a record: unique, and sorted by the time it was made.
 	NewID func() string
 	// NewSecret makes a webhook secret.

@@ -210,6 +210,26 @@ func TestCreate_registersOnlyWhatIsEnabled(t *testing.T) {
 	}
 }
 
+// Limits of a receiver cannot be passed by another spelling of its host.
+func TestCreate_registersTheCanonicalURL(t *testing.T) {
+	t.Parallel()
+	const canonical = "https://hooks.example.com/"
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		cfg := studiotest.Config(db, studiotest.NewClock().Now)
+		cfg.CheckWebhook = func(string) (string, string) { return canonical, "" }
+		service := studio.New(cfg)
+		creation := registered(studiotest.AddUser(t, service, "ada@example.com"))
+		creation.Webhook.URL = "https://ｈｏｏｋｓ.example.com:443/#part"
+		avatar, err := service.CreateAvatar(t.Context(), creation)
+		check(t, err)
+		next, err := db.NextDelivery(t.Context(), avatar.ID)
+		check(t, err)
+		if next.URL != canonical || next.Origin != "https://hooks.example.com" {
+			t.Errorf("registered %s with the origin %s", next.URL, next.Origin)
+		}
+	})
+}
+
 func TestCreate_withAnIdempotencyKeyAnswersTheSame(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {

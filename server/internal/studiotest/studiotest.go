@@ -95,11 +95,11 @@ func Config(db *store.Store, now func() time.Time) studio.Config {
 		Store:            db,
 		Passwords:        passwords{},
 		IssueAccessToken: func(userID string, _ time.Time) (string, error) { return "access:" + userID, nil },
-		CheckWebhook: func(url string) string {
+		CheckWebhook: func(url string) (canonical, refusal string) {
 			if strings.HasPrefix(url, "https://refused.example/") {
-				return "must not be refused"
+				return "", "must not be refused"
 			}
-			return ""
+			return url, ""
 		},
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		NewSecret: func() string { return webhook.NewSecret().Reveal() },
