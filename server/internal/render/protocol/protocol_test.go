@@ -1,0 +1,251 @@
+package protocol_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
+)
+
+func request() protocol.Request {
+	return protocol.Request{
+		Version: protocol.Version, Kind: protocol.Video, ID: "0199", Attempt: 2, OutputDir: "/work/out",
+		Request:     []byte(`{"text":"Hello","unknown":[1.50]}`),
+		Inputs:      map[string]string{"audio_url": "/work/in/1"},
+		AvatarFiles: map[string]string{"face.json": "/work/in/2"},
+	}
+}
+
+func TestRequest_arrivesAsItWasSent(t *testing.T) {
+	t.Parallel()
+	var line bytes.Buffer
+	if err := protocol.WriteRequest(&line, request()); err != nil {
+		t.Fatal(err)
+	}
+	validate(t, "request", line.Bytes())
+	got, err := protocol.ReadRequest(&line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(request(), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRequest_isRefused(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*protocol.Request){
+		"version":       func(r *protocol.Request) { r.Version = 2 },
+		"kind":          func(r *protocol.Request) { r.Kind = "film" },
+		"id":            func(r *protocol.Request) { r.ID = "" },
+		"attempt":       func(r *protocol.Request) { r.Attempt = 0 },
+		"request":       func(r *protocol.Request) { r.Request = []byte(`[]`) },
+		"output":        func(r *protocol.Request) { r.OutputDir = "out" },
+		"input":         func(r *protocol.Request) { r.Inputs["audio_url"] = "http://example.com/a.wav" },
+		"avatar file":   func(r *protocol.Request) { r.AvatarFiles["face.json"] = "face.json" },
+		"name of files": func(r *protocol.Request) { r.AvatarFiles["../face.json"] = "/work/in/2" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spoiled := request()
+			spoil(&spoiled)
+			if err := protocol.WriteRequest(&bytes.Buffer{}, spoiled); !errors.Is(err, protocol.ErrProtocol) {
+				t.Errorf("error is %v", err)
+			}
+		})
+	}
+	_, err := protocol.ReadRequest(strings.NewReader(strings.Repeat(" ", 5<<20)))
+	if !errors.Is(err, protocol.ErrProtocol) {
+		t.Errorf("a request without end: %v", err)
+	}
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	want := protocol.Result{
+		Video: "out.mp4", Thumbnail: "out.jpg", Files: []string{"face.json"}, DurationSeconds: 5.6,
+		Checks: []protocol.Check{{Name: "one_face", Status: protocol.Succeeded, Message: "There is one face."}},
+	}
+	var output bytes.Buffer
+	for _, done := range []float64{0, 0.5, 0.4, 1} {
+		write(t, &output, protocol.Message{Progress: &done})
+	}
+	write(t, &output, protocol.Message{Result: &want})
+	for line := range bytes.Lines(output.Bytes()) {
+		validate(t, "message", line)
+	}
+
+	var progress []float64
+	got, err := protocol.Read(&output, func(done float64) { progress = append(progress, done) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]float64{0.5, 1}, progress); diff != "" {
+		t.Errorf("progress only rises: %s", diff)
+	}
+}
+
+func TestRead_failure(t *testing.T) {
+	t.Parallel()
+	var output bytes.Buffer
+	write(t, &output, protocol.Message{Error: &protocol.Error{
+		Reason: "No face\n\n  \x1b[31mwas \u202efound.\x00", Permanent: true,
+		Checks: []protocol.Check{{Name: "one_face", Status: protocol.Failed, Message: "No\tface."}},
+	}})
+	validate(t, "message", output.Bytes())
+	_, err := protocol.Read(&output, func(float64) {})
+	failure, ok := errors.AsType[*protocol.Error](err)
+	if !ok {
+		t.Fatalf("error is %v", err)
+	}
+	if failure.Reason != "No face [31mwas found." || !failure.Permanent || failure.Checks[0].Message != "No face." {
+		t.Errorf("failure is %+v", failure)
+	}
+}
+
+func TestRead_refuses(t *testing.T) {
+	t.Parallel()
+	const result = `{"result":{"video":"out.mp4"}}` + "\n"
+	for name, output := range map[string]string{
+		"nothing":           "",
+		"no last line":      `{"progress":1}` + "\n",
+		"text":              "Loading model\n" + result,
+		"an empty line":     "\n" + result,
+		"two results":       result + result,
+		"an afterthought":   result + `{"progress":1}`,
+		"two in one":        `{"progress":1,"result":{}}`,
+		"none":              `{}`,
+		"null":              `{"result":null}`,
+		"another member":    `{"result":{"vidoe":"out.mp4"}}`,
+		"a member twice":    `{"progress":0.1,"progress":0.2}` + "\n" + result,
+		"another case":      `{"Result":{}}`,
+		"too much progress": `{"progress":40}` + "\n" + result,
+		"a path":            `{"result":{"video":"../out.mp4"}}`,
+		"an absolute path":  `{"result":{"files":["/etc/passwd"]}}`,
+		"a hidden file":     `{"result":{"files":[".netrc"]}}`,
+		"a status":          `{"result":{"checks":[{"name":"a","status":"MAYBE"}]}}`,
+		"a duration":        `{"result":{"duration_seconds":-1}}`,
+		"a long line":       `{"error":{"reason":"` + strings.Repeat("x", 70_000) + `"}}`,
+		"many lines":        strings.Repeat(`{"progress":0}`+"\n", 100_001),
+		"many files":        `{"result":{"files":["a"` + strings.Repeat(`,"a"`, 50) + `]}}`,
+		"half a line":       `{"result":{"video":"out`,
+		"bad UTF-8":         "{\"error\":{\"reason\":\"\xff\"}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := protocol.Read(strings.NewReader(output), func(float64) {})
+			if !errors.Is(err, protocol.ErrProtocol) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestWrite_refusesWhatNoReaderTakes(t *testing.T) {
+	t.Parallel()
+	var output bytes.Buffer
+	for _, message := range []protocol.Message{{}, {Progress: new(1.5)}, {Result: &protocol.Result{Video: "/out.mp4"}}} {
+		if err := protocol.Write(&output, message); !errors.Is(err, protocol.ErrProtocol) || output.Len() > 0 {
+			t.Errorf("%+v: %v, wrote %q", message, err, output.String())
+		}
+	}
+}
+
+// What is read is fit to be shown and names nothing outside the output directory, whatever a
+// program writes.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"progress":0.4}` + "\n" + `{"result":{"video":"out.mp4","thumbnail":"out.jpg","files":["a"],"duration_seconds":5.6,"checks":[{"name":"lit","status":"SUCCESS","message":"m"}]}}`))
+	f.Add([]byte(`{"error":{"reason":"No face.","permanent":true}}`))
+	f.Fuzz(func(t *testing.T, output []byte) {
+		previous := 0.0
+		result, err := protocol.Read(bytes.NewReader(output), func(done float64) {
+			if done <= previous || done > 1 {
+				t.Errorf("progress %v after %v", done, previous)
+			}
+			previous = done
+		})
+		failure, failed := errors.AsType[*protocol.Error](err)
+		switch {
+		case failed:
+			readable(t, failure.Reason)
+			if failure.Reason == "" {
+				t.Error("no reason")
+			}
+			result.Checks = failure.Checks
+		case err != nil:
+			if !errors.Is(err, protocol.ErrProtocol) {
+				t.Errorf("error is %v", err)
+			}
+			return
+		}
+		for _, check := range result.Checks {
+			readable(t, check.Message)
+		}
+		for _, name := range append(result.Files, result.Video, result.Thumbnail) {
+			if strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, ".") {
+				t.Errorf("file %q", name)
+			}
+		}
+	})
+}
+
+func readable(t *testing.T, text string) {
+	t.Helper()
+	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > protocol.MaxText {
+		t.Errorf("text %q", text)
+	}
+	for _, r := range text {
+		if !unicode.IsGraphic(r) {
+			t.Errorf("text %q has %q", text, r)
+		}
+	}
+	if protocol.Clean(text) != text {
+		t.Errorf("%q is cleaned to %q the second time", text, protocol.Clean(text))
+	}
+}
+
+func write(t *testing.T, output *bytes.Buffer, message protocol.Message) {
+	t.Helper()
+	if err := protocol.Write(output, message); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// validate holds a document to the schema that is published.
+func validate(t *testing.T, definition string, document []byte) {
+	t.Helper()
+	data, err := os.ReadFile("protocol.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("protocol.schema.json", schema); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile("protocol.schema.json#/$defs/" + definition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compiled.Validate(instance); err != nil {
+		t.Errorf("%s\n%v", document, err)
+	}
+}
