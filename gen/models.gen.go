@@ -341,6 +341,13 @@ type LoginRequest struct {
 
 // Problem What went wrong (RFC 9457). It never contains a submitted value.
 type Problem struct {
+	// Code Kind of the problem for programs, in snake case; new codes can come. Where no other is
+	// listed it is the name of the status, such as `not_found`.
+	//
+	//
+	// Examples: bad_request
+	Code *string `json:"code,omitempty"`
+
 	// Detail What went wrong in this case.
 	Detail *string `json:"detail,omitempty"`
 
@@ -356,10 +363,10 @@ type Problem struct {
 	// Status The status of the answer.
 	Status int32 `json:"status"`
 
-	// Title Short text for the status.
+	// Title Short text for the kind of the problem.
 	Title string `json:"title"`
 
-	// Type Kind of the problem; about:blank when the status says it all.
+	// Type Kind of the problem; about:blank when status and code say it all.
 	Type string `json:"type"`
 }
 
@@ -515,7 +522,15 @@ type Violation struct {
 	// Detail What the rule asks for.
 	Detail string `json:"detail"`
 
-	// Keyword The rule that is broken.
+	// Keyword The rule that is broken: a keyword of JSON Schema, such as `required`, `type`, `format`,
+	// `pattern`, `maxLength` or `enum`, or one of these. `duplicate`: a member is given twice.
+	// `case`: the name of a member differs from a known one in case only. `repeated`: a parameter
+	// is given twice. `escape`: a parameter is not percent-encoded. `webhook`: the URL cannot be
+	// registered. `idempotency`: the key was used with another request. `text`: the text cannot be
+	// kept. New keywords can come.
+	//
+	//
+	// Examples: required
 	Keyword string `json:"keyword"`
 
 	// Pointer JSON pointer (RFC 6901) into the body, or header:NAME, or query:NAME.

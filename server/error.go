@@ -15,10 +15,21 @@ import (
 type Error struct {
 	// Status is the HTTP status, 400 to 599. Any other is answered as 500.
 	Status int
+	// Code names the kind of problem for programs, in snake case, such as
+	// "avatar_not_published". Default: the name of the status, such as "not_found".
+	Code string
+	// Type is a URI that names the kind of problem, best one that answers its documentation.
+	// Default "about:blank".
+	Type string
+	// Title is a short text for the kind of problem. Default: the text of the status.
+	Title string
 	// Detail says what went wrong in this case. Default: nothing.
 	Detail string
 	// Violations name the members that are at fault.
 	Violations []gen.Violation
+	// Extensions are further members of the problem document (RFC 9457, 3.2), by name. They must
+	// be encodable as JSON. A name that the document defines is left out.
+	Extensions map[string]any
 	// RetryAfter is sent rounded up to seconds. Default: not sent.
 	RetryAfter time.Duration
 	// Err is the cause, for the log alone.
@@ -27,6 +38,9 @@ type Error struct {
 
 func (e *Error) Error() string {
 	text := "server: " + http.StatusText(e.Status)
+	if e.Code != "" {
+		text += " (" + e.Code + ")"
+	}
 	if e.Detail != "" {
 		text += ": " + e.Detail
 	}
@@ -42,7 +56,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // toError finds the answer in err.
 func toError(err error) *Error {
 	if known := (*Error)(nil); errors.As(err, &known) {
-		if known.Status < http.StatusBadRequest || known.Status > 599 {
+		if known == nil || known.Status < http.StatusBadRequest || known.Status > 599 {
 			return internal(err)
 		}
 		return known

@@ -20,7 +20,7 @@ type library struct {
 
 func (library) ListProjects(ctx context.Context, request gen.ListProjectsRequestObject) (gen.ListProjectsResponseObject, error) {
 	if request.Params.XWorkspaceID != "films" {
-		return nil, &server.Error{Status: http.StatusForbidden, Detail: "You are not a member of this workspace."}
+		return nil, &server.Error{Status: http.StatusForbidden, Code: "not_a_member", Detail: "You are not a member of this workspace."}
 	}
 	caller, _ := server.PrincipalFrom(ctx)
 	return gen.ListProjects200JSONResponse{Data: []gen.Project{{Title: new("Made by " + caller.UserID)}}, Size: 1}, nil
@@ -43,11 +43,12 @@ func Example() {
 		request := httptest.NewRequest(http.MethodGet, "/projects/v2", http.NoBody)
 		request.Header.Set("Authorization", "Bearer a-token")
 		request.Header.Set("X-Workspace-Id", workspace)
+		request.Header.Set("X-Request-Id", "r-1")
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, request)
-		fmt.Println(answer.Code, strings.Split(answer.Body.String(), ",")[0])
+		fmt.Println(answer.Code, strings.TrimSpace(answer.Body.String()))
 	}
 	// Output:
-	// 200 {"data":[{"title":"Made by ada"}]
-	// 403 {"detail":"You are not a member of this workspace."
+	// 200 {"data":[{"title":"Made by ada"}],"size":1,"unpublished_projects":0}
+	// 403 {"code":"not_a_member","detail":"You are not a member of this workspace.","instance":"urn:request:r-1","request_id":"r-1","status":403,"title":"Forbidden","type":"about:blank"}
 }

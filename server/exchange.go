@@ -22,6 +22,7 @@ const (
 // the one value that they put into the context.
 type exchange struct {
 	http.ResponseWriter
+	logger        *slog.Logger
 	id            [1]string // in the form in which a header takes it, as noStore is
 	noStore       [1]string
 	status        int // 0 before the answer has begun
@@ -40,21 +41,33 @@ func exchangeFrom(ctx context.Context) *exchange {
 
 // RequestID returns the id of the request that ctx belongs to.
 func RequestID(ctx context.Context) string {
-	if x := exchangeFrom(ctx); x != nil {
-		return x.id[0]
+	return exchangeFrom(ctx).requestID()
+}
+
+// requestID returns "" for a request that did not come through New's handler, as log returns a
+// logger that discards.
+func (x *exchange) requestID() string {
+	if x == nil {
+		return ""
 	}
-	return ""
+	return x.id[0]
+}
+
+func (x *exchange) log() *slog.Logger {
+	if x == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return x.logger
 }
 
 // entrance gives each request an id and a line in the log, and survives panics.
 type entrance struct {
-	next     http.Handler
-	logger   *slog.Logger
-	problems problemWriter
+	next   http.Handler
+	logger *slog.Logger
 }
 
 func (e *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, noStore: [1]string{"no-store"}}
+	x := &exchange{ResponseWriter: w, logger: e.logger, noStore: [1]string{"no-store"}}
 	if x.id[0] = r.Header.Get(requestIDHeader); !validRequestID(x.id[0]) {
 		x.id[0] = newRequestID()
 	}
@@ -91,7 +104,7 @@ func (e *entrance) recover(x *exchange, r *http.Request) {
 		panic(cause)
 	default:
 		e.logger.ErrorContext(r.Context(), "panic", "request_id", x.id[0], "err", cause, "stack", string(debug.Stack()))
-		e.problems.write(x, r, internal(nil))
+		writeProblem(x, r, internal(nil))
 	}
 }
 

@@ -1,55 +1,40 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// problemWriter answers every error there is.
-type problemWriter struct {
-	logger *slog.Logger
-}
+// WriteProblem answers a request with err as a problem document (RFC 9457) that carries the id of
+// the request. Any middleware may call it, in place of calling the next handler. The cause of a
+// 5xx is logged. When an answer has begun, WriteProblem breaks the connection, so that the caller
+// does not take half an answer for a whole one.
+func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writeProblem(w, r, err) }
 
-// write answers err as a problem document. When an answer has begun, it breaks the connection,
-// so that the caller does not take half an answer for a whole one.
-func (p problemWriter) write(w http.ResponseWriter, r *http.Request, err error) {
-	answer := toError(err)
+// writeProblem is WriteProblem for any error.
+func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
+	answer, x := toError(err), exchangeFrom(r.Context())
 	if answer.Status >= http.StatusInternalServerError && answer.Err != nil && r.Context().Err() == nil {
-		p.logger.ErrorContext(r.Context(), "request failed", "request_id", RequestID(r.Context()), "err", answer.Err)
+		x.log().ErrorContext(r.Context(), "request failed", "request_id", x.requestID(), "err", answer.Err)
 	}
 	if hasBegun(w) {
 		panic(http.ErrAbortHandler)
 	}
-	id := RequestID(r.Context())
-	problem := gen.Problem{
-		Type:   "about:blank",
-		Title:  http.StatusText(answer.Status),
-		Status: int32(answer.Status), //nolint:gosec // a status has three digits
-	}
-	if id != "" {
-		instance := "urn:request:" + id
-		problem.RequestID, problem.Instance = &id, &instance
-	}
-	if answer.Detail != "" {
-		problem.Detail = &answer.Detail
-	}
-	if len(answer.Violations) > 0 {
-		problem.Errors = &answer.Violations
-	}
-	body, err := json.Marshal(problem)
-	if err != nil { // a struct of strings and numbers is never refused
-		panic(err)
+	body, err := answer.encode(x.requestID())
+	if err != nil {
+		x.log().ErrorContext(r.Context(), "extensions of a problem cannot be encoded", "request_id", x.requestID(), "err", err)
 	}
 	header := w.Header()
 	header.Set("Content-Type", "application/problem+json")
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	header.Set("X-Content-Type-Options", "nosniff")
-	if answer.Status == http.StatusUnauthorized {
+	if answer.Status == http.StatusUnauthorized && header.Get("WWW-Authenticate") == "" {
 		header.Set("WWW-Authenticate", "Bearer")
 	}
 	if answer.RetryAfter > 0 {
@@ -60,8 +45,52 @@ func (p problemWriter) write(w http.ResponseWriter, r *http.Request, err error) 
 	_, _ = w.Write(body) // the caller may have gone
 }
 
+// encode returns the problem document, without the extensions if these cannot be encoded.
+func (e *Error) encode(requestID string) ([]byte, error) {
+	problem := gen.Problem{
+		Type:   cmp.Or(e.Type, "about:blank"),
+		Title:  cmp.Or(e.Title, http.StatusText(e.Status), "Error"),
+		Status: int32(e.Status), //nolint:gosec // a status has three digits
+		Code:   new(cmp.Or(e.Code, codeOf(e.Status), "error")),
+	}
+	if requestID != "" {
+		problem.RequestID, problem.Instance = &requestID, new("urn:request:"+requestID)
+	}
+	if e.Detail != "" {
+		problem.Detail = &e.Detail
+	}
+	if len(e.Violations) > 0 {
+		problem.Errors = &e.Violations
+	}
+	body, err := json.Marshal(problem)
+	if err != nil { // a struct of strings and numbers is never refused
+		panic(err)
+	}
+	further := make(map[string]any, len(e.Extensions))
+	for name, value := range e.Extensions {
+		switch name {
+		case "type", "title", "status", "code", "detail", "instance", "request_id", "errors":
+		default:
+			further[name] = value
+		}
+	}
+	if len(further) == 0 {
+		return body, nil
+	}
+	members, err := json.Marshal(further)
+	if err != nil {
+		return body, err
+	}
+	return append(append(body[:len(body)-1], ','), members[1:]...), nil
+}
+
+// codeOf makes a code of the text of a status: "not_found" for 404.
+func codeOf(status int) string {
+	return strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(strings.ToLower(http.StatusText(status)))
+}
+
 // undecodable answers a request that passed the document and that the generated code refuses
 // nevertheless. The generated error may contain what was sent.
-func (p problemWriter) undecodable(w http.ResponseWriter, r *http.Request, _ error) {
-	p.write(w, r, &Error{Status: http.StatusBadRequest, Detail: "The request cannot be read."})
+func undecodable(w http.ResponseWriter, r *http.Request, _ error) {
+	writeProblem(w, r, &Error{Status: http.StatusBadRequest, Detail: "The request cannot be read."})
 }

@@ -22,9 +22,7 @@ const (
 	ResponsesEnforced
 )
 
-func checkResponses(
-	operation *validate.Operation, cfg Config, problems problemWriter, next http.Handler,
-) http.Handler {
+func checkResponses(operation *validate.Operation, cfg Config, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		held := &heldResponse{ResponseWriter: w, header: w.Header().Clone()}
 		next.ServeHTTP(held, r)
@@ -33,7 +31,7 @@ func checkResponses(
 				cfg.OnInvalidResponse(operation.ID())
 			}
 			if cfg.ValidateResponses == ResponsesEnforced {
-				problems.write(w, r, internal(fmt.Errorf("the answer does not match the document: %w", err)))
+				writeProblem(w, r, internal(fmt.Errorf("the answer does not match the document: %w", err)))
 				return
 			}
 			cfg.Logger.ErrorContext(r.Context(), "answer does not match the document",

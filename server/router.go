@@ -15,7 +15,6 @@ type router struct {
 	mux        http.ServeMux
 	cfg        Config
 	validator  *validate.Validator
-	problems   problemWriter
 	registered map[string]bool // operation ids
 	errs       []error
 }
@@ -32,9 +31,9 @@ func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *
 	if !operation.Public() && rt.cfg.Authenticator == nil {
 		rt.errs = append(rt.errs, errNoAuthenticator)
 	}
-	next := operation.Handler(answered(rt.problems, handler), rt.problems.write)
+	next := operation.Handler(answered(handler), writeProblem)
 	if rt.cfg.ValidateResponses != ResponsesUnchecked {
-		next = checkResponses(operation, rt.cfg, rt.problems, next)
+		next = checkResponses(operation, rt.cfg, next)
 	}
 	rt.mux.Handle(pattern, &route{operation: operation, router: rt, next: next})
 }
@@ -66,10 +65,10 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(&refusal, r)
 	if refusal.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", refusal.header.Get("Allow"))
-		rt.problems.write(w, r, &Error{Status: http.StatusMethodNotAllowed, Detail: "This path does not take this method."})
+		writeProblem(w, r, &Error{Status: http.StatusMethodNotAllowed, Detail: "This path does not take this method."})
 		return
 	}
-	rt.problems.write(w, r, &Error{Status: http.StatusNotFound, Detail: "There is nothing at this path."})
+	writeProblem(w, r, &Error{Status: http.StatusNotFound, Detail: "There is nothing at this path."})
 }
 
 // route is an operation that authenticates its callers.
@@ -85,7 +84,7 @@ func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !rt.operation.Public() {
 		principal, err := authenticate(rt.router.cfg.Authenticator, r)
 		if err != nil {
-			rt.router.problems.write(w, r, err)
+			writeProblem(w, r, err)
 			return
 		}
 		x.principal, x.authenticated = principal, true
@@ -96,11 +95,11 @@ func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 var errNothingAnswered = errors.New("the implementation returned neither an answer nor an error")
 
 // answered makes a handler that writes nothing fail; net/http would send an empty 200.
-func answered(problems problemWriter, handler http.HandlerFunc) http.Handler {
+func answered(handler http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler(w, r)
 		if !hasBegun(w) {
-			problems.write(w, r, errNothingAnswered)
+			writeProblem(w, r, errNothingAnswered)
 		}
 	})
 }

@@ -55,21 +55,20 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	problems := problemWriter{logger: cfg.Logger}
-	router := &router{cfg: cfg, validator: validator, problems: problems, registered: make(map[string]bool)}
+	router := &router{cfg: cfg, validator: validator, registered: make(map[string]bool)}
 	strict := gen.NewStrictHandlerWithOptions(implementation, nil, gen.StrictHTTPServerOptions{
-		RequestErrorHandlerFunc:  problems.undecodable,
-		ResponseErrorHandlerFunc: problems.write,
+		RequestErrorHandlerFunc:  undecodable,
+		ResponseErrorHandlerFunc: writeProblem,
 	})
 	gen.HandlerWithOptions(strict, gen.StdHTTPServerOptions{
 		BaseURL:          cfg.BasePath,
 		BaseRouter:       router,
-		ErrorHandlerFunc: problems.undecodable,
+		ErrorHandlerFunc: undecodable,
 	})
 	if err := router.complete(); err != nil {
 		return nil, err
 	}
-	return &entrance{next: router, logger: cfg.Logger, problems: problems}, nil
+	return &entrance{next: router, logger: cfg.Logger}, nil
 }
 
 func validBasePath(base string) bool {

@@ -1,0 +1,90 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+)
+
+func TestWriteProblem(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err  *server.Error
+		want map[string]any
+	}{
+		"nothing but a status": {
+			&server.Error{Status: http.StatusUnprocessableEntity},
+			map[string]any{"type": "about:blank", "title": "Unprocessable Entity", "status": 422.0, "code": "unprocessable_entity"},
+		},
+		"a status without a text": {
+			&server.Error{Status: 499},
+			map[string]any{"type": "about:blank", "title": "Error", "status": 499.0, "code": "error"},
+		},
+		"everything": {
+			&server.Error{
+				Status: http.StatusConflict, Code: "out_of_credit", Type: "https://example.com/probs/out-of-credit",
+				Title: "You do not have enough credit.", Detail: "It costs 50.",
+				Violations: []gen.Violation{{Pointer: "/title", Keyword: "text", Detail: "is too dear"}},
+				Extensions: map[string]any{"balance": 30, "accounts": []string{"a"}, "status": 200, "request_id": "forged"},
+			},
+			map[string]any{
+				"type": "https://example.com/probs/out-of-credit", "title": "You do not have enough credit.", "status": 409.0,
+				"code": "out_of_credit", "detail": "It costs 50.", "balance": 30.0, "accounts": []any{"a"},
+				"errors": []any{map[string]any{"pointer": "/title", "keyword": "text", "detail": "is too dear"}},
+			},
+		},
+		"extensions that are no JSON": {
+			&server.Error{Status: http.StatusTeapot, Extensions: map[string]any{"f": func() {}}},
+			map[string]any{"type": "about:blank", "title": "I'm a teapot", "status": 418.0, "code": "im_a_teapot"},
+		},
+		"no error": {
+			nil,
+			map[string]any{
+				"type": "about:blank", "title": "Internal Server Error", "status": 500.0, "code": "internal_server_error",
+				"detail": "The service failed to answer this request.",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer := httptest.NewRecorder()
+			server.WriteProblem(answer, httptest.NewRequest(http.MethodGet, "/", http.NoBody), test.err)
+			var got map[string]any
+			if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil {
+				t.Fatalf("%v: %s", err, answer.Body)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if answer.Code != int(got["status"].(float64)) || answer.Header().Get("Content-Type") != "application/problem+json" {
+				t.Errorf("status %d, header %v", answer.Code, answer.Header())
+			}
+		})
+	}
+}
+
+func TestError_extensionsAreInTheAnswerAndItsCauseIsInTheLog(t *testing.T) {
+	t.Parallel()
+	handler, log := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+		return nil, &server.Error{
+			Status: http.StatusServiceUnavailable, Code: "no_disk", Extensions: map[string]any{"shard": 7}, Err: errors.New("disk on fire"),
+		}
+	}})
+	response := do(handler, "POST", "/users/login", `{"email":"a","password":"b"}`)
+	p := problem(t, response, http.StatusServiceUnavailable)
+	if p.Code == nil || *p.Code != "no_disk" || !strings.Contains(response.Body.String(), `"shard":7`) {
+		t.Errorf("the answer is %s", response.Body)
+	}
+	if !strings.Contains(log.String(), `"err":"disk on fire"`) {
+		t.Errorf("the log is %s", log)
+	}
+}
