@@ -29,7 +29,10 @@ type member struct {
 func lipsync(r gen.CreateLipsyncRequest) decoder {
 	return decoder{&r, []member{
 		{"audio_url", &r.AudioURL},
+		{"description", &r.Description},
+		{"sync_mode", &r.SyncMode},
 		{"title", &r.Title},
+		{"use_audio_from_video", &r.UseAudioFromVideo},
 		{"video_url", &r.VideoURL},
 		{"webhook", &r.Webhook},
 		{"webhook_data", &r.WebhookData},

@@ -53,8 +53,9 @@ func interfaceRows() []row {
 		{section: "2.4", element: "TokenPair", name: "refresh_token", typ: "string", required: true},
 
 		{section: "2.5", element: "Event", typ: "object"},
-		{section: "2.5", element: "Event", name: "event_type", typ: "string", required: true, values: eventTypes},
-		{section: "2.5", element: "Event", name: "data", typ: "object", required: true},
+		{section: "2.5", element: "EventEnvelope", typ: "object"},
+		{section: "2.5", element: "EventEnvelope", name: "event_type", typ: "string", required: true, values: eventTypes},
+		{section: "2.5", element: "EventEnvelope", name: "data", typ: "object", required: true},
 		{section: "2.5", element: "EventType", typ: "string", values: eventTypes},
 		{section: "2.5", element: "EventData", typ: "object"},
 

@@ -20,7 +20,7 @@ type canned struct {
 
 func newCanned(tb testing.TB) canned {
 	tb.Helper()
-	body, err := json.Marshal(gen.Avatar{AvatarID: avatarID, Status: gen.AvatarStatusPublished, Title: new("Ada"), CreatedAt: moment, UpdatedAt: moment})
+	body, err := json.Marshal(gen.Avatar{AvatarID: avatarID, Status: gen.AvatarStatusPublished, Title: new("Ada"), CreatedAt: &moment, UpdatedAt: &moment})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -20,13 +20,13 @@ func TestOperations(t *testing.T) {
 	t.Parallel()
 	key := client.WithIdempotencyKey("key-1")
 	avatar := func(status gen.AvatarStatus) *gen.Avatar {
-		return &gen.Avatar{AvatarID: avatarID, Status: status, CreatedAt: moment, UpdatedAt: moment}
+		return &gen.Avatar{AvatarID: avatarID, Status: status, CreatedAt: &moment, UpdatedAt: &moment}
 	}
 	video := func(status gen.InferenceStatus) *gen.Video {
-		return &gen.Video{InferenceID: videoID, AvatarID: avatarID, Status: status, CreatedAt: moment, UpdatedAt: moment}
+		return &gen.Video{InferenceID: videoID, AvatarID: avatarID, Status: status, CreatedAt: &moment, UpdatedAt: &moment}
 	}
 	lipsync := func(status gen.InferenceStatus) *gen.Lipsync {
-		return &gen.Lipsync{InferenceID: videoID, Status: status, CreatedAt: moment, UpdatedAt: moment}
+		return &gen.Lipsync{InferenceID: videoID, Status: status, CreatedAt: &moment, UpdatedAt: &moment}
 	}
 	for name, test := range map[string]struct {
 		call      func(context.Context, *client.Client) (any, error)

@@ -210,29 +210,29 @@ func (o operations) ListProjects(_ context.Context, r gen.ListProjectsRequestObj
 }
 
 func (o operations) CreateAvatar(_ context.Context, r gen.CreateAvatarRequestObject) (gen.CreateAvatarResponseObject, error) {
-	return gen.CreateAvatar200JSONResponse{AvatarID: avatarID, Status: gen.AvatarStatusProcessing, Title: r.Body.Title, CreatedAt: moment, UpdatedAt: moment}, nil
+	return gen.CreateAvatar200JSONResponse{AvatarID: avatarID, Status: gen.AvatarStatusProcessing, Title: r.Body.Title, CreatedAt: &moment, UpdatedAt: &moment}, nil
 }
 
 func (o operations) GetAvatar(_ context.Context, r gen.GetAvatarRequestObject) (gen.GetAvatarResponseObject, error) {
-	return gen.GetAvatar200JSONResponse{AvatarID: r.Params.AvatarID, Status: gen.AvatarStatusPublished, CreatedAt: moment, UpdatedAt: moment}, nil
+	return gen.GetAvatar200JSONResponse{AvatarID: r.Params.AvatarID, Status: gen.AvatarStatusPublished, CreatedAt: &moment, UpdatedAt: &moment}, nil
 }
 
 func (o operations) SubmitConsent(_ context.Context, r gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObject, error) {
-	return gen.SubmitConsent200JSONResponse{AvatarID: r.Body.AvatarID, Status: gen.AvatarStatusPublished, CreatedAt: moment, UpdatedAt: moment}, nil
+	return gen.SubmitConsent200JSONResponse{AvatarID: r.Body.AvatarID, Status: gen.AvatarStatusPublished, CreatedAt: &moment, UpdatedAt: &moment}, nil
 }
 
 func (o operations) CreateVideo(_ context.Context, r gen.CreateVideoRequestObject) (gen.CreateVideoResponseObject, error) {
-	return gen.CreateVideo200JSONResponse{InferenceID: videoID, AvatarID: r.Body.AvatarID, Status: gen.InferenceStatusProcessing, CreatedAt: moment, UpdatedAt: moment}, nil
+	return gen.CreateVideo200JSONResponse{InferenceID: videoID, AvatarID: r.Body.AvatarID, Status: gen.InferenceStatusProcessing, CreatedAt: &moment, UpdatedAt: &moment}, nil
 }
 
 func (o operations) GetVideo(_ context.Context, r gen.GetVideoRequestObject) (gen.GetVideoResponseObject, error) {
-	return gen.GetVideo200JSONResponse{InferenceID: r.Params.InferenceID, AvatarID: avatarID, Status: gen.InferenceStatusSucceeded, CreatedAt: moment, UpdatedAt: moment}, nil
+	return gen.GetVideo200JSONResponse{InferenceID: r.Params.InferenceID, AvatarID: avatarID, Status: gen.InferenceStatusSucceeded, CreatedAt: &moment, UpdatedAt: &moment}, nil
 }
 
 func (o operations) CreateLipsync(context.Context, gen.CreateLipsyncRequestObject) (gen.CreateLipsyncResponseObject, error) {
-	return gen.CreateLipsync200JSONResponse{InferenceID: videoID, Status: gen.InferenceStatusProcessing, CreatedAt: moment, UpdatedAt: moment}, nil
+	return gen.CreateLipsync200JSONResponse{InferenceID: videoID, Status: gen.InferenceStatusProcessing, CreatedAt: &moment, UpdatedAt: &moment}, nil
 }
 
 func (o operations) GetLipsync(_ context.Context, r gen.GetLipsyncRequestObject) (gen.GetLipsyncResponseObject, error) {
-	return gen.GetLipsync200JSONResponse{InferenceID: r.Params.InferenceID, Status: gen.InferenceStatusSucceeded, CreatedAt: moment, UpdatedAt: moment}, nil
+	return gen.GetLipsync200JSONResponse{InferenceID: r.Params.InferenceID, Status: gen.InferenceStatusSucceeded, CreatedAt: &moment, UpdatedAt: &moment}, nil
 }

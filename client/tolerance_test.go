@@ -21,7 +21,7 @@ func TestTolerance(t *testing.T) {
 		body   string
 		want   gen.Avatar
 	}{
-		"unknown":    {200, `{"avatar_id":"a","status":"resting","mood":{"x":[1]},"created_at":"2026-01-12T09:30:00Z"}`, gen.Avatar{AvatarID: "a", Status: "resting", CreatedAt: moment}},
+		"unknown":    {200, `{"avatar_id":"a","status":"resting","mood":{"x":[1]},"created_at":"2026-01-12T09:30:00Z"}`, gen.Avatar{AvatarID: "a", Status: "resting", CreatedAt: &moment}},
 		"null":       {200, `{"avatar_id":null,"status":null,"title":null,"created_at":null,"updated_at":null}`, gen.Avatar{}},
 		"missing":    {200, ` {} `, gen.Avatar{}},
 		"201":        {201, `{"avatar_id":"a"}`, gen.Avatar{AvatarID: "a"}},
@@ -142,6 +142,8 @@ func (s sample) of(t reflect.Type, depth int) any {
 		return []any{s.of(t.Elem(), depth+1)}
 	case t.Kind() == reflect.String:
 		return "resting"
+	case t.Kind() == reflect.Bool:
+		return true
 	case t.Kind() != reflect.Struct:
 		return 7
 	}

@@ -144,26 +144,71 @@ func (e LipsyncInferenceEventEventType) Valid() bool {
 	}
 }
 
-// Avatar An avatar.
+// Defines values for SyncMode.
+const (
+	SyncModeBounce  SyncMode = "bounce"
+	SyncModeCutOff  SyncMode = "cut_off"
+	SyncModeLoop    SyncMode = "loop"
+	SyncModeRemap   SyncMode = "remap"
+	SyncModeSilence SyncMode = "silence"
+)
+
+// Valid indicates whether the value is a known member of the SyncMode enum.
+func (e SyncMode) Valid() bool {
+	switch e {
+	case SyncModeBounce:
+		return true
+	case SyncModeCutOff:
+		return true
+	case SyncModeLoop:
+		return true
+	case SyncModeRemap:
+		return true
+	case SyncModeSilence:
+		return true
+	default:
+		return false
+	}
+}
+
+// Avatar An avatar. Members without a value are left out.
 type Avatar struct {
 	// AvatarID Id of the avatar.
 	AvatarID string `json:"avatar_id"`
 
+	// AvatarProcessingResults What the checks of the base video found.
+	AvatarProcessingResults *[]AvatarProcessingResult `json:"avatar_processing_results,omitempty"`
+
+	// AvatarWebhook Where notifications go. Missing unless a webhook is registered.
+	AvatarWebhook *AvatarWebhook `json:"avatar_webhook,omitempty"`
+
+	// BaseVideo The base_video_url of the request.
+	BaseVideo *string `json:"base_video,omitempty"`
+
 	// CreatedAt When it was asked for, in UTC.
-	CreatedAt time.Time `json:"created_at"`
+	CreatedAt *time.Time `json:"created_at,omitempty"`
 
 	// FailureReason Why it failed. Missing unless it did.
 	FailureReason *string `json:"failure_reason,omitempty"`
 
-	// Status processing: the avatar is being created. failed: creation failed. published: created and published.
-	// consent_pending: awaiting user consent. consent_failed: user consent was not obtained.
-	Status AvatarStatus `json:"status"`
+	// Progress Per cent of the creation that are done.
+	Progress *float64 `json:"progress,omitempty"`
+
+	// Status State of an avatar. The known ones are those of AvatarStatus. There may be more one day, so take an
+	// unknown one for a state that is not final.
+	//
+	//
+	// Examples: processing, consent_pending, published
+	Status AvatarState `json:"status"`
+
+	// Thumbnail Address of a still picture.
+	Thumbnail *string `json:"thumbnail,omitempty"`
 
 	// Title Title of the avatar.
 	Title *string `json:"title,omitempty"`
 
 	// UpdatedAt When its state last changed, in UTC.
-	UpdatedAt time.Time `json:"updated_at"`
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 }
 
 // AvatarEvent An avatar entered a state.
@@ -200,9 +245,33 @@ type AvatarInferenceEvent struct {
 // AvatarInferenceEventEventType Always avatar_inference_event.
 type AvatarInferenceEventEventType string
 
+// AvatarProcessingResult What one check of a base video found.
+type AvatarProcessingResult struct {
+	// CheckName Name of the check.
+	CheckName *string `json:"check_name,omitempty"`
+
+	// CheckStatus SUCCESS or FAILED.
+	CheckStatus *string `json:"check_status,omitempty"`
+
+	// Message What was found.
+	Message *string `json:"message,omitempty"`
+}
+
+// AvatarState State of an avatar. The known ones are those of AvatarStatus. There may be more one day, so take an
+// unknown one for a state that is not final.
+//
+// Examples: processing, consent_pending, published
+type AvatarState = AvatarStatus
+
 // AvatarStatus processing: the avatar is being created. failed: creation failed. published: created and published.
 // consent_pending: awaiting user consent. consent_failed: user consent was not obtained.
 type AvatarStatus string
+
+// AvatarWebhook The registration of an avatar.
+type AvatarWebhook struct {
+	// WebhookURL URL that receives notifications.
+	WebhookURL *string `json:"webhook_url,omitempty"`
+}
 
 // ConsentRequest The decision of the person that the avatar shows.
 type ConsentRequest struct {
@@ -234,8 +303,17 @@ type CreateLipsyncRequest struct {
 	// AudioURL Recording that the lips follow.
 	AudioURL *string `json:"audio_url,omitempty"`
 
+	// Description Description of the lip-sync.
+	Description *string `json:"description,omitempty"`
+
+	// SyncMode What is done when the recording is longer or shorter than the video.
+	SyncMode *SyncMode `json:"sync_mode,omitempty"`
+
 	// Title Title of the lip-sync.
 	Title *string `json:"title,omitempty"`
+
+	// UseAudioFromVideo True when the lips follow the sound of the video, and audio_url is left out.
+	UseAudioFromVideo *bool `json:"use_audio_from_video,omitempty"`
 
 	// VideoURL Video whose lips are moved.
 	VideoURL *string `json:"video_url,omitempty"`
@@ -264,17 +342,20 @@ type CreateVideoRequest struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Event The envelope that every notification has.
-type Event struct {
+// Event A notification. Its event_type tells which of the three it is.
+type Event = EventEnvelope
+
+// EventData The payload, per event type.
+type EventData = json.RawMessage
+
+// EventEnvelope What every notification has.
+type EventEnvelope struct {
 	// Data The payload, per event type.
 	Data EventData `json:"data"`
 
 	// EventType What a notification is about.
 	EventType EventType `json:"event_type"`
 }
-
-// EventData The payload, per event type.
-type EventData = json.RawMessage
 
 // EventType What a notification is about.
 type EventType string
@@ -291,13 +372,22 @@ type InferenceEventData struct {
 // InferenceEventStatus succeeded: creation succeeded. failed: creation failed.
 type InferenceEventStatus string
 
+// InferenceState State of a video or a lip-sync. The known ones are those of InferenceStatus. There may be more one day,
+// so take an unknown one for a state that is not final.
+//
+// Examples: processing, succeeded, failed
+type InferenceState = InferenceStatus
+
 // InferenceStatus State of a video or a lip-sync. A notification carries only the final ones.
 type InferenceStatus string
 
-// Lipsync A lip-sync video.
+// Lipsync A lip-sync video. Members without a value are left out.
 type Lipsync struct {
 	// CreatedAt When it was asked for, in UTC.
-	CreatedAt time.Time `json:"created_at"`
+	CreatedAt *time.Time `json:"created_at,omitempty"`
+
+	// Description Description of the lip-sync.
+	Description *string `json:"description,omitempty"`
 
 	// FailureReason Why it failed. Missing unless it did.
 	FailureReason *string `json:"failure_reason,omitempty"`
@@ -305,16 +395,38 @@ type Lipsync struct {
 	// InferenceID Id of the lip-sync.
 	InferenceID string `json:"inference_id"`
 
-	// Status State of a video or a lip-sync. A notification carries only the final ones.
-	Status InferenceStatus `json:"status"`
+	// InputAudio The audio_url of the request.
+	InputAudio *string `json:"input_audio,omitempty"`
+
+	// InputVideo The video_url of the request.
+	InputVideo *string `json:"input_video,omitempty"`
+
+	// Progress Per cent of the creation that are done.
+	Progress *float64 `json:"progress,omitempty"`
+
+	// Status State of a video or a lip-sync. The known ones are those of InferenceStatus. There may be more one day,
+	// so take an unknown one for a state that is not final.
+	//
+	//
+	// Examples: processing, succeeded, failed
+	Status InferenceState `json:"status"`
+
+	// SyncMode The sync_mode of the request.
+	SyncMode *string `json:"sync_mode,omitempty"`
+
+	// ThumbnailURL Address of a still picture.
+	ThumbnailURL *string `json:"thumbnail_url,omitempty"`
 
 	// Title Title of the lip-sync.
 	Title *string `json:"title,omitempty"`
 
 	// UpdatedAt When its state last changed, in UTC.
-	UpdatedAt time.Time `json:"updated_at"`
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 
-	// VideoURL The finished video. Missing until the renderer has made one.
+	// UseAudioFromVideo Whether the lips follow the sound of the video.
+	UseAudioFromVideo *bool `json:"use_audio_from_video,omitempty"`
+
+	// VideoURL Address of the finished video. Missing until the renderer has made one.
 	VideoURL *string `json:"video_url,omitempty"`
 }
 
@@ -454,6 +566,11 @@ type RefreshRequest struct {
 	RefreshToken string `json:"refresh_token"`
 }
 
+// SyncMode What is done when the recording is longer or shorter than the video. bounce: the video plays on backwards.
+// loop: it begins again. cut_off: the longer one is cut. silence: the shorter recording is followed by
+// silence. remap: the video is stretched.
+type SyncMode string
+
 // Tags Labels of a project.
 type Tags struct {
 	// Colors Colours of the labels.
@@ -490,13 +607,16 @@ type TokenPair struct {
 	RefreshToken string `json:"refresh_token"`
 }
 
-// Video A video made from a published avatar.
+// Video A video made from a published avatar. Members without a value are left out.
 type Video struct {
 	// AvatarID Id of the avatar it is made from.
 	AvatarID string `json:"avatar_id"`
 
+	// AvatarTitle Title of the avatar it is made from.
+	AvatarTitle *string `json:"avatar_title,omitempty"`
+
 	// CreatedAt When it was asked for, in UTC.
-	CreatedAt time.Time `json:"created_at"`
+	CreatedAt *time.Time `json:"created_at,omitempty"`
 
 	// FailureReason Why it failed. Missing unless it did.
 	FailureReason *string `json:"failure_reason,omitempty"`
@@ -504,17 +624,30 @@ type Video struct {
 	// InferenceID Id of the video.
 	InferenceID string `json:"inference_id"`
 
-	// Status State of a video or a lip-sync. A notification carries only the final ones.
-	Status InferenceStatus `json:"status"`
+	// InputText The text of the request.
+	InputText *string `json:"input_text,omitempty"`
+
+	// Progress Per cent of the creation that are done.
+	Progress *float64 `json:"progress,omitempty"`
+
+	// Status State of a video or a lip-sync. The known ones are those of InferenceStatus. There may be more one day,
+	// so take an unknown one for a state that is not final.
+	//
+	//
+	// Examples: processing, succeeded, failed
+	Status InferenceState `json:"status"`
+
+	// Thumbnail Address of a still picture.
+	Thumbnail *string `json:"thumbnail,omitempty"`
 
 	// Title Title of the video.
 	Title *string `json:"title,omitempty"`
 
 	// UpdatedAt When its state last changed, in UTC.
-	UpdatedAt time.Time `json:"updated_at"`
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 
-	// VideoURL The finished video. Missing until the renderer has made one.
-	VideoURL *string `json:"video_url,omitempty"`
+	// Video Address of the finished video. Missing until the renderer has made one.
+	Video *string `json:"video,omitempty"`
 }
 
 // Violation One place in the request that is not as it must be.
@@ -963,7 +1096,7 @@ func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
 		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
 	}
 	// Of members with the same name the last one counts.
-	var known [5][]byte
+	var known [8][]byte
 	var unknown map[string]json.RawMessage
 	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
 		switch string(name) {
@@ -971,17 +1104,26 @@ func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
 		case "audio_url":
 			known[0] = value
 
-		case "title":
+		case "description":
 			known[1] = value
 
-		case "video_url":
+		case "sync_mode":
 			known[2] = value
 
-		case "webhook":
+		case "title":
 			known[3] = value
 
-		case "webhook_data":
+		case "use_audio_from_video":
 			known[4] = value
+
+		case "video_url":
+			known[5] = value
+
+		case "webhook":
+			known[6] = value
+
+		case "webhook_data":
+			known[7] = value
 
 		default:
 			if unknown == nil {
@@ -995,19 +1137,31 @@ func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
 		return err
 	}
 
-	if err := unmarshalMember("title", known[1], &a.Title); err != nil {
+	if err := unmarshalMember("description", known[1], &a.Description); err != nil {
 		return err
 	}
 
-	if err := unmarshalMember("video_url", known[2], &a.VideoURL); err != nil {
+	if err := unmarshalMember("sync_mode", known[2], &a.SyncMode); err != nil {
 		return err
 	}
 
-	if err := unmarshalObject("webhook", known[3], &a.Webhook); err != nil {
+	if err := unmarshalMember("title", known[3], &a.Title); err != nil {
 		return err
 	}
 
-	if err := unmarshalObject("webhook_data", known[4], &a.WebhookData); err != nil {
+	if err := unmarshalMember("use_audio_from_video", known[4], &a.UseAudioFromVideo); err != nil {
+		return err
+	}
+
+	if err := unmarshalMember("video_url", known[5], &a.VideoURL); err != nil {
+		return err
+	}
+
+	if err := unmarshalObject("webhook", known[6], &a.Webhook); err != nil {
+		return err
+	}
+
+	if err := unmarshalObject("webhook_data", known[7], &a.WebhookData); err != nil {
 		return err
 	}
 
@@ -1019,7 +1173,7 @@ func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes the members in the order of their names.
 func (a CreateLipsyncRequest) MarshalJSON() ([]byte, error) {
-	members := make(map[string]any, 5+len(a.AdditionalProperties))
+	members := make(map[string]any, 8+len(a.AdditionalProperties))
 	for name, value := range a.AdditionalProperties {
 		members[name] = value
 	}
@@ -1028,8 +1182,20 @@ func (a CreateLipsyncRequest) MarshalJSON() ([]byte, error) {
 		members["audio_url"] = a.AudioURL
 	}
 
+	if a.Description != nil {
+		members["description"] = a.Description
+	}
+
+	if a.SyncMode != nil {
+		members["sync_mode"] = a.SyncMode
+	}
+
 	if a.Title != nil {
 		members["title"] = a.Title
+	}
+
+	if a.UseAudioFromVideo != nil {
+		members["use_audio_from_video"] = a.UseAudioFromVideo
 	}
 
 	if a.VideoURL != nil {

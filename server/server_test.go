@@ -260,7 +260,7 @@ func TestHandler_anEmptyAnswerIsAFailure(t *testing.T) {
 func TestHandler_checksAnswers(t *testing.T) {
 	t.Parallel()
 	wrong := service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
-		return gen.GetAvatar200JSONResponse{AvatarID: "a-1", Status: "sleeping"}, nil
+		return gen.GetAvatar200JSONResponse{AvatarID: "a-1", Status: "published", Progress: new(101.0)}, nil
 	}}
 	for check, status := range map[server.ResponseCheck]int{
 		server.ResponsesUnchecked: 200, server.ResponsesLogged: 200, server.ResponsesEnforced: 500,
@@ -280,7 +280,7 @@ func TestHandler_checksAnswers(t *testing.T) {
 		if want := strings.Count(log.String(), "does not match the document"); len(counted) != want || want > 0 && counted[0] != "getAvatar" {
 			t.Errorf("check %d: counted are %v", check, counted)
 		}
-		if status == 200 && !strings.Contains(response.Body.String(), `"status":"sleeping"`) {
+		if status == 200 && !strings.Contains(response.Body.String(), `"progress":101`) {
 			t.Errorf("check %d: the answer is %s", check, response.Body)
 		}
 	}

@@ -33,7 +33,9 @@ func (s *studio) CreateAvatar(
 	if err != nil {
 		return nil, err
 	}
-	created, err := s.create(ctx, subject{kind: avatar, title: request.Body.Title, webhookURL: url}, request.Body, request.Params.IdempotencyKey)
+	created, err := s.create(ctx, subject{
+		kind: avatar, title: request.Body.Title, avatar: *request.Body, webhookURL: url,
+	}, request.Body, request.Params.IdempotencyKey)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +55,8 @@ func (s *studio) CreateVideo(
 		return nil, &server.Error{Status: http.StatusConflict, Detail: "The avatar is not published."}
 	}
 	created, err := s.create(ctx, subject{
-		kind: video, avatarID: of.id, title: request.Body.Title, webhookURL: of.webhookURL,
+		kind: video, avatarID: of.id, avatarTitle: of.title, title: request.Body.Title, video: *request.Body,
+		webhookURL: of.webhookURL,
 	}, request.Body, request.Params.IdempotencyKey)
 	if err != nil {
 		return nil, err
@@ -70,7 +73,9 @@ func (s *studio) CreateLipsync(
 	if err != nil {
 		return nil, err
 	}
-	created, err := s.create(ctx, subject{kind: lipsync, title: request.Body.Title, webhookURL: url}, request.Body, request.Params.IdempotencyKey)
+	created, err := s.create(ctx, subject{
+		kind: lipsync, title: request.Body.Title, lipsync: *request.Body, webhookURL: url,
+	}, request.Body, request.Params.IdempotencyKey)
 	if err != nil {
 		return nil, err
 	}

@@ -105,6 +105,7 @@ func (s *script) call(t *testing.T, method, path, body string, headers ...string
 		}
 	}
 	// What the renderer has made and said is not the contract's.
+	delete(members, "video")
 	delete(members, "video_url")
 	if members["status"] == "failed" {
 		members["failure_reason"] = members["failure_reason"] != nil
@@ -206,6 +207,8 @@ func (s *script) creations(t *testing.T) {
 		}
 		key := "Idempotency-Key: key-of-" + path
 		post(`{"title":"Ada","unknown":1,"video_url":"https://media.example.com/a.mp4"}`, key)
+		post(`{"description":"d","base_video_url":"https://media.example.com/a.mp4","audio_url":"https://media.example.com/a.mp3",` +
+			`"use_audio_from_video":false,"sync_mode":"loop"}`)
 		post(`{"video_url":"https://media.example.com/a.mp4","unknown":1,"title":"Ada"}`, key)
 		post(`{"title":"Bob"}`, key)
 		post(`{}`, "Idempotency-Key: key-of-/v1/avatars/create_avatar")
@@ -240,7 +243,7 @@ func (s *script) avatars(t *testing.T) {
 			s.call(t, http.MethodPost, "/v1/avatars/submit_consent", `{"avatar_id":"`+id+`","granted":`+granted+`}`)
 		}
 		newVideo := func(title string) string {
-			return s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"`+id+`","title":"`+title+`"}`, "Idempotency-Key: "+title)["inference_id"]
+			return s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"`+id+`","title":"`+title+`","text":"Hello."}`, "Idempotency-Key: "+title)["inference_id"]
 		}
 		newVideo("too early")
 		if test.decision == "" {

@@ -54,7 +54,7 @@ func TestService_operations(t *testing.T) {
 			s.SetAvatar(id, gen.AvatarStatusConsentPending)
 			avatar, err := c.SubmitConsent(ctx, gen.ConsentRequest{AvatarID: id, Granted: true})
 			check(t, err)
-			if created.Status != gen.AvatarStatusProcessing || avatar.Status != gen.AvatarStatusPublished || avatar.UpdatedAt.Before(created.UpdatedAt) {
+			if created.Status != gen.AvatarStatusProcessing || avatar.Status != gen.AvatarStatusPublished || avatar.UpdatedAt.Before(*created.UpdatedAt) {
 				t.Errorf("created %+v, then %+v", created, avatar)
 			}
 			video, err := c.CreateVideo(ctx, gen.CreateVideoRequest{AvatarID: id})
@@ -67,7 +67,7 @@ func TestService_operations(t *testing.T) {
 			check(t, err)
 			lipsync, err = c.GetLipsync(ctx, lipsync.InferenceID)
 			check(t, err)
-			if video.Status != gen.InferenceStatusSucceeded || video.VideoURL == nil || video.AvatarID != id ||
+			if video.Status != gen.InferenceStatusSucceeded || video.Video == nil || video.AvatarID != id ||
 				lipsync.Status != gen.InferenceStatusFailed || lipsync.FailureReason == nil {
 				t.Errorf("video %+v, lip-sync %+v", video, lipsync)
 			}

@@ -44,7 +44,11 @@ type subject struct {
 	kind          kind
 	id, userID    string
 	avatarID      string // of a video
+	avatarTitle   *string
 	title         *string
+	avatar        gen.CreateAvatarRequest // what was sent, by kind
+	video         gen.CreateVideoRequest
+	lipsync       gen.CreateLipsyncRequest
 	webhookURL    string // "" when nothing is sent
 	status        string
 	consent       *bool
@@ -192,22 +196,29 @@ func (s *studio) GetLipsync(ctx context.Context, request gen.GetLipsyncRequestOb
 }
 
 func (s *subject) asAvatar() gen.Avatar {
-	return gen.Avatar{
-		AvatarID: s.id, Status: gen.AvatarStatus(s.status), Title: s.title,
-		CreatedAt: s.createdAt, UpdatedAt: s.updatedAt, FailureReason: s.failureReason,
+	a := gen.Avatar{
+		AvatarID: s.id, Status: gen.AvatarStatus(s.status), Title: s.title, BaseVideo: s.avatar.BaseVideoURL,
+		CreatedAt: new(s.createdAt), UpdatedAt: new(s.updatedAt), FailureReason: s.failureReason,
 	}
+	if s.webhookURL != "" {
+		a.AvatarWebhook = &gen.AvatarWebhook{WebhookURL: new(s.webhookURL)}
+	}
+	return a
 }
 
 func (s *subject) asVideo() gen.Video {
 	return gen.Video{
-		InferenceID: s.id, AvatarID: s.avatarID, Status: gen.InferenceStatus(s.status), Title: s.title, VideoURL: s.videoURL,
-		CreatedAt: s.createdAt, UpdatedAt: s.updatedAt, FailureReason: s.failureReason,
+		InferenceID: s.id, AvatarID: s.avatarID, Status: gen.InferenceStatus(s.status), Title: s.title,
+		AvatarTitle: s.avatarTitle, InputText: s.video.Text, Video: s.videoURL,
+		CreatedAt: new(s.createdAt), UpdatedAt: new(s.updatedAt), FailureReason: s.failureReason,
 	}
 }
 
 func (s *subject) asLipsync() gen.Lipsync {
 	return gen.Lipsync{
-		InferenceID: s.id, Status: gen.InferenceStatus(s.status), Title: s.title, VideoURL: s.videoURL,
-		CreatedAt: s.createdAt, UpdatedAt: s.updatedAt, FailureReason: s.failureReason,
+		InferenceID: s.id, Status: gen.InferenceStatus(s.status), Title: s.title, Description: s.lipsync.Description,
+		InputVideo: s.lipsync.VideoURL, InputAudio: s.lipsync.AudioURL, UseAudioFromVideo: s.lipsync.UseAudioFromVideo,
+		SyncMode: (*string)(s.lipsync.SyncMode), VideoURL: s.videoURL,
+		CreatedAt: new(s.createdAt), UpdatedAt: new(s.updatedAt), FailureReason: s.failureReason,
 	}
 }

@@ -25,7 +25,8 @@ type subject struct {
 	Status        string     `json:"status"`
 	Title         *string    `json:"title"`
 	FailureReason *string    `json:"failure_reason"`
-	VideoURL      *string    `json:"video_url"`
+	Video         *string    `json:"video"`     // of a video
+	VideoURL      *string    `json:"video_url"` // of a lip-sync
 	CreatedAt     *time.Time `json:"created_at"`
 	UpdatedAt     *time.Time `json:"updated_at"`
 }
@@ -91,7 +92,7 @@ func (p *program) show(command *cli.Command, s *subject) error {
 		{"title", s.Title},
 		{"status", &s.Status},
 		{"reason", s.FailureReason},
-		{"video", s.VideoURL},
+		{"video", cmp.Or(s.Video, s.VideoURL)},
 		{"created", stamp(s.CreatedAt)},
 		{"updated", stamp(s.UpdatedAt)},
 	} {

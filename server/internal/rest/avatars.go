@@ -24,12 +24,19 @@ func (a *API) CreateAvatar(
 }
 
 func avatar(s studio.Subject) gen.Avatar {
-	return gen.Avatar{
+	var input gen.CreateAvatarRequest
+	readInput(s, &input)
+	a := gen.Avatar{
 		AvatarID:      s.ID,
 		Status:        gen.AvatarStatus(s.Status),
 		Title:         s.Title,
-		CreatedAt:     s.CreatedAt,
-		UpdatedAt:     s.UpdatedAt,
+		BaseVideo:     input.BaseVideoURL,
+		CreatedAt:     &s.CreatedAt,
+		UpdatedAt:     &s.UpdatedAt,
 		FailureReason: optional(s.FailureReason),
 	}
+	if s.WebhookURL != "" {
+		a.AvatarWebhook = &gen.AvatarWebhook{WebhookURL: &s.WebhookURL}
+	}
+	return a
 }

@@ -180,7 +180,8 @@ func (s *setup) operations() map[string]operation {
 		"POST /v1/lipsync/create_lipsync": {
 			body:  `{"title":"Bonjour","video_url":"https://media.example.com/1","audio_url":"https://media.example.com/2",` + registration + `}`,
 			shows: `"status":"processing","title":"Bonjour"`,
-			bad:   append(wrongRegistrations, `{"title":7}`, `{"video_url":"no url"}`, `{"audio_url":7}`),
+			bad: append(wrongRegistrations, `{"title":7}`, `{"video_url":"no url"}`, `{"audio_url":7}`, `{"sync_mode":"stretch"}`,
+				`{"description":7}`, `{"use_audio_from_video":"yes"}`),
 		},
 		"GET /v1/lipsync/inference_details": {
 			target: "/v1/lipsync/inference_details?inference_id=" + lipsync.ID,
@@ -328,6 +329,50 @@ func TestCreate_keepsUnknownMembers(t *testing.T) {
 				s.t.Errorf("%s is not in what was kept: %s", want, kept.Request)
 			}
 		}
+	})
+}
+
+// What was sent is read again under the names of the answer.
+func TestAnswers_showTheRequest(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		const registration = `"webhook_data":{"webhook_url":"https://hooks.example.com/?key=1"},"webhook":{"enabled":true}`
+		var created struct {
+			AvatarID    string `json:"avatar_id"`
+			InferenceID string `json:"inference_id"`
+		}
+		create := func(path, body string) {
+			status, answer := s.do("POST", path, body, nil)
+			if status != http.StatusOK {
+				s.t.Fatal(answer)
+			}
+			s.check(json.Unmarshal([]byte(answer), &created))
+		}
+		shows := func(path string, members ...string) {
+			s.t.Helper()
+			_, answer := s.do("GET", path, "", nil)
+			for _, member := range members {
+				if !strings.Contains(answer, member) {
+					s.t.Errorf("%s is not in %s", member, answer)
+				}
+			}
+		}
+		create("/v1/avatars/create_avatar", `{"title":"Ada","base_video_url":"https://media.example.com/ada.mp4",`+registration+`}`)
+		avatar := created.AvatarID
+		shows("/v1/avatars/avatar_details?avatar_id="+avatar, `"base_video":"https://media.example.com/ada.mp4"`,
+			`"avatar_webhook":{"webhook_url":"https://hooks.example.com/?key=1"}`)
+		_, err := s.studio.SubmitConsent(s.t.Context(), s.user.ID, avatar, true)
+		s.check(err)
+		_, err = s.studio.Rendered(s.t.Context(), avatar, studio.Rendering{}, nil)
+		s.check(err)
+		create("/v1/avatars/create_video", `{"avatar_id":"`+avatar+`","title":"Greeting","text":"Hello."}`)
+		_, err = s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{VideoURL: "https://media.example.com/1.mp4"}, nil)
+		s.check(err)
+		shows("/v1/avatars/inference_details?inference_id="+created.InferenceID, `"avatar_title":"Ada"`, `"input_text":"Hello."`,
+			`"video":"https://media.example.com/1.mp4"`)
+		create("/v1/lipsync/create_lipsync", `{"description":"Once","video_url":"https://media.example.com/1","audio_url":"https://media.example.com/2",
+			"use_audio_from_video":true,"sync_mode":"remap"}`)
+		shows("/v1/lipsync/inference_details?inference_id="+created.InferenceID, `"description":"Once"`, `"input_video":"https://media.example.com/1"`,
+			`"input_audio":"https://media.example.com/2"`, `"use_audio_from_video":true`, `"sync_mode":"remap"`)
 	})
 }
 

@@ -74,14 +74,18 @@ func (a *API) GetLipsync(
 }
 
 func video(s studio.Subject) gen.Video {
+	var input gen.CreateVideoRequest
+	readInput(s, &input)
 	return gen.Video{
 		InferenceID:   s.ID,
 		AvatarID:      s.AvatarID,
 		Status:        gen.InferenceStatus(s.Status),
 		Title:         s.Title,
-		VideoURL:      optional(s.VideoURL),
-		CreatedAt:     s.CreatedAt,
-		UpdatedAt:     s.UpdatedAt,
+		AvatarTitle:   s.AvatarTitle,
+		InputText:     input.Text,
+		Video:         optional(s.VideoURL),
+		CreatedAt:     &s.CreatedAt,
+		UpdatedAt:     &s.UpdatedAt,
 		FailureReason: optional(s.FailureReason),
 	}
 }

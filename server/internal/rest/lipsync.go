@@ -24,13 +24,20 @@ func (a *API) CreateLipsync(
 }
 
 func lipsync(s studio.Subject) gen.Lipsync {
+	var input gen.CreateLipsyncRequest
+	readInput(s, &input)
 	return gen.Lipsync{
-		InferenceID:   s.ID,
-		Status:        gen.InferenceStatus(s.Status),
-		Title:         s.Title,
-		VideoURL:      optional(s.VideoURL),
-		CreatedAt:     s.CreatedAt,
-		UpdatedAt:     s.UpdatedAt,
-		FailureReason: optional(s.FailureReason),
+		InferenceID:       s.ID,
+		Status:            gen.InferenceStatus(s.Status),
+		Title:             s.Title,
+		Description:       input.Description,
+		InputVideo:        input.VideoURL,
+		InputAudio:        input.AudioURL,
+		UseAudioFromVideo: input.UseAudioFromVideo,
+		SyncMode:          (*string)(input.SyncMode),
+		VideoURL:          optional(s.VideoURL),
+		CreatedAt:         &s.CreatedAt,
+		UpdatedAt:         &s.UpdatedAt,
+		FailureReason:     optional(s.FailureReason),
 	}
 }

@@ -109,6 +109,12 @@ func creation(
 	return c, nil
 }
 
+// readInput decodes the request that a subject was created with, for the members that the answer
+// repeats.
+func readInput(s studio.Subject, request json.Unmarshaler) {
+	_ = request.UnmarshalJSON(s.Request) // creation wrote it from the same type
+}
+
 // optional is nil for a text that there is not.
 func optional(text string) *string {
 	if text == "" {

@@ -84,15 +84,15 @@ func subjectByID(ctx context.Context, q querier, id, forUpdate string) (studio.S
 	var avatarID *string
 	var request string
 	err := one(ctx, q, []any{
-		&s.Kind, &s.UserID, &avatarID, &s.Title, &request, &s.WebhookURL, &s.Status, &s.Consent, &s.FailureReason,
+		&s.Kind, &s.UserID, &avatarID, &s.AvatarTitle, &s.Title, &request, &s.WebhookURL, &s.Status, &s.Consent, &s.FailureReason,
 		&s.VideoURL,
 		instant{&s.CreatedAt},
 		instant{&s.UpdatedAt},
 		&s.Sequence,
 		instant{&s.RenderAt},
 		&s.RenderTries,
-	}, `SELECT kind, user_id, avatar_id, title, request, webhook_url, status, consent, failure_reason,
-		video_url, created_at, updated_at, sequence, render_at, render_tries FROM subjects WHERE id = $1`+forUpdate, id)
+	}, `SELECT kind, user_id, avatar_id, (SELECT a.title FROM subjects a WHERE a.id = s.avatar_id), title, request, webhook_url, status, consent, failure_reason,
+		video_url, created_at, updated_at, sequence, render_at, render_tries FROM subjects s WHERE id = $1`+forUpdate, id)
 	if avatarID != nil {
 		s.AvatarID = *avatarID
 	}

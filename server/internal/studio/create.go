@@ -53,7 +53,9 @@ func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) 
 	if avatar.Status != Published {
 		return Subject{}, ErrNotPublished
 	}
-	return s.create(ctx, Subject{Kind: Video, AvatarID: avatarID, WebhookURL: avatar.WebhookURL}, c)
+	return s.create(ctx, Subject{
+		Kind: Video, AvatarID: avatarID, AvatarTitle: avatar.Title, WebhookURL: avatar.WebhookURL,
+	}, c)
 }
 
 // Find returns a subject of the caller's. [ErrNotFound] when there is none of this kind.

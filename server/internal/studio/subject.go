@@ -61,6 +61,7 @@ type Subject struct {
 	Kind          Kind
 	UserID        string
 	AvatarID      string // of a video: the avatar that it is made from
+	AvatarTitle   *string
 	Title         *string
 	Request       []byte // what was asked for: a JSON object, unknown members included
 	WebhookURL    string // "" when no notifications are sent
