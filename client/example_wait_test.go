@@ -86,7 +86,9 @@ func notify(url string, secret webhook.Secret, body string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	webhook.Sign(request.Header, "event-1", time.Now(), []byte(body), secret)
+	if err := webhook.Sign(request.Header, "event-1", time.Now(), []byte(body), secret); err != nil {
+		log.Fatal(err)
+	}
 	answer, err := http.DefaultTransport.RoundTrip(request)
 	if err != nil {
 		log.Fatal(err)

@@ -21,11 +21,12 @@ type notification struct {
 }
 
 // notifications are n events of n avatars, signed with the last of secrets.
-func notifications(n int, secrets ...webhook.Secret) []notification {
+func notifications(tb testing.TB, n int, secrets ...webhook.Secret) []notification {
+	tb.Helper()
 	all := make([]notification, n)
 	for i := range all {
 		all[i] = notification{http.Header{}, fmt.Appendf(nil, `{"event_type":"avatar_event","data":{"avatar_id":"01936f3e-7c00-7a3b-8c44-%012d","status":"published"}}`, i)}
-		webhook.Sign(all[i].header, fmt.Sprintf("01936f3e-7c00-7a3b-8c44-%012d", i), time.Now(), all[i].body, secrets[len(secrets)-1])
+		mustSign(tb, all[i].header, fmt.Sprintf("01936f3e-7c00-7a3b-8c44-%012d", i), time.Now(), all[i].body, secrets[len(secrets)-1])
 		all[i].header.Set(webhook.HeaderSequence, "3")
 	}
 	return all
@@ -41,7 +42,7 @@ func handling(tb testing.TB, secrets ...webhook.Secret) func() {
 		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return errors.New("not an avatar") },
 		Stale:     func(context.Context, gen.Event, webhook.Delivery) { tb.Error("stale") },
 	}, webhook.StandardWebhooks(secrets...))
-	all := notifications(10_100, secrets...)
+	all := notifications(tb, 10_100, secrets...)
 	next := 0
 	return func() {
 		n := all[next%len(all)]
@@ -80,7 +81,7 @@ func BenchmarkReceiver_Handle(b *testing.B) {
 
 func BenchmarkVerify(b *testing.B) {
 	secret := webhook.NewSecret()
-	n := notifications(1, secret)[0]
+	n := notifications(b, 1, secret)[0]
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := webhook.Verify(n.header, n.body, time.Now(), secret); err != nil {

@@ -160,9 +160,9 @@ func TestReceiver_ClaimsWhatIsVerified(t *testing.T) {
 	called := &recorder{}
 	receiver := newReceiver(t, called.handlers(), webhook.StandardWebhooks(secret))
 	forged, malformed, header := http.Header{}, http.Header{}, http.Header{}
-	webhook.Sign(forged, "a", time.Now(), []byte(unlisted), webhook.NewSecret())
-	webhook.Sign(malformed, "a", time.Now(), []byte(`{"event_type":"avatar_event"}`), secret)
-	webhook.Sign(header, "a", time.Now(), []byte(unlisted), secret)
+	mustSign(t, forged, "a", time.Now(), []byte(unlisted), webhook.NewSecret())
+	mustSign(t, malformed, "a", time.Now(), []byte(`{"event_type":"avatar_event"}`), secret)
+	mustSign(t, header, "a", time.Now(), []byte(unlisted), secret)
 	for _, err := range []error{
 		receiver.Handle(t.Context(), forged, []byte(unlisted)),
 		receiver.Handle(t.Context(), malformed, []byte(`{"event_type":"avatar_event"}`)),

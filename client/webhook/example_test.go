@@ -39,7 +39,9 @@ func ExampleReceiver() {
 		`{"event_type":"avatar_inference_event","data":{"inference_id":"v-1","status":"succeeded"}}`,
 	} {
 		request := httptest.NewRequest(http.MethodPost, "/avatar-studio", strings.NewReader(body))
-		webhook.Sign(request.Header, fmt.Sprint("event-", sequence), time.Now(), []byte(body), secret)
+		if err := webhook.Sign(request.Header, fmt.Sprint("event-", sequence), time.Now(), []byte(body), secret); err != nil {
+			panic(err)
+		}
 		request.Header.Set(webhook.HeaderSequence, fmt.Sprint(sequence+1))
 		answer := httptest.NewRecorder()
 		mux.ServeHTTP(answer, request)

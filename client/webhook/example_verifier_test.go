@@ -44,7 +44,9 @@ func ExampleStandardWebhooks_rotation() {
 	body := `{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"published"}}`
 	for id, secrets := range [][]webhook.Secret{{before}, {before, after}, {after}, {webhook.NewSecret()}} {
 		post(receiver, "/avatar-studio", fmt.Sprint("event-", id), body, func(request *http.Request) {
-			webhook.Sign(request.Header, request.Header.Get(webhook.HeaderID), time.Now(), []byte(body), secrets...)
+			if err := webhook.Sign(request.Header, request.Header.Get(webhook.HeaderID), time.Now(), []byte(body), secrets...); err != nil {
+				panic(err)
+			}
 		})
 	}
 	// Output:

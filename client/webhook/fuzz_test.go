@@ -52,19 +52,18 @@ func FuzzReceiver(f *testing.F) {
 // A notification of which one byte is changed is refused, and the original is accepted.
 func FuzzReceiver_Mutation(f *testing.F) {
 	f.Add(specID, []byte(specBody), int64(specTime), uint8(0), uint16(0), uint8(1))
-	f.Add("evt 1/2", []byte(nil), int64(1), uint8(1), uint16(0), uint8(0x20))
+	f.Add("evt-1/2", []byte(nil), int64(1), uint8(1), uint16(0), uint8(0x20))
 	f.Add("é", []byte("\xff\x00"), int64(-1), uint8(2), uint16(1), uint8(0x80))
 	f.Add(specID, []byte(specBody), int64(specTime), uint8(3), uint16(2), uint8(','^' '))
 	f.Add(specID, []byte(specBody), int64(specTime), uint8(3), uint16(46), uint8('='^' '))
 	f.Add("9", []byte("1.{}"), int64(specTime), uint8(1), uint16(0), uint8('1'^'+'))
 	secret := mustSecret(f, specSecret)
 	f.Fuzz(func(t *testing.T, id string, body []byte, seconds int64, part uint8, at uint16, flip uint8) {
-		if id == "" || strings.Contains(id, ".") || flip == 0 {
-			t.Skip("nothing that Verify accepts, or no change")
-		}
 		now := time.Unix(seconds, 0)
 		header := http.Header{}
-		webhook.Sign(header, id, now, body, secret)
+		if webhook.Sign(header, id, now, body, secret) != nil || flip == 0 {
+			t.Skip("nothing that can be signed, or no change")
+		}
 		receiver := newReceiver(t, (&recorder{}).handlers(), webhook.VerifierFunc(func(n webhook.Notification) error {
 			return webhook.Verify(n.Header, n.Body, now, secret)
 		}))

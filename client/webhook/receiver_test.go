@@ -130,7 +130,7 @@ func TestReceiver_ServeHTTP(t *testing.T) {
 			if test.method != "" {
 				request.Method = test.method
 			}
-			webhook.Sign(request.Header, "id-1", time.Now(), []byte(test.body), secret)
+			mustSign(t, request.Header, "id-1", time.Now(), []byte(test.body), secret)
 			if test.mutate != nil {
 				test.mutate(request.Header)
 			}
@@ -198,7 +198,7 @@ func TestReceiver_Handle(t *testing.T) {
 	open := newReceiver(t, called.handlers(), webhook.Unverified())
 	body := []byte(`{"event_type":"x"}`)
 	header := http.Header{}
-	webhook.Sign(header, "id", time.Now(), body, webhook.NewSecret())
+	mustSign(t, header, "id", time.Now(), body, webhook.NewSecret())
 	for name, test := range map[string]struct {
 		err  error
 		want []error

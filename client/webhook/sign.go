@@ -28,6 +28,9 @@ const (
 // receiver's clock.
 const Tolerance = 5 * time.Minute
 
+// ErrUnsignable is returned by [Sign] for what [Verify] would refuse.
+var ErrUnsignable = errors.New("webhook: signing needs an id without dots, spaces and control characters, and 1 to 16 secrets")
+
 // Errors of [Verify].
 var (
 	ErrUnsigned  = errors.New("webhook: a signature header is missing or malformed")
@@ -41,16 +44,24 @@ const (
 )
 
 // Sign sets the id, timestamp and signature headers of Standard Webhooks for body: one
-// signature for each secret, so that a receiver that knows any of them accepts it.
-func Sign(header http.Header, id string, at time.Time, body []byte, secrets ...Secret) {
+// signature for each secret, so that a receiver that knows any of them accepts it. The error is
+// [ErrUnsignable] if [Verify] would refuse the id or a secret is zero, and header is unchanged then.
+func Sign(header http.Header, id string, at time.Time, body []byte, secrets ...Secret) error {
+	if !validID(id) || len(secrets) == 0 || len(secrets) > maxSignatures {
+		return ErrUnsignable
+	}
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
+		if secret.key == nil {
+			return ErrUnsignable
+		}
 		signatures[i] = string(secret.sign(id, timestamp, body))
 	}
 	header.Set(HeaderID, id)
 	header.Set(HeaderTimestamp, timestamp)
 	header.Set(HeaderSignature, strings.Join(signatures, " "))
+	return nil
 }
 
 // Verify reports whether body was signed with one of secrets at a time within
@@ -61,8 +72,7 @@ func Verify(header http.Header, body []byte, now time.Time, secrets ...Secret) e
 	id, timestamp := header.Get(HeaderID), header.Get(HeaderTimestamp)
 	signatures := strings.SplitN(header.Get(HeaderSignature), " ", maxSignatures+1)
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	// With a dot in the id, part of it could pass for the timestamp, and that for the body.
-	if err != nil || id == "" || strings.Contains(id, ".") || signatures[0] == "" {
+	if err != nil || !validID(id) || signatures[0] == "" {
 		return ErrUnsigned
 	}
 	if age := now.Sub(time.Unix(seconds, 0)); age > Tolerance || age < -Tolerance {
@@ -80,6 +90,12 @@ func Verify(header http.Header, body []byte, now time.Time, secrets ...Secret) e
 		}
 	}
 	return ErrSignature
+}
+
+// validID reports whether a header carries id as it is, and whether the end of id is certain in
+// what is signed: with a dot in it, part of it could pass for the timestamp, and that for the body.
+func validID(id string) bool {
+	return id != "" && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == '.' || r == 0x7f })
 }
 
 func (s Secret) sign(id, timestamp string, body []byte) []byte {

@@ -1,8 +1,12 @@
 package webhook_test
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"net/http"
+	"net/textproto"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,12 +45,50 @@ func signed(id, timestamp, signature string) http.Header {
 	return header
 }
 
+func mustSign(t testing.TB, header http.Header, id string, at time.Time, body []byte, secrets ...webhook.Secret) {
+	t.Helper()
+	if err := webhook.Sign(header, id, at, body, secrets...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestSign(t *testing.T) {
 	t.Parallel()
 	header := http.Header{}
-	webhook.Sign(header, specID, time.Unix(specTime, 999), []byte(specBody), mustSecret(t, specSecret))
+	mustSign(t, header, specID, time.Unix(specTime, 999), []byte(specBody), mustSecret(t, specSecret))
 	if header.Get("Webhook-Id") != specID || header.Get("Webhook-Timestamp") != specTimestamp || header.Get("Webhook-Signature") != specSignature {
 		t.Errorf("headers %v are not those of the specification", header)
+	}
+}
+
+// Sign refuses what Verify refuses, and leaves the header alone then.
+func TestSign_refuses(t *testing.T) {
+	t.Parallel()
+	secret := webhook.NewSecret()
+	for name, test := range map[string]struct {
+		id      string
+		secrets []webhook.Secret
+		err     error
+	}{
+		"16 secrets":        {"id", slices.Repeat([]webhook.Secret{secret}, 16), nil},
+		"17 secrets":        {"id", slices.Repeat([]webhook.Secret{secret}, 17), webhook.ErrUnsignable},
+		"no secret":         {"id", nil, webhook.ErrUnsignable},
+		"a zero secret":     {"id", []webhook.Secret{secret, {}}, webhook.ErrUnsignable},
+		"no id":             {"", []webhook.Secret{secret}, webhook.ErrUnsignable},
+		"a dot":             {"a.b", []webhook.Secret{secret}, webhook.ErrUnsignable},
+		"a space":           {"a b", []webhook.Secret{secret}, webhook.ErrUnsignable},
+		"a space at an end": {"a ", []webhook.Secret{secret}, webhook.ErrUnsignable},
+		"a line break":      {"a\nb", []webhook.Secret{secret}, webhook.ErrUnsignable},
+		"a DEL":             {"a\x7f", []webhook.Secret{secret}, webhook.ErrUnsignable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			header := http.Header{}
+			err := webhook.Sign(header, test.id, time.Now(), []byte("{}"), test.secrets...)
+			if !errors.Is(err, test.err) || err != nil && len(header) > 0 {
+				t.Errorf("error %v, want %v; header %v", err, test.err, header)
+			}
+		})
 	}
 }
 
@@ -78,6 +120,7 @@ func TestVerify(t *testing.T) {
 		"without version":        {signed(specID, specTimestamp, specSignature[3:]), specBody, now, webhook.ErrSignature},
 		"the 16th signature":     {signed(specID, specTimestamp, many+specSignature), specBody, now, nil},
 		"the 17th signature":     {signed(specID, specTimestamp, many+"v1,AAAA "+specSignature), specBody, now, webhook.ErrSignature},
+		"id with a space":        {signed("a b", specTimestamp, specSignature), specBody, now, webhook.ErrUnsigned},
 		"no id":                  {signed("", specTimestamp, specSignature), specBody, now, webhook.ErrUnsigned},
 		"no timestamp":           {signed(specID, "", specSignature), specBody, now, webhook.ErrUnsigned},
 		"no signature":           {signed(specID, specTimestamp, ""), specBody, now, webhook.ErrUnsigned},
@@ -109,13 +152,13 @@ func TestVerify_Rotation(t *testing.T) {
 		"new, both":        {[]webhook.Secret{after}, []webhook.Secret{after, before}, nil},
 		"foreign, both":    {[]webhook.Secret{foreign}, []webhook.Secret{after, before}, webhook.ErrSignature},
 		"new, none":        {[]webhook.Secret{after}, nil, webhook.ErrSignature},
-		"zero, zero":       {[]webhook.Secret{{}}, []webhook.Secret{{}}, webhook.ErrSignature},
+		"new, zero":        {[]webhook.Secret{after}, []webhook.Secret{{}}, webhook.ErrSignature},
 		"new, zero or new": {[]webhook.Secret{after}, []webhook.Secret{{}, after}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			header := http.Header{}
-			webhook.Sign(header, "id", now, body, test.signs...)
+			mustSign(t, header, "id", now, body, test.signs...)
 			if err := webhook.Verify(header, body, now, test.knows...); !errors.Is(err, test.err) {
 				t.Errorf("error %v, want %v", err, test.err)
 			}
@@ -128,7 +171,7 @@ func TestVerify_MovedDot(t *testing.T) {
 	t.Parallel()
 	secret, body := webhook.NewSecret(), []byte("1614265331.{}")
 	header := http.Header{}
-	webhook.Sign(header, "id", time.Unix(specTime, 0), body, secret)
+	mustSign(t, header, "id", time.Unix(specTime, 0), body, secret)
 	header.Set(webhook.HeaderID, "id."+specTimestamp)
 	header.Set(webhook.HeaderTimestamp, "1614265331")
 	if err := webhook.Verify(header, []byte("{}"), time.Unix(specTime, 0), secret); !errors.Is(err, webhook.ErrUnsigned) {
@@ -152,6 +195,39 @@ func FuzzVerify(f *testing.F) {
 		}
 		if id == specID && timestamp == specTimestamp && signature == specSignature && string(body) == specBody && err != nil {
 			t.Errorf("refused the original: %v", err)
+		}
+	})
+}
+
+// What Sign accepts, Verify accepts as it comes over the wire, at the same time and with each of the secrets.
+func FuzzSign(f *testing.F) {
+	f.Add(specID, int64(specTime), []byte(specBody), uint8(1))
+	f.Add("a.b", int64(0), []byte(nil), uint8(2))
+	f.Add(" a", int64(-1), []byte("1.{}"), uint8(0))
+	f.Add("\u00e9\u00a0", int64(1)<<62, []byte("\xff"), uint8(16))
+	f.Add("\xff\x7f", int64(1), []byte("x"), uint8(17))
+	f.Fuzz(func(t *testing.T, id string, seconds int64, body []byte, count uint8) {
+		secrets, at := make([]webhook.Secret, count%20), time.Unix(seconds, 0)
+		for i := range secrets {
+			secrets[i] = webhook.NewSecret()
+		}
+		header := http.Header{}
+		if webhook.Sign(header, id, at, body, secrets...) != nil {
+			return
+		}
+		var wire bytes.Buffer
+		if err := header.Write(&wire); err != nil {
+			t.Fatal(err)
+		}
+		wire.WriteString("\r\n")
+		received, err := textproto.NewReader(bufio.NewReader(&wire)).ReadMIMEHeader()
+		if err != nil {
+			t.Fatalf("header %q: %v", header, err)
+		}
+		for i, secret := range secrets {
+			if err := webhook.Verify(http.Header(received), body, at, secret); err != nil {
+				t.Errorf("id %q, secret %d: %v", id, i, err)
+			}
 		}
 	})
 }

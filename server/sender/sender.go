@@ -19,7 +19,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/net/http/httpguts"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
@@ -134,9 +133,6 @@ func (s *Sender) request(ctx context.Context, m Message, at time.Time) (*http.Re
 	if err != nil {
 		return nil, FailureBlocked
 	}
-	if m.ID == "" || !httpguts.ValidHeaderFieldValue(m.ID) || len(m.Secrets) == 0 {
-		return nil, FailureInvalid
-	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(m.Body))
 	if err != nil {
 		return nil, FailureInvalid
@@ -145,7 +141,9 @@ func (s *Sender) request(ctx context.Context, m Message, at time.Time) (*http.Re
 	request.Header.Set("User-Agent", s.config.UserAgent)
 	request.Header.Set("Accept-Encoding", "identity") // a compressed excerpt is of no use to a reader
 	request.Header.Set(webhook.HeaderSequence, strconv.FormatInt(m.Sequence, 10))
-	webhook.Sign(request.Header, m.ID, at, m.Body, m.Secrets...)
+	if err := webhook.Sign(request.Header, m.ID, at, m.Body, m.Secrets...); err != nil {
+		return nil, FailureInvalid
+	}
 	return request, ""
 }
 

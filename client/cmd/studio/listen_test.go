@@ -58,7 +58,9 @@ func TestListen_forwardsUnchanged(t *testing.T) {
 	in := newTest(t).startListening(t, "--secret-file", file, "--forward", app, "--json")
 
 	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Sender/1"}, "X-More": {"a", "b"}, "X-Forwarded-For": {"192.0.2.1"}}
-	webhook.Sign(header, "event-1", time.Now(), []byte(body), secret)
+	if err := webhook.Sign(header, "event-1", time.Now(), []byte(body), secret); err != nil {
+		t.Fatal(err)
+	}
 	header.Set(webhook.HeaderSequence, "3")
 	status, answer, answered := post(t, http.MethodPost, in.url, body, header)
 	if status != http.StatusTooManyRequests || answer != "later" || answered.Get("Retry-After") != "7" {
@@ -98,7 +100,9 @@ func TestListen_refuses(t *testing.T) {
 	} {
 		header := http.Header{}
 		if test.signed {
-			webhook.Sign(header, "event-1", time.Now(), []byte(test.body), secret)
+			if err := webhook.Sign(header, "event-1", time.Now(), []byte(test.body), secret); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if status, _, _ := post(t, test.method, in.url, test.body, header); status != test.status {
 			t.Errorf("%s is answered %d", name, status)

@@ -55,9 +55,12 @@ func (p *program) trigger(ctx context.Context, command *cli.Command) error {
 		return err
 	}
 	id := uuid.NewString()
-	webhook.Sign(request.Header, id, time.Now(), body, secrets...)
+	at := time.Now()
 	if len(secrets) == 0 {
-		request.Header.Del(webhook.HeaderSignature)
+		request.Header.Set(webhook.HeaderID, id)
+		request.Header.Set(webhook.HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
+	} else if err := webhook.Sign(request.Header, id, at, body, secrets...); err != nil {
+		return err
 	}
 	sequence := strconv.FormatInt(command.Int64("sequence"), 10)
 	request.Header.Set(webhook.HeaderSequence, sequence)

@@ -89,7 +89,9 @@ func post(ctx context.Context, to http.RoundTripper, url, id string, sequence in
 	if err != nil {
 		return 0, err
 	}
-	webhook.Sign(request.Header, id, time.Now(), body, secret)
+	if err := webhook.Sign(request.Header, id, time.Now(), body, secret); err != nil {
+		return 0, err
+	}
 	request.Header.Set(webhook.HeaderSequence, strconv.Itoa(sequence))
 	response, err := to.RoundTrip(request)
 	if err != nil {
