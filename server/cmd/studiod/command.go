@@ -66,6 +66,7 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 			secretCommand(),
 			eventCommand(),
 			endpointCommand(),
+			checkCommand(),
 		},
 	}
 	prepare(root)

@@ -38,9 +38,11 @@ func (j *Jobs) deliver(
 			j.origins.done(admitted, unknown) // it was not needed
 		}
 	}()
-	for stop.Err() == nil && !settled {
+	for first := true; stop.Err() == nil && !settled; first = false {
 		next, err := j.Store.NextDelivery(ctx, subjectID)
 		switch {
+		case errors.Is(err, studio.ErrNotFound) && first:
+			return time.Time{}, false, j.repair(ctx, subjectID)
 		case errors.Is(err, studio.ErrNotFound):
 			return time.Time{}, false, nil
 		case err != nil:
@@ -73,6 +75,24 @@ func (j *Jobs) deliver(
 		}
 	}
 	return j.Now(), settled, nil
+}
+
+// repair makes a subject that has no pending event due no more, or it would be looked at for ever.
+func (j *Jobs) repair(ctx context.Context, subjectID string) error {
+	repaired, err := j.Store.RepairSubject(ctx, subjectID)
+	if repaired {
+		j.Logger.ErrorContext(ctx, "a subject was due that has no event", "subject", subjectID)
+	}
+	return err
+}
+
+// repairAll is repair for every subject, at the start.
+func (j *Jobs) repairAll(stop context.Context) {
+	repaired, err := j.Store.Repair(stop)
+	j.report(stop, "repair", err)
+	for _, id := range repaired {
+		j.Logger.ErrorContext(stop, "a subject was due at another time than its first event", "subject", id)
+	}
 }
 
 // attempt sends an event that its origin has admitted, and records what came of it.

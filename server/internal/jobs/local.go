@@ -52,7 +52,10 @@ func (l *Local) Run(ctx, stop context.Context) {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	workers.Go(func() { l.jobs.prune(stop) })
-	workers.Go(func() { l.watch(stop) })
+	workers.Go(func() {
+		l.jobs.repairAll(stop)
+		l.watch(stop)
+	})
 	for {
 		timer := time.NewTimer(l.start(ctx, stop, &workers))
 		select {

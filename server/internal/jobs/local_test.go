@@ -135,6 +135,10 @@ func (s *setup) run(test func(s *setup)) {
 	s.open()
 	s.user = studiotest.AddUser(s.t, s.studio, "ada@example.com")
 	test(s)
+	broken, err := s.db.Check(s.t.Context())
+	if err != nil || len(broken) > 0 {
+		s.t.Errorf("the rows break rules: %q (%v)", broken, err)
+	}
 	s.close()
 }
 

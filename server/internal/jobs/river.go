@@ -29,6 +29,9 @@ const (
 	// settlers is how many workers at once may put off deliveries for long: a hundred thousand that
 	// wait for a failing origin leave the database to others.
 	settlers = 2
+	// maxRounds is how often a job looks at its subject because something has become due meanwhile. One
+	// that nothing becomes of must not come back at once, or it has a worker for ever.
+	maxRounds = 10
 	// panicPause keeps a job that panics from doing so at once again.
 	panicPause = time.Minute
 )
@@ -93,7 +96,10 @@ func (r *River) Run(ctx, stop context.Context) {
 	others.Go(func() { r.jobs.prune(stop) })
 	alive, gone := context.WithCancel(context.WithoutCancel(ctx))
 	others.Go(func() { r.stayAlive(alive) })
-	others.Go(func() { r.sweep(stop) })
+	others.Go(func() {
+		r.jobs.repairAll(stop)
+		r.sweep(stop)
+	})
 	others.Go(func() { r.refresh(stop) })
 	<-stop.Done()
 	if r.client.Stop(ctx) != nil {
@@ -171,7 +177,11 @@ func (r *River) look(
 	ctx context.Context, job int64, work store.Work, subjectID string,
 	do func() (again time.Time, settled bool, err error),
 ) error {
-	for {
+	for round := 1; ; round++ {
+		if round > maxRounds {
+			r.jobs.Logger.ErrorContext(ctx, "work does not come to an end", "work", string(work), "subject", subjectID)
+			return river.JobSnooze(errorPause)
+		}
 		again, settled, err := do()
 		if settled {
 			return nil

@@ -216,6 +216,11 @@ func (p *daemon) kill() {
 	}
 }
 
+func (p *daemon) signal(signal os.Signal) {
+	p.t.Helper()
+	check(p.t, p.cmd.Process.Signal(signal))
+}
+
 // stop ends the process as an operator does.
 func (p *daemon) stop() {
 	p.t.Helper()

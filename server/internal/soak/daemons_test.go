@@ -3,6 +3,7 @@ package soak_test
 import (
 	"fmt"
 	"net/http"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,4 +49,32 @@ func TestTwoDaemons_shareTheWorkAndOneTakesOverWhenTheOtherIsKilled(t *testing.T
 	}
 	second.stop()
 	r.wantEverything(d, all, d.workers())
+}
+
+// A daemon is frozen in the middle of attempts, another delivers their events, and the first one goes
+// on and has to say how its attempts ended.
+func TestTwoDaemons_oneIsFrozenWhileTheOtherDoesItsWork(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, studiotest.NewPostgres(t))
+	answer, release := d.held(0) // nobody is there
+	const origins = 20
+	r := receive(d, origins, answer)
+	d.seed(8, 2, r.urls...)
+	first, second := d.start("--workers", "8"), d.start("--workers", "8")
+	all := origins * 8 * 2
+	r.waitArrivals(16)
+	first.signal(syscall.SIGSTOP)
+	r.killed()
+	release()
+	r.waitAccepted(all)
+	first.signal(syscall.SIGCONT)
+	_, err := d.createAvatar(t.Context(), "after", r.urls[0])
+	check(t, err)
+	r.waitAccepted(all + 3)
+	first.stop()
+	second.stop()
+	r.wantEverything(d, all+3, 16)
+	if first.logged("level=ERROR") || second.logged("level=ERROR") {
+		t.Error("a daemon reports an error")
+	}
 }

@@ -233,9 +233,14 @@ func (r *receivers) count() (arrivals, accepted, duplicates int) {
 
 // wantEverything checks, when no daemon runs any more, that every event in the database came with
 // its bytes, was accepted and is known to be, that nothing else came, that avatars went through
-// their states in order, and how many events came again after they had been accepted.
+// their states in order, that the rows keep every rule, and how many events came again after they had been accepted.
 func (r *receivers) wantEverything(d *deployment, events, mostDuplicates int) {
 	r.t.Helper()
+	broken, err := studiotest.Open(r.t, d.dsn).Check(r.t.Context())
+	check(r.t, err)
+	for _, rule := range broken {
+		r.t.Error(rule)
+	}
 	db := studiotest.OpenSQL(r.t, d.dsn)
 	rows, err := db.QueryContext(r.t.Context(), `SELECT subject_id, sequence, id, body, state FROM events ORDER BY subject_id, sequence`)
 	check(r.t, err)

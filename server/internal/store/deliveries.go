@@ -81,31 +81,31 @@ type Outcome struct {
 }
 
 // RecordAttempt keeps an attempt and what follows from it. The next event of the subject is due
-// once this one has ended. An event that had ended before stays as it was. It reports whether the
-// job has ended, or is not the caller's any more.
+// once this one has ended. An attempt of an event that had ended before changes nothing but the log.
+// It reports whether the job has ended, or is not the caller's any more.
 func (s *Store) RecordAttempt(
 	ctx context.Context, event studio.Event, attempt Attempt, outcome Outcome,
 ) (settled bool, err error) {
 	now := attempt.At.Add(attempt.Duration)
-	due, ended := outcome.RetryAt, time.Time{}
-	if outcome.State != Pending {
-		due, ended = now, now
+	var ended, due time.Time
+	if outcome.State == Pending {
+		due = outcome.RetryAt
+	} else {
+		ended = now
 	}
 	statements := []statement{
-		// First, because it locks the subject: no event is added until the transaction ends.
-		{`UPDATE subjects SET deliver_at = $2 WHERE id = $1`, []any{event.SubjectID, micros(due)}},
+		s.lockSubject(event.SubjectID),
 		{`INSERT INTO attempts (event_id, number, at, duration, address, status, failure, excerpt)
 			VALUES ($1, (SELECT COALESCE(MAX(number), 0) + 1 FROM attempts WHERE event_id = $1), $2, $3, $4, $5, $6, $7)`, []any{
 			event.ID, micros(attempt.At), attempt.Duration.Microseconds(), attempt.Address, attempt.Status,
 			attempt.Failure, attempt.Excerpt,
 		}},
 		{
-			`UPDATE events SET state = $2, tries = tries + 1, ended_at = $3, reason = $4 WHERE id = $1 AND state = 'pending'`,
-			[]any{event.ID, string(outcome.State), micros(ended), string(outcome.Reason)},
+			`UPDATE events SET state = $2, tries = tries + 1, ended_at = $3, due_at = $4, reason = $5
+				WHERE id = $1 AND state = 'pending'`,
+			[]any{event.ID, string(outcome.State), micros(ended), micros(due), string(outcome.Reason)},
 		},
-	}
-	if outcome.State != Pending {
-		statements = append(statements, nothingDue(event.SubjectID))
+		deriveDue(event.SubjectID),
 	}
 	if outcome.Job != 0 {
 		statements = append(statements,
@@ -123,10 +123,15 @@ func (s *Store) RecordAttempt(
 			return nil
 		}
 		found, deleted := rows[len(rows)-2] > 0, rows[len(rows)-1] > 0
-		if settled = deleted || !found; deleted && outcome.State == Pending {
-			tx.workLater(Deliver, event.SubjectID, due)
+		if settled = deleted || !found; !deleted {
+			return nil
 		}
-		return nil
+		var later time.Time
+		err := one(ctx, tx, []any{instant{&later}}, `SELECT deliver_at FROM subjects WHERE id = $1`, event.SubjectID)
+		if err == nil && !later.IsZero() {
+			tx.workLater(Deliver, event.SubjectID, later)
+		}
+		return err
 	}
 	err = s.writeRecord(ctx, &record{subjectID: event.SubjectID, statements: statements, after: after})
 	return settled, err
@@ -135,25 +140,34 @@ func (s *Store) RecordAttempt(
 // GiveUp ends every event of a subject that has not ended, without an attempt.
 func (s *Store) GiveUp(ctx context.Context, subjectID string, now time.Time, reason Reason) error {
 	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `UPDATE subjects SET deliver_at = $2 WHERE id = $1`, subjectID, micros(now)) // locks it
-		if err != nil {
-			return err
-		}
-		_, err = tx.exec(ctx, `UPDATE events SET state = 'exhausted', ended_at = $2, reason = $3
-			WHERE subject_id = $1 AND state = 'pending'`, subjectID, micros(now), string(reason))
-		if err != nil {
-			return err
-		}
-		_, err = tx.execAll(ctx, []statement{nothingDue(subjectID)})
+		_, err := tx.execAll(ctx, []statement{
+			s.lockSubject(subjectID),
+			{`UPDATE events SET state = 'exhausted', ended_at = $2, due_at = NULL, reason = $3
+				WHERE subject_id = $1 AND state = 'pending'`, []any{subjectID, micros(now), string(reason)}},
+			deriveDue(subjectID),
+		})
 		return err
 	})
 }
 
-// nothingDue takes a subject whose events have all ended out of the queue. Who delivers looks for
-// the next event by himself.
-func nothingDue(subjectID string) statement {
-	return statement{`UPDATE subjects SET deliver_at = NULL WHERE id = $1 AND NOT EXISTS
-		(SELECT 1 FROM events WHERE subject_id = $1 AND state = 'pending')`, []any{subjectID}}
+// dueOfSubject is when a row of subjects is due: when its lowest pending event is, and NULL when
+// it has none. Nothing else decides that.
+const dueOfSubject = `(SELECT COALESCE(e.due_at, e.created_at) FROM events e
+	WHERE e.subject_id = subjects.id AND e.state = 'pending' ORDER BY e.sequence LIMIT 1)`
+
+// deriveDue follows every change of the events of a subject, in a transaction that has locked it.
+func deriveDue(subjectID string) statement {
+	return statement{`UPDATE subjects SET deliver_at = ` + dueOfSubject + ` WHERE id = $1`, []any{subjectID}}
+}
+
+// lockSubject keeps others from adding events to a subject, and from ending some, until the end of
+// the transaction.
+func (s *Store) lockSubject(subjectID string) statement {
+	query := `SELECT 1 FROM subjects WHERE id = $1`
+	if s.Pool() != nil {
+		query += postgresForUpdate // on SQLite, writers take turns
+	}
+	return statement{query, []any{subjectID}}
 }
 
 // Attempts returns the attempts to deliver an event, in order.

@@ -103,8 +103,8 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 	where, args := filter.where()
 	n := len(args)
 	// One that was exhausted again since is not taken twice.
-	query := fmt.Sprintf(`UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, reason = '' WHERE id IN
-		(SELECT e.id FROM events e WHERE %s AND e.ended_at <= $%d ORDER BY e.id LIMIT $%d) RETURNING subject_id`, where, n+1, n+2)
+	query := fmt.Sprintf(`UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, due_at = $%d, reason = '' WHERE id IN
+		(SELECT e.id FROM events e WHERE %s AND e.ended_at <= $%d ORDER BY e.id LIMIT $%d) RETURNING subject_id`, n+1, where, n+1, n+2)
 	args = append(args, micros(now), replayBatch)
 	for batch := replayBatch; batch == replayBatch; replayed += batch {
 		err := s.write(ctx, func(tx transaction) error {
@@ -119,7 +119,7 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 			}, query, args...)
 			for _, id := range slices.Sorted(maps.Keys(subjects)) {
 				if err == nil {
-					err = deliverNow(ctx, tx, id, now)
+					err = s.deliverNow(ctx, tx, id)
 				}
 			}
 			return err
@@ -131,11 +131,13 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 	return replayed, nil
 }
 
-// deliverNow makes the first pending event of a subject due.
-func deliverNow(ctx context.Context, tx transaction, subjectID string, now time.Time) error {
+// deliverNow wakes who delivers the events of a subject, some of which are pending again.
+func (s *Store) deliverNow(ctx context.Context, tx transaction, subjectID string) error {
+	if _, err := tx.execAll(ctx, []statement{s.lockSubject(subjectID), deriveDue(subjectID)}); err != nil {
+		return err
+	}
 	var origin string
-	err := one(ctx, tx, []any{&origin}, `UPDATE subjects SET deliver_at = $2 WHERE id = $1 RETURNING origin`,
-		subjectID, micros(now))
+	err := one(ctx, tx, []any{&origin}, `SELECT origin FROM subjects WHERE id = $1`, subjectID)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,8 @@ func TestSQLite_migratesOrigins(t *testing.T) {
 	defer func() { check(t, raw.Close()) }()
 	for _, query := range []string{
 		`DROP INDEX subjects_origin`, `ALTER TABLE subjects DROP COLUMN origin`, `DROP INDEX events_created`, `DROP INDEX events_exhausted`,
-		`ALTER TABLE events DROP COLUMN reason`, `DROP TABLE endpoints`, `DELETE FROM goose_db_version WHERE version_id = 2`,
+		`ALTER TABLE events DROP COLUMN reason`, `DROP TABLE endpoints`, `ALTER TABLE events DROP COLUMN due_at`,
+		`DELETE FROM goose_db_version WHERE version_id >= 2`,
 	} {
 		_, err := raw.ExecContext(t.Context(), query)
 		check(t, err)

@@ -23,8 +23,9 @@ import (
 const (
 	postgresConnections = 16
 	// connectTimeout bounds making a connection, and acquireTimeout waiting for one of the pool.
-	connectTimeout = 5 * time.Second
-	acquireTimeout = 5 * time.Second
+	connectTimeout    = 5 * time.Second
+	acquireTimeout    = 5 * time.Second
+	postgresForUpdate = " FOR NO KEY UPDATE"
 	// postgresTries is how often a transaction is tried that others keep from its commit.
 	postgresTries = 5
 )
@@ -236,7 +237,7 @@ type postgresTransaction struct {
 }
 
 // forUpdate leaves others free to refer to the row.
-func (t *postgresTransaction) forUpdate() string { return " FOR NO KEY UPDATE" }
+func (t *postgresTransaction) forUpdate() string { return postgresForUpdate }
 
 // claim takes an advisory lock of the schema's, so that services that share a database do not
 // keep names from each other.

@@ -169,9 +169,9 @@ func TestStore_RecordAttempt_deliversInOrder(t *testing.T) {
 		record(1, store.Pending, noon().Add(time.Hour))
 		due("a-1 in 1h0m0s")
 		record(2, store.Delivered, time.Time{})
-		due("a-2 in 1s")
+		due("a-2 in 0s")
 		record(1, store.Exhausted, time.Time{})
-		due("a-3 in 1s")
+		due("a-3 in 0s")
 		record(1, store.Delivered, time.Time{})
 		due()
 

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+func TestCheck_reportsWhatContradictsItself(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		db := fillEvents(t, dsn)
+		if code, stdout, stderr := studiod(t, "", "check", db); code != exitOK || !strings.Contains(stdout+stderr, "nothing is wrong") {
+			t.Errorf("a database that nothing is wrong with: exit code %d, %s%s", code, stdout, stderr)
+		}
+		_, err := studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "UPDATE subjects SET deliver_at = NULL")
+		check(t, err)
+		code, stdout, stderr := studiod(t, "", "check", db, "--json")
+		if code != exitFailure || !strings.Contains(stdout, `"subject_id":"`+subjectID+`","rule":"is due at another time`) {
+			t.Errorf("a subject with a pending event that is never due: exit code %d, %s%s", code, stdout, stderr)
+		}
+	})
+}

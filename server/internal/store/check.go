@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// rules find what must not be, by subject. $1 is a time before which events may have been pruned.
+//
+//nolint:gochecknoglobals // a table
+var rules = []struct{ broken, query string }{
+	{
+		"is due at another time than its first pending event",
+		`SELECT id FROM subjects WHERE (deliver_at IS NOT NULL OR id IN (SELECT subject_id FROM events WHERE state = 'pending'))
+			AND deliver_at IS DISTINCT FROM ` + dueOfSubject,
+	},
+	{
+		"has a gap in the sequence of its events",
+		`SELECT s.id FROM subjects s LEFT JOIN events e ON e.subject_id = s.id WHERE s.created_at > $1
+			GROUP BY s.id, s.sequence HAVING s.webhook_url <> '' AND (COUNT(e.id) <> s.sequence OR COALESCE(MAX(e.sequence), 0) <> s.sequence)`,
+	},
+	{
+		"has an event that has ended at no time, or is pending and has",
+		`SELECT subject_id FROM events WHERE (state = 'pending') <> (ended_at IS NULL)`,
+	},
+	{
+		"has an event whose attempts are numbered with gaps, or fewer than it counts",
+		`SELECT e.subject_id FROM events e LEFT JOIN attempts a ON a.event_id = e.id
+			GROUP BY e.id, e.subject_id, e.tries HAVING COUNT(a.number) <> COALESCE(MAX(a.number), 0) OR COUNT(a.number) < e.tries`,
+	},
+}
+
+// jobRules are those of River's jobs.
+//
+//nolint:gochecknoglobals // a table
+var jobRules = []struct{ broken, query string }{
+	{
+		"has work to do and no job, or more than one",
+		`SELECT id FROM subjects s WHERE %[1]s_at IS NOT NULL AND 1 <> (SELECT COUNT(*) FROM river_job
+			WHERE kind = '%[1]s' AND args->>'subject_id' = s.id AND finalized_at IS NULL)`,
+	},
+	{
+		"has a job and no work to do",
+		`SELECT args->>'subject_id' FROM river_job WHERE kind = '%[1]s' AND finalized_at IS NULL
+			AND NOT EXISTS (SELECT FROM subjects WHERE id = args->>'subject_id' AND %[1]s_at IS NOT NULL)`,
+	},
+}
+
+// Violation is a rule that the rows of a subject break.
+type Violation struct {
+	SubjectID string
+	Rule      string // what the subject does or has, in words
+}
+
+func (v Violation) String() string { return "subject " + v.SubjectID + " " + v.Rule }
+
+// Check looks at every row for what contradicts itself. It finds nothing in a database on which
+// nothing works.
+func (s *Store) Check(ctx context.Context) (all []Violation, err error) {
+	checked, kept := rules, fmt.Sprint(time.Now().Add(-Retention).UnixMicro())
+	if s.Pool() != nil {
+		checked = slices.Clone(checked)
+		for _, work := range []Work{Render, Deliver} {
+			for _, rule := range jobRules {
+				rule.broken += " (" + string(work) + ")"
+				rule.query = fmt.Sprintf(rule.query, work)
+				checked = append(checked, rule)
+			}
+		}
+	}
+	for _, rule := range checked {
+		err := s.engine.query(ctx, func(scan func(...any) error) error {
+			violation := Violation{Rule: rule.broken}
+			err := scan(&violation.SubjectID)
+			all = append(all, violation)
+			return err
+		}, strings.ReplaceAll(rule.query, "$1", kept))
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// Repair makes every subject due when its first pending event is, and returns those that were not. No
+// change of the service's leaves one; a database that an earlier version wrote may have some.
+func (s *Store) Repair(ctx context.Context) (repaired []string, err error) {
+	var wrong []string
+	err = s.engine.query(ctx, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		wrong = append(wrong, id)
+		return err
+	}, rules[0].query)
+	for _, id := range wrong {
+		if err != nil {
+			break
+		}
+		var changed bool
+		if changed, err = s.RepairSubject(ctx, id); changed {
+			repaired = append(repaired, id)
+		}
+	}
+	return repaired, err
+}
+
+// RepairSubject is Repair for one subject. It reports whether there was something to repair.
+func (s *Store) RepairSubject(ctx context.Context, id string) (changed bool, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		derive := deriveDue(id)
+		derive.query += ` AND deliver_at IS DISTINCT FROM ` + dueOfSubject
+		rows, err := tx.execAll(ctx, []statement{s.lockSubject(id), derive})
+		if err != nil {
+			return err
+		}
+		if changed = rows[1] > 0; !changed {
+			return nil
+		}
+		return s.deliverNow(ctx, tx, id)
+	})
+	if errors.Is(err, studio.ErrNotFound) {
+		err = nil
+	}
+	return changed, err
+}

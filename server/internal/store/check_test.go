@@ -1,0 +1,110 @@
+package store_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+func wantConsistent(t *testing.T, db *store.Store) {
+	t.Helper()
+	broken, err := db.Check(t.Context())
+	check(t, err)
+	for _, rule := range broken {
+		if !strings.Contains(rule.Rule, " job") { // nothing runs them
+			t.Error(rule)
+		}
+	}
+}
+
+// A daemon that was frozen records what it tried after another has delivered the event.
+func TestStore_RecordAttempt_ofAnEventThatHasEndedChangesTheLogAlone(t *testing.T) {
+	t.Parallel()
+	retry := store.Outcome{State: store.Pending, RetryAt: noon().Add(time.Hour)}
+	for name, late := range map[string]store.Outcome{
+		"failed": retry, "delivered": {State: store.Delivered}, "given up": {State: store.Exhausted, Reason: store.ReasonRefused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			withUser(t, func(t *testing.T, db *store.Store) {
+				_, err := db.CreateSubject(t.Context(), subject("a", 2), studio.IdempotencyKey{})
+				check(t, err)
+				attempt := store.Attempt{At: noon(), Duration: time.Second}
+				for range 2 {
+					next, err := db.NextDelivery(t.Context(), "a")
+					check(t, err)
+					for _, outcome := range []store.Outcome{{State: store.Delivered}, late} {
+						check(t, recordAttempt(t.Context(), db, next.Event, attempt, outcome))
+						wantConsistent(t, db)
+					}
+					event, err := db.Event(t.Context(), next.Event.ID)
+					check(t, err)
+					attempts, err := db.Attempts(t.Context(), event.ID)
+					check(t, err)
+					if event.State != store.Delivered || event.Tries != 1 || len(attempts) != 2 {
+						t.Errorf("event %d is %s after %d tries with %d attempts", event.Sequence, event.State, event.Tries, len(attempts))
+					}
+				}
+				due, err := db.NextDue(t.Context(), store.Deliver, 10)
+				check(t, err)
+				if len(due) > 0 {
+					t.Errorf("due is %v, with no pending event", due)
+				}
+			})
+		})
+	}
+}
+
+// The event after it keeps the time of its own next attempt.
+func TestStore_RecordAttempt_ofAnEventThatHasEndedLeavesTheNextItsTime(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		_, err := db.CreateSubject(t.Context(), subject("a", 2), studio.IdempotencyKey{})
+		check(t, err)
+		first, err := db.NextDelivery(t.Context(), "a")
+		check(t, err)
+		check(t, recordAttempt(t.Context(), db, first.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
+		second, err := db.NextDelivery(t.Context(), "a")
+		check(t, err)
+		want := noon().Add(time.Hour)
+		check(t, recordAttempt(t.Context(), db, second.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Pending, RetryAt: want}))
+		check(t, recordAttempt(t.Context(), db, first.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Pending, RetryAt: noon()}))
+		next, err := db.NextDelivery(t.Context(), "a")
+		check(t, err)
+		if next.Event.ID != second.Event.ID || !next.DueAt.Equal(want) {
+			t.Errorf("next is %s at %v, want %s at %v", next.Event.ID, next.DueAt, second.Event.ID, want)
+		}
+	})
+}
+
+func TestStore_Repair(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		for _, id := range []string{"due without an event", "an event and not due", "as it should be"} {
+			_, err := db.CreateSubject(t.Context(), subject(id, 1), studio.IdempotencyKey{})
+			check(t, err)
+		}
+		db.Exec(t, `UPDATE events SET state = 'delivered', ended_at = 1 WHERE subject_id = 'due without an event'`,
+			`UPDATE subjects SET deliver_at = NULL WHERE id = 'an event and not due'`)
+		broken, err := db.Check(t.Context())
+		check(t, err)
+		if len(broken) < 2 {
+			t.Errorf("a check finds %q", broken)
+		}
+		repaired, err := db.Repair(t.Context())
+		check(t, err)
+		slices.Sort(repaired)
+		if want := []string{"an event and not due", "due without an event"}; !slices.Equal(repaired, want) {
+			t.Errorf("repaired are %q, want %q", repaired, want)
+		}
+		due, err := db.NextDue(t.Context(), store.Deliver, 10)
+		check(t, err)
+		if len(due) != 2 {
+			t.Errorf("due is %v, want the two with a pending event", due)
+		}
+	})
+}
