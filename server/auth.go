@@ -30,11 +30,8 @@ func (f AuthenticatorFunc) Authenticate(ctx context.Context, token string) (Prin
 // PrincipalFrom returns who makes the request that ctx belongs to; false in an operation that
 // the document declares public.
 func PrincipalFrom(ctx context.Context) (Principal, bool) {
-	x := exchangeFrom(ctx)
-	if x == nil || !x.authenticated {
-		return Principal{}, false
-	}
-	return x.principal, true
+	called := exchangeFrom(ctx).call()
+	return called.principal, called.authenticated
 }
 
 // authenticate returns who makes a request, or the error to answer.

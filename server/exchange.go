@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/validate"
@@ -22,14 +23,36 @@ const (
 // the one value that they put into the context.
 type exchange struct {
 	http.ResponseWriter
-	logger        *slog.Logger
-	id            [1]string // in the form in which a header takes it, as noStore is
-	noStore       [1]string
-	status        int // 0 before the answer has begun
-	bytes         int64
+	logger  *slog.Logger
+	id      [1]string // in the form in which a header takes it, as noStore is
+	noStore [1]string
+	status  int // 0 before the answer has begun
+	bytes   int64
+
+	mu     sync.Mutex // a handler may outlive the Wrap that called it, as with http.TimeoutHandler
+	called call
+}
+
+// call is who calls what.
+type call struct {
 	operation     *validate.Operation // nil when the path is no route
 	principal     Principal
 	authenticated bool
+}
+
+func (x *exchange) call() call {
+	if x == nil {
+		return call{}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.called
+}
+
+func (x *exchange) setCall(c call) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.called = c
 }
 
 type exchangeKey struct{}
@@ -42,6 +65,15 @@ func exchangeFrom(ctx context.Context) *exchange {
 // RequestID returns the id of the request that ctx belongs to.
 func RequestID(ctx context.Context) string {
 	return exchangeFrom(ctx).requestID()
+}
+
+// OperationID returns the operationId of the request that ctx belongs to; "" before it is routed,
+// and when its path and method are no operation.
+func OperationID(ctx context.Context) string {
+	if operation := exchangeFrom(ctx).call().operation; operation != nil {
+		return operation.ID()
+	}
+	return ""
 }
 
 // requestID returns "" for a request that did not come through New's handler, as log returns a
@@ -86,14 +118,15 @@ func (e *entrance) log(x *exchange, r *http.Request, began time.Time) {
 	if !e.logger.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
+	called := x.call()
 	var route string
-	if x.operation != nil {
-		route = x.operation.Path()
+	if called.operation != nil {
+		route = called.operation.Path()
 	}
 	e.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
 		slog.String("request_id", x.id[0]), slog.String("method", r.Method), slog.String("route", route),
 		slog.Int("status", x.status), slog.Int64("bytes", x.bytes),
-		slog.Duration("duration", time.Since(began)), slog.String("user_id", x.principal.UserID))
+		slog.Duration("duration", time.Since(began)), slog.String("user_id", called.principal.UserID))
 }
 
 // recover answers a panic as a 500 and logs its stack. It must be deferred itself.
@@ -149,8 +182,36 @@ func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 func (x *exchange) hasBegun() bool { return x.status != 0 }
 
-// hasBegun reports whether an answer has begun, so that it is too late for another.
-func hasBegun(w http.ResponseWriter) bool {
-	writer, ok := w.(interface{ hasBegun() bool })
-	return ok && writer.hasBegun()
+// beginner is a ResponseWriter that knows whether an answer has begun, so that it is too late for
+// another.
+type beginner interface{ hasBegun() bool }
+
+func hasBegun(w http.ResponseWriter, r *http.Request) bool {
+	if writer, ok := w.(beginner); ok {
+		return writer.hasBegun()
+	}
+	x := exchangeFrom(r.Context())
+	return x != nil && x.hasBegun()
 }
+
+// foreignWriter makes a beginner of the ResponseWriter of [Config.Wrap], which may hold an answer
+// back from the exchange.
+type foreignWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (w *foreignWriter) WriteHeader(status int) {
+	w.begun = w.begun || status >= http.StatusOK
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *foreignWriter) Write(body []byte) (int, error) {
+	w.begun = true
+	return w.ResponseWriter.Write(body)
+}
+
+// Unwrap serves http.ResponseController.
+func (w *foreignWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *foreignWriter) hasBegun() bool { return w.begun }

@@ -23,7 +23,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	if answer.Status >= http.StatusInternalServerError && answer.Err != nil && r.Context().Err() == nil {
 		x.log().ErrorContext(r.Context(), "request failed", "request_id", x.requestID(), "err", answer.Err)
 	}
-	if hasBegun(w) {
+	if hasBegun(w, r) {
 		panic(http.ErrAbortHandler)
 	}
 	body, err := answer.encode(x.requestID())

@@ -51,6 +51,9 @@ func (rt *router) complete() error {
 // ServeHTTP answers what is no route as a problem: 405 with Allow for a wrong method, 404 for
 // the rest, paths that the mux would redirect included.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, ok := w.(beginner); !ok {
+		w = &foreignWriter{ResponseWriter: w}
+	}
 	handler, pattern := rt.mux.Handler(r)
 	if route, ok := handler.(*route); ok {
 		if strings.Contains(pattern, "{") {
@@ -79,15 +82,16 @@ type route struct {
 }
 
 func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := exchangeFrom(r.Context())
-	x.operation = rt.operation
+	x, called := exchangeFrom(r.Context()), call{operation: rt.operation}
+	x.setCall(called)
 	if !rt.operation.Public() {
 		principal, err := authenticate(rt.router.cfg.Authenticator, r)
 		if err != nil {
 			writeProblem(w, r, err)
 			return
 		}
-		x.principal, x.authenticated = principal, true
+		called.principal, called.authenticated = principal, true
+		x.setCall(called)
 	}
 	rt.next.ServeHTTP(w, r)
 }
@@ -98,7 +102,7 @@ var errNothingAnswered = errors.New("the implementation returned neither an answ
 func answered(handler http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler(w, r)
-		if !hasBegun(w) {
+		if !hasBegun(w, r) {
 			writeProblem(w, r, errNothingAnswered)
 		}
 	})

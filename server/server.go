@@ -4,16 +4,18 @@
 // line, survives panics, and answers every error as a problem document (RFC 9457), those of
 // unknown paths and wrong methods included.
 //
-// A request passes: request id, access log, recovery, routing, authentication, validation,
-// decoding, the implementation. The body of a request that is not authenticated is never read.
+// A request passes: request id, access log, recovery, [Config.Wrap], routing, authentication,
+// validation, decoding, [Config.Middleware], the implementation. The body of a request that is not authenticated is never read.
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/api"
@@ -27,6 +29,20 @@ type Config struct {
 	// Authenticator judges access tokens. Required when an operation needs one, as most of
 	// the contract's do.
 	Authenticator Authenticator
+	// Middleware wraps every operation, once and with its operationId; the first of several is
+	// the outermost. It runs after authentication and validation, and sees the decoded request,
+	// such as a [gen.LoginRequestObject], and the answer or the error of what it wraps.
+	// [PrincipalFrom] tells who calls. Default: none.
+	Middleware []gen.StrictMiddlewareFunc
+	// Wrap wraps the handling of every request, those of unknown paths included. It runs before
+	// authentication, inside of the log line and the recovery: [RequestID] knows the id, and once
+	// the wrapped handler has returned, [PrincipalFrom] and [OperationID] know who called what.
+	// Default: none.
+	Wrap func(http.Handler) http.Handler
+	// MapError returns the answer to an error of the implementation or of Middleware that is no
+	// [*Error]; nil is a 500 with a fixed text. The error becomes the cause of an answer that has
+	// none. Default: every such error is that 500.
+	MapError func(ctx context.Context, err error) *Error
 	// Logger gets one line for each request and the cause of every 500. Default: none.
 	Logger *slog.Logger
 	// BasePath comes before every path of the document, such as "/studio". Default: none.
@@ -56,9 +72,10 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	router := &router{cfg: cfg, validator: validator, registered: make(map[string]bool)}
-	strict := gen.NewStrictHandlerWithOptions(implementation, nil, gen.StrictHTTPServerOptions{
+	middleware := newChains(validator, slices.Clone(cfg.Middleware))
+	strict := gen.NewStrictHandlerWithOptions(implementation, middleware, gen.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  undecodable,
-		ResponseErrorHandlerFunc: writeProblem,
+		ResponseErrorHandlerFunc: cfg.failed,
 	})
 	gen.HandlerWithOptions(strict, gen.StdHTTPServerOptions{
 		BaseURL:          cfg.BasePath,
@@ -68,7 +85,25 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	if err := router.complete(); err != nil {
 		return nil, err
 	}
-	return &entrance{next: router, logger: cfg.Logger}, nil
+	var next http.Handler = router
+	if cfg.Wrap != nil {
+		next = cfg.Wrap(router)
+	}
+	return &entrance{next: next, logger: cfg.Logger}, nil
+}
+
+// failed answers an error of the implementation.
+func (cfg *Config) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if _, ok := errors.AsType[*Error](err); !ok && cfg.MapError != nil {
+		if mapped := cfg.MapError(r.Context(), err); mapped != nil {
+			answer := *mapped
+			if answer.Err == nil {
+				answer.Err = err
+			}
+			err = &answer
+		}
+	}
+	writeProblem(w, r, err)
 }
 
 func validBasePath(base string) bool {

@@ -1,0 +1,202 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+)
+
+func TestMiddleware_theFirstIsTheOutermost(t *testing.T) {
+	t.Parallel()
+	var order []string
+	wrapped := 0
+	note := func(name string) gen.StrictMiddlewareFunc {
+		return func(next gen.StrictHandlerFunc, operationID string) gen.StrictHandlerFunc {
+			wrapped++
+			return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
+				caller, _ := server.PrincipalFrom(ctx)
+				order = append(order, name+" "+operationID+" "+caller.UserID)
+				return next(ctx, w, r, request)
+			}
+		}
+	}
+	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
+		cfg.Middleware = []gen.StrictMiddlewareFunc{note("first"), note("second")}
+	})
+	problem(t, do(handler, "GET", details, "", bearer("bad")...), 401)
+	problem(t, do(handler, "GET", "/v1/avatars/avatar_details", "", bearer("good")...), 400)
+	if len(order) != 0 {
+		t.Errorf("a middleware sees a request that is refused: %v", order)
+	}
+	for range 2 {
+		order = nil
+		problem(t, do(handler, "GET", details, "", bearer("good")...), 501)
+		if want := []string{"first getAvatar ada", "second getAvatar ada"}; !slices.Equal(order, want) {
+			t.Errorf("the order is %v, want %v", order, want)
+		}
+	}
+	if wrapped != 2 {
+		t.Errorf("the operation is wrapped %d times", wrapped)
+	}
+}
+
+func TestMiddleware_answersItself(t *testing.T) {
+	t.Parallel()
+	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
+		cfg.Middleware = []gen.StrictMiddlewareFunc{func(gen.StrictHandlerFunc, string) gen.StrictHandlerFunc {
+			return func(_ context.Context, w http.ResponseWriter, r *http.Request, _ any) (any, error) {
+				server.WriteProblem(w, r, &server.Error{Status: http.StatusTooManyRequests})
+				return nil, nil //nolint:nilnil // it has been answered
+			}
+		}}
+	})
+	problem(t, do(handler, "GET", details, "", bearer("good")...), 429)
+}
+
+func TestMapError(t *testing.T) {
+	t.Parallel()
+	errNotMine := errors.New("not mine")
+	for name, test := range map[string]struct {
+		err    error
+		status int
+		logged string
+	}{
+		"a mapped error":           {errNotMine, 404, ""},
+		"an unknown error":         {errors.New("disk on fire"), 500, "disk on fire"},
+		"an answer stays":          {&server.Error{Status: 409, Err: errNotMine}, 409, ""},
+		"the cause is logged":      {errBusy, 503, "too busy"},
+		"a cause of its own stays": {errBroken, 502, "a cause of its own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			handler, log := setup(t, service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
+				return nil, test.err
+			}}, func(cfg *server.Config) {
+				cfg.ValidateResponses = server.ResponsesUnchecked
+				cfg.MapError = func(ctx context.Context, err error) *server.Error {
+					if caller, _ := server.PrincipalFrom(ctx); caller.UserID != "ada" {
+						t.Errorf("the caller is %v", caller)
+					}
+					switch {
+					case errors.Is(err, errNotMine):
+						return &server.Error{Status: http.StatusNotFound}
+					case errors.Is(err, errBusy):
+						return busy
+					case errors.Is(err, errBroken):
+						return &server.Error{Status: http.StatusBadGateway, Err: errors.New("a cause of its own")}
+					}
+					return nil
+				}
+			})
+			problem(t, do(handler, "GET", details, "", bearer("good")...), test.status)
+			failed := strings.Count(log.String(), "request failed")
+			if (failed == 1) != (test.logged != "") || !strings.Contains(log.String(), test.logged) {
+				t.Errorf("the log is %s", log)
+			}
+		})
+	}
+	if busy.Err != nil {
+		t.Error("what MapError returned was changed")
+	}
+}
+
+//nolint:gochecknoglobals // an answer that requests share
+var (
+	errBusy   = errors.New("too busy")
+	errBroken = errors.New("broken")
+	busy      = &server.Error{Status: http.StatusServiceUnavailable}
+)
+
+func TestWrap_isInsideOfTheLogLineAndTheRecovery(t *testing.T) {
+	t.Parallel()
+	handler, log := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
+		cfg.Wrap = func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/panic" {
+					panic("disk on fire")
+				}
+				server.WriteProblem(w, r, &server.Error{Status: http.StatusTooManyRequests})
+			})
+		}
+	})
+	p := problem(t, do(handler, "GET", "/", "", "X-Request-Id", "r-1"), 429)
+	if *p.RequestID != "r-1" || !strings.Contains(log.String(), `"request_id":"r-1","method":"GET","route":"","status":429`) {
+		t.Errorf("request id %s, log %s", *p.RequestID, log)
+	}
+	problem(t, do(handler, "GET", "/panic", ""), 500)
+}
+
+// hold keeps an answer in memory and hands it on when it is complete.
+type hold struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (h *hold) Header() http.Header            { return h.header }
+func (h *hold) WriteHeader(status int)         { h.status = status }
+func (h *hold) Write(body []byte) (int, error) { return h.body.Write(body) }
+func holding(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		held := &hold{header: make(http.Header), status: http.StatusOK}
+		next.ServeHTTP(held, r)
+		maps.Copy(w.Header(), held.header)
+		w.WriteHeader(held.status)
+		_, _ = w.Write(held.body.Bytes())
+	})
+}
+
+func TestWrap_mayHoldAnAnswerBack(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range map[string]func(http.Handler) http.Handler{
+		"in memory":    holding,
+		"until a time": func(next http.Handler) http.Handler { return http.TimeoutHandler(next, time.Minute, "") },
+	} {
+		for _, check := range []server.ResponseCheck{server.ResponsesUnchecked, server.ResponsesEnforced} {
+			handler, _ := setup(t, service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
+				return gen.GetAvatar200JSONResponse{AvatarID: "a-1", Status: gen.AvatarStatusPublished}, nil
+			}}, func(cfg *server.Config) { cfg.Wrap, cfg.ValidateResponses = wrap, check })
+			answer := do(handler, "GET", details, "", bearer("good")...)
+			if body := answer.Body.String(); answer.Code != 200 || !strings.HasPrefix(body, `{"avatar_id":"a-1"`) || strings.Contains(body, "detail") {
+				t.Errorf("%s: %d %s", name, answer.Code, body)
+			}
+			problem(t, do(handler, "GET", details, "", bearer("bad")...), 401)
+		}
+	}
+}
+
+// The log line is written while the handler still runs.
+func TestWrap_mayLeaveAHandlerBehind(t *testing.T) {
+	t.Parallel()
+	entered, done := make(chan struct{}), make(chan struct{})
+	handler, log := setup(t, service{getAvatar: func(ctx context.Context, _ string) (gen.GetAvatarResponseObject, error) {
+		close(entered)
+		<-ctx.Done()
+		defer close(done)
+		return nil, ctx.Err()
+	}}, func(cfg *server.Config) {
+		cfg.Wrap = func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ctx, cancel := context.WithCancel(r.Context())
+				go next.ServeHTTP(&hold{header: make(http.Header)}, r.WithContext(ctx))
+				<-entered
+				server.WriteProblem(w, r, &server.Error{Status: http.StatusServiceUnavailable})
+				cancel()
+			})
+		}
+	})
+	problem(t, do(handler, "GET", details, "", bearer("good")...), 503)
+	if !strings.Contains(log.String(), `"user_id":"ada"`) {
+		t.Errorf("the log is %s", log)
+	}
+	<-done
+}
