@@ -18,7 +18,7 @@ func (a *API) CreateAvatar(
 	}
 	subject, err := a.studio.CreateAvatar(ctx, c)
 	if err != nil {
-		return nil, fail(err)
+		return nil, err
 	}
 	return gen.CreateAvatar200JSONResponse(avatar(subject)), nil
 }

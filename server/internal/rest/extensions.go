@@ -13,7 +13,7 @@ func (a *API) RefreshTokens(
 ) (gen.RefreshTokensResponseObject, error) {
 	pair, err := a.studio.Refresh(ctx, request.Body.RefreshToken)
 	if err != nil {
-		return nil, fail(err)
+		return nil, err
 	}
 	return gen.RefreshTokens200JSONResponse(tokenPair(pair)), nil
 }
@@ -28,7 +28,7 @@ func (a *API) CreateVideo(
 	}
 	subject, err := a.studio.CreateVideo(ctx, request.Body.AvatarID, c)
 	if err != nil {
-		return nil, fail(err)
+		return nil, err
 	}
 	return gen.CreateVideo200JSONResponse(video(subject)), nil
 }
@@ -39,7 +39,7 @@ func (a *API) SubmitConsent(
 ) (gen.SubmitConsentResponseObject, error) {
 	subject, err := a.studio.SubmitConsent(ctx, caller(ctx), request.Body.AvatarID, request.Body.Granted)
 	if err != nil {
-		return nil, fail(err)
+		return nil, err
 	}
 	return gen.SubmitConsent200JSONResponse(avatar(subject)), nil
 }
@@ -48,7 +48,7 @@ func (a *API) SubmitConsent(
 func (a *API) GetAvatar(ctx context.Context, request gen.GetAvatarRequestObject) (gen.GetAvatarResponseObject, error) {
 	subject, err := a.studio.Find(ctx, caller(ctx), studio.Avatar, request.Params.AvatarID)
 	if err != nil {
-		return nil, fail(err)
+		return nil, err
 	}
 	return gen.GetAvatar200JSONResponse(avatar(subject)), nil
 }
@@ -57,7 +57,7 @@ func (a *API) GetAvatar(ctx context.Context, request gen.GetAvatarRequestObject)
 func (a *API) GetVideo(ctx context.Context, request gen.GetVideoRequestObject) (gen.GetVideoResponseObject, error) {
 	subject, err := a.studio.Find(ctx, caller(ctx), studio.Video, request.Params.InferenceID)
 	if err != nil {
-		return nil, fail(err)
+		return nil, err
 	}
 	return gen.GetVideo200JSONResponse(video(subject)), nil
 }
@@ -68,7 +68,7 @@ func (a *API) GetLipsync(
 ) (gen.GetLipsyncResponseObject, error) {
 	subject, err := a.studio.Find(ctx, caller(ctx), studio.Lipsync, request.Params.InferenceID)
 	if err != nil {
-		return nil, fail(err)
+		return nil, err
 	}
 	return gen.GetLipsync200JSONResponse(lipsync(subject)), nil
 }

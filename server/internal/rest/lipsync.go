@@ -18,7 +18,7 @@ func (a *API) CreateLipsync(
 	}
 	subject, err := a.studio.CreateLipsync(ctx, c)
 	if err != nil {
-		return nil, fail(err)
+		return nil, err
 	}
 	return gen.CreateLipsync200JSONResponse(lipsync(subject)), nil
 }

@@ -16,7 +16,7 @@ func (a *API) ListProjects(
 ) (gen.ListProjectsResponseObject, error) {
 	list, err := a.studio.ListProjects(ctx, caller(ctx), request.Params.XWorkspaceID)
 	if err != nil {
-		return nil, fail(err)
+		return nil, err
 	}
 	return projectList(list), nil
 }

@@ -59,28 +59,26 @@ var answers = []struct {
 	}},
 }
 
-// fail turns an error of the domain into the answer to it.
-func fail(err error) error {
+// MapError is the answer to an error of the domain, for server.Config.
+func MapError(_ context.Context, err error) *server.Error {
 	for _, known := range answers {
 		if errors.Is(err, known.err) {
-			answer := known.answer
-			answer.Err = err
-			return &answer
+			return &known.answer
 		}
 	}
 	if limited := (*studio.TooManyTriesError)(nil); errors.As(err, &limited) {
 		return &server.Error{
 			Status: http.StatusTooManyRequests, Detail: "Too many failed tries. Try again later.",
-			RetryAfter: limited.RetryAfter, Err: err,
+			RetryAfter: limited.RetryAfter,
 		}
 	}
 	if invalid := (*studio.InvalidError)(nil); errors.As(err, &invalid) {
 		return &server.Error{
-			Status: http.StatusUnprocessableEntity, Detail: "The webhook cannot be registered.", Err: err,
+			Status: http.StatusUnprocessableEntity, Detail: "The webhook cannot be registered.",
 			Violations: []gen.Violation{{Pointer: invalid.Pointer, Keyword: "webhook", Detail: invalid.Detail}},
 		}
 	}
-	return err
+	return nil
 }
 
 // caller is who makes the request; the document lets nobody else in.

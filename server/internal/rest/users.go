@@ -11,7 +11,7 @@ import (
 func (a *API) Login(ctx context.Context, request gen.LoginRequestObject) (gen.LoginResponseObject, error) {
 	pair, err := a.studio.Login(ctx, request.Body.Email, request.Body.Password)
 	if err != nil {
-		return nil, fail(err)
+		return nil, err
 	}
 	return gen.Login200JSONResponse(tokenPair(pair)), nil
 }
