@@ -827,7 +827,13 @@ type ContentTooLargeApplicationProblemPlusJSONResponse Problem
 type EventAcceptedResponse struct {
 }
 
-type EventRefusedResponse struct {
+type EventFailedResponse struct {
+}
+
+type EventGoneResponse struct {
+}
+
+type EventRejectedResponse struct {
 }
 
 type ForbiddenApplicationProblemPlusJSONResponse Problem
