@@ -76,11 +76,11 @@ func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Dura
 }
 
 // record fills into, if there is one, with attempt number n.
-func (a *attempt) record(into *Response, n int) {
+func (a *attempt) record(into *Response, request *http.Request, n int) {
 	if into == nil {
 		return
 	}
-	*into = Response{Attempts: n}
+	*into = Response{Attempts: n, IdempotencyKey: request.Header.Get(headerIdempotencyKey), unsent: a.unsent}
 	if a.response != nil {
 		into.StatusCode, into.Header, into.Body = a.response.StatusCode, a.response.Header, a.content
 	}

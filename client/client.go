@@ -5,14 +5,22 @@
 // an [*Error]. It follows no redirect and logs nothing unless it is given a logger. An answer may
 // have up to 64 MiB.
 //
-// What failed is sent again as far as that is safe, within the budget of [Retry]: a request that
-// reads, or that has an idempotency key, after every failure that may pass; any other request that
-// needs a token only if the service cannot have carried it out; a login and a renewal only if
-// nothing of them was sent. When a request that creates fails and may have been carried out all the
-// same, the error is [ErrOutcomeUnknown] too.
+// The client retries failed requests up to Retry.Attempts. Reads, logins and requests with an
+// idempotency key are retried after any transient failure: no answer, 408, 429, and 5xx except 501;
+// a login after 429 only with Retry-After. Other requests are retried only if the service cannot
+// have processed them: nothing was sent, or the answer is 429 or 503 with Retry-After. A creation
+// gets an idempotency key by itself, unless [Config].NoAutoKey is set, so that the service creates
+// once however often the client sends it.
+//
+// Concurrent calls share one login, and one renewal. When it fails, each call waits for the next
+// attempt within its own [Retry] and its own context.
+//
+// The error of a write that may have succeeded although the client saw it fail is also
+// [ErrOutcomeUnknown].
 package client
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
 
@@ -26,6 +34,7 @@ type Client struct {
 	api       *gen.Client
 	events    *events // nil without a Receiver
 	workspace string
+	noAutoKey bool
 }
 
 // New checks config and returns a Client. It sends nothing. The error names the field of
@@ -41,9 +50,9 @@ func New(config Config) (*Client, error) {
 		return nil, err
 	}
 	if config.Email != "" {
-		doer.tokens = &tokens{api: api, logger: doer.logger, email: config.Email, password: config.Password}
+		doer.tokens = &tokens{api: *api, doer: doer, email: config.Email, password: config.Password}
 	}
-	client := &Client{doer: doer, api: api, workspace: config.Workspace}
+	client := &Client{doer: doer, api: api, workspace: config.Workspace, noAutoKey: config.NoAutoKey}
 	if config.Receiver != nil {
 		client.events = newEvents()
 		config.Receiver.Observe(client.events.observe)
@@ -66,6 +75,19 @@ func (c *Client) with(options []CallOption) *gen.Client {
 		return c.api
 	}
 	call := newCall(c.doer, options)
+	return &gen.Client{Server: c.api.Server, Client: call}
+}
+
+// create returns the generated client for one call of an operation that takes an idempotency key.
+func (c *Client) create(options []CallOption) *gen.Client {
+	if c.noAutoKey {
+		return c.with(options)
+	}
+	call := newCall(c.doer, options)
+	call.ownKey = call.header.Get(headerIdempotencyKey) == ""
+	if call.ownKey {
+		call.header.Set(headerIdempotencyKey, rand.Text())
+	}
 	return &gen.Client{Server: c.api.Server, Client: call}
 }
 

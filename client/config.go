@@ -29,8 +29,9 @@ type Config struct {
 
 	// Email and Password are what the client logs in with when a call first needs a token. It
 	// renews a JWT shortly before it expires, and any token that the service refuses.
-	// When a login is refused, the client does not try again for a minute, and after 429 not
-	// before Retry-After, but for a minute at most; calls in that time fail with the same error.
+	// When a login is refused, the client does not try again for a minute, and after 429 or 503 not
+	// before Retry-After, but for a minute at most. Calls in that time wait as far as their [Retry]
+	// allows it after 429 and 503, and fail with the same error otherwise.
 	Email    string
 	Password Secret
 
@@ -48,6 +49,11 @@ type Config struct {
 	// RoundTripper sees each attempt and is the place for tracing and metrics. Defaults to
 	// http.DefaultTransport.
 	HTTPClient *http.Client
+
+	// NoAutoKey is for a service that does not know the Idempotency-Key header. Creations are then
+	// sent without one, and retried only if the service cannot have processed them. [WithIdempotencyKey]
+	// still sets it. By default the client makes a random key for each creation.
+	NoAutoKey bool
 
 	// Retry says how often a request is sent. See also [WithRetry].
 	Retry Retry

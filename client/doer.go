@@ -18,7 +18,7 @@ type doer struct {
 	http      http.Client
 	logger    *slog.Logger
 	userAgent []string
-	tokens    TokenSource // nil without credentials
+	tokens    source // nil without credentials
 	limits    limits
 	maxAnswer int64
 
@@ -35,15 +35,17 @@ func newDoer(config Config) *doer {
 	d := &doer{
 		logger:    config.Logger,
 		userAgent: []string{cmp.Or(config.UserAgent, defaultUserAgent)},
-		tokens:    config.TokenSource,
 		limits:    limits{retry: config.Retry.withDefaults(), timeout: cmp.Or(config.Timeout, defaultTimeout)},
 		maxAnswer: maxAnswer,
 	}
 	if d.logger == nil {
 		d.logger = slog.New(slog.DiscardHandler)
 	}
-	if config.Token != "" {
+	switch {
+	case config.Token != "":
 		d.tokens = &fixedToken{config.Token}
+	case config.TokenSource != nil:
+		d.tokens = &foreignSource{config.TokenSource}
 	}
 	if config.HTTPClient != nil {
 		d.http = *config.HTTPClient
@@ -59,21 +61,22 @@ func newDoer(config Config) *doer {
 
 // Do sends request within the limits of [Config].
 func (d *doer) Do(request *http.Request) (*http.Response, error) {
-	return d.do(request, d.limits, nil)
+	return d.do(request, &call{limits: d.limits})
 }
 
 // do sends request, with the token it needs, until an attempt succeeds or must not be followed by
 // another one. A nil error means a 2xx answer that is said to be JSON and whose body is an *answer.
-func (d *doer) do(request *http.Request, limits limits, into *Response) (*http.Response, error) {
+func (d *doer) do(request *http.Request, c *call) (*http.Response, error) {
 	if workspace, sent := request.Header[headerWorkspace]; sent && workspace[0] == "" {
 		return nil, errNoWorkspace
 	}
 	request.Header["User-Agent"], request.Header["Accept"] = d.userAgent, accept
 	e := exchange{
-		doer: d, request: request, body: request.Body, limits: limits, class: classOf(request),
-		named: request.Header.Get(headerIdempotencyKey) != "",
+		doer: d, request: request, body: request.Body, limits: c.limits, class: classOf(request),
+		keyed: request.Header.Get(headerIdempotencyKey) != "",
 	}
-	e.renews = d.tokens != nil && e.class != public && request.Header.Get(headerAuthorization) == ""
+	e.named = e.keyed && !c.ownKey
+	e.renews = d.tokens != nil && e.class != login && e.class != refresh && request.Header.Get(headerAuthorization) == ""
 	if e.renews {
 		if err := e.authorize(d.takeRefused()); err != nil {
 			if e.body != nil {
@@ -84,8 +87,8 @@ func (d *doer) do(request *http.Request, limits limits, into *Response) (*http.R
 	}
 	for {
 		e.attempts++
-		a := d.send(request, e.body, limits.timeout)
-		a.record(into, e.attempts)
+		a := d.send(request, e.body, c.limits.timeout)
+		a.record(c.into, request, e.attempts)
 		if a.err == nil {
 			a.response.Body = newAnswer(a.content, e.attempts)
 			return a.response, nil
@@ -115,7 +118,8 @@ type exchange struct {
 	body     io.ReadCloser // of the next attempt
 	limits   limits
 	class    class
-	named    bool   // by an idempotency key
+	keyed    bool   // it has an idempotency key
+	named    bool   // that key is the caller's
 	renews   bool   // the token is of the doer's source
 	access   Secret // that token
 	attempts int
@@ -129,7 +133,7 @@ func (e *exchange) again(a *attempt) error {
 		answer.Attempts = e.attempts
 	}
 	// After an attempt that may still be running, a conflict is no more than the service working on it.
-	running := e.twin && e.named && errors.Is(a.err, ErrConflict)
+	running := e.twin && e.keyed && errors.Is(a.err, ErrConflict)
 	e.unknown = e.unknown || running || e.class.uncertain(a, e.named)
 	e.twin = e.twin || e.class.uncertain(a, false)
 	hasBody := e.body != nil && e.body != http.NoBody
@@ -152,8 +156,9 @@ func (e *exchange) again(a *attempt) error {
 			return a.err
 		}
 	} else {
-		delay, inTime := e.limits.retry.delay(ctx, e.attempts, a.err)
-		if last || !inTime || ctx.Err() != nil || !running && !e.class.repeats(a, e.named) {
+		delay := e.limits.retry.delay(e.attempts, a.err)
+		inTime := ctx.Err() == nil && e.limits.retry.allows(ctx, delay, a.err)
+		if last || !inTime || !running && !e.class.repeats(a, e.keyed) {
 			return a.err
 		}
 		e.doer.logger.WarnContext(ctx, "sending again", "method", e.request.Method, "path", e.request.URL.Path,
@@ -172,7 +177,7 @@ func (e *exchange) again(a *attempt) error {
 
 // authorize gives the request an access token other than refused.
 func (e *exchange) authorize(refused Secret) error {
-	access, err := e.doer.tokens.Token(e.request.Context(), refused)
+	access, err := e.doer.tokens.token(e.request.Context(), refused, e.limits.retry)
 	if err != nil {
 		return err
 	}

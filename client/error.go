@@ -26,11 +26,16 @@ var (
 	ErrDecode       = errors.New("client: the answer is not what was promised")         // 2xx
 )
 
-// ErrOutcomeUnknown is beside the error of a call that changes something when the service may have
-// carried it out all the same: the request was sent and no answer came, the answer broke off or
-// cannot be read, or it is 408 or 5xx. Two answers rule that out, 501 and 503 with Retry-After; and
-// with an idempotency key 408 and 5xx raise no doubt, as the call may be made again with that key,
-// unless 409 follows, which says that the request with this key is still running.
+// ErrOutcomeUnknown is joined to the error of a write that may have succeeded although the client
+// saw it fail. That is so
+//   - if no attempt succeeded, and one of them was sent but got no answer, or was answered with 408
+//     or with 5xx other than 501 and 503 with Retry-After;
+//   - if the answer is a success that cannot be read ([ErrDecode]).
+//
+// It is rare for a creation, which is retried with its idempotency key until an attempt succeeds.
+// With [WithIdempotencyKey], 408 and 5xx count only if 409 follows, which says that the earlier
+// attempt is still running: otherwise the caller can make the call again with that key. Other
+// writes, such as [Client.SubmitConsent], have no key and are not retried after these failures.
 var ErrOutcomeUnknown = errors.New("client: the outcome is unknown")
 
 const (

@@ -14,9 +14,9 @@ func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.
 
 // CreateAvatar starts the creation of an avatar and registers the webhook of the request, if it is
 // enabled, for the avatar and the videos made from it (interface, 4.3 and 6.1). [ErrInvalid] when
-// the URL is refused. See [WithIdempotencyKey] for creating once.
+// the URL is refused.
 func (c *Client) CreateAvatar(ctx context.Context, request gen.CreateAvatarRequest, options ...CallOption) (*gen.Avatar, error) {
-	return decode[gen.Avatar](c.with(options).CreateAvatar(ctx, nil, request))
+	return decode[gen.Avatar](c.create(options).CreateAvatar(ctx, nil, request))
 }
 
 // GetAvatar reads an avatar (extension). [ErrNotFound] when the user has none with this id.
@@ -31,9 +31,9 @@ func (c *Client) SubmitConsent(ctx context.Context, request gen.ConsentRequest, 
 }
 
 // CreateVideo starts the creation of a video from an avatar (extension). [ErrConflict] unless the
-// avatar is published. See [WithIdempotencyKey] for creating once.
+// avatar is published.
 func (c *Client) CreateVideo(ctx context.Context, request gen.CreateVideoRequest, options ...CallOption) (*gen.Video, error) {
-	return decode[gen.Video](c.with(options).CreateVideo(ctx, nil, request))
+	return decode[gen.Video](c.create(options).CreateVideo(ctx, nil, request))
 }
 
 // GetVideo reads a video that was made from an avatar (extension). [ErrNotFound] when the user has
@@ -43,10 +43,9 @@ func (c *Client) GetVideo(ctx context.Context, id string, options ...CallOption)
 }
 
 // CreateLipsync starts the creation of a lip-sync video and registers the webhook of the request,
-// if it is enabled (interface, 4.3 and 6.1). [ErrInvalid] when the URL is refused. See
-// [WithIdempotencyKey] for creating once.
+// if it is enabled (interface, 4.3 and 6.1). [ErrInvalid] when the URL is refused.
 func (c *Client) CreateLipsync(ctx context.Context, request gen.CreateLipsyncRequest, options ...CallOption) (*gen.Lipsync, error) {
-	return decode[gen.Lipsync](c.with(options).CreateLipsync(ctx, nil, request))
+	return decode[gen.Lipsync](c.create(options).CreateLipsync(ctx, nil, request))
 }
 
 // GetLipsync reads a lip-sync video (extension). [ErrNotFound] when the user has none with this id.

@@ -27,6 +27,7 @@ type call struct {
 	header http.Header
 	limits limits
 	into   *Response
+	ownKey bool // the idempotency key is the client's
 	err    error
 }
 
@@ -50,13 +51,18 @@ type Response struct {
 
 	// Attempts is how many times the request was sent.
 	Attempts int
+
+	// IdempotencyKey is the key that the request was sent with, given or made by the client.
+	IdempotencyKey string
+
+	unsent bool // see attempt
 }
 
-// WithIdempotencyKey names a creation, so that sending it again with the same key and the same
-// body answers what the first call answered and creates nothing. The client then repeats it as
-// freely as a call that reads, and takes a 409 that follows an attempt without a clear end, such as
-// a timeout or a 502, for the service still working on that attempt: it sends the call again then
-// too. Use a key of 1 to 255 characters, and for nothing but creations.
+// WithIdempotencyKey replaces the random key of a creation, so that it can be made again in another
+// call, or by another process, with the same key and the same body: the service then answers what it
+// answered first and creates nothing. A 409 that follows an attempt without a clear end, such as a
+// timeout or a 502, means that the service is still working on that attempt, and is retried. Use a
+// key of 1 to 255 characters, and for nothing but creations.
 func WithIdempotencyKey(key string) CallOption {
 	return func(c *call) {
 		if key == "" || utf8.RuneCountInString(key) > maxKey {
@@ -71,7 +77,7 @@ func WithWorkspace(id string) CallOption {
 	return func(c *call) { c.set(headerWorkspace, id, "WithWorkspace") }
 }
 
-// WithRetry replaces [Config].Retry, but not for a login that the call needs.
+// WithRetry replaces [Config].Retry, for a login that the call needs too.
 func WithRetry(retry Retry) CallOption {
 	return func(c *call) {
 		if err := retry.validate(); err != nil {
@@ -119,5 +125,5 @@ func (c *call) Do(request *http.Request) (*http.Response, error) {
 		return nil, c.err
 	}
 	maps.Copy(request.Header, c.header)
-	return c.doer.do(request, c.limits, c.into)
+	return c.doer.do(request, c)
 }

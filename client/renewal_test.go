@@ -73,28 +73,42 @@ func TestTokens_Refresh(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		status               int
+		after                string
 		err                  error
 		logins, refreshCalls int
 	}{
-		"OK":                  {0, nil, 1, 2},
-		"400":                 {400, nil, 3, 2},
-		"401":                 {401, nil, 3, 2},
-		"404":                 {404, nil, 3, 1},
-		"405":                 {405, nil, 3, 1},
-		"501":                 {501, nil, 3, 1},
-		"429, then by login":  {429, client.ErrRateLimited, 2, 1},
-		"503, then by login":  {503, client.ErrServer, 2, 1},
-		"html, then by login": {200, nil, 3, 2},
+		"OK":                  {0, "", nil, 1, 2},
+		"400":                 {400, "", nil, 3, 2},
+		"401":                 {401, "", nil, 3, 2},
+		"404":                 {404, "", nil, 3, 1},
+		"405":                 {405, "", nil, 3, 1},
+		"501":                 {501, "", nil, 3, 1},
+		"429, then by login":  {429, "", client.ErrRateLimited, 2, 1},
+		"500, then by login":  {500, "", nil, 3, 2},
+		"502, then by login":  {502, "", nil, 3, 2},
+		"503, then by login":  {503, "", nil, 3, 2},
+		"html, then by login": {200, "", nil, 3, 2},
+		"503 with a wait":     {503, "0", client.ErrServer, 1, 8},
+		"429 with a wait":     {429, "0", client.ErrRateLimited, 1, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newService()
-			c := s.direct(t)
+			c := s.direct(t, func(c *client.Config) { c.Retry.BaseDelay = 1 })
 			mustGet(t, c)
 			if test.status != 0 {
-				s.before = failing(refresh, test.status)
+				s.before = func(w http.ResponseWriter, r *http.Request) bool {
+					if test.after != "" {
+						w.Header().Set("Retry-After", test.after)
+					}
+					return failing(refresh, test.status)(w, r)
+				}
 			}
-			for _, want := range []error{test.err, nil} {
+			want := []error{test.err, nil}
+			if test.after != "" {
+				want[1] = test.err // the token that was not used up stays the way to go
+			}
+			for _, want := range want {
 				s.revoke()
 				if err := get(t, c); !errors.Is(err, want) {
 					t.Errorf("error %v, want %v", err, want)
@@ -128,10 +142,11 @@ func TestTokens_WrongPassword(t *testing.T) {
 	})
 }
 
-// Any other failure of the login is not remembered.
+// A failure of the login that does not pass, other than a wrong password, is neither retried nor
+// remembered.
 func TestTokens_LoginFails(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusForbidden} {
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusNotImplemented, http.StatusForbidden} {
 		s := newService()
 		s.before = failing(login, status)
 		c := s.direct(t)

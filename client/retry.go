@@ -20,8 +20,8 @@ const (
 // is the default.
 type Retry struct {
 	// Attempts is how many times a request is sent at most, the first time and the one with a
-	// renewed token included. 1 means never again, not even when a kept connection turns out to
-	// be dead. Defaults to 4.
+	// renewed token included. A login that the call waits for is counted by itself. 1 means never
+	// again, not even when a kept connection turns out to be dead. Defaults to 4.
 	Attempts int
 
 	// BaseDelay bounds the first wait; the bound doubles with each attempt. The wait is random
@@ -58,19 +58,27 @@ func (r Retry) withDefaults() Retry {
 	return r
 }
 
-// delay returns how long to wait before the attempt after attempt, which failed with err. It
-// reports false if that is longer than MaxDelay or than ctx lasts.
-func (r Retry) delay(ctx context.Context, attempt int, err error) (time.Duration, bool) {
+// delay returns how long to wait before the attempt after attempt, which failed with err.
+func (r Retry) delay(attempt int, err error) time.Duration {
 	bound := r.MaxDelay
 	if doubled := r.BaseDelay << (attempt - 1); doubled>>(attempt-1) == r.BaseDelay {
 		bound = min(bound, doubled)
 	}
-	delay := rand.N(bound)
-	if answer, ok := errors.AsType[*Error](err); ok {
-		delay = max(delay, answer.RetryAfter)
-	}
+	return max(rand.N(bound), retryAfterOf(err))
+}
+
+// allows reports whether delay, and what the service asked for with err, is no longer than
+// MaxDelay, and whether ctx lasts longer.
+func (r Retry) allows(ctx context.Context, delay time.Duration, err error) bool {
 	deadline, bounded := ctx.Deadline()
-	return delay, delay <= r.MaxDelay && (!bounded || time.Until(deadline) > delay)
+	return max(delay, retryAfterOf(err)) <= r.MaxDelay && (!bounded || time.Until(deadline) > delay)
+}
+
+func retryAfterOf(err error) time.Duration {
+	if answer, ok := errors.AsType[*Error](err); ok {
+		return answer.RetryAfter
+	}
+	return 0
 }
 
 // class is what is known of an operation without knowing it, so that one that is added to the
@@ -80,7 +88,8 @@ type class int
 const (
 	creating class = iota // may be carried out once only
 	reading               // may be carried out any number of times
-	public                // login and refresh: creating, but nothing that the caller would look for
+	login                 // changes nothing, but too many could lock an account
+	refresh               // a refresh token works once
 )
 
 // classOf takes the submission of a consent for a creation: the second one may be a conflict,
@@ -90,27 +99,26 @@ func classOf(request *http.Request) class {
 	switch {
 	case request.Method == http.MethodGet || request.Method == http.MethodHead:
 		return reading
-	case strings.HasSuffix(path, "/users/login") || strings.HasSuffix(path, "/users/refresh"):
-		return public
+	case strings.HasSuffix(path, "/users/login"):
+		return login
+	case strings.HasSuffix(path, "/users/refresh"):
+		return refresh
 	}
 	return creating
 }
 
-// repeats reports whether a request may be sent again after attempt a. named means that the
-// service recognises the request by its idempotency key.
-func (c class) repeats(a *attempt, named bool) bool {
-	harmless := c == reading || named
+// repeats reports whether a request may be sent again after attempt a, which failed. keyed means
+// that the service recognises the request by its idempotency key.
+func (c class) repeats(a *attempt, keyed bool) bool {
+	harmless := c == reading || c == login || keyed
 	answer, answered := errors.AsType[*Error](a.err)
-	switch {
-	case !answered && a.unsent:
-		return true
-	case c == public:
-		return false // a refresh token works once, and too many logins lock an account
-	case !answered:
-		return harmless
+	if !answered {
+		return harmless || a.unsent
 	}
 	switch answer.StatusCode {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusTooManyRequests:
+		return answer.asked || harmless && c != login
+	case http.StatusServiceUnavailable:
 		return harmless || answer.asked
 	case http.StatusNotImplemented:
 		return false
@@ -120,7 +128,8 @@ func (c class) repeats(a *attempt, named bool) bool {
 	return harmless && errors.Is(answer, ErrServer)
 }
 
-// uncertain reports whether the service may have carried out what failed in attempt a.
+// uncertain reports whether the service may have carried out what failed in attempt a. named means
+// that the caller knows the idempotency key, and so can make the call again after 408 and 5xx.
 func (c class) uncertain(a *attempt, named bool) bool {
 	answer, answered := errors.AsType[*Error](a.err)
 	switch {

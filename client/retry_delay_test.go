@@ -134,6 +134,10 @@ func TestRetry_Timeout(t *testing.T) {
 		"creation": {func(ctx context.Context, c *client.Client) error {
 			_, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{})
 			return err
+		}, 90 * time.Second, true},
+		"consent": {func(ctx context.Context, c *client.Client) error {
+			_, err := c.SubmitConsent(ctx, gen.ConsentRequest{})
+			return err
 		}, 30 * time.Second, true},
 		"creation, canceled": {func(ctx context.Context, c *client.Client) error {
 			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)

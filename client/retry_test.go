@@ -16,7 +16,7 @@ import (
 
 // The operations by what may be sent again, and how often a service sees each when every attempt
 // fails alike and there are three.
-type seenBy struct{ read, named, create, login, refresh int }
+type seenBy struct{ read, named, create, keyless, login, refresh int }
 
 func TestRetry(t *testing.T) {
 	t.Parallel()
@@ -31,13 +31,13 @@ func TestRetry(t *testing.T) {
 		})
 	}
 	var (
-		always    = seenBy{3, 3, 3, 3, 3}
-		harmless  = seenBy{3, 3, 1, 1, 1}
-		undone    = seenBy{3, 3, 3, 1, 1}
-		never     = seenBy{1, 1, 1, 1, 1}
+		always    = seenBy{3, 3, 3, 3, 3, 3}
+		harmless  = seenBy{3, 3, 3, 1, 3, 1}
+		careful   = seenBy{3, 3, 3, 1, 1, 1}
+		never     = seenBy{1, 1, 1, 1, 1, 1}
 		certain   = seenBy{}
-		uncertain = seenBy{create: 1}
-		both      = seenBy{create: 1, named: 1}
+		uncertain = seenBy{create: 1, keyless: 1}
+		lost      = seenBy{create: 1, keyless: 1, named: 1}
 	)
 	for name, test := range map[string]struct {
 		start   func(*testing.T) faulty
@@ -46,32 +46,32 @@ func TestRetry(t *testing.T) {
 	}{
 		"refused":                      {dialled("http", true, asItIs), always, certain},
 		"dropped in the TLS handshake": {dialled("https", false, asItIs), always, certain},
-		"dropped before reading":       {dialled("http", false, newTalker), harmless, both},
-		"dropped after reading":        {answering(drop), harmless, both},
-		"dropped in the body":          {answering(dropInBody), harmless, both},
+		"dropped before reading":       {dialled("http", false, newTalker), harmless, lost},
+		"dropped after reading":        {answering(drop), harmless, lost},
+		"dropped in the body":          {answering(dropInBody), harmless, lost},
 		"200 in HTML": {answering(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, "<p>")
-		}), never, both},
+		}), never, lost},
 		"200 of another type": {answering(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `[]`)
-		}), never, both},
+		}), never, lost},
 		"307":                             {status(307, "Location", "/"), never, certain},
 		"400":                             {status(400), never, certain},
 		"401":                             {status(401), never, certain},
 		"404":                             {status(404), never, certain},
 		"409":                             {status(409, "Retry-After", "0"), never, certain},
 		"408":                             {status(408), harmless, uncertain},
-		"429":                             {status(429), harmless, certain},
-		"429 with Retry-After":            {status(429, "Retry-After", "0"), undone, certain},
+		"429":                             {status(429), careful, certain},
+		"429 with Retry-After":            {status(429, "Retry-After", "0"), always, certain},
 		"429 with too long a Retry-After": {status(429, "Retry-After", "11"), never, certain},
 		"500":                             {status(500), harmless, uncertain},
 		"500 with Retry-After":            {status(500, "Retry-After", "0"), harmless, uncertain},
 		"501":                             {status(501), never, certain},
 		"502":                             {status(502), harmless, uncertain},
 		"503":                             {status(503), harmless, uncertain},
-		"503 with Retry-After":            {status(503, "Retry-After", "0"), undone, certain},
+		"503 with Retry-After":            {status(503, "Retry-After", "0"), always, certain},
 		"503 with too long a Retry-After": {status(503, "Retry-After", "11"), never, certain},
 		"503 with a strange Retry-After":  {status(503, "Retry-After", "soon"), harmless, uncertain},
 	} {
@@ -93,10 +93,14 @@ func TestRetry(t *testing.T) {
 				_, err := c.CreateLipsync(ctx, gen.CreateLipsyncRequest{}, o...)
 				return err
 			}, test.seen.create, test.unknown.create > 0},
+			{"create without a key", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
+				_, err := c.CreateVideo(ctx, gen.CreateVideoRequest{}, o...)
+				return err
+			}, test.seen.keyless, test.unknown.keyless > 0},
 			{"consent", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
 				_, err := c.SubmitConsent(ctx, gen.ConsentRequest{}, o...)
 				return err
-			}, test.seen.create, test.unknown.create > 0},
+			}, test.seen.keyless, test.unknown.keyless > 0},
 			{"login", func(ctx context.Context, c *client.Client, _ ...client.CallOption) error {
 				_, err := c.Raw().LoginWithResponse(ctx, gen.LoginRequest{})
 				return err
@@ -113,6 +117,7 @@ func TestRetry(t *testing.T) {
 				c := newClient(t, static, func(c *client.Config) {
 					c.BaseURL, c.HTTPClient = service.url, service.client
 					c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
+					c.NoAutoKey = operation.name == "create without a key"
 				})
 				var response client.Response
 				err := operation.call(t.Context(), c, client.WithResponse(&response))

@@ -1,0 +1,29 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// A creation has a key of its own, which makes it safe to retry. WithResponse shows it.
+func ExampleWithResponse() {
+	baseURL, stop := startService()
+	defer stop()
+	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple"})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	var response client.Response
+	_, err = studio.CreateAvatar(context.Background(), gen.CreateAvatarRequest{Title: new("Ada")}, client.WithResponse(&response))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(response.StatusCode, "after", response.Attempts, "attempt, with a key:", response.IdempotencyKey != "")
+	// Output:
+	// 200 after 1 attempt, with a key: true
+}

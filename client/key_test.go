@@ -1,0 +1,56 @@
+package client_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// A creation has a key of its own in each call, and the same one in each attempt.
+func TestAutoKey(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	s.accepted["static-1"] = true
+	s.before = failingFirst(create, answerStatus(http.StatusBadGateway), answerStatus(http.StatusServiceUnavailable))
+	c := s.direct(t, static, func(c *client.Config) { c.Retry.BaseDelay = 1 })
+	for range 2 {
+		var response client.Response
+		if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithResponse(&response)); err != nil {
+			t.Fatal(err)
+		}
+		sent := s.requests(create)
+		if got := sent[len(sent)-1].header.Get("Idempotency-Key"); got == "" || got != response.IdempotencyKey {
+			t.Errorf("sent the key %q, told of %q", got, response.IdempotencyKey)
+		}
+	}
+	var keys []string
+	for _, request := range s.requests(create) {
+		keys = append(keys, request.header["Idempotency-Key"]...)
+	}
+	if len(keys) != 4 || keys[0] != keys[1] || keys[1] != keys[2] || keys[2] == keys[3] || len(keys[0]) < 22 {
+		t.Errorf("keys %q", keys)
+	}
+}
+
+// What takes no key gets none, and neither does a creation that shall have none.
+func TestAutoKey_none(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	s.accepted["static-1"] = true
+	c := s.direct(t, static, func(c *client.Config) { c.NoAutoKey = true })
+	if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("mine")); err != nil {
+		t.Fatal(err)
+	}
+	mustGet(t, s.direct(t, static))
+	if sent := s.requests(create); sent[0].header["Idempotency-Key"] != nil || sent[1].header.Get("Idempotency-Key") != "mine" {
+		t.Errorf("keys %q, %q", sent[0].header["Idempotency-Key"], sent[1].header["Idempotency-Key"])
+	}
+	if sent := s.requests(details); sent[0].header["Idempotency-Key"] != nil {
+		t.Error("a read has a key")
+	}
+}

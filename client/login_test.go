@@ -1,0 +1,170 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// failingFirst gives the first requests to an operation a fault each.
+func failingFirst(operation string, faults ...func(http.ResponseWriter)) func(http.ResponseWriter, *http.Request) bool {
+	n := 0
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method+" "+r.URL.Path != operation || n == len(faults) {
+			return false
+		}
+		n++
+		faults[n-1](w)
+		return true
+	}
+}
+
+func answerStatus(status int, header ...string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		problem(w, status, "As the test wants it.")
+	}
+}
+
+// A login that fails for a reason that passes is repeated for all that wait for it, one at a time.
+func TestLogin_isRetriedForAll(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]func(http.ResponseWriter){
+		"502":                  answerStatus(http.StatusBadGateway),
+		"503":                  answerStatus(http.StatusServiceUnavailable),
+		"503 with Retry-After": answerStatus(http.StatusServiceUnavailable, "Retry-After", "3"),
+		"429 with Retry-After": answerStatus(http.StatusTooManyRequests, "Retry-After", "3"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newService()
+				s.before = failingFirst(login, first, answerStatus(http.StatusInternalServerError), first)
+				c := s.direct(t)
+				atOnce(t, 500, func() error {
+					_, err := c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
+					return err
+				})
+				wantCount(t, s, login, 4)
+			})
+		})
+	}
+}
+
+// A connection that breaks in the middle of a login is no end of it.
+func TestLogin_isRetriedAfterNoAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, n := newService(), 0
+		c := newClient(t, func(c *client.Config) {
+			c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if n++; n <= 3 {
+					_, _ = io.ReadAll(r.Body)
+					return nil, io.ErrUnexpectedEOF
+				}
+				return s.RoundTrip(r)
+			})}
+		})
+		mustGet(t, c)
+		wantCount(t, s, login, 1)
+	})
+}
+
+// WithRetry bounds the logins that a call waits for, whoever else waits for them.
+func TestLogin_budgetIsTheCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		unavailable := answerStatus(http.StatusServiceUnavailable, "Retry-After", "5")
+		s.before = failingFirst(login, unavailable, unavailable, unavailable)
+		c := s.direct(t)
+		start := time.Now()
+		call := func(ctx context.Context, retry client.Retry, want error, after time.Duration, attempts int) func() {
+			return func() {
+				_, err := c.GetAvatar(ctx, avatarID, client.WithRetry(retry))
+				took := time.Since(start).Truncate(time.Second)
+				answer, answered := errors.AsType[*client.Error](err)
+				if !errors.Is(err, want) || took != after || answered && attempts > 0 && answer.Attempts != attempts {
+					t.Errorf("%+v: error %v after %v", retry, err, took)
+				}
+			}
+		}
+		bounded, cancel := context.WithTimeout(t.Context(), 7*time.Second)
+		defer cancel()
+		canceled, abort := context.WithCancel(t.Context())
+		time.AfterFunc(6*time.Second, abort)
+		calls := []func(){
+			call(t.Context(), client.Retry{Attempts: 1}, client.ErrServer, 0, 1),
+			call(t.Context(), client.Retry{Attempts: 3}, client.ErrServer, 10*time.Second, 3),
+			call(t.Context(), client.Retry{Attempts: 4}, nil, 15*time.Second, 0),
+			call(t.Context(), client.Retry{MaxDelay: 4 * time.Second}, client.ErrServer, 0, 1),
+			call(bounded, client.Retry{}, client.ErrServer, 5*time.Second, 2), // the next pause is longer
+			call(canceled, client.Retry{}, context.Canceled, 6*time.Second, 0),
+		}
+		var group sync.WaitGroup
+		for _, call := range calls {
+			group.Go(call)
+		}
+		group.Wait()
+		wantCount(t, s, login, 4)
+	})
+}
+
+// A refresh token that was not used is used again; one that may be used up is not.
+func TestLogin_renewalRepeatsWhatIsUnused(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fault              func(http.ResponseWriter)
+		refreshes, relogin int
+	}{
+		"503 with Retry-After": {answerStatus(http.StatusServiceUnavailable, "Retry-After", "1"), 2, 0},
+		"429 with Retry-After": {answerStatus(http.StatusTooManyRequests, "Retry-After", "1"), 2, 0},
+		"503":                  {answerStatus(http.StatusServiceUnavailable), 1, 1},
+		"502":                  {answerStatus(http.StatusBadGateway), 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newService()
+				c := s.direct(t)
+				mustGet(t, c)
+				s.revoke()
+				s.before = failingFirst(refresh, test.fault)
+				atOnce(t, 100, func() error { return get(t, c) })
+				wantCount(t, s, refresh, test.refreshes)
+				wantCount(t, s, login, 1+test.relogin)
+				for _, sent := range s.requests(refresh) {
+					if sent.body != `{"refresh_token":"refresh-1"}` {
+						t.Errorf("sent %s", sent.body)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A wrong password is not waited out, however long the call may wait.
+func TestLogin_wrongPasswordIsNotRetried(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		c := s.direct(t, func(c *client.Config) { c.Password, c.Retry.MaxDelay = "wrong", time.Hour })
+		start := time.Now()
+		for range 3 {
+			if err := get(t, c); !errors.Is(err, client.ErrUnauthorized) || time.Since(start) != 0 {
+				t.Errorf("error %v after %v", err, time.Since(start))
+			}
+		}
+		wantCount(t, s, login, 1)
+	})
+}
