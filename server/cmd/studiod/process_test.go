@@ -29,6 +29,7 @@ import (
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
+	url    string
 	client *client.Client
 	log    *lockedBuffer
 	ended  chan error
@@ -80,8 +81,8 @@ func startProcess(t *testing.T, dsn string, args ...string) *process {
 		p.ended <- p.cmd.Wait()
 	}()
 	select {
-	case base := <-url:
-		p.client = newClient(t, client.Config{BaseURL: base, Email: testEmail, Password: testPassword})
+	case p.url = <-url:
+		p.client = newClient(t, client.Config{BaseURL: p.url, Email: testEmail, Password: testPassword})
 	case err := <-p.ended:
 		t.Fatalf("the daemon ended at once: %v\n%s", err, p.log)
 	case <-time.After(patience):
