@@ -10,8 +10,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
-
-	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 const (
@@ -23,11 +21,11 @@ const (
 // the one value that they put into the context.
 type exchange struct {
 	http.ResponseWriter
-	logger  *slog.Logger
-	id      [1]string // in the form in which a header takes it, as noStore is
-	noStore [1]string
-	status  int // 0 before the answer has begun
-	bytes   int64
+	entrance *entrance
+	id       [1]string // in the form in which a header takes it, as noStore is
+	noStore  [1]string
+	status   int // 0 before the answer has begun
+	bytes    int64
 
 	mu     sync.Mutex // a handler may outlive the Wrap that called it, as with http.TimeoutHandler
 	called call
@@ -35,7 +33,7 @@ type exchange struct {
 
 // call is who calls what.
 type call struct {
-	operation     *validate.Operation // nil when the path is no route
+	route         *route // nil when the path is none
 	principal     Principal
 	authenticated bool
 }
@@ -70,8 +68,8 @@ func RequestID(ctx context.Context) string {
 // OperationID returns the operationId of the request that ctx belongs to; "" before it is routed,
 // and when its path and method are no operation.
 func OperationID(ctx context.Context) string {
-	if operation := exchangeFrom(ctx).call().operation; operation != nil {
-		return operation.ID()
+	if route := exchangeFrom(ctx).call().route; route != nil {
+		return route.operation.ID()
 	}
 	return ""
 }
@@ -85,21 +83,34 @@ func (x *exchange) requestID() string {
 	return x.id[0]
 }
 
+// challenge returns the WWW-Authenticate of a 401: what the operation takes, or else what the
+// document knows.
+func (x *exchange) challenge() string {
+	switch called := x.call(); {
+	case called.route != nil && called.route.challenge != "":
+		return called.route.challenge
+	case x != nil:
+		return x.entrance.challenge
+	}
+	return ""
+}
+
 func (x *exchange) log() *slog.Logger {
 	if x == nil {
 		return slog.New(slog.DiscardHandler)
 	}
-	return x.logger
+	return x.entrance.logger
 }
 
 // entrance gives each request an id and a line in the log, and survives panics.
 type entrance struct {
-	next   http.Handler
-	logger *slog.Logger
+	next      http.Handler
+	logger    *slog.Logger
+	challenge string
 }
 
 func (e *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, logger: e.logger, noStore: [1]string{"no-store"}}
+	x := &exchange{ResponseWriter: w, entrance: e, noStore: [1]string{"no-store"}}
 	if x.id[0] = r.Header.Get(requestIDHeader); !validRequestID(x.id[0]) {
 		x.id[0] = newRequestID()
 	}
@@ -120,8 +131,8 @@ func (e *entrance) log(x *exchange, r *http.Request, began time.Time) {
 	}
 	called := x.call()
 	var route string
-	if called.operation != nil {
-		route = called.operation.Path()
+	if called.route != nil {
+		route = called.route.operation.Path()
 	}
 	e.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
 		slog.String("request_id", x.id[0]), slog.String("method", r.Method), slog.String("route", route),

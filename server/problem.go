@@ -35,7 +35,9 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	header.Set("X-Content-Type-Options", "nosniff")
 	if answer.Status == http.StatusUnauthorized && header.Get("WWW-Authenticate") == "" {
-		header.Set("WWW-Authenticate", "Bearer")
+		if challenge := x.challenge(); challenge != "" {
+			header.Set("WWW-Authenticate", challenge)
+		}
 	}
 	if answer.RetryAfter > 0 {
 		seconds := (answer.RetryAfter + time.Second - 1) / time.Second

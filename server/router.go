@@ -28,24 +28,33 @@ func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *
 		return
 	}
 	rt.registered[operation.ID()] = true
-	if !operation.Public() && rt.cfg.Authenticator == nil {
-		rt.errs = append(rt.errs, errNoAuthenticator)
-	}
 	next := operation.Handler(answered(handler), writeProblem)
 	if rt.cfg.ValidateResponses != ResponsesUnchecked {
 		next = checkResponses(operation, rt.cfg, next)
 	}
-	rt.mux.Handle(pattern, &route{operation: operation, router: rt, next: next})
+	rt.mux.Handle(pattern, &route{
+		operation: operation, router: rt, next: next,
+		challenge: challenges(operation.Security()), missing: missing(operation.Security()),
+	})
 }
 
-// complete reports what is wrong with the registrations.
-func (rt *router) complete() error {
+// handler returns what serves the registered handlers, or what is wrong with them.
+func (rt *router) handler() (http.Handler, error) {
+	var security [][]validate.SecurityRequirement
 	for operation := range rt.validator.Operations() {
 		if !rt.registered[operation.ID()] {
 			rt.errs = append(rt.errs, fmt.Errorf("server: operation %s has no handler", operation.ID()))
 		}
+		security = append(security, operation.Security()...)
 	}
-	return errors.Join(rt.errs...)
+	if err := errors.Join(append(rt.errs, rt.cfg.checkAuthenticator(rt.validator))...); err != nil {
+		return nil, err
+	}
+	var next http.Handler = rt
+	if rt.cfg.Wrap != nil {
+		next = rt.cfg.Wrap(rt)
+	}
+	return &entrance{next: next, logger: rt.cfg.Logger, challenge: challenges(security)}, nil
 }
 
 // ServeHTTP answers what is no route as a problem: 405 with Allow for a wrong method, 404 for
@@ -79,19 +88,20 @@ type route struct {
 	operation *validate.Operation
 	router    *router
 	next      http.Handler
+	challenge string // WWW-Authenticate, "" for none
+	missing   string // the detail when there are no credentials
 }
 
 func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x, called := exchangeFrom(r.Context()), call{operation: rt.operation}
-	x.setCall(called)
-	if !rt.operation.Public() {
-		principal, err := authenticate(rt.router.cfg.Authenticator, r)
+	x := exchangeFrom(r.Context())
+	x.setCall(call{route: rt})
+	if len(rt.operation.Security()) > 0 {
+		authenticated, err := rt.authenticate(x, r)
 		if err != nil {
 			writeProblem(w, r, err)
 			return
 		}
-		called.principal, called.authenticated = principal, true
-		x.setCall(called)
+		r = authenticated
 	}
 	rt.next.ServeHTTP(w, r)
 }

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -25,7 +25,7 @@ func TestRouter_tellsTheRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	router := &router{validator: validator, registered: make(map[string]bool)}
+	router := &router{cfg: Config{Logger: slog.New(slog.DiscardHandler)}, validator: validator, registered: make(map[string]bool)}
 	var pattern, id string
 	for _, p := range []string{"GET /plain", "GET /of/{id}"} {
 		router.HandleFunc(p, func(w http.ResponseWriter, r *http.Request) {
@@ -33,14 +33,13 @@ func TestRouter_tellsTheRoute(t *testing.T) {
 			w.WriteHeader(http.StatusNoContent)
 		})
 	}
-	if err := router.complete(); err != nil {
+	handler, err := router.handler()
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []struct{ path, pattern, id string }{{"/plain", "GET /plain", ""}, {"/of/7", "GET /of/{id}", "7"}} {
 		recorder := httptest.NewRecorder()
-		x := &exchange{ResponseWriter: recorder}
-		ctx := context.WithValue(t.Context(), exchangeKey{}, x)
-		router.ServeHTTP(x, httptest.NewRequestWithContext(ctx, http.MethodGet, want.path, nil))
+		handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, want.path, nil))
 		if recorder.Code != http.StatusNoContent || pattern != want.pattern || id != want.id {
 			t.Errorf("%s: status %d, pattern %q, id %q", want.path, recorder.Code, pattern, id)
 		}

@@ -26,8 +26,8 @@ import (
 // Config says how an interface is served. Its zero value works for a service whose operations
 // are all public.
 type Config struct {
-	// Authenticator judges access tokens. Required when an operation needs one, as most of
-	// the contract's do.
+	// Authenticator judges credentials. Required when an operation takes any, as most of the
+	// contract's do.
 	Authenticator Authenticator
 	// Middleware wraps every operation, once and with its operationId; the first of several is
 	// the outermost. It runs after authentication and validation, and sees the decoded request,
@@ -82,14 +82,7 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 		BaseRouter:       router,
 		ErrorHandlerFunc: undecodable,
 	})
-	if err := router.complete(); err != nil {
-		return nil, err
-	}
-	var next http.Handler = router
-	if cfg.Wrap != nil {
-		next = cfg.Wrap(router)
-	}
-	return &entrance{next: next, logger: cfg.Logger}, nil
+	return router.handler()
 }
 
 // failed answers an error of the implementation.
@@ -109,5 +102,3 @@ func (cfg *Config) failed(w http.ResponseWriter, r *http.Request, err error) {
 func validBasePath(base string) bool {
 	return base == "" || base[0] == '/' && base != "/" && path.Clean(base) == base && !strings.ContainsAny(base, "{} %?#")
 }
-
-var errNoAuthenticator = errors.New("server: Config.Authenticator is required: the document has operations that need a token")

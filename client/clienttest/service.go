@@ -122,7 +122,7 @@ func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
 		t.Fatal(err)
 	}
 	s.handler, err = server.New(s.studio, server.Config{
-		Authenticator:     s.studio,
+		Authenticator:     server.AuthenticatorFunc(s.studio.authenticate),
 		Logger:            slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 		ValidateResponses: server.ResponsesEnforced,
 	})

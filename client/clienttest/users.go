@@ -66,8 +66,8 @@ func (s *studio) expireTokens() {
 
 var errToken = errors.New("clienttest: the access token is unknown or has expired")
 
-// Authenticate judges an access token.
-func (s *studio) Authenticate(_ context.Context, token string) (server.Principal, error) {
+// authenticate judges an access token.
+func (s *studio) authenticate(_ context.Context, token string) (server.Principal, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.access[token]

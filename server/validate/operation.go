@@ -3,7 +3,6 @@ package validate
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -13,7 +12,7 @@ import (
 // Operation is a compiled operation. It is immutable and safe for concurrent use.
 type Operation struct {
 	id, method, path string
-	public           bool
+	security         [][]SecurityRequirement
 	parameters       []*parameter
 	body             *requestBody // nil when the operation takes none
 	exact            map[int]*response
@@ -36,10 +35,6 @@ func (o *Operation) Method() string { return o.method }
 
 // Path returns the path as it is written in the document.
 func (o *Operation) Path() string { return o.path }
-
-// Public reports whether the document allows an anonymous request. Any other request needs a
-// bearer token, for New refuses other security requirements.
-func (o *Operation) Public() bool { return o.public }
 
 // pathItem compiles the operations of a path or webhook, sorted by method.
 func (c *compiler) pathItem(at, path string, item *openapi3.PathItem) []*Operation {
@@ -76,11 +71,11 @@ func (c *compiler) operation(at string, item *openapi3.PathItem, source *openapi
 		c.ids[id] = true
 	}
 	o := &Operation{
-		id:     source.OperationID,
-		public: c.public(at, source),
-		exact:  make(map[int]*response),
-		limit:  c.limit,
-		pool:   c.pool,
+		id:       source.OperationID,
+		security: c.securityOf(at, source),
+		exact:    make(map[int]*response),
+		limit:    c.limit,
+		pool:     c.pool,
 	}
 	o.parameters = c.parameters(at+"/parameters", item.Parameters, source.Parameters)
 	if source.RequestBody != nil {
@@ -88,36 +83,6 @@ func (c *compiler) operation(at string, item *openapi3.PathItem, source *openapi
 	}
 	c.responses(at+"/responses", o, source.Responses)
 	return o
-}
-
-// public reads the security requirements, of which only one kind is known: a bearer token.
-func (c *compiler) public(at string, source *openapi3.Operation) bool {
-	at += "/security"
-	requirements := source.Security
-	if requirements == nil {
-		at, requirements = "/security", &c.doc.Security
-	}
-	public := len(*requirements) == 0
-	for i, requirement := range *requirements {
-		public = public || len(requirement) == 0
-		if len(requirement) > 1 {
-			c.fail(at+"/"+strconv.Itoa(i), "asks for more than one scheme")
-		}
-		for name, scopes := range requirement {
-			if len(scopes) > 0 || !c.isBearer(name) {
-				c.fail(at+"/"+strconv.Itoa(i)+"/"+token(name), "is not http bearer without scopes")
-			}
-		}
-	}
-	return public
-}
-
-func (c *compiler) isBearer(name string) bool {
-	if c.doc.Components == nil {
-		return false
-	}
-	ref := c.doc.Components.SecuritySchemes[name]
-	return ref != nil && ref.Value != nil && ref.Value.Type == "http" && strings.EqualFold(ref.Value.Scheme, "bearer")
 }
 
 func (c *compiler) requestBody(at string, ref *openapi3.RequestBodyRef) *requestBody {

@@ -151,30 +151,6 @@ func TestSpec_operations(t *testing.T) {
 	}
 }
 
-// The security of an operation is its own, else that of the document.
-func TestOperation_Public(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		global, own string
-		public      bool
-	}{
-		{``, ``, true},
-		{``, `"security": [],`, true},
-		{``, `"security": [{}],`, true},
-		{``, `"security": [{"bearer": []}],`, false},
-		{``, `"security": [{"bearer": []}, {}],`, true},
-		{`"security": [{"bearer": []}],`, ``, false},
-		{`"security": [{"bearer": []}],`, `"security": [],`, true},
-		{`"security": [{}],`, `"security": [{"bearer": []}],`, false},
-	} {
-		v := compile(t, `{`+c.global+`"paths": {"/p": {"get": {`+c.own+`"responses": {"200": {"description": "d"}}}}},
-			"components": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}}}`)
-		if o, _ := v.Operation("GET", "/p"); o.Public() != c.public {
-			t.Errorf("%s %s: public is %v", c.global, c.own, o.Public())
-		}
-	}
-}
-
 // The address that the document gives for the server has no part in the paths.
 func TestNew_ignoresServers(t *testing.T) {
 	t.Parallel()

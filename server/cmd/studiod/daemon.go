@@ -93,7 +93,8 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	}
 	d.studio = studio.New(d.studioConfig(tokens))
 	handler, err := server.New(rest.New(d.studio), server.Config{
-		Authenticator: tokens, MapError: rest.MapError, Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses,
+		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError,
+		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses,
 	})
 	if err != nil {
 		return d, err

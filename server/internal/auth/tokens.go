@@ -29,8 +29,6 @@ type Tokens struct {
 	parser  *jwt.Parser
 }
 
-var _ server.Authenticator = (*Tokens)(nil)
-
 // NewSeed makes what NewTokens needs: 32 random bytes to be kept secret.
 func NewSeed() []byte {
 	_, private, err := ed25519.GenerateKey(nil)

@@ -47,7 +47,7 @@ func newSetup(t testing.TB, db *store.Store, responses server.ResponseCheck) *se
 	cfg.IssueAccessToken = tokens.Issue
 	s.studio = studio.New(cfg)
 	s.handler, err = server.New(rest.New(s.studio), server.Config{
-		Authenticator: tokens, MapError: rest.MapError, ValidateResponses: responses,
+		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError, ValidateResponses: responses,
 		Logger: slog.New(slog.NewTextHandler(&s.log, nil)),
 	})
 	s.check(err)

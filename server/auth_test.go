@@ -1,0 +1,217 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// serveSecured serves GET and POST /p of a document with some security requirements. What is
+// answered to GET is who calls.
+func serveSecured(t *testing.T, security string, authenticator Authenticator) (http.Handler, error) {
+	t.Helper()
+	validator, err := validate.Load([]byte(`{
+		"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/p": {
+			"get": {"operationId": "get", "security": `+security+`, "responses": {"200": {"description": "D"}}},
+			"post": {"operationId": "post", "security": `+security+`, "responses": {"200": {"description": "D"}},
+				"requestBody": {"required": true, "content": {"application/json": {}}}}}},
+		"components": {"securitySchemes": {
+			"bearer": {"type": "http", "scheme": "bearer"}, "basic": {"type": "http", "scheme": "basic"},
+			"header": {"type": "apiKey", "in": "header", "name": "x-key"}, "query": {"type": "apiKey", "in": "query", "name": "key"},
+			"cookie": {"type": "apiKey", "in": "cookie", "name": "session"}, "tls": {"type": "mutualTLS"},
+			"oidc": {"type": "openIdConnect", "openIdConnectUrl": "https://id.example.com"}}}}`), validate.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	router := &router{
+		cfg:       Config{Authenticator: authenticator, Logger: slog.New(slog.DiscardHandler)},
+		validator: validator, registered: make(map[string]bool),
+	}
+	for _, pattern := range []string{"GET /p", "POST /p"} {
+		router.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			principal, ok := PrincipalFrom(r.Context())
+			_, _ = fmt.Fprint(w, principal.UserID, " ", ok, " ", r.Context().Value(trail{}))
+		})
+	}
+	return router.handler()
+}
+
+type trail struct{}
+
+// judge takes every credential but "bad", and writes each into the principal and the context.
+type judge struct{}
+
+func (judge) Authenticate(ctx context.Context, c Credential) (context.Context, Principal, error) {
+	switch c.Token + c.Password {
+	case "bad":
+		return nil, Principal{}, errors.New("it is bad")
+	case "broken":
+		return nil, Principal{}, &Error{Status: http.StatusServiceUnavailable}
+	}
+	before, _ := PrincipalFrom(ctx)
+	is := fmt.Sprintf("%s=%s%s%s%v", c.Scheme, c.Username, c.Password, c.Token, c.Scopes)
+	return context.WithValue(ctx, trail{}, is), Principal{UserID: before.UserID + is}, nil
+}
+
+func TestAuthentication(t *testing.T) {
+	t.Parallel()
+	const (
+		bearer = `[{"bearer": []}]`
+		either = `[{"bearer": []}, {"header": []}, {"basic": []}]`
+		both   = `[{"header": [], "bearer": []}]`
+		maybe  = `[{}, {"bearer": []}]`
+		mixed  = `[{"header": [], "bearer": []}, {"query": []}, {}]`
+	)
+	for _, test := range []struct {
+		security, header, target, want string
+	}{
+		{bearer, "Authorization: Bearer a", "/p", "bearer=a[] true bearer=a[]"},
+		{bearer, "Authorization: bearer  a ", "/p", "bearer=a[] true bearer=a[]"},
+		{bearer, "Authorization: Bearer bad", "/p", "401 Bearer"},
+		{bearer, "Authorization: Bearer broken", "/p", "503 "},
+		{bearer, "Authorization: Basic YTpi", "/p", "401 Bearer"},
+		{bearer, "Authorization: Bearer a\nAuthorization: Bearer b", "/p", "401 Bearer"},
+		{`[{"basic": []}]`, "Authorization: Basic YTpi", "/p", "basic=ab[] true basic=ab[]"},
+		{`[{"basic": []}]`, "Authorization: Basic YTpi!", "/p", `401 Basic realm="api", charset="UTF-8"`},
+		{`[{"basic": []}]`, "Authorization: Bearer a", "/p", `401 Basic realm="api", charset="UTF-8"`},
+		{`[{"header": []}]`, "X-Key: a b", "/p", "header=a b[] true header=a b[]"},
+		{`[{"header": []}]`, "X-Key: ", "/p", `401 ApiKey in="header", name="x-key"`},
+		{`[{"header": []}]`, "X-Key: a\nX-Key: a", "/p", `401 ApiKey in="header", name="x-key"`},
+		{`[{"query": []}]`, "", "/p?a=1&key=a%20b", "query=a b[] true query=a b[]"},
+		{`[{"query": []}]`, "", "/p?key=a&key=a", `401 ApiKey in="query", name="key"`},
+		{`[{"query": []}]`, "", "/p?key=%zz", `401 ApiKey in="query", name="key"`},
+		{`[{"cookie": []}]`, "Cookie: a=1; session=a", "/p", "cookie=a[] true cookie=a[]"},
+		{`[{"cookie": []}]`, "Cookie: session=a; session=b", "/p", `401 ApiKey in="cookie", name="session"`},
+		{`[{"oidc": ["read", "write"]}]`, "Authorization: Bearer a", "/p", "oidc=a[read write] true oidc=a[read write]"},
+		{`[{"tls": []}]`, "", "/p", "401 "},
+		{either, "Authorization: Bearer a", "/p", "bearer=a[] true bearer=a[]"},
+		{either, "X-Key: a", "/p", "header=a[] true header=a[]"},
+		{either, "Authorization: Basic YTpi", "/p", "basic=ab[] true basic=ab[]"},
+		{either, "Authorization: Bearer bad\nX-Key: a", "/p", "header=a[] true header=a[]"},
+		{either, "Authorization: Bearer broken\nX-Key: bad", "/p", "503 "},
+		{either, "", "/p", `401 Bearer, ApiKey in="header", name="x-key", Basic realm="api", charset="UTF-8"`},
+		{both, "Authorization: Bearer a\nX-Key: b", "/p", "bearer=a[]header=b[] true header=b[]"},
+		{both, "Authorization: Bearer a", "/p", `401 Bearer, ApiKey in="header", name="x-key"`},
+		{both, "Authorization: Bearer a\nX-Key: bad", "/p", `401 Bearer, ApiKey in="header", name="x-key"`},
+		{maybe, "", "/p", " false <nil>"},
+		{maybe, "Authorization: Bearer a", "/p", "bearer=a[] true bearer=a[]"},
+		{maybe, "Authorization: Bearer bad", "/p", "401 Bearer"},
+		{maybe, "Authorization: Bearer ", "/p", "401 Bearer"},
+		{mixed, "", "/p", " false <nil>"},
+		{mixed, "X-Key: a", "/p", `401 Bearer, ApiKey in="header", name="x-key", ApiKey in="query", name="key"`},
+		{mixed, "X-Key: a", "/p?key=b", "query=b[] true query=b[]"},
+		{mixed, "X-Key: bad\nAuthorization: Bearer a", "/p?key=b", "query=b[] true query=b[]"},
+		{`[]`, "Authorization: Bearer bad", "/p", " false <nil>"},
+		{`[{}]`, "Authorization: Bearer bad", "/p", " false <nil>"},
+	} {
+		handler, err := serveSecured(t, test.security, judge{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := httptest.NewRequest(http.MethodGet, test.target, http.NoBody)
+		for line := range strings.Lines(test.header) {
+			name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+			request.Header.Add(name, value)
+		}
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, request)
+		got := recorder.Body.String()
+		if recorder.Code != http.StatusOK {
+			got = fmt.Sprint(recorder.Code, " ", recorder.Header().Get("WWW-Authenticate"))
+		}
+		if got != test.want {
+			t.Errorf("%s with %q and %s: got %s, want %s", test.security, test.header, test.target, got, test.want)
+		}
+	}
+}
+
+func TestAuthentication_byCertificate(t *testing.T) {
+	t.Parallel()
+	handler, err := serveSecured(t, `[{"tls": []}]`, judge{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := httptest.NewRequest(http.MethodGet, "/p", http.NoBody)
+	for _, test := range []struct {
+		state  tls.ConnectionState
+		status int
+	}{
+		{tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}, http.StatusUnauthorized}, // which nobody has verified
+		{tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{}}}}, http.StatusOK},
+	} {
+		request.TLS = &test.state
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, request)
+		if recorder.Code != test.status {
+			t.Errorf("status is %d, want %d", recorder.Code, test.status)
+		}
+	}
+}
+
+type unreadable struct{ t *testing.T }
+
+func (u unreadable) Read([]byte) (int, error) {
+	u.t.Error("the body is read")
+	return 0, errors.New("not to be read")
+}
+
+func TestAuthentication_precedesTheBody(t *testing.T) {
+	t.Parallel()
+	for _, security := range []string{`[{"query": []}, {"bearer": []}]`, `[{"basic": [], "cookie": []}]`, `[{}, {"bearer": []}]`, `[{"tls": []}]`} {
+		handler, err := serveSecured(t, security, judge{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := httptest.NewRequest(http.MethodPost, "/p", unreadable{t})
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Authorization", "Bearer bad")
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, request)
+		if recorder.Code != http.StatusUnauthorized {
+			t.Errorf("%s: status is %d", security, recorder.Code)
+		}
+	}
+}
+
+func TestNew_refusesAnAuthenticatorThatSeesTooLittle(t *testing.T) {
+	t.Parallel()
+	tokens := AuthenticatorFunc(func(context.Context, string) (Principal, error) { return Principal{}, nil })
+	for security, taken := range map[string]bool{
+		`[]`: true, `[{"bearer": []}]`: true, `[{}, {"header": []}]`: true,
+		`[{"oidc": ["read"]}]`: false, `[{"basic": []}]`: false, `[{"tls": []}]`: false,
+		`[{"bearer": []}, {"header": []}]`: false, `[{"cookie": [], "header": []}]`: false,
+	} {
+		if _, err := serveSecured(t, security, tokens); (err == nil) != taken {
+			t.Errorf("%s: an AuthenticatorFunc gets %v", security, err)
+		}
+		if _, err := serveSecured(t, security, nil); (err == nil) != (security == `[]`) {
+			t.Errorf("%s: no authenticator gets %v", security, err)
+		}
+	}
+}
+
+func TestCredential_showsNoSecret(t *testing.T) {
+	t.Parallel()
+	credential := Credential{Scheme: "basic", Username: "hunter", Password: "hunter2", Token: "hunter3"}
+	encoded, err := json.Marshal(credential)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("json", "credential", credential)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("text", "credential", &credential)
+	shown := fmt.Sprintf("%v %+v %#v %s %q %d %v", credential, credential, credential, credential, credential, credential, &credential)
+	if all := shown + string(encoded) + log.String(); strings.Contains(all, "hunter") || !strings.Contains(all, "basic") {
+		t.Error(all)
+	}
+}
