@@ -60,6 +60,23 @@ check-bench: ## Test both comparisons, which are modules of their own, with shor
 	cd server/bench && go mod tidy -diff && go vet ./... && go test ./...
 	cd server/bench/delivery && go mod tidy -diff && go vet ./... && go test -count=1 ./...
 
+.PHONY: check-document
+check-document: api/lint/node_modules ## Lint api/openapi.yaml with Redocly, Spectral and vacuum, and compile its types in TypeScript
+	cd api/lint && npx redocly lint --config rules.redocly.yaml ../openapi.yaml
+	cd api/lint && npx spectral lint --fail-severity=hint -r rules.spectral.yaml ../openapi.yaml
+	cd api/lint && go tool vacuum lint -d -q -b --no-clip -n warn -r rules.vacuum.yaml ../openapi.yaml
+	cd api/lint && npx openapi-typescript ../openapi.yaml -o typescript/openapi.d.ts && npx tsc -p typescript
+
+api/lint/node_modules: api/lint/package-lock.json
+	cd api/lint && npm ci && touch node_modules
+
+# The commit whose document users have: the last tag, or the first parent.
+BASE := $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD^)
+
+.PHONY: breaking
+breaking: ## Fail when the document breaks users of BASE=COMMIT and api/CHANGES.md has no line for it
+	cd api/breaking && go mod tidy -diff && go vet ./... && go test ./... && go run . -base "$(BASE)"
+
 .PHONY: check-foreign
 check-foreign: ## Sign and verify webhooks with other libraries, of npm too where there is Node.js
 	cd client/webhook/testdata/foreign && go mod tidy -diff && go vet ./... && go test -v -count=1 ./...

@@ -1,0 +1,81 @@
+// A program that uses every operation and every event of the document through the types that
+// openapi-typescript makes of it. It is compiled, not run: an operation or an event without a use
+// here, and a type that is too narrow or too wide to use, are errors of the compiler.
+import type { components, operations, webhooks } from "./openapi";
+
+type Schemas = components["schemas"];
+
+type Json<T> = [T] extends [{ content: { "application/json": infer Body } }] ? Body : undefined;
+type Success<T> = T extends { responses: infer R }
+  ? { [S in keyof R]: S extends 200 | 201 ? Json<R[S]> : S extends 204 ? undefined : never }[keyof R]
+  : never;
+type RequestOf<Id extends Called> = {
+  body: operations[Id] extends { requestBody: infer Body } ? Json<Body> : undefined;
+  parameters: operations[Id]["parameters"];
+};
+type Called = Exclude<keyof operations, `notify${string}`>;
+
+declare function call<Id extends Called>(id: Id, request: RequestOf<Id>): Promise<Success<operations[Id]>>;
+
+const none = {};
+const key = { header: { "Idempotency-Key": "ada-1" } };
+const registration = {
+  webhook_data: { webhook_url: "https://hooks.example.com/avatar-studio" },
+  webhook: { enabled: true },
+};
+
+export const uses: { [Id in Called]: () => Promise<unknown> } = {
+  login: async () => {
+    const tokens = await call("login", { body: { email: "ada@example.com", password: "secret" }, parameters: none });
+    const pair: { access_token: string; refresh_token: string } = tokens;
+    return pair;
+  },
+  refreshTokens: async () => (await call("refreshTokens", { body: { refresh_token: "token" }, parameters: none })).access_token,
+  listProjects: async () => {
+    const list = await call("listProjects", { body: undefined, parameters: { header: { "x-workspace-id": "films" } } });
+    const counts: number = list.size + list.unpublished_projects;
+    const titles: (string | null | undefined)[] = list.data.map((project) => project.title);
+    return [counts, titles];
+  },
+  createAvatar: async () => {
+    const avatar = await call("createAvatar", { body: { title: "Ada", ...registration }, parameters: key });
+    const id: string = avatar.avatar_id;
+    return id;
+  },
+  createVideo: async () => (await call("createVideo", { body: { avatar_id: "id", text: "Hello" }, parameters: key })).inference_id,
+  submitConsent: async () => (await call("submitConsent", { body: { avatar_id: "id", granted: true }, parameters: none })).status,
+  getAvatar: async () => (await call("getAvatar", { body: undefined, parameters: { query: { avatar_id: "id" } } })).title,
+  getVideo: async () => (await call("getVideo", { body: undefined, parameters: { query: { inference_id: "id" } } })).status,
+  createLipsync: async () => (await call("createLipsync", { body: { title: null, ...registration }, parameters: key })).inference_id,
+  getLipsync: async () => (await call("getLipsync", { body: undefined, parameters: { query: { inference_id: "id" } } })).status,
+};
+
+type Body<Event extends keyof webhooks> = NonNullable<webhooks[Event]["post"]["requestBody"]>["content"]["application/json"];
+
+export const handlers: { [Event in keyof webhooks]: (event: Body<Event>) => string } = {
+  avatar_event: (event) => {
+    const status: "processing" | "failed" | "published" | "consent_pending" | "consent_failed" = event.data.status;
+    return event.data.avatar_id + status;
+  },
+  avatar_inference_event: (event) => {
+    const status: "succeeded" | "failed" = event.data.status;
+    return event.data.inference_id + status;
+  },
+  lipsync_inference_event: (event) => event.data.inference_id + event.data.status,
+};
+
+// Each notification is an Event, and its event_type tells which.
+export function handle(event: Schemas["Event"]): string {
+  switch (event.event_type) {
+    case "avatar_event":
+      return handlers.avatar_event(event);
+    case "avatar_inference_event":
+      return handlers.avatar_inference_event(event);
+    case "lipsync_inference_event":
+      return handlers.lipsync_inference_event(event);
+    default:
+      return event satisfies never;
+  }
+}
+
+export const asEvents = (a: Body<"avatar_event">, b: Body<"avatar_inference_event">, c: Body<"lipsync_inference_event">): Schemas["Event"][] => [a, b, c];
