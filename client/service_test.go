@@ -52,7 +52,7 @@ type seen struct {
 
 func newService() *service {
 	s := &service{accepted: map[string]bool{}, token: func(n int) string { return fmt.Sprint("access-", n) }}
-	s.handler = gen.HandlerFromMux(gen.NewStrictHandler(operations{s}, nil), http.NewServeMux())
+	s.handler = gen.HandlerFromMux(gen.NewStrictHandler(operations{s: s}, nil), http.NewServeMux())
 	return s
 }
 
@@ -184,9 +184,11 @@ func jwt(n int, expires time.Time) string {
 }
 
 // operations answer the examples of the document.
-type operations struct{ s *service }
+type operations struct {
+	gen.StrictServerInterface // of the operations that no test calls
 
-var _ gen.StrictServerInterface = operations{}
+	s *service
+}
 
 var moment = time.Date(2026, 1, 12, 9, 30, 0, 0, time.UTC)
 

@@ -245,6 +245,15 @@ type AvatarInferenceEvent struct {
 // AvatarInferenceEventEventType Always avatar_inference_event.
 type AvatarInferenceEventEventType string
 
+// AvatarList A page of avatars.
+type AvatarList struct {
+	// Data The records, newest first.
+	Data []Avatar `json:"data"`
+
+	// NextCursor Leads to the next page. Missing on the last one.
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
 // AvatarProcessingResult What one check of a base video found.
 type AvatarProcessingResult struct {
 	// CheckName Name of the check.
@@ -441,6 +450,15 @@ type LipsyncInferenceEvent struct {
 
 // LipsyncInferenceEventEventType Always lipsync_inference_event.
 type LipsyncInferenceEventEventType string
+
+// LipsyncList A page of lip-syncs.
+type LipsyncList struct {
+	// Data The records, newest first.
+	Data []Lipsync `json:"data"`
+
+	// NextCursor Leads to the next page. Missing on the last one.
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
 
 // LoginRequest The credentials of a user.
 type LoginRequest struct {
@@ -650,6 +668,15 @@ type Video struct {
 	Video *string `json:"video,omitempty"`
 }
 
+// VideoList A page of videos.
+type VideoList struct {
+	// Data The records, newest first.
+	Data []Video `json:"data"`
+
+	// NextCursor Leads to the next page. Missing on the last one.
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
 // Violation One place in the request that is not as it must be.
 type Violation struct {
 	// Detail What the rule asks for.
@@ -670,6 +697,26 @@ type Violation struct {
 	Pointer string `json:"pointer"`
 }
 
+// WebhookAttempt One attempt to deliver a notification.
+type WebhookAttempt struct {
+	// Delivered True when the receiver answered 2xx.
+	Delivered bool `json:"delivered"`
+
+	// DurationMs How long the attempt took in milliseconds.
+	DurationMs int64 `json:"duration_ms"`
+
+	// Error Why it was not delivered. status: the answer is not 2xx. blocked: the address is not public. dns: the
+	// host has no address. connect: no connection. tls: no trusted certificate. timeout: no answer within
+	// 15 seconds. reset: the connection ended without an answer. protocol: the answer is not HTTP.
+	Error *string `json:"error,omitempty"`
+
+	// Event A notification. Its event_type tells which of the three it is.
+	Event Event `json:"event"`
+
+	// Status Status that the receiver answered. Missing without an answer.
+	Status *int `json:"status,omitempty"`
+}
+
 // WebhookData Where notifications go. Unknown members are accepted and kept.
 type WebhookData struct {
 	// WebhookURL URL that receives notifications. An absolute https URL without user information, of at most
@@ -679,6 +726,21 @@ type WebhookData struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
+// WebhookSecret A secret that signs notifications (Standard Webhooks).
+type WebhookSecret struct {
+	// ExpiresAt When it stops signing, in UTC. Missing for the newest, which signs until the next rotation and beyond.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+
+	// Secret whsec_ and the key in base64.
+	Secret string `json:"secret"`
+}
+
+// WebhookSecretList The secrets that sign the notifications of a user.
+type WebhookSecretList struct {
+	// Data The secrets in force, newest first.
+	Data []WebhookSecret `json:"data"`
+}
+
 // WebhookSwitch Whether notifications are sent. Unknown members are accepted and kept.
 type WebhookSwitch struct {
 	// Enabled True to enable.
@@ -686,8 +748,24 @@ type WebhookSwitch struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
+// WebhookTestRequest What is sent where.
+type WebhookTestRequest struct {
+	// EventType What a notification is about.
+	EventType EventType `json:"event_type"`
+
+	// WebhookURL URL that receives the sample, with the same limits as one that is registered.
+	WebhookURL string `json:"webhook_url"`
+}
+
+// AvatarFilter defines model for AvatarFilter.
+type AvatarFilter = string
+
 // AvatarID defines model for AvatarID.
 type AvatarID = string
+
+// AvatarStatusFilter processing: the avatar is being created. failed: creation failed. published: created and published.
+// consent_pending: awaiting user consent. consent_failed: user consent was not obtained.
+type AvatarStatusFilter = AvatarStatus
 
 // EventID defines model for EventID.
 type EventID = string
@@ -706,6 +784,15 @@ type IdempotencyKey = string
 
 // InferenceID defines model for InferenceID.
 type InferenceID = string
+
+// InferenceStatusFilter State of a video or a lip-sync. A notification carries only the final ones.
+type InferenceStatusFilter = InferenceStatus
+
+// PageCursor defines model for PageCursor.
+type PageCursor = string
+
+// PageLimit defines model for PageLimit.
+type PageLimit = int
 
 // WorkspaceID defines model for WorkspaceID.
 type WorkspaceID = string
@@ -778,6 +865,33 @@ type GetVideoParams struct {
 	InferenceID InferenceID `form:"inference_id" json:"inference_id"`
 }
 
+// ListAvatarsParams defines parameters for ListAvatars.
+type ListAvatarsParams struct {
+	// Limit How many records a page has at most. 20 when it is left out.
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The next_cursor of the page before. The list begins at the newest record when it is left out.
+	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Status Lists only the avatars in this state.
+	Status *AvatarStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+}
+
+// ListVideosParams defines parameters for ListVideos.
+type ListVideosParams struct {
+	// Limit How many records a page has at most. 20 when it is left out.
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The next_cursor of the page before. The list begins at the newest record when it is left out.
+	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Status Lists only those in this state.
+	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+
+	// AvatarID Lists only the videos made from this avatar.
+	AvatarID *AvatarFilter `form:"avatar_id,omitempty" json:"avatar_id,omitempty"`
+}
+
 // CreateLipsyncParams defines parameters for CreateLipsync.
 type CreateLipsyncParams struct {
 	// IdempotencyKey The same key with the same body answers, for 24 hours, what the first call answered, and
@@ -789,6 +903,18 @@ type CreateLipsyncParams struct {
 type GetLipsyncParams struct {
 	// InferenceID The id that create_video or create_lipsync answered.
 	InferenceID InferenceID `form:"inference_id" json:"inference_id"`
+}
+
+// ListLipsyncsParams defines parameters for ListLipsyncs.
+type ListLipsyncsParams struct {
+	// Limit How many records a page has at most. 20 when it is left out.
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The next_cursor of the page before. The list begins at the newest record when it is left out.
+	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Status Lists only those in this state.
+	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
 }
 
 // NotifyAvatarEventParams defines parameters for NotifyAvatarEvent.
@@ -853,6 +979,9 @@ type SubmitConsentJSONRequestBody = ConsentRequest
 
 // CreateLipsyncJSONRequestBody defines body for CreateLipsync for application/json ContentType.
 type CreateLipsyncJSONRequestBody = CreateLipsyncRequest
+
+// TestWebhookJSONRequestBody defines body for TestWebhook for application/json ContentType.
+type TestWebhookJSONRequestBody = WebhookTestRequest
 
 // NotifyAvatarEventJSONRequestBody defines body for NotifyAvatarEvent for application/json ContentType.
 type NotifyAvatarEventJSONRequestBody = AvatarEvent

@@ -63,3 +63,33 @@ func (Unimplemented) CreateLipsync(context.Context, gen.CreateLipsyncRequestObje
 func (Unimplemented) GetLipsync(context.Context, gen.GetLipsyncRequestObject) (gen.GetLipsyncResponseObject, error) {
 	return nil, errUnimplemented
 }
+
+// ListAvatars answers 501.
+func (Unimplemented) ListAvatars(context.Context, gen.ListAvatarsRequestObject) (gen.ListAvatarsResponseObject, error) {
+	return nil, errUnimplemented
+}
+
+// ListVideos answers 501.
+func (Unimplemented) ListVideos(context.Context, gen.ListVideosRequestObject) (gen.ListVideosResponseObject, error) {
+	return nil, errUnimplemented
+}
+
+// ListLipsyncs answers 501.
+func (Unimplemented) ListLipsyncs(context.Context, gen.ListLipsyncsRequestObject) (gen.ListLipsyncsResponseObject, error) {
+	return nil, errUnimplemented
+}
+
+// GetWebhookSecrets answers 501.
+func (Unimplemented) GetWebhookSecrets(context.Context, gen.GetWebhookSecretsRequestObject) (gen.GetWebhookSecretsResponseObject, error) {
+	return nil, errUnimplemented
+}
+
+// RotateWebhookSecret answers 501.
+func (Unimplemented) RotateWebhookSecret(context.Context, gen.RotateWebhookSecretRequestObject) (gen.RotateWebhookSecretResponseObject, error) {
+	return nil, errUnimplemented
+}
+
+// TestWebhook answers 501.
+func (Unimplemented) TestWebhook(context.Context, gen.TestWebhookRequestObject) (gen.TestWebhookResponseObject, error) {
+	return nil, errUnimplemented
+}

@@ -121,9 +121,14 @@ func (s *studio) registration(data *gen.WebhookData, webhook *gen.WebhookSwitch)
 	if webhook == nil || webhook.Enabled == nil || !*webhook.Enabled {
 		return "", nil
 	}
-	violation := gen.Violation{Pointer: "/webhook_data/webhook_url", Keyword: "webhook", Detail: "is required when the webhook is enabled"}
-	if data != nil && data.WebhookURL != nil && *data.WebhookURL != "" {
-		canonical, err := s.canonicalURL(*data.WebhookURL)
+	return s.canonical("/webhook_data/webhook_url", value(data).WebhookURL)
+}
+
+// canonical returns the one form of a URL, or says why nothing is sent to it.
+func (s *studio) canonical(pointer string, url *string) (string, error) {
+	violation := gen.Violation{Pointer: pointer, Keyword: "webhook", Detail: "is required when the webhook is enabled"}
+	if value(url) != "" {
+		canonical, err := s.canonicalURL(*url)
 		refusal, ok := errors.AsType[*sender.RefusedError](err)
 		if !ok {
 			return canonical, nil

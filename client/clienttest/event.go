@@ -1,6 +1,7 @@
 package clienttest
 
 import (
+	"context"
 	"encoding/json"
 	"net/netip"
 	"net/url"
@@ -130,18 +131,26 @@ func (s *studio) event(i int) *event {
 }
 
 // Fire sends an event once, whatever it is and whatever was sent before, and returns when the
-// receiver has answered. It is signed with secrets, or else with Secret; a secret that the
+// receiver has answered. It is signed with secrets, or else with those in force; a secret that the
 // receiver does not know makes the signature a bad one. Nothing is sent to other machines.
 func (s *Service) Fire(event Event, secrets ...webhook.Secret) sender.Attempt {
 	s.t.Helper()
-	if !local(event.URL) {
-		return sender.Attempt{Failure: sender.FailureBlocked}
-	}
 	if event.ID == "" {
 		event.ID = newID()
 	}
 	if len(secrets) == 0 {
-		secrets = []webhook.Secret{s.Secret}
+		secrets = s.Secrets()
+	}
+	attempt, err := send(s.t.Context(), event, secrets)
+	if err != nil {
+		s.t.Errorf("clienttest: %v", err)
+	}
+	return attempt
+}
+
+func send(ctx context.Context, event Event, secrets []webhook.Secret) (sender.Attempt, error) {
+	if !local(event.URL) {
+		return sender.Attempt{Failure: sender.FailureBlocked}, nil
 	}
 	config := senderConfig()
 	if !event.Time.IsZero() {
@@ -149,13 +158,12 @@ func (s *Service) Fire(event Event, secrets ...webhook.Secret) sender.Attempt {
 	}
 	sending, err := sender.New(config)
 	if err != nil {
-		s.t.Errorf("clienttest: %v", err)
-		return sender.Attempt{Failure: sender.FailureInvalid}
+		return sender.Attempt{Failure: sender.FailureInvalid}, err
 	}
 	defer sending.Close()
-	return sending.Send(s.t.Context(), sender.Message{
+	return sending.Send(ctx, sender.Message{
 		URL: event.URL, ID: event.ID, Sequence: max(event.Sequence, 1), Body: event.Body, Secrets: secrets,
-	})
+	}), nil
 }
 
 // senderConfig opens what receivers of tests listen on.

@@ -58,6 +58,8 @@ func playTo(t *testing.T, to target) []string {
 	s.creations(t)
 	s.avatars(t)
 	s.inferences(t)
+	s.lists(t)
+	s.webhooks(t)
 	s.lockout(t)
 	return s.lines
 }
@@ -104,12 +106,15 @@ func (s *script) call(t *testing.T, method, path, body string, headers ...string
 			texts[name] = text
 		}
 	}
-	// What the renderer has made and said is not the contract's.
-	delete(members, "video")
-	delete(members, "video_url")
-	if members["status"] == "failed" {
-		members["failure_reason"] = members["failure_reason"] != nil
+	records, _ := members["data"].([]any)
+	for _, record := range records {
+		if record, ok := record.(map[string]any); ok {
+			leaveOut(record)
+			delete(record, "status") // some are still on their way
+			delete(record, "updated_at")
+		}
 	}
+	leaveOut(members)
 	var canonical bytes.Buffer
 	encoder := json.NewEncoder(&canonical)
 	encoder.SetIndent("", "  ")
@@ -118,10 +123,25 @@ func (s *script) call(t *testing.T, method, path, body string, headers ...string
 	return texts
 }
 
+// leaveOut leaves out of a record what the renderer has made and said, which is not the contract's,
+// and how long an attempt took.
+func leaveOut(record map[string]any) {
+	delete(record, "video")
+	delete(record, "video_url")
+	if record["status"] == "failed" {
+		record["failure_reason"] = record["failure_reason"] != nil
+	}
+	if record["duration_ms"] != nil {
+		record["duration_ms"] = "some"
+	}
+}
+
 var changing = regexp.MustCompile(strings.Join([]string{
 	`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, // ids
 	`202[1-9]-[0-9-]{5}T[0-9:.]+Z`,                                 // times, to the second at least
 	`\b[0-9a-f]{32}\b`,                                             // request ids
+	`whsec_[0-9A-Za-z+/=]+`,
+	`cursor=[0-9A-Za-z_-]{24,}|"next_cursor": "[^"]+"`,
 	`http://127.0.0.1:\d+`,
 }, "|"))
 
@@ -296,6 +316,55 @@ func (s *script) inferences(t *testing.T) {
 			t.Errorf("lip-sync %v", got)
 		}
 		s.notified(t, id, 1)
+	}
+}
+
+func (s *script) lists(t *testing.T) {
+	t.Helper()
+	for _, path := range []string{"/v1/avatars/list", "/v1/avatars/list_inferences", "/v1/lipsync/list"} {
+		for _, query := range []string{"?limit=0", "?limit=101", "?limit=two", "?limit=1&limit=2", "?cursor=", "?cursor=guess", "?status=resting", "?status=failed&limit=2"} {
+			s.call(t, http.MethodGet, path+query, "")
+		}
+		s.call(t, http.MethodGet, path, "", "Authorization: Bearer guess")
+		s.call(t, http.MethodPost, path, `{}`)
+		next := s.call(t, http.MethodGet, path+"?limit=2", "")["next_cursor"]
+		s.call(t, http.MethodGet, path+"?limit=2&status=failed&cursor="+next, "")
+		s.asBob(t, func() {
+			s.call(t, http.MethodGet, path, "")
+			s.call(t, http.MethodGet, path+"?cursor="+next, "")
+		})
+		for pages := 0; next != "" && pages < 20; pages++ {
+			next = s.call(t, http.MethodGet, path+"?limit=2&cursor="+next, "")["next_cursor"]
+		}
+	}
+	s.call(t, http.MethodGet, "/v1/avatars/list_inferences?avatar_id=unknown", "")
+	s.call(t, http.MethodGet, "/v1/avatars/list_inferences?avatar_id=", "")
+}
+
+func (s *script) webhooks(t *testing.T) {
+	t.Helper()
+	const secret, rotate, test = "/v1/webhooks/secret", "/v1/webhooks/rotate_secret", "/v1/webhooks/test"
+	s.call(t, http.MethodGet, secret, "")
+	s.call(t, http.MethodPost, rotate, "")
+	s.call(t, http.MethodGet, secret, "")
+	s.asBob(t, func() {
+		s.call(t, http.MethodPost, rotate, "")
+		for range 11 {
+			s.call(t, http.MethodPost, rotate, "")
+		}
+	})
+	post := func(url, event string) {
+		s.call(t, http.MethodPost, test, `{"webhook_url":"`+url+`","event_type":"`+event+`"}`)
+	}
+	for _, event := range []string{"avatar_event", "avatar_inference_event", "lipsync_inference_event", "ping"} {
+		post(s.inbox, event)
+	}
+	for _, url := range []string{"", "ftp://hooks.example.com/", "https://10.0.0.1/", "http://127.0.0.1:1/"} {
+		post(url, "avatar_event")
+	}
+	s.call(t, http.MethodPost, test, `{}`)
+	for range 8 {
+		post(s.inbox, "avatar_event")
 	}
 }
 

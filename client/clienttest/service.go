@@ -68,7 +68,7 @@ type Service struct {
 	// Workspace is the id of the workspace.
 	Workspace string
 
-	// Secret signs the notifications.
+	// Secret signs the notifications. See Secrets for those after a rotation.
 	Secret webhook.Secret
 
 	t          testing.TB
@@ -118,6 +118,7 @@ func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
 	}
 	s.UserID = s.studio.addUser(s.Email, s.Password)
 	s.Workspace = s.studio.addWorkspace(s.UserID)
+	s.studio.secrets[s.UserID] = []secret{{Secret: s.Secret}}
 	if s.operations, err = operations(); err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,9 @@ type studio struct {
 	projects   []gen.Project        // of the one workspace
 	subjects   map[string]*subject  // by id
 	keys       map[userKey]creation // by idempotency key
+	cursors    map[string]position  // of lists, by what names them
+	secrets    map[string][]secret  // by user, newest first
+	tests      map[string]loginTry  // sample notifications, by user
 	events     []*event             // in the order in which they happened
 	autoFinish bool
 }
@@ -44,6 +47,9 @@ func newStudio(canonicalURL func(string) (string, error)) *studio {
 		members:      map[string]string{},
 		subjects:     map[string]*subject{},
 		keys:         map[userKey]creation{},
+		cursors:      map[string]position{},
+		secrets:      map[string][]secret{},
+		tests:        map[string]loginTry{},
 	}
 }
 

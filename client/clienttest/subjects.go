@@ -56,6 +56,7 @@ type subject struct {
 	videoURL      *string
 	createdAt     time.Time
 	updatedAt     time.Time
+	deletedAt     time.Time
 	sequence      int64 // of the last event
 }
 
@@ -137,10 +138,12 @@ func (s *studio) finish(subject *subject) {
 	_ = s.moveSubject(subject, status) // every end can be reached from the first state
 }
 
+func (s *subject) deleted() bool { return !s.deletedAt.IsZero() }
+
 // find returns a subject of the caller's. s.mu is held.
 func (s *studio) find(ctx context.Context, kind kind, id string) (*subject, error) {
 	found := s.subjects[id]
-	if found == nil || found.kind != kind || found.userID != caller(ctx) {
+	if found == nil || found.deleted() || found.kind != kind || found.userID != caller(ctx) {
 		return nil, &server.Error{Status: http.StatusNotFound, Detail: "There is no such record."}
 	}
 	return found, nil

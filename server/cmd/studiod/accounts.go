@@ -50,7 +50,7 @@ func secretCommand() *cli.Command {
 		Name: "secret", Usage: "show and rotate the secrets that sign a user's webhooks",
 		Commands: []*cli.Command{
 			leaf("show", "print the secrets in force, newest first", "EMAIL", nil,
-				secrets((*studio.Service).WebhookSecrets)),
+				secrets((*studio.Service).WebhookSecretsInForce)),
 			leaf("rotate", "add a secret; the old ones sign beside it for 24 hours", "EMAIL", nil,
 				secrets((*studio.Service).RotateWebhookSecret)),
 		},
@@ -119,7 +119,7 @@ func addMember(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-func secrets(get func(*studio.Service, context.Context, string) ([]string, error)) cli.ActionFunc {
+func secrets(get func(*studio.Service, context.Context, string) ([]studio.WebhookSecret, error)) cli.ActionFunc {
 	return func(ctx context.Context, command *cli.Command) error {
 		return withStudio(ctx, command, false, func(service *studio.Service) error {
 			user, err := service.UserByEmail(ctx, command.Args().First())
@@ -130,7 +130,11 @@ func secrets(get func(*studio.Service, context.Context, string) ([]string, error
 			if err != nil {
 				return err
 			}
-			return printLines(command, secrets...)
+			lines := make([]string, len(secrets))
+			for i, secret := range secrets {
+				lines[i] = secret.Secret
+			}
+			return printLines(command, lines...)
 		})
 	}
 }

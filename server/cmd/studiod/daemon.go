@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
@@ -35,7 +37,11 @@ const (
 	stopTimeout = 20 * time.Second
 )
 
-const signingKeyName = "access-token"
+// Names of the keys that are kept in the database.
+const (
+	signingKeyName = "access-token"
+	cursorKeyName  = "cursor"
+)
 
 type daemonConfig struct {
 	Addr              string
@@ -91,7 +97,11 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err != nil {
 		return d, err
 	}
-	d.studio = studio.New(d.studioConfig(tokens))
+	cursors, err := d.store.Key(ctx, cursorKeyName, func() []byte { return []byte(rand.Text()) })
+	if err != nil {
+		return d, err
+	}
+	d.studio = studio.New(d.studioConfig(tokens, cursors))
 	handler, err := server.New(rest.New(d.studio), server.Config{
 		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses,
@@ -118,8 +128,10 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	return d, err
 }
 
-func (d *daemon) studioConfig(tokens *auth.Tokens) studio.Config {
+func (d *daemon) studioConfig(tokens *auth.Tokens, cursors []byte) studio.Config {
 	cfg := studioConfig(d.store)
+	cfg.CursorKey = cursors
+	cfg.SendWebhook = d.sendWebhook
 	cfg.IssueAccessToken = tokens.Issue
 	cfg.CheckWebhook = func(url string) (canonical, refusal string) {
 		canonical, err := d.sender.CanonicalURL(url)
@@ -132,6 +144,22 @@ func (d *daemon) studioConfig(tokens *auth.Tokens) studio.Config {
 		cfg.AutoConsent = render.Consent
 	}
 	return cfg
+}
+
+// sendWebhook makes one attempt that is not recorded.
+func (d *daemon) sendWebhook(ctx context.Context, url string, event studio.Event, secrets []string) studio.WebhookAttempt {
+	message := sender.Message{URL: url, ID: event.ID, Sequence: event.Sequence, Body: event.Body}
+	for _, text := range secrets {
+		secret, err := webhook.ParseSecret(text)
+		if err != nil { // the message is then invalid
+			break
+		}
+		message.Secrets = append(message.Secrets, secret)
+	}
+	sent := d.sender.Send(ctx, message)
+	return studio.WebhookAttempt{
+		Delivered: sent.Delivered(), Status: sent.Status, Duration: sent.Duration, Failure: string(sent.Failure),
+	}
 }
 
 // url is where the daemon can be reached.

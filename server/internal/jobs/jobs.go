@@ -11,6 +11,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -95,21 +96,47 @@ func setDefault[T int | time.Duration](field *T, value T) {
 // written and the rendering stays due.
 func (j *Jobs) Render(ctx context.Context, subjectID string) error {
 	subject, err := j.Store.Subject(ctx, subjectID)
+	if errors.Is(err, studio.ErrNotFound) {
+		return nil // it has been deleted
+	}
 	if err != nil || subject.RenderAt.IsZero() || subject.RenderAt.After(j.Now()) {
 		return err
 	}
 	began := j.Now()
 	limited, cancel := context.WithTimeout(ctx, j.RenderTimeout)
+	go j.cancelDeleted(limited, cancel, subjectID)
 	result, failure := j.Renderer.Render(limited, subject)
 	cancel()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	subject, err = j.Studio.Rendered(ctx, subjectID, result, failure)
+	if errors.Is(err, studio.ErrNotFound) {
+		return nil // it was deleted meanwhile
+	}
 	if err != nil {
 		return err
 	}
 	j.Logger.InfoContext(ctx, "rendered", "kind", subject.Kind, "id", subject.ID,
 		"status", subject.Status, "duration", j.Now().Sub(began))
 	return nil
+}
+
+// deletionPoll is how often a running rendering looks whether its subject has been deleted.
+const deletionPoll = time.Second
+
+// cancelDeleted cancels a rendering whose subject is deleted, by whatever process.
+func (j *Jobs) cancelDeleted(ctx context.Context, cancel context.CancelFunc, subjectID string) {
+	ticker := time.NewTicker(deletionPoll)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if _, err := j.Store.Subject(ctx, subjectID); errors.Is(err, studio.ErrNotFound) {
+			cancel()
+		}
+	}
 }

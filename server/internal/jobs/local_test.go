@@ -469,7 +469,10 @@ func TestDeliver_signsWithEverySecretInForce(t *testing.T) {
 		if _, err := s.studio.RotateWebhookSecret(s.t.Context(), s.user.ID); err != nil {
 			s.t.Fatal(err)
 		}
-		secrets, err := s.studio.RotateWebhookSecret(s.t.Context(), s.user.ID)
+		if _, err := s.studio.RotateWebhookSecret(s.t.Context(), s.user.ID); err != nil {
+			s.t.Fatal(err)
+		}
+		secrets, err := s.studio.WebhookSecrets(s.t.Context(), s.user.ID)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -54,6 +54,22 @@ var answers = []struct {
 		Status: http.StatusUnprocessableEntity, Detail: "The title cannot be kept.",
 		Violations: []gen.Violation{{Pointer: "/title", Keyword: "text", Detail: "must not contain U+0000"}},
 	}},
+	{studio.ErrKeySpent, server.Error{
+		Status: http.StatusConflict, Detail: "What the Idempotency-Key created has been deleted.",
+	}},
+	{studio.ErrCursor, server.Error{
+		Status: http.StatusBadRequest, Detail: "The request does not match the interface.",
+		Violations: []gen.Violation{{Pointer: "query:cursor", Keyword: "cursor", Detail: "must be a next_cursor of the same list"}},
+	}},
+	{studio.ErrTooManyTries, server.Error{
+		Status: http.StatusTooManyRequests, Detail: "Too many failed tries. Try again later.",
+	}},
+	{studio.ErrTooManySecrets, server.Error{
+		Status: http.StatusTooManyRequests, Detail: "Too many secrets are in force. Try again later.",
+	}},
+	{studio.ErrTooManyTests, server.Error{
+		Status: http.StatusTooManyRequests, Detail: "Too many sample notifications. Try again later.",
+	}},
 	{studio.ErrBusy, server.Error{
 		Status: http.StatusServiceUnavailable, Detail: "The service is busy. Try again later.", RetryAfter: busyPause,
 	}},
@@ -63,13 +79,11 @@ var answers = []struct {
 func MapError(_ context.Context, err error) *server.Error {
 	for _, known := range answers {
 		if errors.Is(err, known.err) {
-			return &known.answer
-		}
-	}
-	if limited := (*studio.TooManyTriesError)(nil); errors.As(err, &limited) {
-		return &server.Error{
-			Status: http.StatusTooManyRequests, Detail: "Too many failed tries. Try again later.",
-			RetryAfter: limited.RetryAfter,
+			answer := known.answer
+			if limited := (*studio.LimitError)(nil); errors.As(err, &limited) {
+				answer.RetryAfter = limited.RetryAfter
+			}
+			return &answer
 		}
 	}
 	if invalid := (*studio.InvalidError)(nil); errors.As(err, &invalid) {

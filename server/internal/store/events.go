@@ -104,7 +104,7 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 	n := len(args)
 	// One that was exhausted again since is not taken twice.
 	query := fmt.Sprintf(`UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, due_at = $%d, reason = '' WHERE id IN
-		(SELECT e.id FROM events e WHERE %s AND e.ended_at <= $%d ORDER BY e.id LIMIT $%d) RETURNING subject_id`, n+1, where, n+1, n+2)
+		(SELECT e.id FROM events e WHERE %s AND e.reason <> 'deleted' AND e.ended_at <= $%d ORDER BY e.id LIMIT $%d) RETURNING subject_id`, n+1, where, n+1, n+2)
 	args = append(args, micros(now), replayBatch)
 	for batch := replayBatch; batch == replayBatch; replayed += batch {
 		err := s.write(ctx, func(tx transaction) error {

@@ -113,6 +113,8 @@ func TestSQLite_migratesOrigins(t *testing.T) {
 	for _, query := range []string{
 		`DROP INDEX subjects_origin`, `ALTER TABLE subjects DROP COLUMN origin`, `DROP INDEX events_created`, `DROP INDEX events_exhausted`,
 		`ALTER TABLE events DROP COLUMN reason`, `DROP TABLE endpoints`, `ALTER TABLE events DROP COLUMN due_at`,
+		`DROP INDEX subjects_deleted`, `DROP INDEX subjects_newest`, `DROP INDEX subjects_videos`, `DROP INDEX idempotency_keys_subject`,
+		`ALTER TABLE subjects DROP COLUMN deleted_at`,
 		`DELETE FROM goose_db_version WHERE version_id >= 2`,
 	} {
 		_, err := raw.ExecContext(t.Context(), query)

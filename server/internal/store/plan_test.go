@@ -123,6 +123,17 @@ func useEverything(t *testing.T, db *store.Store) {
 		check(t, err)
 		_, err = db.DueOrigins(ctx)
 		check(t, err)
+		for _, filter := range []studio.SubjectFilter{
+			{UserID: "u5", Kind: studio.Lipsync},
+			{UserID: "u5", Kind: studio.Lipsync, Status: studio.Failed},
+			{UserID: "u5", Kind: studio.Video, AvatarID: "s1"},
+			{UserID: "u5", Kind: studio.Video, AvatarID: "s1", Status: studio.Failed},
+		} {
+			_, err = db.Subjects(ctx, filter, studio.Position{}, 21)
+			check(t, err)
+			_, err = db.Subjects(ctx, filter, studio.Position{CreatedAt: now, ID: "s9"}, 21)
+			check(t, err)
+		}
 		check(t, db.GiveUp(ctx, "s9", now, store.ReasonOff))
 		_, err = db.Replay(ctx, store.EventFilter{SubjectID: "s9"}, now)
 		check(t, err)
@@ -132,10 +143,11 @@ func useEverything(t *testing.T, db *store.Store) {
 			_, err = db.Events(ctx, filter, "e8", 100)
 			check(t, err)
 		}
-		check(t, db.AddWebhookSecret(ctx, "u5", "new", now, now, false))
+		check(t, db.AddWebhookSecret(ctx, "u5", "new", now, now, 10))
 		_, err = db.WebhookSecrets(ctx, "u5", now)
 		check(t, err)
 	}
+	check(t, db.DeleteSubject(ctx, "u7", studio.Lipsync, "s7", now, now))
 	created := studio.Subject{ID: "new", UserID: "u5", Status: studio.Processing, CreatedAt: now, UpdatedAt: now, RenderAt: now}
 	event(&created)
 	_, err := db.CreateSubject(ctx, created, studio.IdempotencyKey{Key: "new", Fingerprint: []byte("f"), After: now})

@@ -21,6 +21,10 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 		limit time.Time
 	}{
 		{`DELETE FROM events WHERE ended_at < $1 AND id IN (SELECT id FROM events WHERE ended_at < $1 LIMIT $2)`, now.Add(-Retention)},
+		{`DELETE FROM subjects WHERE deleted_at < $1 AND id IN (SELECT s.id FROM subjects s WHERE s.deleted_at < $1
+			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = s.id)
+			AND NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.subject_id = s.id)
+			AND NOT EXISTS (SELECT 1 FROM subjects v WHERE v.avatar_id = s.id) LIMIT $2)`, now.Add(-studio.DeletionMemory)},
 		{`DELETE FROM idempotency_keys WHERE created_at < $1 AND (user_id, key) IN
 			(SELECT user_id, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2)`, now.Add(-studio.IdempotencyLifetime)},
 		{`DELETE FROM refresh_tokens WHERE expires_at < $1 AND hash IN (SELECT hash FROM refresh_tokens WHERE expires_at < $1 LIMIT $2)`, now},

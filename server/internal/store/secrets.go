@@ -3,37 +3,41 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func (s *Store) WebhookSecrets(ctx context.Context, userID string, now time.Time) ([]string, error) {
+func (s *Store) WebhookSecrets(ctx context.Context, userID string, now time.Time) ([]studio.WebhookSecret, error) {
 	return webhookSecrets(ctx, s.engine, userID, now)
 }
 
-func webhookSecrets(ctx context.Context, q querier, userID string, now time.Time) ([]string, error) {
-	var secrets []string
+func webhookSecrets(ctx context.Context, q querier, userID string, now time.Time) ([]studio.WebhookSecret, error) {
+	var secrets []studio.WebhookSecret
 	err := q.query(ctx, func(scan func(...any) error) error {
-		var secret string
-		err := scan(&secret)
+		var secret studio.WebhookSecret
+		err := scan(&secret.Secret, instant{&secret.ExpiresAt})
 		secrets = append(secrets, secret)
 		return err
-	}, `SELECT secret FROM webhook_secrets WHERE user_id = $1 AND (expires_at IS NULL OR expires_at > $2) ORDER BY id DESC`,
+	}, `SELECT secret, expires_at FROM webhook_secrets WHERE user_id = $1 AND (expires_at IS NULL OR expires_at > $2) ORDER BY id DESC`,
 		userID, micros(now))
 	return secrets, err
 }
 
 func (s *Store) AddWebhookSecret(
-	ctx context.Context, userID, secret string, now, oldEnd time.Time, onlyFirst bool,
+	ctx context.Context, userID, secret string, now, oldEnd time.Time, most int,
 ) error {
 	return s.write(ctx, func(tx transaction) error {
 		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
 			return err
 		}
-		if onlyFirst {
-			if secrets, err := webhookSecrets(ctx, tx, userID, now); err != nil || len(secrets) > 0 {
-				return err
-			}
+		secrets, err := webhookSecrets(ctx, tx, userID, now)
+		if err != nil {
+			return err
 		}
-		_, err := tx.exec(ctx, `UPDATE webhook_secrets SET expires_at = $2 WHERE user_id = $1 AND expires_at IS NULL`,
+		if n := len(secrets); n >= most {
+			return &studio.LimitError{Limit: studio.ErrTooManySecrets, RetryAfter: secrets[n-1].ExpiresAt.Sub(now)}
+		}
+		_, err = tx.exec(ctx, `UPDATE webhook_secrets SET expires_at = $2 WHERE user_id = $1 AND expires_at IS NULL`,
 			userID, micros(oldEnd))
 		if err != nil {
 			return err

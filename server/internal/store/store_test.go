@@ -340,8 +340,8 @@ func TestStore_Prune_deletesWhatNoRuleAsksForAnyMore(t *testing.T) {
 		check(t, err)
 		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
 		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, ""))
-		check(t, db.AddWebhookSecret(t.Context(), "ada", "old", noon(), noon(), false))
-		check(t, db.AddWebhookSecret(t.Context(), "ada", "new", noon(), noon().Add(time.Hour), false))
+		check(t, db.AddWebhookSecret(t.Context(), "ada", "old", noon(), noon(), 10))
+		check(t, db.AddWebhookSecret(t.Context(), "ada", "new", noon(), noon().Add(time.Hour), 10))
 
 		check(t, db.Prune(t.Context(), noon().Add(59*time.Minute)))
 		_, err = db.CreateSubject(t.Context(), subject("b", 0), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("b"), After: key.After})
@@ -367,7 +367,7 @@ func TestStore_Prune_deletesWhatNoRuleAsksForAnyMore(t *testing.T) {
 		wantError(t, err, studio.ErrUnauthorized)
 		secrets, err := db.WebhookSecrets(t.Context(), "ada", noon())
 		check(t, err)
-		if !slices.Equal(secrets, []string{"new"}) {
+		if len(secrets) != 1 || secrets[0].Secret != "new" {
 			t.Errorf("%d secrets are kept", len(secrets))
 		}
 		key.Fingerprint = []byte("b")

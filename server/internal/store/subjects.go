@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -22,6 +24,9 @@ func (s *Store) CreateSubject(
 			if !errors.Is(err, studio.ErrNotFound) {
 				return err
 			}
+		}
+		if err := lockAvatar(ctx, tx, subject.AvatarID); err != nil {
+			return err
 		}
 		if err := insertSubject(ctx, tx, subject); err != nil || key.Key == "" {
 			return err
@@ -56,7 +61,20 @@ func subjectOfKey(
 	if !bytes.Equal(fingerprint, key.Fingerprint) {
 		return studio.Subject{}, studio.ErrKeyReused
 	}
-	return subjectByID(ctx, tx, id, "")
+	subject, err := subjectByID(ctx, tx, id, "")
+	if errors.Is(err, studio.ErrNotFound) {
+		err = studio.ErrKeySpent
+	}
+	return subject, err
+}
+
+// lockAvatar keeps the avatar of a new video from being deleted before the video is there.
+func lockAvatar(ctx context.Context, tx transaction, id string) error {
+	if id == "" {
+		return nil
+	}
+	var found int
+	return one(ctx, tx, []any{&found}, `SELECT 1 FROM subjects WHERE id = $1 AND deleted_at IS NULL`+tx.forUpdate(), id)
 }
 
 func (s *Store) Subject(ctx context.Context, id string) (studio.Subject, error) {
@@ -79,25 +97,67 @@ func (s *Store) UpdateSubject(
 	return subject, err
 }
 
-func subjectByID(ctx context.Context, q querier, id, forUpdate string) (studio.Subject, error) {
-	s := studio.Subject{ID: id}
+// subjectColumns is what scanSubject scans, of subjects s.
+const subjectColumns = `s.id, s.kind, s.user_id, s.avatar_id, (SELECT a.title FROM subjects a WHERE a.id = s.avatar_id),
+	s.title, s.request, s.webhook_url, s.status, s.consent, s.failure_reason, s.video_url, s.created_at, s.updated_at,
+	s.sequence, s.render_at, s.render_tries`
+
+func scanSubject(scan func(...any) error) (studio.Subject, error) {
+	var s studio.Subject
 	var avatarID *string
 	var request string
-	err := one(ctx, q, []any{
-		&s.Kind, &s.UserID, &avatarID, &s.AvatarTitle, &s.Title, &request, &s.WebhookURL, &s.Status, &s.Consent, &s.FailureReason,
-		&s.VideoURL,
-		instant{&s.CreatedAt},
-		instant{&s.UpdatedAt},
-		&s.Sequence,
-		instant{&s.RenderAt},
-		&s.RenderTries,
-	}, `SELECT kind, user_id, avatar_id, (SELECT a.title FROM subjects a WHERE a.id = s.avatar_id), title, request, webhook_url, status, consent, failure_reason,
-		video_url, created_at, updated_at, sequence, render_at, render_tries FROM subjects s WHERE id = $1`+forUpdate, id)
+	err := scan(&s.ID, &s.Kind, &s.UserID, &avatarID, &s.AvatarTitle, &s.Title, &request, &s.WebhookURL, &s.Status,
+		&s.Consent, &s.FailureReason, &s.VideoURL, instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Sequence,
+		instant{&s.RenderAt}, &s.RenderTries)
 	if avatarID != nil {
 		s.AvatarID = *avatarID
 	}
 	s.Request = []byte(request)
 	return s, err
+}
+
+func subjectByID(ctx context.Context, q querier, id, forUpdate string) (s studio.Subject, err error) {
+	err = studio.ErrNotFound
+	queryErr := q.query(ctx, func(scan func(...any) error) error {
+		s, err = scanSubject(scan)
+		return err
+	}, `SELECT `+subjectColumns+` FROM subjects s WHERE s.id = $1 AND s.deleted_at IS NULL`+forUpdate, id)
+	if queryErr != nil {
+		err = queryErr
+	}
+	return s, err
+}
+
+func (s *Store) Subjects(
+	ctx context.Context, filter studio.SubjectFilter, after studio.Position, limit int,
+) ([]studio.Subject, error) {
+	where := `s.user_id = $1 AND s.kind = $2 AND s.deleted_at IS NULL`
+	args := []any{filter.UserID, string(filter.Kind)}
+	add := func(condition string, values ...any) {
+		for _, value := range values {
+			args = append(args, value)
+			condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(args)), 1)
+		}
+		where += " AND " + condition
+	}
+	if filter.Status != "" {
+		add(`s.status = ?`, string(filter.Status))
+	}
+	if filter.AvatarID != "" {
+		add(`s.avatar_id = ?`, filter.AvatarID)
+	}
+	if after.ID != "" {
+		add(`(s.created_at, s.id) < (?, ?)`, micros(after.CreatedAt), after.ID)
+	}
+	args = append(args, limit)
+	var subjects []studio.Subject
+	err := s.engine.query(ctx, func(scan func(...any) error) error {
+		subject, err := scanSubject(scan)
+		subjects = append(subjects, subject)
+		return err
+	}, `SELECT `+subjectColumns+` FROM subjects s WHERE `+where+` ORDER BY s.created_at DESC, s.id DESC LIMIT $`+
+		strconv.Itoa(len(args)), args...)
+	return subjects, err
 }
 
 func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error {

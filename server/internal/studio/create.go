@@ -75,7 +75,7 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 		return Subject{}, ErrTitle
 	}
 	if c.Webhook.Enabled {
-		canonical, err := s.checkWebhook(c.Webhook.URL)
+		canonical, err := s.checkWebhook("/webhook_data/webhook_url", c.Webhook.URL)
 		if err != nil {
 			return Subject{}, err
 		}
@@ -96,10 +96,9 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 	return created.asCreated(), err
 }
 
-func (s *Service) checkWebhook(url string) (canonical string, err error) {
-	const pointer = "/webhook_data/webhook_url"
+func (s *Service) checkWebhook(pointer, url string) (canonical string, err error) {
 	if url == "" {
-		return "", &InvalidError{Pointer: pointer, Detail: "is required when the webhook is enabled"}
+		return "", &InvalidError{Pointer: pointer, Detail: "is required when the webhook is enabled", Missing: true}
 	}
 	canonical, refusal := s.CheckWebhook(url)
 	if refusal != "" {

@@ -21,6 +21,10 @@ var (
 	ErrNotPublished = errors.New("studio: the avatar is not published")
 	// ErrKeyReused: the idempotency key came with another request before.
 	ErrKeyReused = errors.New("studio: the idempotency key belongs to another request")
+	// ErrKeySpent: what the idempotency key created has been deleted.
+	ErrKeySpent = errors.New("studio: what the idempotency key created has been deleted")
+	// ErrCursor: the cursor is not one of this list.
+	ErrCursor = errors.New("studio: the cursor is not one of this list")
 	// ErrKeyInUse: a creation with the idempotency key has not ended.
 	ErrKeyInUse = errors.New("studio: a creation with the idempotency key has not ended")
 	// ErrTitle: the title has a U+0000, which not every database keeps.
@@ -29,17 +33,32 @@ var (
 	ErrBusy = errors.New("studio: too busy")
 )
 
-// TooManyTriesError says that an account is closed to further tries for a while.
-type TooManyTriesError struct {
+// Errors of what a user may do so many times only. A [*LimitError] says when it may be done again.
+var (
+	// ErrTooManyTries: the account is closed to further tries to log in.
+	ErrTooManyTries = errors.New("studio: too many failed tries")
+	// ErrTooManySecrets: no more webhook secrets can be in force.
+	ErrTooManySecrets = errors.New("studio: too many webhook secrets in force")
+	// ErrTooManyTests: no more sample notifications are sent.
+	ErrTooManyTests = errors.New("studio: too many sample notifications")
+)
+
+// LimitError says when something may be done again.
+type LimitError struct {
+	Limit      error
 	RetryAfter time.Duration
 }
 
-func (e *TooManyTriesError) Error() string { return "studio: too many failed tries" }
+func (e *LimitError) Error() string { return e.Limit.Error() }
+
+// Unwrap returns the limit.
+func (e *LimitError) Unwrap() error { return e.Limit }
 
 // InvalidError names the member of a well-formed request that cannot be carried out.
 type InvalidError struct {
 	Pointer string // JSON pointer into the request
 	Detail  string // safe to show; never a submitted value
+	Missing bool   // the member is not there
 }
 
 func (e *InvalidError) Error() string { return "studio: " + e.Pointer + " " + e.Detail }

@@ -41,17 +41,26 @@ type Store interface {
 	Projects(ctx context.Context, workspaceID string, after Project, limit int) ([]Project, error)
 
 	// CreateSubject writes a new subject and its events. With a key that is in force for the
-	// user, it writes nothing and returns the subject that the key made, or [ErrKeyReused]; while
-	// another call with the key goes on it waits for that, or returns [ErrKeyInUse].
+	// user, it writes nothing and returns the subject that the key made, or [ErrKeyReused], or
+	// [ErrKeySpent]; while another call with the key goes on it waits for that, or returns
+	// [ErrKeyInUse]. [ErrNotFound] when the avatar of a video has been deleted.
 	CreateSubject(ctx context.Context, subject Subject, key IdempotencyKey) (Subject, error)
 	Subject(ctx context.Context, id string) (Subject, error)
+	// Subjects returns up to limit subjects, newest first, that come after a position; the zero
+	// Position starts at the newest.
+	Subjects(ctx context.Context, filter SubjectFilter, after Position, limit int) ([]Subject, error)
 	// UpdateSubject reads a subject, calls change, and writes what change did to it, new events
 	// included, all in one transaction. An error from change undoes everything and is returned.
 	UpdateSubject(ctx context.Context, id string, change func(*Subject) error) (Subject, error)
 
+	// DeleteSubject erases a subject, the videos made from it, and the events of all of them that
+	// have not been delivered. One that was deleted after the time again is left as it is.
+	// [ErrNotFound] when the user has none of this kind.
+	DeleteSubject(ctx context.Context, userID string, kind Kind, id string, now, again time.Time) error
+
 	// WebhookSecrets returns the secrets of a user that are in force at now, newest first.
-	WebhookSecrets(ctx context.Context, userID string, now time.Time) ([]string, error)
-	// AddWebhookSecret adds a secret. Those in force now end at oldEnd. With onlyFirst it adds
-	// nothing when one is in force.
-	AddWebhookSecret(ctx context.Context, userID, secret string, now, oldEnd time.Time, onlyFirst bool) error
+	WebhookSecrets(ctx context.Context, userID string, now time.Time) ([]WebhookSecret, error)
+	// AddWebhookSecret adds a secret. Those in force now end at oldEnd. When there are as many as
+	// most, it adds nothing and returns [ErrTooManySecrets] with the time until the oldest has ended.
+	AddWebhookSecret(ctx context.Context, userID, secret string, now, oldEnd time.Time, most int) error
 }

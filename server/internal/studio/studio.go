@@ -8,7 +8,10 @@
 // themselves describe; package jobs does it.
 package studio
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Config holds what the domain needs from outside. Every field but AutoConsent is required.
 type Config struct {
@@ -21,6 +24,10 @@ type Config struct {
 	// CheckWebhook returns the canonical form of a webhook URL, in which each receiver has one
 	// spelling, or says why the URL is refused, in words that may be shown.
 	CheckWebhook func(url string) (canonical, refusal string)
+	// SendWebhook makes one attempt to deliver an event to a canonical URL.
+	SendWebhook func(ctx context.Context, url string, event Event, secrets []string) WebhookAttempt
+	// CursorKey authenticates the cursors of lists. It is the same in every process on a database.
+	CursorKey []byte
 	// NewID makes the id of a record: unique, and sorted by the time it was made.
 	NewID func() string
 	// NewSecret makes a webhook secret.

@@ -78,7 +78,7 @@ func loginAccount(email string) string {
 
 // Login exchanges email and password for tokens (interface, 4.2). An unknown email and a
 // wrong password are the same [ErrUnauthorized] after the same work; too many tries are a
-// [*TooManyTriesError].
+// [ErrTooManyTries].
 func (s *Service) Login(ctx context.Context, email, password string) (TokenPair, error) {
 	email, now := NormalizeEmail(email), s.now()
 	account := loginAccount(email)
@@ -94,7 +94,7 @@ func (s *Service) Login(ctx context.Context, email, password string) (TokenPair,
 		return TokenPair{}, err
 	}
 	if tries >= maxLoginTries {
-		return TokenPair{}, &TooManyTriesError{RetryAfter: began.Add(LoginWindow).Sub(now)}
+		return TokenPair{}, &LimitError{Limit: ErrTooManyTries, RetryAfter: began.Add(LoginWindow).Sub(now)}
 	}
 	user, err := s.checkPassword(ctx, email, password)
 	if errors.Is(err, ErrUnauthorized) {

@@ -89,7 +89,7 @@ func TestLogin_isClosedAfterTooManyTriesAndOpensAgain(t *testing.T) {
 		}
 		clock.Add(5 * time.Minute)
 		_, err := service.Login(t.Context(), "ada@example.com", "password")
-		limited := (*studio.TooManyTriesError)(nil)
+		limited := (*studio.LimitError)(nil)
 		if !errors.As(err, &limited) || limited.RetryAfter != 10*time.Minute {
 			t.Fatalf("got %v, want to be asked to wait for the rest of 15 minutes", err)
 		}
@@ -295,7 +295,7 @@ func TestWebhookSecrets_overlapForADayAfterARotation(t *testing.T) {
 		}
 		rotated, err := service.RotateWebhookSecret(t.Context(), user.ID)
 		check(t, err)
-		if len(rotated) != 2 || rotated[1] != first[0] {
+		if len(rotated) != 2 || rotated[1].Secret != first[0] {
 			t.Fatalf("%d secrets after a rotation, want the new one and then the old one", len(rotated))
 		}
 		clock.Add(12 * time.Hour)
@@ -307,7 +307,7 @@ func TestWebhookSecrets_overlapForADayAfterARotation(t *testing.T) {
 		clock.Add(12 * time.Hour) // the second rotation did not keep the first secret alive
 		left, err := service.WebhookSecrets(t.Context(), user.ID)
 		check(t, err)
-		if len(left) != 2 || left[1] != rotated[0] {
+		if len(left) != 2 || left[1] != rotated[0].Secret {
 			t.Errorf("%d secrets a day after the first rotation, want the newer two", len(left))
 		}
 	})

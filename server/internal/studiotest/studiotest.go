@@ -101,6 +101,10 @@ func Config(db *store.Store, now func() time.Time) studio.Config {
 			}
 			return url, ""
 		},
+		SendWebhook: func(_ context.Context, url string, _ studio.Event, secrets []string) studio.WebhookAttempt {
+			return studio.WebhookAttempt{Delivered: url != "https://down.example/" && len(secrets) > 0, Status: 204, Duration: time.Second}
+		},
+		CursorKey: []byte("cursors"),
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		NewSecret: func() string { return webhook.NewSecret().Reveal() },
 		Now:       now,

@@ -1,0 +1,77 @@
+package rest
+
+import (
+	"context"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// defaultLimit is how many records a page has when the caller does not say.
+const defaultLimit = 20
+
+// ListAvatars serves GET /v1/avatars/list.
+func (a *API) ListAvatars(
+	ctx context.Context, request gen.ListAvatarsRequestObject,
+) (gen.ListAvatarsResponseObject, error) {
+	p := request.Params
+	filter := studio.SubjectFilter{Kind: studio.Avatar, Status: studio.Status(value(p.Status))}
+	avatars, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, avatar)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ListAvatars200JSONResponse{Data: avatars, NextCursor: next}, nil
+}
+
+// ListVideos serves GET /v1/avatars/list_inferences.
+func (a *API) ListVideos(ctx context.Context, request gen.ListVideosRequestObject) (gen.ListVideosResponseObject, error) {
+	p := request.Params
+	filter := studio.SubjectFilter{Kind: studio.Video, Status: studio.Status(value(p.Status)), AvatarID: value(p.AvatarID)}
+	videos, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, video)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ListVideos200JSONResponse{Data: videos, NextCursor: next}, nil
+}
+
+// ListLipsyncs serves GET /v1/lipsync/list.
+func (a *API) ListLipsyncs(
+	ctx context.Context, request gen.ListLipsyncsRequestObject,
+) (gen.ListLipsyncsResponseObject, error) {
+	p := request.Params
+	filter := studio.SubjectFilter{Kind: studio.Lipsync, Status: studio.Status(value(p.Status))}
+	lipsyncs, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, lipsync)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ListLipsyncs200JSONResponse{Data: lipsyncs, NextCursor: next}, nil
+}
+
+// list reads a page of the caller's records and converts each.
+func list[T any](
+	ctx context.Context, service *studio.Service, filter studio.SubjectFilter, cursor *string, limit *int,
+	convert func(studio.Subject) T,
+) (records []T, next *string, err error) {
+	filter.UserID = caller(ctx)
+	size := defaultLimit
+	if limit != nil {
+		size = *limit
+	}
+	page, err := service.List(ctx, filter, value(cursor), size)
+	if err != nil {
+		return nil, nil, err
+	}
+	records = make([]T, len(page.Subjects))
+	for i, subject := range page.Subjects {
+		records[i] = convert(subject)
+	}
+	return records, optional(page.Next), nil
+}
+
+// value is the zero value for a parameter that there is not.
+func value[T any](parameter *T) (v T) {
+	if parameter != nil {
+		v = *parameter
+	}
+	return v
+}

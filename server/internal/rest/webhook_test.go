@@ -1,0 +1,85 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func (s *setup) secrets(method, path string) []gen.WebhookSecret {
+	s.t.Helper()
+	status, answer := s.do(method, path, "", nil)
+	if status != http.StatusOK {
+		s.t.Fatal(answer)
+	}
+	var list gen.WebhookSecretList
+	s.check(json.Unmarshal([]byte(answer), &list))
+	return list.Data
+}
+
+func TestRotateWebhookSecret_keepsTheOldOneForADay(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		first := s.secrets(http.MethodGet, "/v1/webhooks/secret")
+		rotated := s.secrets(http.MethodPost, "/v1/webhooks/rotate_secret")
+		if len(first) != 1 || len(rotated) != 2 || rotated[1].Secret != first[0].Secret || rotated[0].ExpiresAt != nil ||
+			!rotated[1].ExpiresAt.Equal(s.clock.Now().Add(24*time.Hour)) {
+			s.t.Errorf("first %+v, then %+v", first, rotated)
+		}
+		s.clock.Add(24 * time.Hour)
+		pair, err := s.studio.Login(s.t.Context(), s.user.Email, "password")
+		s.check(err)
+		s.token = pair.Access
+		if left := s.secrets(http.MethodGet, "/v1/webhooks/secret"); len(left) != 1 || left[0].Secret != rotated[0].Secret {
+			s.t.Errorf("%d secrets are left", len(left))
+		}
+	})
+}
+
+func TestRotateWebhookSecret_hasALimit(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		for range 10 {
+			s.secrets(http.MethodPost, "/v1/webhooks/rotate_secret")
+			s.clock.Add(time.Minute)
+		}
+		status, answer := s.do(http.MethodPost, "/v1/webhooks/rotate_secret", "", nil)
+		if status != http.StatusTooManyRequests || len(s.secrets(http.MethodGet, "/v1/webhooks/secret")) != 10 {
+			s.t.Errorf("the eleventh: %d %s", status, answer)
+		}
+	})
+}
+
+func TestTestWebhook(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		test := func(url, event string) (int, string) {
+			return s.do(http.MethodPost, "/v1/webhooks/test", `{"webhook_url":"`+url+`","event_type":"`+event+`"}`, nil)
+		}
+		for event, shows := range map[string]string{
+			"avatar_event": `"status":"published"},"event_type":"avatar_event"}`, "avatar_inference_event": `"status":"succeeded"},"event_type":"avatar_inference_event"}`,
+			"lipsync_inference_event": `"status":"succeeded"},"event_type":"lipsync_inference_event"}`,
+		} {
+			if status, answer := test("https://hooks.example.com/", event); status != 200 || !strings.Contains(answer, shows) || !strings.Contains(answer, `"delivered":true`) {
+				s.t.Errorf("%s: %d %s", event, status, answer)
+			}
+		}
+		if status, answer := test("https://down.example/", "avatar_event"); status != 200 || !strings.Contains(answer, `"delivered":false`) {
+			s.t.Errorf("a receiver that is down: %d %s", status, answer)
+		}
+		if status, answer := test("https://refused.example/", "avatar_event"); status != 422 || !strings.Contains(answer, `"pointer":"/webhook_url"`) {
+			s.t.Errorf("a refused URL: %d %s", status, answer)
+		}
+		for range 6 { // refused ones do not count
+			test("https://hooks.example.com/", "avatar_event")
+		}
+		if status, answer := test("https://hooks.example.com/", "avatar_event"); status != http.StatusTooManyRequests {
+			s.t.Errorf("the eleventh: %d %s", status, answer)
+		}
+		s.clock.Add(time.Minute)
+		if status, answer := test("https://hooks.example.com/", "avatar_event"); status != http.StatusOK {
+			s.t.Errorf("a minute later: %d %s", status, answer)
+		}
+	})
+}

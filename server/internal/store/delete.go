@@ -1,0 +1,36 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// ReasonDeleted is why an event of a deleted subject has ended. Such an event is not replayed.
+const ReasonDeleted Reason = "deleted"
+
+func (s *Store) DeleteSubject(
+	ctx context.Context, userID string, kind studio.Kind, id string, now, again time.Time,
+) error {
+	return s.write(ctx, func(tx transaction) error {
+		var deleted time.Time
+		err := one(ctx, tx, []any{instant{&deleted}},
+			`SELECT deleted_at FROM subjects WHERE id = $1 AND user_id = $2 AND kind = $3`+tx.forUpdate(), id, userID, string(kind))
+		switch {
+		case err != nil:
+			return err
+		case deleted.After(again):
+			return nil
+		case !deleted.IsZero():
+			return studio.ErrNotFound
+		}
+		_, err = tx.execAll(ctx, []statement{
+			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', failure_reason = '', video_url = '',
+				render_at = NULL, deliver_at = NULL WHERE (id = $1 OR avatar_id = $1) AND deleted_at IS NULL`, []any{id, micros(now)}},
+			{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
+				AND subject_id IN (SELECT id FROM subjects WHERE id = $1 OR avatar_id = $1)`, []any{id, micros(now), string(ReasonDeleted)}},
+		})
+		return err
+	})
+}

@@ -1,0 +1,141 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+func deleteSubject(t *testing.T, db *store.Store, kind studio.Kind, id string, now time.Time) error {
+	t.Helper()
+	return db.DeleteSubject(t.Context(), "ada", kind, id, now, now.Add(-studio.DeletionMemory))
+}
+
+func video(id, avatarID string) studio.Subject {
+	s := subject(id, 1)
+	s.Kind, s.AvatarID = studio.Video, avatarID
+	return s
+}
+
+// What an avatar was made from is erased, with its videos, and nothing is due for them any more.
+func TestStore_DeleteSubject_erases(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		create(t, db, subject("a", 2))
+		create(t, db, video("v", "a"))
+		create(t, db, subject("b", 1))
+		wantError(t, deleteSubject(t, db, studio.Lipsync, "a", noon()), studio.ErrNotFound)
+		wantError(t, db.DeleteSubject(t.Context(), "bob", studio.Avatar, "a", noon(), noon()), studio.ErrNotFound)
+		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
+		for _, id := range []string{"a", "v"} {
+			_, err := db.Subject(t.Context(), id)
+			wantError(t, err, studio.ErrNotFound)
+			_, err = db.UpdateSubject(t.Context(), id, func(*studio.Subject) error { return nil })
+			wantError(t, err, studio.ErrNotFound)
+			_, err = db.NextDelivery(t.Context(), id)
+			wantError(t, err, studio.ErrNotFound)
+		}
+		for _, work := range []store.Work{store.Render, store.Deliver} {
+			due, err := db.NextDue(t.Context(), work, 10)
+			check(t, err)
+			if len(due) != 1 || due[0].SubjectID != "b" {
+				t.Errorf("%s is due for %+v, want b alone", work, due)
+			}
+		}
+		replayed, err := db.Replay(t.Context(), store.EventFilter{}, noon().Add(time.Hour))
+		check(t, err)
+		if replayed != 0 {
+			t.Errorf("%d events of what is deleted are replayed", replayed)
+		}
+		wantError(t, createError(t, db, video("w", "a")), studio.ErrNotFound)
+	})
+}
+
+func createError(t *testing.T, db *store.Store, s studio.Subject) error {
+	t.Helper()
+	_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
+	return err
+}
+
+func TestStore_DeleteSubject_mayBeRepeatedForADay(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		create(t, db, subject("a", 1))
+		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
+		check(t, deleteSubject(t, db, studio.Avatar, "a", noon().Add(studio.DeletionMemory-time.Second)))
+		wantError(t, deleteSubject(t, db, studio.Avatar, "a", noon().Add(studio.DeletionMemory)), studio.ErrNotFound)
+	})
+}
+
+// An attempt that is in flight may end, and nothing follows from it.
+func TestStore_DeleteSubject_duringAnAttempt(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		create(t, db, subject("a", 2))
+		next, err := db.NextDelivery(t.Context(), "a")
+		check(t, err)
+		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
+		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon(), Status: 500},
+			store.Outcome{State: store.Pending, RetryAt: noon().Add(time.Minute)}))
+		due, err := db.NextDue(t.Context(), store.Deliver, 10)
+		check(t, err)
+		attempts, err := db.Attempts(t.Context(), next.Event.ID)
+		check(t, err)
+		if len(due) != 0 || len(attempts) != 1 {
+			t.Errorf("due is %+v after %d attempts", due, len(attempts))
+		}
+	})
+}
+
+// A creation that comes again does not bring back what was deleted since.
+func TestStore_CreateSubject_afterADeletion(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
+		_, err := db.CreateSubject(t.Context(), subject("a", 0), key)
+		check(t, err)
+		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
+		_, err = db.CreateSubject(t.Context(), subject("b", 0), key)
+		wantError(t, err, studio.ErrKeySpent)
+	})
+}
+
+// No video stays behind when its avatar is deleted while it is created.
+func TestStore_DeleteSubject_besideNewVideos(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		for round := range rounds {
+			avatar := fmt.Sprintf("a%d", round)
+			create(t, db, subject(avatar, 0))
+			atOnce(append(repeat(4, func(i int) {
+				if err := createError(t, db, video(fmt.Sprintf("%s-%d", avatar, i), avatar)); err != nil {
+					wantError(t, err, studio.ErrNotFound)
+				}
+			}), func() { check(t, deleteSubject(t, db, studio.Avatar, avatar, noon())) })...)
+		}
+		left, err := db.Subjects(t.Context(), studio.SubjectFilter{UserID: "ada", Kind: studio.Video}, studio.Position{}, 10)
+		check(t, err)
+		if len(left) > 0 {
+			t.Errorf("%d videos of deleted avatars", len(left))
+		}
+	})
+}
+
+// The rows go when nothing refers to them any more.
+func TestStore_Prune_endsDeletions(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		create(t, db, subject("a", 1))
+		create(t, db, video("v", "a"))
+		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
+		check(t, db.Prune(t.Context(), noon().Add(store.Retention)))
+		wantError(t, createError(t, db, subject("a", 0)), studio.ErrExists)
+		for range 2 { // the video first
+			check(t, db.Prune(t.Context(), noon().Add(store.Retention+time.Second)))
+		}
+		check(t, createError(t, db, subject("a", 0)))
+	})
+}

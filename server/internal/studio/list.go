@@ -1,0 +1,80 @@
+package studio
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+	"time"
+)
+
+const cursorMACSize = 16
+
+// SubjectFilter chooses subjects of a user. An empty Status or AvatarID does not restrict.
+type SubjectFilter struct {
+	UserID   string
+	Kind     Kind
+	Status   Status
+	AvatarID string // of videos
+}
+
+// Position is a place in a list that is ordered by time of creation, newest first.
+type Position struct {
+	CreatedAt time.Time
+	ID        string
+}
+
+// SubjectPage is a part of a list of subjects.
+type SubjectPage struct {
+	Subjects []Subject
+	Next     string // the cursor of the next page; "" on the last one
+}
+
+// List returns up to limit subjects, newest first, after the page that the cursor came with; ""
+// starts at the newest. [ErrCursor] when the cursor does not belong to this list.
+func (s *Service) List(ctx context.Context, filter SubjectFilter, cursor string, limit int) (SubjectPage, error) {
+	var after Position
+	if cursor != "" {
+		var ok bool
+		if after, ok = s.parseCursor(filter, cursor); !ok {
+			return SubjectPage{}, ErrCursor
+		}
+	}
+	subjects, err := s.Store.Subjects(ctx, filter, after, limit+1) // one more tells whether there is a next page
+	if err != nil || len(subjects) <= limit {
+		return SubjectPage{Subjects: subjects}, err
+	}
+	last := subjects[limit-1]
+	return SubjectPage{
+		Subjects: subjects[:limit], Next: s.cursor(filter, Position{last.CreatedAt, last.ID}),
+	}, nil
+}
+
+// cursor names a position. It is authenticated together with the filter, so that one of another
+// user or another list is refused, and so is one that was changed.
+func (s *Service) cursor(filter SubjectFilter, p Position) string {
+	position := append(binary.BigEndian.AppendUint64(nil, uint64(p.CreatedAt.UnixMicro())), p.ID...)
+	return base64.RawURLEncoding.EncodeToString(append(s.cursorMAC(filter, position), position...))
+}
+
+func (s *Service) parseCursor(filter SubjectFilter, cursor string) (p Position, ok bool) {
+	data, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(data) < cursorMACSize+8 {
+		return p, false
+	}
+	mac, position := data[:cursorMACSize], data[cursorMACSize:]
+	if !hmac.Equal(mac, s.cursorMAC(filter, position)) {
+		return p, false
+	}
+	micros := int64(binary.BigEndian.Uint64(position))
+	return Position{time.UnixMicro(micros).UTC(), string(position[8:])}, true
+}
+
+func (s *Service) cursorMAC(filter SubjectFilter, position []byte) []byte {
+	mac := hmac.New(sha256.New, s.CursorKey)
+	of := []string{filter.UserID, string(filter.Kind), string(filter.Status), filter.AvatarID, string(position)}
+	_, _ = mac.Write([]byte(strings.Join(of, "\x00"))) // does not fail
+	return mac.Sum(nil)[:cursorMACSize]
+}
