@@ -17,7 +17,8 @@ func TestRouter_tellsTheRoute(t *testing.T) {
 	document, err := openapi3.NewLoader().LoadFromData([]byte(`{
 		"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {
 			"/plain": {"get": {"operationId": "plain", "responses": {"204": {"description": "D"}}}},
-			"/of/{id}": {"get": {"operationId": "of", "responses": {"204": {"description": "D"}}}}}}`))
+			"/of/{its-id}": {"get": {"operationId": "of",
+				"parameters": [{"name": "its-id", "in": "path", "required": true, "schema": {"type": "string"}}], "responses": {"204": {"description": "D"}}}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,8 @@ func formatOf(name string) (*format, bool) {
 		f.check, f.detail = isEmail, "must be an email address"
 	case "uri":
 		f.check, f.detail = isURI, "must be an absolute URI"
+	case "binary": // any bytes, in a body or a part that is not looked into
+		f.check = func([]byte) bool { return true }
 	case "int32":
 		f.types, f.check, f.detail = kindInteger, fitsInt(32), "must fit 32 bits"
 	case "int64":

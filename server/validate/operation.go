@@ -18,13 +18,7 @@ type Operation struct {
 	exact            map[int]*response
 	ranges           [6]*response // by the first digit: 2 for 2XX
 	fallback         *response
-	limit            int64
 	pool             *sync.Pool
-}
-
-type requestBody struct {
-	required bool
-	node     *node
 }
 
 // ID returns the operationId.
@@ -51,76 +45,57 @@ func (c *compiler) pathItem(at, path string, item *openapi3.PathItem) []*Operati
 	all := item.Operations()
 	var operations []*Operation
 	for _, method := range slices.Sorted(maps.Keys(all)) {
-		o := c.operation(at+"/"+strings.ToLower(method), item, all[method])
+		o := c.operation(at+"/"+strings.ToLower(method), path, item, all[method])
 		o.method, o.path = method, path
 		operations = append(operations, o)
 	}
 	return operations
 }
 
-func (c *compiler) operation(at string, item *openapi3.PathItem, source *openapi3.Operation) *Operation {
+func (c *compiler) operation(at, path string, item *openapi3.PathItem, source *openapi3.Operation) *Operation {
 	rest := *source
 	rest.Tags, rest.Summary, rest.Description, rest.ExternalDocs = nil, "", "", nil
 	rest.Deprecated, rest.OperationID, rest.Servers = false, "", nil
-	rest.Parameters, rest.RequestBody, rest.Responses, rest.Security = nil, nil, nil, nil
+	rest.Parameters, rest.RequestBody, rest.Responses, rest.Security, rest.Callbacks = nil, nil, nil, nil, nil
 	c.refuseRest(at, &rest, source.Extensions)
 	if id := source.OperationID; id != "" {
-		if c.ids[id] {
+		if same := c.ids[id]; same != nil && same != source { // callbacks may refer to a webhook
 			c.fail(at+"/operationId", "is not unique")
 		}
-		c.ids[id] = true
+		c.ids[id] = source
 	}
 	o := &Operation{
 		id:       source.OperationID,
 		security: c.securityOf(at, source),
 		exact:    make(map[int]*response),
-		limit:    c.limit,
 		pool:     c.pool,
 	}
 	o.parameters = c.parameters(at+"/parameters", item.Parameters, source.Parameters)
+	c.locate(at, path, o.parameters)
 	if source.RequestBody != nil {
 		o.body = c.requestBody(at+"/requestBody", source.RequestBody)
+		o.body.limits = c.cfg.limits(o.id)
 	}
 	c.responses(at+"/responses", o, source.Responses)
+	c.callbacks(at+"/callbacks", source.Callbacks)
 	return o
 }
 
-func (c *compiler) requestBody(at string, ref *openapi3.RequestBodyRef) *requestBody {
-	if ref.Value == nil {
-		c.fail(at, "is not resolved")
-		return nil
-	}
-	at = place(at, ref.Ref)
-	rest := *ref.Value
-	rest.Description, rest.Required, rest.Content = "", false, nil
-	c.refuseRest(at, &rest, ref.Value.Extensions)
-	body := &requestBody{required: ref.Value.Required}
-	if len(ref.Value.Content) == 0 {
-		c.fail(at+"/content", "is empty")
-	}
-	for _, name := range slices.Sorted(maps.Keys(ref.Value.Content)) {
-		at := at + "/content/" + token(name)
-		if name != mediaJSON {
-			c.fail(at, "is not %s", mediaJSON)
+// callbacks looks for what is not known in the callbacks of an operation, which are described for
+// their receivers and are not checked.
+func (c *compiler) callbacks(at string, callbacks openapi3.Callbacks) {
+	for _, name := range slices.Sorted(maps.Keys(callbacks)) {
+		at, ref := at+"/"+token(name), callbacks[name]
+		if ref == nil || ref.Value == nil {
+			c.fail(at, "is not resolved")
 			continue
 		}
-		body.node = c.mediaType(at, ref.Value.Content[name])
+		at = place(at, ref.Ref)
+		c.refuseRest(at, &struct{}{}, ref.Value.Extensions)
+		for _, url := range slices.Sorted(maps.Keys(ref.Value.Map())) {
+			c.pathItem(at+"/"+token(url), "", ref.Value.Value(url))
+		}
 	}
-	return body
-}
-
-// mediaType compiles the schema of a content; nil allows every JSON value.
-func (c *compiler) mediaType(at string, media *openapi3.MediaType) *node {
-	if media == nil {
-		return nil
-	}
-	rest := *media
-	rest.Schema, rest.Example, rest.Examples = nil, nil, nil
-	c.refuseRest(at, &rest, media.Extensions)
-	if media.Schema == nil {
-		return nil
-	}
-	return c.schema(at+"/schema", media.Schema)
 }
 
 // place returns where in the document a reference leads; at when there is none.

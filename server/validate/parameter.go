@@ -1,99 +1,125 @@
 package validate
 
 import (
+	"cmp"
+	"errors"
 	"net/http"
-	"net/textproto"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// parameter is a header or query parameter, or a header of a response.
+// The places of a parameter.
+const (
+	inPath   = "path"
+	inQuery  = "query"
+	inHeader = "header"
+	inCookie = "cookie"
+)
+
+// parameter is a parameter of a request, a header of a response or a part, or a member of a form.
 type parameter struct {
-	name      string // as the document spells it
-	canonical string // of a header; "" for a query parameter
-	pointer   string
-	required  bool
-	node      *node
+	serialization // by a style, unless it is json
+	in            string
+	canonical     string // name of a header
+	pointer       string
+	required      bool
+	allowEmpty    bool // whether an empty text is right whatever the schema says
+	reserved      bool // whether its text may have a semicolon
+	json          bool // whether the text is JSON
+	orJSON        bool // whether an object may be JSON in place of members with keys
+	node          *node
+	plain         bool     // whether it is a scalar of one type in a query or header
+	fromEnd       int      // segments of the path behind it
+	shape         *shape   // set when all schemas have been compiled
+	as            []kinds  // what to read it as: kindString for all scalars, kindArray, kindObject
+	foreign       []string // names of other parameters at the same place
 }
 
-// parameters compiles those of a path item and those of an operation, which come first.
-func (c *compiler) parameters(at string, shared, own openapi3.Parameters) []*parameter {
-	var parameters []*parameter
-	for i, ref := range slices.Concat(own, shared) {
-		if ref == nil || ref.Value == nil {
-			c.fail(at+"/"+strconv.Itoa(i), "is not resolved")
-			continue
-		}
-		p := c.parameter(place(at+"/"+strconv.Itoa(i), ref.Ref), ref.Value)
-		if !slices.ContainsFunc(parameters, func(q *parameter) bool { return q.pointer == p.pointer }) {
-			parameters = append(parameters, p)
+// settle ends the compilation of a parameter, once all schemas have been compiled.
+func (p *parameter) settle(s *shape) {
+	p.shape = s
+	for _, as := range []struct{ types, kind kinds }{{kindScalar, kindString}, {kindArray, kindArray}, {kindObject, kindObject}} {
+		if p.shape.types&as.types != 0 {
+			p.as = append(p.as, as.kind)
 		}
 	}
-	return parameters
+	if len(p.as) == 0 {
+		p.as = []kinds{kindString}
+	}
+	if p.style == styleDeepObject { // the keys say what it is
+		p.as = []kinds{kindObject}
+	}
 }
 
-func (c *compiler) parameter(at string, source *openapi3.Parameter) *parameter {
-	rest := *source
-	rest.Name, rest.In, rest.Description, rest.Deprecated = "", "", "", false
-	rest.Required, rest.Schema, rest.Example, rest.Examples = false, nil, nil, nil
-	rest.Explode = nil // makes no difference to a scalar
-	p := &parameter{
-		name:     source.Name,
-		pointer:  source.In + ":" + source.Name,
-		required: source.Required,
-	}
-	switch source.In {
-	case openapi3.ParameterInHeader:
-		p.canonical = textproto.CanonicalMIMEHeaderKey(source.Name)
-		switch p.canonical {
-		case "Accept", "Content-Type", "Authorization", "Host":
-			c.fail(at+"/name", "is no header that a parameter can have: %s", source.Name)
-		}
-		if rest.Style == openapi3.SerializationSimple {
-			rest.Style = ""
-		}
-	case openapi3.ParameterInQuery:
-		if rest.Style == openapi3.SerializationForm {
-			rest.Style = ""
-		}
-	default:
-		c.fail(at+"/in", "is not header or query: %s", source.In)
-	}
-	c.refuseRest(at, &rest, source.Extensions)
-	if source.Schema == nil {
-		c.fail(at+"/schema", "is missing")
-		return p
-	}
-	p.node = c.schema(at+"/schema", source.Schema)
-	if p.node != nil {
-		switch p.node.types {
-		case kindString, kindInteger, kindNumber, kindBoolean:
+// takes reports whether a name in a query or a cookie is that of a member of an exploded object.
+func (p *parameter) takes(name string) bool {
+	return p.shape.members[name] != nil || !p.shape.closed && !slices.Contains(p.foreign, name)
+}
+
+// checkRequest checks the parameters of a request.
+func (w *walker) checkRequest(parameters []*parameter, r *http.Request) {
+	var query []pair
+	var parsed bool
+	for _, p := range parameters {
+		switch {
+		case p.in == inHeader:
+			w.checkHeader(p, r.Header)
+		case p.in == inQuery && p.plain:
+			w.checkQuery(p, r.URL.RawQuery)
+		case p.in == inQuery:
+			if !parsed {
+				query, parsed = queryPairs(r.URL.RawQuery), true
+			}
+			if !p.reserved && hasSemicolon(p, query) {
+				w.addFault(p, errEscape) // net/url drops the pair
+				continue
+			}
+			w.checkPairs(p, query)
+		case p.in == inCookie:
+			var pairs []pair
+			for _, cookie := range r.Cookies() {
+				pairs = append(pairs, pair{cookie.Name, cookie.Value})
+			}
+			w.checkPairs(p, pairs)
 		default:
-			c.fail(at+"/schema/type", "is not one of string, integer, number, boolean")
+			w.checkSegment(p, r.URL.EscapedPath())
 		}
 	}
-	return p
 }
 
-// checkHeader checks a header of a request or of a response.
+// hasSemicolon reports whether a pair that may belong to p has one that is not percent-encoded.
+func hasSemicolon(p *parameter, pairs []pair) bool {
+	return slices.ContainsFunc(pairs, func(q pair) bool {
+		return (q.name == p.name || strings.HasPrefix(q.name, p.name+"[") || p.explode && p.takes(q.name)) &&
+			strings.Contains(q.value, ";")
+	})
+}
+
+// checkHeader checks a header of a request, of a response or of a part.
 func (w *walker) checkHeader(p *parameter, header http.Header) {
-	switch values := header[p.canonical]; len(values) {
-	case 0:
+	values := header[p.canonical]
+	switch {
+	case len(values) == 0:
 		w.checkAbsent(p)
-	case 1:
+	case p.plain && len(values) == 1:
 		w.checkText(p, values[0])
+	case p.plain || p.json && len(values) > 1:
+		w.addFault(p, errRepeated)
 	default:
-		w.addParameter(p, "repeated", "must be given once")
+		w.checkStyled(p, func(as kinds) (spelled, error) {
+			if as == kindString && len(values) > 1 {
+				return spelled{}, errRepeated
+			}
+			return p.readText(strings.Join(values, ","), as) // as RFC 9110 joins the lines of a list
+		})
 	}
 }
 
-// checkQuery checks a query parameter. It looks at no other part of the query, which may be
+// checkQuery checks a scalar in a query. It looks at no other part of the query, which may be
 // malformed.
 func (w *walker) checkQuery(p *parameter, query string) {
 	value, count := "", 0
@@ -108,8 +134,8 @@ func (w *walker) checkQuery(p *parameter, query string) {
 		value = text
 		if strings.ContainsAny(text, "%+;") {
 			unescaped, err := url.QueryUnescape(text)
-			if err != nil || strings.Contains(text, ";") { // net/url drops both
-				w.addParameter(p, "escape", "must be percent-encoded")
+			if err != nil || strings.Contains(text, ";") && !p.reserved { // net/url drops both
+				w.addFault(p, errEscape)
 				return
 			}
 			value = unescaped
@@ -121,7 +147,7 @@ func (w *walker) checkQuery(p *parameter, query string) {
 	case 1:
 		w.checkText(p, value)
 	default:
-		w.addParameter(p, "repeated", "must be given once")
+		w.addFault(p, errRepeated)
 	}
 }
 
@@ -134,20 +160,104 @@ func isNamed(escaped, wanted string) bool {
 	return err == nil && name == wanted
 }
 
+// checkPairs checks a parameter in a query or in cookies that is not plain.
+func (w *walker) checkPairs(p *parameter, pairs []pair) {
+	if p.allowEmpty && slices.Contains(pairs, pair{name: p.name}) {
+		return
+	}
+	present := false
+	w.checkStyled(p, func(as kinds) (v spelled, err error) {
+		v, present, err = p.readPairs(pairs, as, p.shape, p.takes)
+		if !present {
+			return v, errAbsent
+		}
+		return v, err
+	})
+}
+
+// checkSegment checks a parameter of the path, which is a whole segment.
+func (w *walker) checkSegment(p *parameter, path string) {
+	for range p.fromEnd {
+		path = path[:max(0, strings.LastIndexByte(path, '/'))]
+	}
+	text := path[strings.LastIndexByte(path, '/')+1:]
+	w.checkStyled(p, func(as kinds) (spelled, error) { return p.readText(text, as) })
+}
+
+func (w *walker) checkStyled(p *parameter, read func(as kinds) (spelled, error)) {
+	text, err := w.readJSON(p, read)
+	switch {
+	case err == nil:
+		w.checkJSON(p, text)
+	case errors.Is(err, errAbsent):
+		w.checkAbsent(p)
+	default:
+		w.addFault(p, err)
+	}
+}
+
+// readJSON reads a parameter as what its schema allows. It returns the JSON of the first that
+// matches; when none does, of the first that can be read.
+func (w *walker) readJSON(p *parameter, read func(as kinds) (spelled, error)) (text []byte, err error) {
+	if p.json {
+		v, err := read(kindString)
+		return []byte(v.text), err
+	}
+	for _, as := range p.as {
+		v, unreadable := read(as)
+		if unreadable == nil && !v.isUTF8() {
+			unreadable = errUTF8
+		}
+		if unreadable == nil && p.required && v.kind == kindString && v.text == "" {
+			return nil, errEmpty
+		}
+		if unreadable != nil {
+			err = cmp.Or(err, unreadable)
+			continue
+		}
+		candidate := p.shape.appendJSON(nil, v, w)
+		if len(p.as) == 1 || w.matches(p.shape.nodes, candidate) {
+			return candidate, nil
+		}
+		if text == nil {
+			text = candidate
+		}
+	}
+	if text != nil {
+		return text, nil
+	}
+	return nil, err
+}
+
+// checkJSON checks the JSON of a parameter.
+func (w *walker) checkJSON(p *parameter, text []byte) {
+	before := len(w.found)
+	w.root, w.path = p.pointer, w.path[:0]
+	w.walkBody(text, p.node)
+	w.root = ""
+	if w.malformed != "" {
+		w.malformed, w.found = "", w.found[:before]
+		w.addFault(p, errNotJSON)
+	}
+}
+
 func (w *walker) checkAbsent(p *parameter) {
 	if p.required {
 		w.addParameter(p, "required", "is required")
 	}
 }
 
-// checkText checks the text of a parameter as the scalar that its schema makes of it.
+// checkText checks the text of a plain parameter as the scalar that its schema makes of it.
 func (w *walker) checkText(p *parameter, text string) {
+	if text == "" && p.allowEmpty {
+		return
+	}
 	if p.required && text == "" {
 		w.addParameter(p, "required", "must not be empty")
 		return
 	}
 	if !utf8.ValidString(text) {
-		w.addParameter(p, "type", "must be UTF-8")
+		w.addFault(p, errUTF8)
 		return
 	}
 	w.plain = append(w.plain[:0], text...)
@@ -168,6 +278,13 @@ func (w *walker) checkText(p *parameter, text string) {
 	w.expand(0, kind)
 	w.scalar(0, kind, w.plain)
 	w.root = ""
+}
+
+// addFault reports why a parameter cannot be read.
+func (w *walker) addFault(p *parameter, err error) {
+	if f := (*fault)(nil); errors.As(err, &f) {
+		w.addParameter(p, f.keyword, f.detail)
+	}
 }
 
 func (w *walker) addParameter(p *parameter, keyword, detail string) {

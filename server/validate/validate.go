@@ -12,6 +12,7 @@
 package validate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -30,12 +31,50 @@ const (
 	MaxViolations = 32 // in one [Error]
 )
 
-const defaultMaxBodyBytes = 1 << 20
+const (
+	defaultMaxBodyBytes       = 1 << 20
+	defaultMaxParts           = 100
+	defaultMaxPartHeaderBytes = 8 << 10
+)
 
 // Config holds the settings of [New]. The zero value works.
 type Config struct {
 	// MaxBodyBytes limits the body of a request. Default 1 MiB.
 	MaxBodyBytes int64
+	// OperationBodyBytes limits the bodies of the operations with these ids, in place of
+	// MaxBodyBytes.
+	OperationBodyBytes map[string]int64
+	// MaxParts limits how many parts a multipart body has. Default 100.
+	MaxParts int
+	// MaxPartBytes limits each part of a multipart body. Default: as the body. The parts that are
+	// not files may have 1 MiB together.
+	MaxPartBytes int64
+	// MaxPartHeaderBytes limits the header of each part. Default 8 KiB.
+	MaxPartHeaderBytes int64
+}
+
+// limits returns those of the body of an operation.
+func (cfg Config) limits(operationID string) limits {
+	body := cmp.Or(cfg.OperationBodyBytes[operationID], cfg.MaxBodyBytes, defaultMaxBodyBytes)
+	return limits{
+		body:       body,
+		part:       cmp.Or(cfg.MaxPartBytes, body),
+		partHeader: cmp.Or(cfg.MaxPartHeaderBytes, defaultMaxPartHeaderBytes),
+		parts:      cmp.Or(cfg.MaxParts, defaultMaxParts),
+	}
+}
+
+// check refuses limits that are negative, and those of operations that are not in the document.
+func (cfg Config) check(ids map[string]*openapi3.Operation) error {
+	if min(cfg.MaxBodyBytes, cfg.MaxPartBytes, cfg.MaxPartHeaderBytes, int64(cfg.MaxParts)) < 0 {
+		return errors.New("validate: a limit of Config is negative")
+	}
+	for _, id := range slices.Sorted(maps.Keys(cfg.OperationBodyBytes)) {
+		if ids[id] == nil || cfg.OperationBodyBytes[id] <= 0 {
+			return fmt.Errorf("validate: Config.OperationBodyBytes: %s is no operation, or its limit is not positive", id)
+		}
+	}
+	return nil
 }
 
 // Validator holds what was compiled from a document. It is immutable and safe for concurrent use.
@@ -48,6 +87,17 @@ type Validator struct {
 
 type route struct{ method, path string }
 
+// routeOf leaves out the names of path parameters, which a router may spell in another way.
+func routeOf(method, path string) route {
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		if strings.HasPrefix(segment, "{") {
+			segments[i] = "{}"
+		}
+	}
+	return route{method, strings.Join(segments, "/")}
+}
+
 // New compiles every operation, webhook and component schema of a resolved OpenAPI 3.1 document.
 // Its error names the places in the document, as JSON pointers, that it does not know how to
 // check. The servers of the document do not matter. A loader that does not include origins drops
@@ -56,19 +106,13 @@ func New(doc *openapi3.T, cfg Config) (*Validator, error) {
 	if doc.OpenAPIMajorMinor() != "3.1" {
 		return nil, errors.New("validate: /openapi: is not 3.1")
 	}
-	if cfg.MaxBodyBytes < 0 {
-		return nil, errors.New("validate: MaxBodyBytes is negative")
-	}
-	if cfg.MaxBodyBytes == 0 {
-		cfg.MaxBodyBytes = defaultMaxBodyBytes
-	}
 	c := &compiler{
 		doc:     doc,
-		limit:   cfg.MaxBodyBytes,
+		cfg:     cfg,
 		pool:    newPool(),
 		nodes:   make(map[*openapi3.Schema]*node),
 		answers: make(map[*openapi3.Response]*response),
-		ids:     make(map[string]bool),
+		ids:     make(map[string]*openapi3.Operation),
 		tags:    make(map[string]*member),
 	}
 	v := &Validator{
@@ -85,7 +129,11 @@ func New(doc *openapi3.T, cfg Config) (*Validator, error) {
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
 		for _, o := range c.pathItem("/paths/"+token(path), path, doc.Paths.Value(path)) {
 			v.operations = append(v.operations, o)
-			v.byRoute[route{o.method, path}] = o
+			key := routeOf(o.method, path)
+			if v.byRoute[key] != nil {
+				c.fail("/paths/"+token(path), "is another path but for the names of its parameters")
+			}
+			v.byRoute[key] = o
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc.Webhooks)) {
@@ -98,8 +146,17 @@ func New(doc *openapi3.T, cfg Config) (*Validator, error) {
 		v.webhooks[name] = operations[0]
 	}
 	c.refuseCycles()
+	if len(c.errs) == 0 {
+		known := make(shapes)
+		for _, settle := range c.pending {
+			settle(known)
+		}
+	}
 	if len(c.errs) > 0 {
 		return nil, errors.New("validate: " + strings.Join(c.errs, "\n"))
+	}
+	if err := cfg.check(c.ids); err != nil {
+		return nil, err
 	}
 	return v, nil
 }
@@ -113,9 +170,10 @@ func Load(document []byte, cfg Config) (*Validator, error) {
 	return New(doc, cfg)
 }
 
-// Operation returns the operation with the path as it is written in the document.
+// Operation returns the operation of a path of the document. The names of its parameters do not
+// matter, for the generated router writes {avatar_id} for {avatar-id}.
 func (v *Validator) Operation(method, path string) (*Operation, bool) {
-	o, ok := v.byRoute[route{method, path}]
+	o, ok := v.byRoute[routeOf(method, path)]
 	return o, ok
 }
 
@@ -153,15 +211,19 @@ func (s *Schema) Validate(body []byte) error {
 // compiler turns a document into operations and nodes and collects what is wrong with it.
 type compiler struct {
 	doc     *openapi3.T
-	limit   int64
+	cfg     Config
 	pool    *sync.Pool
 	nodes   map[*openapi3.Schema]*node
 	order   []placed // nodes with where they are, in the order of compilation
 	answers map[*openapi3.Response]*response
-	ids     map[string]bool
+	ids     map[string]*openapi3.Operation
 	tags    map[string]*member // what tells the alternatives of unions apart
+	pending []func(shapes)     // what needs all schemas compiled
 	errs    []string
 }
+
+// whenCompiled calls f once all schemas have been compiled, if they could be.
+func (c *compiler) whenCompiled(f func(shapes)) { c.pending = append(c.pending, f) }
 
 type placed struct {
 	at   string

@@ -1,0 +1,221 @@
+package validate
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+)
+
+// requestBody is what the document says about the body of a request.
+type requestBody struct {
+	required bool
+	contents contents
+	accepted string // the media types, for people
+	limits   limits
+}
+
+// limits are those of a body.
+type limits struct {
+	body, part, partHeader int64
+	parts                  int
+}
+
+// check checks the body of r. What it returns takes the place of the body.
+func (b *requestBody) check(w *walker, r *http.Request) (io.ReadCloser, error) {
+	media, params := mediaTypeOf(r.Header)
+	c := b.contents.find(media)
+	if c == nil {
+		return nil, &Error{Status: http.StatusUnsupportedMediaType, Detail: "The body must be " + b.accepted + "."}
+	}
+	if isEncoded(r.Header) {
+		return nil, &Error{Status: http.StatusUnsupportedMediaType, Detail: "The body must have no Content-Encoding."}
+	}
+	if c.streamed() {
+		return b.stream(w, r, c, params["boundary"])
+	}
+	if err := w.read(r, b.limits.body); err != nil {
+		return nil, err
+	}
+	if len(w.body) > 0 || b.required {
+		w.checkHeld(c, w.body)
+	}
+	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
+		return nil, err
+	}
+	return &readBody{rest: w.body}, nil
+}
+
+// stream answers what is known before a body is read. The rest is checked while next reads it.
+func (b *requestBody) stream(w *walker, r *http.Request, c *content, boundary string) (io.ReadCloser, error) {
+	if r.ContentLength > b.limits.body {
+		return nil, tooLarge(b.limits.body)
+	}
+	if b.required && (r.ContentLength == 0 || r.Body == nil) {
+		w.add("required", "is required")
+	}
+	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
+		return nil, err
+	}
+	limited := &limitedBody{source: r.Body, left: b.limits.body, limit: b.limits.body}
+	if c.multipart != nil {
+		return newMultipartBody(w, c, boundary, limited, b.limits)
+	}
+	return &streamedBody{source: limited, size: c.size}, nil
+}
+
+// checkHeld checks a body that is held in memory.
+func (w *walker) checkHeld(c *content, body []byte) {
+	switch {
+	case c.json:
+		w.walkBody(body, c.node)
+	case c.form != nil:
+		w.checkForm(c, body)
+	case !utf8.Valid(body):
+		w.malformed = "The body is not valid UTF-8."
+	default:
+		w.walkBody(c.text.appendScalar(nil, string(body), w), c.node)
+	}
+}
+
+// read reads the whole body into w.body.
+func (w *walker) read(r *http.Request, limit int64) error {
+	w.body = w.body[:0]
+	if r.ContentLength > limit {
+		return tooLarge(limit)
+	}
+	if r.Body == nil {
+		return nil
+	}
+	// One byte more than declared, so that the end is seen without growing.
+	if need := max(r.ContentLength, 511) + 1; int64(cap(w.body)) < need {
+		w.body = make([]byte, 0, need)
+	}
+	for {
+		if len(w.body) == cap(w.body) {
+			w.body = append(w.body, 0)[:len(w.body)]
+		}
+		end := min(int64(cap(w.body)), limit+1)
+		n, err := r.Body.Read(w.body[len(w.body):end])
+		w.body = w.body[:len(w.body)+n]
+		if int64(len(w.body)) > limit {
+			return tooLarge(limit)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return unreadable(err)
+		}
+	}
+}
+
+func unreadable(err error) error {
+	if known := (*Error)(nil); errors.As(err, &known) {
+		return known
+	}
+	if maxBytes := (*http.MaxBytesError)(nil); errors.As(err, &maxBytes) { // somebody else's limit
+		return tooLarge(maxBytes.Limit)
+	}
+	return &Error{Status: http.StatusBadRequest, Detail: "The body could not be read."}
+}
+
+func tooLarge(limit int64) error { return tooLargeFor("The body", limit) }
+
+func tooLargeFor(what string, limit int64) error {
+	return &Error{
+		Status: http.StatusRequestEntityTooLarge,
+		Detail: what + " is larger than " + strconv.FormatInt(limit, 10) + " bytes.",
+	}
+}
+
+// readBody is a body in memory. It is not reused, so that who keeps it for too long reads
+// nothing, and not the body of another request.
+type readBody struct {
+	rest   []byte
+	closed bool
+}
+
+func (b *readBody) Read(p []byte) (int, error) {
+	if b.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	if len(b.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+// ValidJSON takes what has not been read yet, for who decodes it as a whole: the generated server
+// looks for this method. It is valid JSON when nothing has been read, and must not be kept.
+func (b *readBody) ValidJSON() []byte {
+	text := b.rest
+	b.rest = nil
+	return text
+}
+
+func (b *readBody) Close() error {
+	b.rest, b.closed = nil, true
+	return nil
+}
+
+// limitedBody is a body that fails when it is larger than the limit.
+type limitedBody struct {
+	source      io.Reader
+	left, limit int64
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.source.Read(p)
+	if int64(n) > b.left {
+		n, err = int(b.left), tooLarge(b.limit)
+	}
+	b.left -= int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = unreadable(err)
+	}
+	return n, err
+}
+
+// streamedBody is a body that is not looked into. It fails with an [*Error] when it is too large.
+type streamedBody struct {
+	source io.Reader
+	size   [2]limit
+	n      uint64
+	err    error
+}
+
+func (b *streamedBody) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, err := b.source.Read(p)
+	b.n += uint64(n)
+	if v := sizeViolation("", b.n, b.size, errors.Is(err, io.EOF)); v != nil {
+		err = &Error{Status: http.StatusBadRequest, Detail: mismatch, Violations: []Violation{*v}}
+	}
+	b.err = err
+	return n, err
+}
+
+// sizeViolation returns how the bytes so far are against the limits of the schema.
+func sizeViolation(pointer string, n uint64, size [2]limit, ended bool) *Violation {
+	switch least, most := size[0], size[1]; {
+	case most.set && n > most.n:
+		return &Violation{pointer, "maxLength", "must have " + strconv.FormatUint(most.n, 10) + " or fewer bytes"}
+	case ended && least.set && n < least.n:
+		return &Violation{pointer, "minLength", "must have " + strconv.FormatUint(least.n, 10) + " or more bytes"}
+	}
+	return nil
+}
+
+func (b *streamedBody) Close() error {
+	b.err = http.ErrBodyReadAfterClose
+	return nil
+}

@@ -1,0 +1,287 @@
+package validate_test
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// styled is a way to write a parameter.
+type styled struct {
+	in, style string
+	explode   bool
+}
+
+// styles are all that OpenAPI 3.1 defines for arrays and objects.
+func styles() []styled {
+	var all []styled
+	for in, names := range map[string][]string{
+		"path":   {"simple", "label", "matrix"},
+		"query":  {"form", "spaceDelimited", "pipeDelimited", "deepObject"},
+		"header": {"simple"},
+		"cookie": {"form"},
+	} {
+		for _, style := range names {
+			all = append(all, styled{in, style, false}, styled{in, style, true})
+		}
+	}
+	return all
+}
+
+func (s styled) String() string {
+	return s.in + " " + s.style + map[bool]string{true: " exploded"}[s.explode]
+}
+
+// escape writes a text as it is in the place of the parameter.
+func (s styled) escape(text string) string {
+	switch s.in {
+	case "path":
+		return strings.ReplaceAll(url.PathEscape(text), "=", "%3D")
+	case "query":
+		return url.QueryEscape(text)
+	}
+	return text
+}
+
+// write is the other direction of what the package reads: RFC 6570 as OpenAPI uses it. A value is
+// a text, a list of texts, or names and texts in turn.
+func (s styled) write(name string, kind string, texts []string) string {
+	escaped := make([]string, len(texts))
+	for i, text := range texts {
+		escaped[i] = s.escape(text)
+	}
+	pairs := func(separator string) []string {
+		var all []string
+		for i := 0; i+1 < len(escaped); i += 2 {
+			all = append(all, escaped[i]+separator+escaped[i+1])
+		}
+		return all
+	}
+	each := func(prefix string) []string {
+		all := make([]string, len(escaped))
+		for i, text := range escaped {
+			all[i] = prefix + text
+		}
+		return all
+	}
+	isObject, name := kind == "object", s.escape(name)
+	delimiter := map[string]string{"spaceDelimited": "%20", "pipeDelimited": "%7C"}[s.style]
+	if delimiter == "" {
+		delimiter = ","
+	}
+	between := "&"
+	if s.in == "cookie" {
+		between = "; "
+	}
+	switch {
+	case s.style == "deepObject":
+		var all []string
+		for _, pair := range pairs("]=") {
+			all = append(all, name+"["+pair)
+		}
+		return strings.Join(all, "&")
+	case s.in == "query" || s.in == "cookie":
+		switch {
+		case s.explode && isObject:
+			return strings.Join(pairs("="), between)
+		case s.explode:
+			return strings.Join(each(name+"="), between)
+		}
+		return name + "=" + strings.Join(escaped, delimiter)
+	case s.style == "matrix":
+		switch {
+		case s.explode && isObject:
+			return ";" + strings.Join(pairs("="), ";")
+		case s.explode:
+			return strings.Join(each(";"+name+"="), "")
+		}
+		return ";" + name + "=" + strings.Join(escaped, ",")
+	}
+	prefix := ""
+	if s.style == "label" {
+		prefix = "."
+		if s.explode {
+			delimiter = "."
+		}
+	}
+	if s.explode && isObject {
+		return prefix + strings.Join(pairs("="), delimiter)
+	}
+	return prefix + strings.Join(escaped, delimiter)
+}
+
+// operation compiles an operation with the parameter.
+func (s styled) operation(tb testing.TB, name, schema string) *validate.Operation {
+	tb.Helper()
+	path := "/p"
+	if s.in == "path" {
+		path = "/a/{" + name + "}/b"
+	}
+	v := compile(tb, `{"paths": {"`+path+`": {"get": {"parameters": [{"name": "`+name+`", "in": "`+s.in+`", "required": true,
+		"style": "`+s.style+`", "explode": `+strconv.FormatBool(s.explode)+`, "schema": `+schema+`}],
+		"responses": {"200": {"description": "d"}}}}}}`)
+	for o := range v.Operations() {
+		return o
+	}
+	return nil
+}
+
+// request puts what has been written where it belongs.
+func (s styled) request(tb testing.TB, name, written string) *http.Request {
+	tb.Helper()
+	target := "/p"
+	switch s.in {
+	case "path":
+		target = "/base/a/" + written + "/b"
+	case "query":
+		target = "/p?" + written
+	}
+	u, err := url.ParseRequestURI(target)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r := httptest.NewRequest("GET", "/", nil)
+	r.URL = u
+	switch s.in {
+	case "header":
+		r.Header[http.CanonicalHeaderKey(name)] = []string{written}
+	case "cookie":
+		r.Header.Set("Cookie", written)
+	}
+	return r
+}
+
+// texts returns texts that the style can carry: a style that escapes nothing has no delimiters in
+// its values, and a label no dots.
+func (s styled) texts(g *generator, n int) []string {
+	alphabet := []string{"a", "Z", "7", "-", "_", "~", "ä", "€"}
+	if s.in == "path" || s.in == "query" {
+		alphabet = append(alphabet, " ", "%", "/", "?", "+", "&", "=", "#", `"`, `\`, "{", "[", "]", "\n", ";", ":", "@", "!", "'")
+	}
+	if s.in == "path" && s.style != "label" {
+		alphabet = append(alphabet, ".")
+	}
+	if (s.in == "path" || s.in == "query") && s.style != "pipeDelimited" {
+		alphabet = append(alphabet, "|")
+	}
+	if s.in == "query" || s.in == "path" {
+		alphabet = append(alphabet, ",")
+	}
+	if s.in == "cookie" {
+		alphabet = []string{"a", "Z", "7", "-", "_", "~", "+", "%", "/", ":"}
+	}
+	switch {
+	case s.style == "spaceDelimited" && !s.explode:
+		alphabet[8] = "x" // no space
+	case s.style == "deepObject":
+		alphabet = slices.DeleteFunc(alphabet, func(text string) bool { return text == "[" || text == "]" })
+	}
+	all := make([]string, n)
+	for i := range all {
+		all[i] = strconv.Itoa(i) // so that names differ, and no text looks empty
+		for range g.IntN(4) {
+			all[i] += pick(g, alphabet...)
+		}
+		all[i] += "x"
+	}
+	return all
+}
+
+// What is written in a style is read as what was written: as a constant the value matches, and as
+// another it does not.
+func TestStyles_inverse(t *testing.T) {
+	t.Parallel()
+	const name = "it"
+	for _, s := range styles() {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			g := &generator{Rand: rand.New(rand.NewPCG(7, 11))}
+			for range 300 {
+				kind := pick(g, "array", "object")
+				if s.style == "deepObject" || (s.style == "spaceDelimited" || s.style == "pipeDelimited") && s.explode {
+					kind = map[bool]string{true: "object", false: "array"}[s.style == "deepObject"]
+				}
+				texts := s.texts(g, 2*(1+g.IntN(3)))
+				var value any = texts
+				schema := object{"type": kind}
+				if kind == "object" {
+					members, properties := object{}, object{}
+					for i := 0; i < len(texts); i += 2 {
+						members[texts[i]], properties[texts[i]] = texts[i+1], object{"type": "string"}
+					}
+					value = members
+					schema["properties"] = properties
+				}
+				schema["const"] = value
+				written := s.write(name, kind, texts)
+				if s.in == "cookie" && kind == "object" && s.explode {
+					continue // names of cookies are tokens
+				}
+				o := s.operation(t, name, asJSON(schema))
+				if got := violations(serve(t, o, s.request(t, name, written)).err); got != "ok" {
+					t.Fatalf("%q of %s: got %s", written, asJSON(schema), got)
+				}
+				schema["const"] = "another"
+				o = s.operation(t, name, asJSON(schema))
+				if got := violations(serve(t, o, s.request(t, name, written)).err); !strings.Contains(got, s.in+":it const") {
+					t.Fatalf("%q of %s: got %s", written, asJSON(schema), got)
+				}
+			}
+		})
+	}
+}
+
+// Texts are numbers, booleans and null where the schema allows these, exactly as they are written.
+func TestStyles_types(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type": "array", "items": {"type": ["integer", "boolean", "null"], "maximum": 900719925474099}, "minItems": 1}`
+	for _, s := range styles() {
+		if s.style == "deepObject" || s.style == "label" && s.explode {
+			continue
+		}
+		o := s.operation(t, "it", schema)
+		for _, c := range []struct {
+			texts []string
+			want  string
+		}{
+			{[]string{"1", "-2", "true", "null", "900719925474099"}, "ok"},
+			{[]string{"1", "900719925474100"}, s.in + ":it/1 maximum"},
+			{[]string{"1", "1e3"}, s.in + ":it/1 type"},
+			{[]string{"1", "1.0"}, s.in + ":it/1 type"},
+			{[]string{"01"}, s.in + ":it/0 type"},
+			{[]string{"True", "x"}, s.in + ":it/0 type, " + s.in + ":it/1 type"},
+		} {
+			if got := violations(serve(t, o, s.request(t, "it", s.write("it", "array", c.texts))).err); got != c.want {
+				t.Errorf("%s %v: got %s, want %s", s, c.texts, got, c.want)
+			}
+		}
+	}
+}
+
+// Of several types that a text can have, the one that matches counts.
+func TestStyles_severalTypes(t *testing.T) {
+	t.Parallel()
+	for schema, cases := range map[string]map[string]string{
+		`{"type": ["string", "integer"], "maximum": 5, "maxLength": 3}`:     {"4": "ok", "6": "ok", "abc": "ok", "abcd": "query:it maxLength"},
+		`{"type": ["integer", "null"]}`:                                     {"4": "ok", "null": "ok", "": "query:it required", "x": "query:it type"},
+		`{"enum": [1, "2", true, null]}`:                                    {"1": "ok", "2": "ok", "true": "ok", "null": "ok", "3": "query:it enum"},
+		`{"anyOf": [{"type": "string", "maxLength": 1}, {"type": "null"}]}`: {"a": "ok", "null": "ok", "ab": "query:it maxLength"},
+		`{}`: {"": "query:it required", "x": "ok", "1,2": "ok"},
+		`{"type": ["array", "integer"], "items": {"type": "integer"}}`: {"1": "ok", "1&it=2": "ok", "x": "query:it type", "x&it=y": "query:it/0 type, query:it/1 type"},
+	} {
+		o := styled{"query", "form", true}.operation(t, "it", schema)
+		for text, want := range cases {
+			r := httptest.NewRequest("GET", "/p?it="+text, nil)
+			if got := violations(serve(t, o, r).err); got != want {
+				t.Errorf("%s %q: got %s, want %s", schema, text, got, want)
+			}
+		}
+	}
+}
