@@ -35,6 +35,7 @@ type Client struct {
 	events    *events // nil without a Receiver
 	workspace string
 	noAutoKey bool
+	poll      Poll
 }
 
 // New checks config and returns a Client. It sends nothing. The error names the field of
@@ -52,7 +53,10 @@ func New(config Config) (*Client, error) {
 	if config.Email != "" {
 		doer.tokens = &tokens{api: *api, doer: doer, email: config.Email, password: config.Password}
 	}
-	client := &Client{doer: doer, api: api, workspace: config.Workspace, noAutoKey: config.NoAutoKey}
+	client := &Client{
+		doer: doer, api: api, workspace: config.Workspace,
+		noAutoKey: config.NoAutoKey, poll: config.Poll.withDefaults(),
+	}
 	if config.Receiver != nil {
 		client.events = newEvents()
 		config.Receiver.Observe(client.events.observe)

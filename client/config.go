@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -57,6 +58,9 @@ type Config struct {
 
 	// Retry says how often a request is sent. See also [WithRetry].
 	Retry Retry
+
+	// Poll says how often [Client.WaitAvatar] and its like ask the service.
+	Poll Poll
 
 	// Timeout bounds each attempt: the request and its whole answer. Defaults to 30 seconds. See
 	// also [WithTimeout].
@@ -119,10 +123,7 @@ func (c Config) validate() (*url.URL, error) {
 	case c.Timeout < 0:
 		return nil, errors.New("client: Timeout: must not be negative")
 	}
-	if err := c.Retry.validate(); err != nil {
-		return nil, err
-	}
-	return base, nil
+	return base, cmp.Or(c.Retry.validate(), c.Poll.validate())
 }
 
 func loopback(host string) bool {

@@ -48,6 +48,9 @@ func TestNew(t *testing.T) {
 		"negative timeout":      {client.Config{BaseURL: "https://h", Timeout: -1}, "Timeout"},
 		"negative attempts":     {client.Config{BaseURL: "https://h", Retry: client.Retry{Attempts: -1}}, "Retry.Attempts"},
 		"negative base delay":   {client.Config{BaseURL: "https://h", Retry: client.Retry{BaseDelay: -1}}, "Retry.BaseDelay"},
+		"negative first poll":   {client.Config{BaseURL: "https://h", Poll: client.Poll{BaseInterval: -1}}, "Poll.BaseInterval"},
+		"negative poll":         {client.Config{BaseURL: "https://h", Poll: client.Poll{MaxInterval: -1}}, "Poll.MaxInterval"},
+		"negative event poll":   {client.Config{BaseURL: "https://h", Poll: client.Poll{ReceiverInterval: -1}}, "Poll.ReceiverInterval"},
 		"negative delay":        {client.Config{BaseURL: "https://h", Retry: client.Retry{MaxDelay: -1}}, "Retry.MaxDelay"},
 		"user agent with a NUL": {client.Config{BaseURL: "https://h", UserAgent: canary + "\x00"}, "UserAgent"},
 	} {

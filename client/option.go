@@ -29,6 +29,8 @@ type call struct {
 	into   *Response
 	ownKey bool // the idempotency key is the client's
 	err    error
+
+	untilConsent bool
 }
 
 // limits bound a call and its attempts.

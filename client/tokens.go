@@ -23,7 +23,9 @@ const (
 type TokenSource interface {
 	// Token returns a token for a call. refused is the token that the service has just refused
 	// with 401, and empty otherwise; if Token returns another one, the call is sent once more. An
-	// empty token is not sent. An error ends the call and is returned as it is.
+	// empty token is not sent. An error ends the call and is returned as it is. [Client.WaitAvatar]
+	// and its like ask again after a temporary one: a net.Error, an [*Error] that may pass, such as
+	// [ErrServer], or an error whose method Temporary() bool says so.
 	Token(ctx context.Context, refused Secret) (Secret, error)
 }
 

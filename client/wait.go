@@ -1,36 +1,78 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 const (
-	firstPoll   = 500 * time.Millisecond
-	slowestPoll = 10 * time.Second
-	safetyPoll  = 30 * time.Second
+	defaultBaseInterval     = 500 * time.Millisecond
+	defaultMaxInterval      = 10 * time.Second
+	defaultReceiverInterval = 30 * time.Second
 )
 
+// Poll says how often [Client.WaitAvatar] and its like ask the service. The zero value is the
+// default. Each interval is random between half of what is said here and the whole.
+type Poll struct {
+	// BaseInterval is the first interval; it doubles with each question. Defaults to 500
+	// milliseconds.
+	BaseInterval time.Duration
+
+	// MaxInterval bounds the intervals but ReceiverInterval. Defaults to 10 seconds.
+	MaxInterval time.Duration
+
+	// ReceiverInterval is the interval while the event is still to come to [Config].Receiver.
+	// Defaults to 30 seconds.
+	ReceiverInterval time.Duration
+}
+
+func (p Poll) validate() error {
+	switch {
+	case p.BaseInterval < 0:
+		return errors.New("client: Poll.BaseInterval: must not be negative")
+	case p.MaxInterval < 0:
+		return errors.New("client: Poll.MaxInterval: must not be negative")
+	case p.ReceiverInterval < 0:
+		return errors.New("client: Poll.ReceiverInterval: must not be negative")
+	}
+	return nil
+}
+
+func (p Poll) withDefaults() Poll {
+	return Poll{
+		BaseInterval:     cmp.Or(p.BaseInterval, defaultBaseInterval),
+		MaxInterval:      cmp.Or(p.MaxInterval, defaultMaxInterval),
+		ReceiverInterval: cmp.Or(p.ReceiverInterval, defaultReceiverInterval),
+	}
+}
+
+// UntilConsentPending lets [Client.WaitAvatar] return an avatar that is consent_pending too, so that
+// the consent can be asked for. It changes no other call.
+func UntilConsentPending() CallOption { return func(c *call) { c.untilConsent = true } }
+
 // WaitAvatar waits until an avatar is published, failed or consent_failed, and returns it whichever
-// it is. An avatar that is consent_pending is waited for; see [Client.SubmitConsent].
+// it is. An avatar that is consent_pending is waited for, unless [UntilConsentPending] is given; see
+// [Client.SubmitConsent].
 //
 // With [Config].Receiver it waits for the event, also one that has come already, and asks the
 // service for the avatar then and, to be safe, about every 30 seconds. Without one it asks again and
-// again, after half a second at first and ten seconds in the end. A service that cannot be asked
-// (405 or 501) is no error with a Receiver: the avatar has its id and the status of the event then,
-// and nothing else.
+// again, after half a second at first and every ten seconds in the end. [Config].Poll changes that. A
+// service that cannot be asked (405 or 501) is no error with a Receiver: the avatar has its id and
+// the status of the event then, and nothing else.
 //
-// What may pass, such as [ErrServer], [ErrRateLimited] or no answer, ends the wait only when ctx
-// does; the error is then that of ctx beside the last failure. Any other error ends it at once.
+// A temporary failure, such as [ErrServer], [ErrRateLimited], no answer, or a temporary error of a
+// [TokenSource], ends the wait only when ctx ends; the error is then that of ctx beside the last
+// failure. Any other error ends it at once.
 func (c *Client) WaitAvatar(ctx context.Context, id string, options ...CallOption) (*gen.Avatar, error) {
-	return wait(ctx, c.events, subject{gen.EventTypeAvatarEvent, id},
+	return wait(ctx, c, subject{gen.EventTypeAvatarEvent, id}, newCall(c.doer, options).untilConsent,
 		func(ctx context.Context) (*gen.Avatar, error) { return c.GetAvatar(ctx, id, options...) },
 		func(a *gen.Avatar) string { return string(a.Status) },
 		func(status string) *gen.Avatar { return &gen.Avatar{AvatarID: id, Status: gen.AvatarStatus(status)} })
@@ -39,7 +81,7 @@ func (c *Client) WaitAvatar(ctx context.Context, id string, options ...CallOptio
 // WaitVideo waits until a video that is made from an avatar is succeeded or failed, and returns it
 // whichever it is. It works as [Client.WaitAvatar] does.
 func (c *Client) WaitVideo(ctx context.Context, id string, options ...CallOption) (*gen.Video, error) {
-	return wait(ctx, c.events, subject{gen.EventTypeAvatarInferenceEvent, id},
+	return wait(ctx, c, subject{gen.EventTypeAvatarInferenceEvent, id}, false,
 		func(ctx context.Context) (*gen.Video, error) { return c.GetVideo(ctx, id, options...) },
 		func(v *gen.Video) string { return string(v.Status) },
 		func(status string) *gen.Video {
@@ -50,7 +92,7 @@ func (c *Client) WaitVideo(ctx context.Context, id string, options ...CallOption
 // WaitLipsync waits until a lip-sync is succeeded or failed, and returns it whichever it is. It
 // works as [Client.WaitAvatar] does.
 func (c *Client) WaitLipsync(ctx context.Context, id string, options ...CallOption) (*gen.Lipsync, error) {
-	return wait(ctx, c.events, subject{gen.EventTypeLipsyncInferenceEvent, id},
+	return wait(ctx, c, subject{gen.EventTypeLipsyncInferenceEvent, id}, false,
 		func(ctx context.Context) (*gen.Lipsync, error) { return c.GetLipsync(ctx, id, options...) },
 		func(l *gen.Lipsync) string { return string(l.Status) },
 		func(status string) *gen.Lipsync {
@@ -58,35 +100,38 @@ func (c *Client) WaitLipsync(ctx context.Context, id string, options ...CallOpti
 		})
 }
 
-// wait asks with get until the status is final. bare makes what an event alone tells.
-func wait[T any](ctx context.Context, events *events, about subject,
+// wait asks with get until the status is final, or consent_pending if consent says so. bare makes
+// what an event alone tells.
+func wait[T any](ctx context.Context, c *Client, about subject, consent bool,
 	get func(context.Context) (*T, error), status func(*T) string, bare func(status string) *T,
 ) (*T, error) {
 	var (
-		happens <-chan struct{} // never, without a receiver
-		awaited *end
-		last    error // a failure that may pass
+		awaited *end            // nil without a receiver
+		reached <-chan struct{} // by the event; never without a receiver
+		happens <-chan struct{} // reached, until that is known
+		last    error           // a temporary failure
 	)
-	if events != nil {
-		awaited = events.await(about)
-		defer events.leave(about, awaited)
-		happens = awaited.done
+	if c.events != nil {
+		awaited = c.events.await(about)
+		defer c.events.leave(about, awaited)
+		reached = awaited.reached(consent)
+		happens = reached
 	}
 	expected := awaited != nil // no event has come, and one will
-	for bound := firstPoll; ; {
+	for bound := c.poll.BaseInterval; ; {
 		if closed(happens) {
-			happens, expected, bound = nil, false, firstPoll
+			happens, expected, bound = nil, false, c.poll.BaseInterval
 		}
 		got, err := until(ctx, happens, get)
 		switch {
-		case err == nil && final(status(got)):
+		case err == nil && (final(status(got)) || consent && awaitsConsent(status(got))):
 			return got, nil
 		case err == nil:
 			last = nil
 		case awaited != nil && cannotBeAsked(err):
 			select {
-			case <-awaited.done:
-				return bare(awaited.status), nil
+			case <-reached:
+				return bare(c.events.status(awaited)), nil
 			case <-ctx.Done():
 				return nil, gaveUp(ctx, last)
 			}
@@ -94,19 +139,18 @@ func wait[T any](ctx context.Context, events *events, about subject,
 			return nil, gaveUp(ctx, last)
 		case closed(happens):
 			continue
-		case !mayPass(err):
+		case !temporary(err):
 			return nil, err
 		default:
 			last = err
 		}
-		delay := bound/2 + rand.N(bound/2+1)
-		bound = min(2*bound, slowestPoll)
+		bound = min(bound, c.poll.MaxInterval)
+		delay := between(bound)
+		bound += min(bound, c.poll.MaxInterval-bound)
 		if expected && last == nil {
-			delay = safetyPoll/2 + rand.N(safetyPoll/2+1)
+			delay = between(c.poll.ReceiverInterval)
 		}
-		if answer, ok := errors.AsType[*Error](last); ok {
-			delay = max(delay, answer.RetryAfter)
-		}
+		delay = max(delay, retryAfterOf(last))
 		timer := time.NewTimer(delay)
 		select {
 		case <-happens:
@@ -118,6 +162,9 @@ func wait[T any](ctx context.Context, events *events, about subject,
 		timer.Stop()
 	}
 }
+
+// between returns a random time from half of interval to the whole.
+func between(interval time.Duration) time.Duration { return interval/2 + rand.N(interval/2+1) }
 
 // until calls get, whose context ends when the event happens: the answer would be about the time
 // before.
@@ -167,11 +214,21 @@ func cannotBeAsked(err error) bool {
 	return ok && (answer.StatusCode == http.StatusNotImplemented || answer.StatusCode == http.StatusMethodNotAllowed)
 }
 
-func mayPass(err error) bool {
+func awaitsConsent(status string) bool { return status == string(gen.AvatarStatusConsentPending) }
+
+// temporary reports whether a later question may be answered. Beside the answers of the service,
+// these are errors of the network and those that say so themselves, which a [TokenSource] may have.
+func temporary(err error) bool {
 	if answer, ok := errors.AsType[*Error](err); ok {
 		return answer.StatusCode == http.StatusRequestTimeout || errors.Is(answer, ErrRateLimited) ||
 			errors.Is(answer, ErrServer) && answer.StatusCode != http.StatusNotImplemented
 	}
-	_, ok := errors.AsType[*url.Error](err)
-	return ok
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	said, ok := errors.AsType[interface {
+		error
+		Temporary() bool
+	}](err)
+	return ok && said.Temporary()
 }
