@@ -44,6 +44,15 @@ func formatOf(name string) (*format, bool) {
 	return f, true
 }
 
+// ownFormat is a format of [Config.Formats].
+func ownFormat(name string, check func(string) bool) *format {
+	return &format{
+		types:  kindString,
+		check:  func(text []byte) bool { return check(string(text)) },
+		detail: "must be of the format " + name,
+	}
+}
+
 func fitsInt(size int) func([]byte) bool {
 	return func(text []byte) bool {
 		_, err := strconv.ParseInt(string(text), 10, size)

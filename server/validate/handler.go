@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // Handler checks parameters, content type and body of a request before it calls next. When the
@@ -44,10 +45,14 @@ const mismatch = "The request does not match the interface."
 
 // check returns the body that has been read, if any.
 func (o *Operation) check(w *walker, r *http.Request) (*readBody, error) {
+	w.direction = o.direction
 	for _, p := range o.parameters {
-		if p.canonical != "" {
+		switch {
+		case p.canonical != "":
 			w.checkHeader(p, r.Header)
-		} else {
+		case strings.HasPrefix(p.pointer, "path:"):
+			w.checkText(p, r.PathValue(p.name))
+		default:
 			w.checkQuery(p, r.URL.RawQuery)
 		}
 	}

@@ -5,78 +5,89 @@ import (
 	"net/textproto"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// parameter is a header or query parameter, or a header of a response.
+// parameter is a path, header or query parameter, or a header of a response.
 type parameter struct {
 	name      string // as the document spells it
-	canonical string // of a header; "" for a query parameter
+	canonical string // of a header; "" for the others
 	pointer   string
 	required  bool
 	node      *node
 }
 
 // parameters compiles those of a path item and those of an operation, which come first.
-func (c *compiler) parameters(at string, shared, own openapi3.Parameters) []*parameter {
+func (c *compiler) parameters(shared, own *document.Node) []*parameter {
 	var parameters []*parameter
-	for i, ref := range slices.Concat(own, shared) {
-		if ref == nil || ref.Value == nil {
-			c.fail(at+"/"+strconv.Itoa(i), "is not resolved")
+	for _, list := range []*document.Node{own, shared} {
+		if list == nil {
 			continue
 		}
-		p := c.parameter(place(at+"/"+strconv.Itoa(i), ref.Ref), ref.Value)
-		if !slices.ContainsFunc(parameters, func(q *parameter) bool { return q.pointer == p.pointer }) {
-			parameters = append(parameters, p)
+		for _, element := range list.Elements {
+			source := c.resolve(element)
+			if source == nil {
+				continue
+			}
+			p := c.parameter(source, source.Get("name").Text, source.Get("in"))
+			if !slices.ContainsFunc(parameters, func(q *parameter) bool { return q.pointer == p.pointer }) {
+				parameters = append(parameters, p)
+			}
 		}
 	}
 	return parameters
 }
 
-func (c *compiler) parameter(at string, source *openapi3.Parameter) *parameter {
-	rest := *source
-	rest.Name, rest.In, rest.Description, rest.Deprecated = "", "", "", false
-	rest.Required, rest.Schema, rest.Example, rest.Examples = false, nil, nil, nil
-	rest.Explode = nil // makes no difference to a scalar
+// parameter compiles a parameter, or a header of a response, which has no in.
+func (c *compiler) parameter(source *document.Node, name string, in *document.Node) *parameter {
 	p := &parameter{
-		name:     source.Name,
-		pointer:  source.In + ":" + source.Name,
-		required: source.Required,
+		name:      name,
+		pointer:   "header:" + name,
+		canonical: textproto.CanonicalMIMEHeaderKey(name),
+		required:  isTrue(source.Get("required")),
 	}
-	switch source.In {
-	case openapi3.ParameterInHeader:
-		p.canonical = textproto.CanonicalMIMEHeaderKey(source.Name)
-		switch p.canonical {
-		case "Accept", "Content-Type", "Authorization", "Host":
-			c.fail(at+"/name", "is no header that a parameter can have: %s", source.Name)
+	style := "simple"
+	if in != nil {
+		p.pointer = in.Text + ":" + name
+		switch in.Text {
+		case "header":
+			switch p.canonical {
+			case "Accept", "Content-Type", "Authorization", "Host":
+				c.fail(source.Get("name"), "is no header that a parameter can have: "+name)
+			}
+		case "query":
+			style, p.canonical = "form", ""
+		case "path":
+			p.canonical = ""
+		default:
+			c.refuse(in, "is not path, header or query: "+in.Text)
 		}
-		if rest.Style == openapi3.SerializationSimple {
-			rest.Style = ""
-		}
-	case openapi3.ParameterInQuery:
-		if rest.Style == openapi3.SerializationForm {
-			rest.Style = ""
-		}
-	default:
-		c.fail(at+"/in", "is not header or query: %s", source.In)
 	}
-	c.refuseRest(at, &rest, source.Extensions)
-	if source.Schema == nil {
-		c.fail(at+"/schema", "is missing")
+	if own := source.Get("style"); own != nil && own.Text != style {
+		c.refuse(own, "is not "+style)
+	}
+	for _, name := range []string{"content", "allowEmptyValue", "allowReserved"} {
+		if member := source.Get(name); member != nil && member.Kind != 'f' {
+			c.refuse(member, "is not supported")
+		}
+	}
+	schema := source.Get("schema")
+	if schema == nil {
+		c.fail(source, "must have the member schema")
 		return p
 	}
-	p.node = c.schema(at+"/schema", source.Schema)
-	if p.node != nil {
-		switch p.node.types {
-		case kindString, kindInteger, kindNumber, kindBoolean:
-		default:
-			c.fail(at+"/schema/type", "is not one of string, integer, number, boolean")
-		}
+	if p.node = c.schema(schema); p.node == nil {
+		p.node = &node{}
+	}
+	switch p.node.types {
+	case kindString, kindInteger, kindNumber, kindBoolean:
+	default:
+		c.refuse(schema, "must have one of the types string, integer, number, boolean")
 	}
 	return p
 }
@@ -163,13 +174,11 @@ func (w *walker) checkText(p *parameter, text string) {
 			kind = '0'
 		}
 	}
-	w.root, w.path, w.inForce = p.pointer, w.path[:0], w.inForce[:0]
-	w.force(0, p.node)
-	w.expand(0, kind)
-	w.scalar(0, kind, w.plain)
+	w.root = p.pointer
+	w.checkScalar(p.node, kind, w.plain)
 	w.root = ""
 }
 
 func (w *walker) addParameter(p *parameter, keyword, detail string) {
-	w.found.add(Violation{Pointer: p.pointer, Keyword: keyword, Detail: detail})
+	w.record(Violation{Pointer: p.pointer, Keyword: keyword, Detail: detail})
 }

@@ -1,13 +1,12 @@
 package validate
 
 import (
-	"maps"
 	"net/http"
 	"net/textproto"
-	"slices"
 	"strconv"
+	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
 // response is what the document says about the answers of one or several statuses.
@@ -26,6 +25,7 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 	}
 	w := newWalker(o.pool)
 	defer w.release()
+	w.direction = o.direction ^ (inRequest | inResponse)
 	for _, p := range declared.headers {
 		w.checkHeader(p, header)
 	}
@@ -57,62 +57,53 @@ func (o *Operation) declared(status int) *response {
 	return o.fallback
 }
 
-func (c *compiler) responses(at string, o *Operation, source *openapi3.Responses) {
+func (c *compiler) responses(o *Operation, source *document.Node) {
 	if source == nil {
 		return
 	}
-	c.refuseRest(at, &struct{}{}, source.Extensions)
-	for _, status := range source.Keys() {
-		at := at + "/" + status
-		r := c.response(at, source.Value(status))
-		code, err := strconv.Atoi(status)
-		switch {
-		case status == "default":
+	for _, m := range source.Members {
+		if strings.HasPrefix(m.Name, "x-") {
+			continue
+		}
+		r := c.response(m.Value)
+		switch code, err := strconv.Atoi(m.Name); {
+		case m.Name == "default":
 			o.fallback = r
-		case len(status) == 3 && '1' <= status[0] && status[0] <= '5' && status[1:] == "XX":
-			o.ranges[status[0]-'0'] = r
-		case len(status) == 3 && err == nil && code >= 100:
+		case err == nil:
 			o.exact[code] = r
-		default:
-			c.fail(at, "is no status")
+		default: // 2XX
+			o.ranges[m.Name[0]-'0'] = r
 		}
 	}
 }
 
-func (c *compiler) response(at string, ref *openapi3.ResponseRef) *response {
-	if ref == nil || ref.Value == nil {
-		c.fail(at, "is not resolved")
+func (c *compiler) response(source *document.Node) *response {
+	if source = c.resolve(source); source == nil {
 		return nil
 	}
-	if r := c.answers[ref.Value]; r != nil {
+	if r := c.answers[source]; r != nil {
 		return r
 	}
-	at = place(at, ref.Ref)
-	rest := *ref.Value
-	rest.Description, rest.Headers, rest.Content, rest.Links = nil, nil, nil, nil
-	c.refuseRest(at, &rest, ref.Value.Extensions)
 	r := &response{content: make(map[string]*node)}
-	c.answers[ref.Value] = r
-	for _, name := range slices.Sorted(maps.Keys(ref.Value.Headers)) {
-		if textproto.CanonicalMIMEHeaderKey(name) == "Content-Type" {
-			continue // the content says it, as OpenAPI has it
+	c.answers[source] = r
+	if headers := source.Get("headers"); headers != nil {
+		for _, m := range headers.Members {
+			if textproto.CanonicalMIMEHeaderKey(m.Name) == "Content-Type" {
+				continue // the content says it, as OpenAPI has it
+			}
+			if header := c.resolve(m.Value); header != nil {
+				r.headers = append(r.headers, c.parameter(header, m.Name, nil))
+			}
 		}
-		at, header := at+"/headers/"+token(name), ref.Value.Headers[name]
-		if header == nil || header.Value == nil {
-			c.fail(at, "is not resolved")
-			continue
-		}
-		source := header.Value.Parameter
-		source.Name, source.In = name, openapi3.ParameterInHeader
-		r.headers = append(r.headers, c.parameter(place(at, header.Ref), &source))
 	}
-	for _, name := range slices.Sorted(maps.Keys(ref.Value.Content)) {
-		at := at + "/content/" + token(name)
-		if name != mediaJSON && name != mediaProblem {
-			c.fail(at, "is not %s or %s", mediaJSON, mediaProblem)
-			continue
+	if content := source.Get("content"); content != nil {
+		for _, m := range content.Members {
+			if m.Name != mediaJSON && m.Name != mediaProblem {
+				c.refuseAt(content, m, "is not "+mediaJSON+" or "+mediaProblem)
+				continue
+			}
+			r.content[m.Name] = c.mediaType(m.Value)
 		}
-		r.content[name] = c.mediaType(at, ref.Value.Content[name])
 	}
 	return r
 }

@@ -1,0 +1,162 @@
+package validate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+)
+
+// visit is a value that has been checked, and what it had to be.
+type visit struct {
+	node *document.Node
+	as   string
+}
+
+// object is what openAPIObject says of an object, and which of its members are required.
+type object struct {
+	members  map[string]string
+	required []string
+}
+
+// conforms reports whether n is what a rule of openAPIObject asks for. What is wrong with it, and
+// with all that it contains, is reported. Every reference in it is noted, to be followed later.
+func (l *loader) conforms(n *document.Node, rule string) bool {
+	rule = strings.TrimPrefix(rule, "*")
+	if l.visited[visit{n, rule}] {
+		return true
+	}
+	l.visited[visit{n, rule}] = true
+	switch rule {
+	case "any":
+		return true
+	case "string", "boolean", "number":
+		if kindOf(n.Kind) != kindNamed(rule) {
+			l.fail(n, "must be "+kindNamed(rule).String())
+			return false
+		}
+		return true
+	case "count":
+		if _, ok := countOf(n); !ok {
+			l.fail(n, "must be an integer that is not negative")
+			return false
+		}
+		return true
+	}
+	if inner, ok := strings.CutPrefix(rule, "["); ok {
+		if n.Kind != '[' {
+			l.fail(n, "must be an array")
+			return false
+		}
+		for _, element := range n.Elements {
+			l.conforms(element, strings.TrimSuffix(inner, "]"))
+		}
+		return true
+	}
+	if rule == "Schema" && (n.Kind == 't' || n.Kind == 'f') {
+		return true
+	}
+	if n.Kind != '{' {
+		if rule == "Schema" {
+			l.fail(n, "must be a schema: an object or a boolean")
+		} else {
+			l.fail(n, "must be an object")
+		}
+		return false
+	}
+	l.object(n, rule)
+	return true
+}
+
+// object checks the members of an object.
+func (l *loader) object(n *document.Node, rule string) {
+	if inner, ok := strings.CutPrefix(rule, "{"); ok {
+		for _, m := range n.Members {
+			l.conforms(m.Value, strings.TrimSuffix(inner, "}"))
+		}
+		return
+	}
+	if inner, ok := strings.CutPrefix(rule, "&"); ok {
+		rule = inner
+		if n.Get("$ref") != nil {
+			l.members(n, "Reference")
+			l.note(n, "$ref", inner)
+			return
+		}
+	}
+	switch rule {
+	case "SecurityRequirement":
+		l.object(n, "{[string]}")
+	case "Paths", "Responses", "Callback":
+		l.named(n, rule)
+	default:
+		l.members(n, rule)
+	}
+	switch rule {
+	case "Operation":
+		l.operations = append(l.operations, n)
+	case "PathItem":
+		l.note(n, "$ref", rule)
+	case "Schema":
+		l.schema(n)
+	}
+}
+
+// named checks an object whose members have names of a form.
+func (l *loader) named(n *document.Node, rule string) {
+	for _, m := range n.Members {
+		switch {
+		case strings.HasPrefix(m.Name, "x-"):
+		case rule == "Responses":
+			if !isStatus(m.Name) {
+				l.failAt(n, m, "is no status, which has three digits, or one and XX, or is default")
+			}
+			l.conforms(m.Value, "&Response")
+		case rule == "Paths" && !strings.HasPrefix(m.Name, "/"):
+			l.failAt(n, m, "must begin with a slash")
+		default:
+			l.conforms(m.Value, "PathItem")
+		}
+	}
+}
+
+func isStatus(name string) bool {
+	return name == "default" || len(name) == 3 && '1' <= name[0] && name[0] <= '5' &&
+		(name[1:] == "XX" || leadingDigits([]byte(name)) == 3)
+}
+
+// members checks an object whose members OpenAPI names.
+func (l *loader) members(n *document.Node, rule string) {
+	o, ok := l.objects[rule]
+	if !ok {
+		o.members = openAPIObject(rule)
+		for _, name := range slices.Sorted(maps.Keys(o.members)) {
+			if strings.HasPrefix(o.members[name], "*") {
+				o.required = append(o.required, name)
+			}
+		}
+		l.objects[rule] = o
+	}
+	for _, m := range n.Members {
+		if rule, ok := o.members[m.Name]; ok {
+			l.conforms(m.Value, rule)
+		} else if !strings.HasPrefix(m.Name, "x-") {
+			l.refuseAt(n, m, "is not known")
+		}
+	}
+	for _, name := range o.required {
+		if n.Get(name) == nil {
+			l.fail(n, "must have the member "+name)
+		}
+	}
+}
+
+// countOf reads an integer that is not negative, however it is written.
+func countOf(n *document.Node) (uint64, bool) {
+	if n == nil || n.Kind != '0' {
+		return 0, false
+	}
+	d, ok := parseDecimal(nil, []byte(n.Text))
+	return d.count(ok)
+}
