@@ -21,15 +21,15 @@ func TestImports_keepTheRooms(t *testing.T) {
 	for room, rule := range map[string]struct{ ours, never []string }{
 		"api":                             {},
 		"gen":                             {never: []string{openapi}},
-		"server":                          {ours: []string{"api", "gen", "server/validate"}, never: []string{database, postgres, queue}},
-		"server/validate":                 {never: []string{database, postgres, queue}},
+		"server":                          {ours: []string{"api", "gen", "server/validate", "server/validate/internal/document"}, never: []string{openapi, database, postgres, queue}},
+		"server/validate":                 {ours: []string{"server/validate/internal/document"}, never: []string{openapi, database, postgres, queue}},
 		"server/sender":                   {ours: []string{"gen", "client/webhook"}, never: []string{openapi, database, postgres, queue}},
 		"server/internal/studio":          {never: []string{openapi, database, postgres, queue, "github.com/google/uuid"}},
 		"server/internal/render":          {ours: []string{"server/internal/studio"}, never: []string{openapi, database, postgres, queue}},
 		"server/internal/render/protocol": {never: []string{openapi, database, postgres, queue, "net/http"}},
 		"server/internal/store":           {ours: []string{"server/internal/studio"}, never: []string{openapi}},
-		"server/internal/rest":            {ours: []string{"api", "gen", "server", "server/validate", "server/internal/studio"}, never: []string{database, postgres, queue}},
-		"server/internal/auth":            {ours: []string{"api", "gen", "server", "server/validate", "server/internal/studio"}, never: []string{database, postgres, queue}},
+		"server/internal/rest":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
+		"server/internal/auth":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
 		"server/internal/jobs":            {ours: []string{"gen", "client/webhook", "server/sender", "server/internal/studio", "server/internal/store"}, never: []string{openapi}},
 	} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+room)

@@ -1,9 +1,13 @@
 package validate
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -13,13 +17,39 @@ type requestBody struct {
 	required bool
 	contents contents
 	accepted string // the media types, for people
-	limits   limits
+	limits   bodyLimits
 }
 
-// limits are those of a body.
-type limits struct {
+// bodyLimits are those of a body.
+type bodyLimits struct {
 	body, part, partHeader int64
 	parts                  int
+}
+
+// bodyLimits returns those of the body of an operation.
+func (cfg Config) bodyLimits(operationID string) bodyLimits {
+	const (
+		maxBody       = 1 << 20
+		maxPartHeader = 8 << 10
+		maxParts      = 100
+	)
+	body := cmp.Or(cfg.OperationBodyBytes[operationID], cfg.MaxBodyBytes, maxBody)
+	return bodyLimits{
+		body:       body,
+		part:       cmp.Or(cfg.MaxPartBytes, body),
+		partHeader: cmp.Or(cfg.MaxPartHeaderBytes, maxPartHeader),
+		parts:      cmp.Or(cfg.MaxParts, maxParts),
+	}
+}
+
+// checkLimits refuses limits of operations that are not in the document.
+func (v *Validator) checkLimits(cfg Config) error {
+	for _, id := range slices.Sorted(maps.Keys(cfg.OperationBodyBytes)) {
+		if cfg.OperationBodyBytes[id] <= 0 || !slices.ContainsFunc(v.operations, func(o *Operation) bool { return o.id == id }) {
+			return fmt.Errorf("validate: Config.OperationBodyBytes: %s is no operation, or its limit is not positive", id)
+		}
+	}
+	return nil
 }
 
 // check checks the body of r. What it returns takes the place of the body.

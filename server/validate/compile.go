@@ -3,142 +3,202 @@ package validate
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// schema compiles a schema, once for each schema that the document has. It returns nil when the
-// schema cannot be read at all.
-func (c *compiler) schema(at string, ref *openapi3.SchemaRef) *node {
-	if ref == nil || ref.Value == nil {
-		c.fail(at, "is not resolved")
+// compiled tells the nodes of a schema apart: what a $dynamicRef leads to depends on the scope.
+type compiled struct {
+	source *document.Node
+	scope  string
+}
+
+// schema compiles a schema, once for each that the document has. It returns nil for one that
+// allows everything.
+func (c *compiler) schema(source *document.Node) *node { return c.schemaIn(nil, source) }
+
+func (c *compiler) schemaIn(s *scope, source *document.Node) *node {
+	if source == nil || source.Kind == 't' {
 		return nil
 	}
-	siblings := c.refSiblings(at, ref)
-	if !siblings {
-		at = place(at, ref.Ref)
-	}
-	s := ref.Value
-	if n := c.nodes[s]; n != nil {
+	s = s.enter(c.resourceOf(source))
+	key := compiled{source, s.key()}
+	if n := c.nodes[key]; n != nil {
 		return n
 	}
+	if ref := source.Get("$ref"); ref != nil && isPlain(source, "$ref") && c.resolve(source) != nil {
+		return c.schemaIn(s, c.targets[ref])
+	}
 	n := &node{}
-	c.nodes[s] = n // now, for schemas that contain themselves
-	c.order = append(c.order, placed{at, n})
-	c.refuseUnknownKeywords(at, s)
-	c.types(at, n, s)
-	c.literals(at, n, s)
-	c.scalars(at, n, s)
-	c.containers(at, n, s)
-	for i, also := range s.AllOf {
-		below := at + "/allOf/" + strconv.Itoa(i)
-		if siblings && also.Ref == "" && i == len(s.AllOf)-1 {
-			below = at // the loader moves the siblings of a $ref there
-		}
-		if m := c.schema(below, also); m != nil {
-			n.allOf = append(n.allOf, m)
-		}
+	c.nodes[key] = n // now, for schemas that contain themselves
+	if source.Kind == 'f' {
+		n.barred = always
+		return n
 	}
-	if s.OneOf != nil {
-		n.unions = append(n.unions, c.union(at, "oneOf", s.OneOf, s.Discriminator))
+	c.order = append(c.order, placed{source, n})
+	if isTrue(source.Get("readOnly")) {
+		n.barred |= inRequest
 	}
-	if s.AnyOf != nil {
-		n.unions = append(n.unions, c.union(at, "anyOf", s.AnyOf, s.Discriminator))
+	if isTrue(source.Get("writeOnly")) {
+		n.barred |= inResponse
 	}
-	if s.Discriminator != nil && s.OneOf == nil && s.AnyOf == nil {
-		c.fail(at+"/discriminator", "has no oneOf or anyOf beside it")
-	}
+	c.types(n, source)
+	c.literals(n, source)
+	c.scalars(n, source)
+	c.arrays(s, n, source)
+	c.objects(s, n, source)
+	c.moreObjects(s, n, source)
+	c.inPlace(s, n, source)
 	return n
 }
 
-func (c *compiler) types(at string, n *node, s *openapi3.Schema) {
-	if s.Type == nil {
+// schemaOrAny is schemaIn with a node for a schema that allows everything, too.
+func (c *compiler) schemaOrAny(s *scope, source *document.Node) *node {
+	if n := c.schemaIn(s, source); n != nil {
+		return n
+	}
+	return &node{}
+}
+
+// isPlain reports whether a schema has, beside one keyword, only what constrains nothing.
+func isPlain(source *document.Node, keyword string) bool {
+	for name := range source.All() {
+		switch name {
+		case keyword, "title", "description", "$comment", "deprecated", "default", "example", "examples", "externalDocs", "xml":
+		default:
+			if !strings.HasPrefix(name, "x-") {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// typesOf returns the types that a schema, or what its $ref leads to, limits a value to.
+func (c *compiler) typesOf(source *document.Node) kinds {
+	var n node
+	for range 100 { // a circle is reported elsewhere
+		if c.types(&n, source); n.types != 0 || source.Get("$ref") == nil {
+			return n.types
+		}
+		source = c.targets[source.Get("$ref")]
+	}
+	return 0
+}
+
+func (c *compiler) types(n *node, source *document.Node) {
+	t := source.Get("type")
+	if t == nil {
 		return
 	}
-	for _, name := range *s.Type {
-		kind := kindNamed(name)
-		if kind == 0 {
-			c.fail(at+"/type", "is not known: %s", name)
+	names := t.Elements
+	if t.Kind == '"' {
+		names = []*document.Node{t}
+	}
+	for _, name := range names {
+		kind := kindNamed(name.Text)
+		if kind == 0 || name.Kind != '"' || n.types&kind != 0 {
+			c.fail(name, "must be array, boolean, integer, null, number, object or string, and occur once")
 			return
 		}
 		n.types |= kind
 	}
 	if n.types == 0 {
-		c.fail(at+"/type", "is empty")
+		c.fail(t, "must be the name of a type, or several")
 	}
 }
 
-func (c *compiler) literals(at string, n *node, s *openapi3.Schema) {
-	if s.Enum != nil && s.Const != nil {
-		c.fail(at+"/const", "must not be beside enum")
-		return
+func (c *compiler) literals(n *node, source *document.Node) {
+	if value := source.Get("const"); value != nil {
+		n.literals = append(n.literals, c.literal(value, "const", []*document.Node{value}))
 	}
-	keyword, values := "enum", s.Enum
-	if s.Const != nil {
-		keyword, values = "const", []any{s.Const}
+	if values := source.Get("enum"); values != nil {
+		if len(values.Elements) == 0 {
+			c.fail(values, "must have a value")
+		}
+		n.literals = append(n.literals, c.literal(values, "enum", values.Elements))
 	}
-	if values == nil {
-		return
-	}
-	if len(values) == 0 {
-		c.fail(at+"/enum", "is empty")
-		return
-	}
-	n.enumKeyword, n.enum = keyword, make(map[string]struct{}, len(values))
+}
+
+func (c *compiler) literal(at *document.Node, keyword string, values []*document.Node) *literal {
+	l := &literal{keyword: keyword, values: make(map[string]struct{}, len(values))}
 	var texts []string
 	for _, value := range values {
-		canonical, text, err := canonicalLiteral(value)
+		canonical, text, depth, err := canonicalLiteral(value)
 		if err != nil {
-			c.fail(at+"/"+keyword, "%v", err)
-			return
+			c.fail(at, err.Error())
+			return l
 		}
-		n.enum[canonical] = struct{}{}
-		n.enumDepth = max(n.enumDepth, depthOf(value))
+		l.values[canonical] = struct{}{}
+		l.depth = max(l.depth, depth)
 		texts = append(texts, text)
 	}
-	n.enumText = strings.Join(texts, ", ")
+	l.detail = strings.Join(texts, ", ")
 	if len(texts) > 1 {
-		n.enumText = "one of " + n.enumText
+		l.detail = "one of " + l.detail
+	}
+	l.detail = "must be " + l.detail
+	return l
+}
+
+func (c *compiler) scalars(n *node, source *document.Node) {
+	n.minLength, n.maxLength = least(source.Get("minLength")), most(source.Get("maxLength"))
+	if text := source.Get("pattern"); text != nil {
+		n.pattern = c.pattern(text)
+	}
+	c.format(n, source.Get("format"))
+	c.bound(n, source, "minimum", "at least ")
+	c.bound(n, source, "maximum", "at most ")
+	c.bound(n, source, "exclusiveMinimum", "greater than ")
+	c.bound(n, source, "exclusiveMaximum", "less than ")
+	if multiple := source.Get("multipleOf"); multiple != nil {
+		n.multipleOf = c.multipleOf(multiple)
 	}
 }
 
-func (c *compiler) scalars(at string, n *node, s *openapi3.Schema) {
-	n.minLength, n.maxLength = least(s.MinLength), most(s.MaxLength)
-	if s.Pattern != "" {
-		compiled, err := compilePattern(s.Pattern)
-		if err != nil {
-			c.fail(at+"/pattern", "%v", err)
-		}
-		n.pattern = compiled
+// pattern compiles a regular expression; nil stands for one that is not supported.
+func (c *compiler) pattern(n *document.Node) *pattern {
+	compiled, err := compilePattern(n.Text)
+	if err != nil {
+		c.refuse(n, err.Error())
+		return nil
 	}
-	c.format(at, n, s.Format)
-	c.bound(at, n, "minimum", "at least ", s.Min)
-	c.bound(at, n, "maximum", "at most ", s.Max)
-	c.bound(at, n, "exclusiveMinimum", "greater than ", s.ExclusiveMin.Value)
-	c.bound(at, n, "exclusiveMaximum", "less than ", s.ExclusiveMax.Value)
+	return compiled
 }
 
-func (c *compiler) format(at string, n *node, name string) {
+// patternAt is pattern for the name of a member.
+func (c *compiler) patternAt(n *document.Node, m document.Member) *pattern {
+	compiled, err := compilePattern(m.Name)
+	if err != nil {
+		c.refuseAt(n, m, err.Error())
+		return nil
+	}
+	return compiled
+}
+
+func (c *compiler) format(n *node, name *document.Node) {
 	if n.types&kindNumber != 0 {
 		n.number, _ = formatOf("double")
 	} else if n.types&kindInteger != 0 {
 		n.number, _ = formatOf("int64")
 	}
-	if name == "" {
+	if name == nil {
 		return
 	}
-	f, ok := formatOf(name)
+	f, ok := formatOf(name.Text)
+	if own := c.formats[name.Text]; own != nil {
+		f, ok = ownFormat(name.Text, own), true
+	}
 	types := n.types
 	if types == 0 {
 		types = kindString // no other type has formats that ignore the rest
 	}
 	switch {
 	case !ok:
-		c.fail(at+"/format", "is not known: %s", name)
+		c.refuse(name, "is a format that is not known: "+name.Text)
 	case f.types&types == 0:
-		c.fail(at+"/format", "%s is not for this type", name)
+		c.refuse(name, "is a format of another type: "+name.Text)
 	case f.types == kindString:
 		n.format = f
 	default:
@@ -146,51 +206,89 @@ func (c *compiler) format(at string, n *node, name string) {
 	}
 }
 
-func (c *compiler) bound(at string, n *node, keyword, relation string, value *float64) {
-	if value == nil {
-		return
+func (c *compiler) bound(n *node, source *document.Node, keyword, relation string) {
+	if value := source.Get(keyword); value != nil {
+		d, _ := parseDecimal(nil, []byte(value.Text))
+		n.bounds = append(n.bounds, bound{keyword, d, "must be " + relation + value.Text})
 	}
-	if !exact(*value) {
-		c.fail(at+"/"+keyword, "%v", errInexact)
-		return
-	}
-	text := strconv.FormatFloat(*value, 'f', -1, 64)
-	n.bounds = append(n.bounds, bound{keyword, decimalOf(*value), "must be " + relation + text})
 }
 
-func (c *compiler) containers(at string, n *node, s *openapi3.Schema) {
-	n.minItems, n.maxItems = least(s.MinItems), most(s.MaxItems)
-	n.minProps, n.maxProps = least(s.MinProps), most(s.MaxProps)
-	if s.Items != nil {
-		n.items = c.schema(at+"/items", s.Items)
+// multipleOf reads the exact value of a multipleOf.
+func (c *compiler) multipleOf(n *document.Node) *multiple {
+	d, _ := parseDecimal(nil, []byte(n.Text))
+	switch {
+	case d.negative || len(d.digits) == 0:
+		c.fail(n, "must be greater than 0")
+		return nil
+	case len(d.digits) > maxMultiple:
+		c.refuse(n, "must have at most 18 digits")
+		return nil
 	}
-	if has := s.AdditionalProperties.Has; has != nil {
-		n.closed = !*has
-	}
-	if ref := s.AdditionalProperties.Schema; ref != nil {
-		n.additional = c.schema(at+"/additionalProperties", ref)
-	}
-	if len(s.Properties)+len(s.Required) == 0 {
-		return
-	}
-	n.members = make(map[string]*member)
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		m := newMember(name)
-		m.node = c.schema(at+"/properties"+m.token, s.Properties[name])
-		n.members[name] = m
-	}
-	for _, name := range s.Required {
-		m := n.members[name]
-		if m == nil {
-			m = newMember(name)
-			n.members[name] = m
+	digits := decimal{digits: d.digits, exp: int64(len(d.digits))}
+	value, _ := digits.count(true)
+	return &multiple{digits: value, exp: d.exp - int64(len(d.digits)), detail: "must be a multiple of " + n.Text}
+}
+
+func (c *compiler) arrays(s *scope, n *node, source *document.Node) {
+	n.minItems, n.maxItems = least(source.Get("minItems")), most(source.Get("maxItems"))
+	if prefix := source.Get("prefixItems"); prefix != nil {
+		if len(prefix.Elements) == 0 {
+			c.fail(prefix, "must have a schema")
 		}
-		if m.index < 0 {
+		for _, element := range prefix.Elements {
+			n.prefix = append(n.prefix, c.schemaIn(s, element))
+		}
+	}
+	n.items, n.hasItems = c.schemaIn(s, source.Get("items")), source.Get("items") != nil
+	if contained := source.Get("contains"); contained != nil {
+		n.contains = &contains{node: c.schemaOrAny(s, contained), most: most(source.Get("maxContains"))}
+		n.contains.least = most(source.Get("minContains")) // 0 counts
+	}
+	n.unique = isTrue(source.Get("uniqueItems"))
+	n.restElements = c.rest(s, source.Get("unevaluatedItems"))
+	if n.contains != nil || n.unique || n.restElements != nil {
+		n.tree |= kindArray
+	}
+}
+
+// rest compiles what is asked of what is left over.
+func (c *compiler) rest(s *scope, source *document.Node) *rest {
+	if source == nil {
+		return nil
+	}
+	return &rest{closed: source.Kind == 'f', node: c.schemaIn(s, source)}
+}
+
+func isTrue(n *document.Node) bool { return n != nil && n.Kind == 't' }
+
+func (c *compiler) objects(s *scope, n *node, source *document.Node) {
+	n.minProps, n.maxProps = least(source.Get("minProperties")), most(source.Get("maxProperties"))
+	if additional := source.Get("additionalProperties"); additional != nil {
+		n.closed, n.hasAdditional = additional.Kind == 'f', true
+		if !n.closed {
+			n.additional = c.schemaIn(s, additional)
+		}
+	}
+	properties, required := source.Get("properties"), source.Get("required")
+	if properties != nil {
+		for _, property := range properties.Members {
+			m := n.member(property.Name)
+			m.declared = true
+			m.node = c.schemaIn(s, property.Value)
+		}
+	}
+	if required != nil {
+		for _, name := range required.Elements {
+			m := n.member(name.Text)
+			if m.index >= 0 {
+				c.fail(name, "occurs more than once")
+				continue
+			}
 			m.index = len(n.required)
 			n.required = append(n.required, m)
 		}
 	}
-	if len(s.Properties) > 0 {
+	if properties != nil && len(properties.Members) > 0 {
 		n.folded = make(map[string]*member, len(n.members))
 		for _, name := range slices.Sorted(maps.Keys(n.members)) {
 			n.folded[string(foldName(nil, []byte(name)))] = n.members[name]
@@ -198,21 +296,78 @@ func (c *compiler) containers(at string, n *node, s *openapi3.Schema) {
 	}
 }
 
-func least(n uint64) limit { return limit{n, n > 0} }
-
-func most(n *uint64) limit {
-	if n == nil {
-		return limit{}
+// moreObjects compiles the rarer keywords of objects.
+func (c *compiler) moreObjects(s *scope, n *node, source *document.Node) {
+	if patterns := source.Get("patternProperties"); patterns != nil {
+		for _, m := range patterns.Members {
+			if compiled := c.patternAt(patterns, m); compiled != nil {
+				n.patterns = append(n.patterns, patternMembers{compiled, c.schemaIn(s, m.Value)})
+			}
+		}
 	}
-	return limit{*n, true}
+	n.names = c.schemaIn(s, source.Get("propertyNames"))
+	for name, list := range source.Get("dependentRequired").All() {
+		d := dependent{name: name}
+		for _, required := range list.Elements {
+			d.required = append(d.required, newMember(required.Text))
+		}
+		n.dependents = append(n.dependents, d)
+	}
+	for name, schema := range source.Get("dependentSchemas").All() {
+		n.dependents = append(n.dependents, dependent{name: name, node: c.schemaIn(s, schema)})
+	}
+	n.restMembers = c.rest(s, source.Get("unevaluatedProperties"))
+	if n.dependents != nil || n.restMembers != nil {
+		n.tree |= kindObject
+	}
+}
+
+// inPlace compiles what applies other schemas to the same value.
+func (c *compiler) inPlace(s *scope, n *node, source *document.Node) {
+	if ref := source.Get("$ref"); ref != nil {
+		n.also(c.schemaIn(s, c.targets[ref]))
+	}
+	if ref := source.Get("$dynamicRef"); ref != nil {
+		n.also(c.schemaIn(s, c.dynamicTarget(s, ref)))
+	}
+	if all := source.Get("allOf"); all != nil {
+		if len(all.Elements) == 0 {
+			c.fail(all, "must have a schema")
+		}
+		for _, element := range all.Elements {
+			n.also(c.schemaIn(s, element))
+		}
+	}
+	if not := source.Get("not"); not != nil {
+		n.not = c.schemaOrAny(s, not)
+	}
+	if when := source.Get("if"); when != nil {
+		n.condition = &condition{c.schemaIn(s, when), c.schemaIn(s, source.Get("then")), c.schemaIn(s, source.Get("else"))}
+	}
+	for _, keyword := range []string{"oneOf", "anyOf"} {
+		if alternatives := source.Get(keyword); alternatives != nil {
+			n.unions = append(n.unions, c.union(s, keyword, alternatives, source.Get("discriminator")))
+		}
+	}
+}
+
+// least returns a lower limit; 0 is none.
+func least(n *document.Node) limit {
+	count, _ := countOf(n)
+	return limit{count, count > 0}
+}
+
+func most(n *document.Node) limit {
+	count, ok := countOf(n)
+	return limit{count, ok}
 }
 
 // refuseCycles refuses schemas that contain themselves at the same place of a value.
 func (c *compiler) refuseCycles() {
 	const open, done = 1, 2
 	state := make(map[*node]int)
-	var visit func(at string, n *node)
-	visit = func(at string, n *node) {
+	var visit func(at *document.Node, n *node)
+	visit = func(at *document.Node, n *node) {
 		switch {
 		case n == nil || state[n] == done:
 			return
@@ -221,14 +376,8 @@ func (c *compiler) refuseCycles() {
 			return
 		}
 		state[n] = open
-		for _, also := range n.allOf {
-			visit(at, also)
-		}
-		for _, u := range n.unions {
-			visit(at, u.only)
-			for _, value := range slices.Sorted(maps.Keys(u.byValue)) {
-				visit(at, u.byValue[value])
-			}
+		for inner := range n.inPlace() {
+			visit(at, inner)
 		}
 		state[n] = done
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"math"
+	"math/bits"
 	"strconv"
 )
 
@@ -111,3 +112,57 @@ func (d decimal) appendTo(dst []byte) []byte {
 
 // isInteger reports whether a number is written without fraction and exponent.
 func isInteger(text []byte) bool { return !bytes.ContainsAny(text, ".eE") }
+
+// count returns d as an integer that is not negative and has at most 18 digits.
+func (d decimal) count(ok bool) (uint64, bool) {
+	if !ok || d.negative || d.exp < int64(len(d.digits)) || d.exp > 18 {
+		return 0, false
+	}
+	n := uint64(0)
+	for i := range int(d.exp) {
+		n *= 10
+		if i < len(d.digits) {
+			n += uint64(d.digits[i] - '0')
+		}
+	}
+	return n, true
+}
+
+// multiple is a multipleOf: digits × 10^exp, without zeros at the end of its digits.
+type multiple struct {
+	digits uint64
+	exp    int64
+	detail string
+}
+
+// maxMultiple is the number of digits that a multipleOf may have.
+const maxMultiple = 18
+
+// divides reports, exactly, whether d is a multiple.
+func (m *multiple) divides(d decimal) bool {
+	if len(d.digits) == 0 {
+		return true
+	}
+	zeros := d.exp - int64(len(d.digits)) - m.exp
+	if zeros < 0 {
+		return false // else the last digit of d were zero
+	}
+	rest := uint64(0)
+	for _, digit := range d.digits {
+		rest = (mulMod(rest, 10, m.digits) + uint64(digit-'0')) % m.digits
+	}
+	power := 10 % m.digits
+	for ; zeros > 0 && rest != 0; zeros >>= 1 {
+		if zeros&1 != 0 {
+			rest = mulMod(rest, power, m.digits)
+		}
+		power = mulMod(power, power, m.digits)
+	}
+	return rest == 0
+}
+
+func mulMod(a, b, m uint64) uint64 {
+	high, low := bits.Mul64(a%m, b%m)
+	_, rest := bits.Div64(high, low, m)
+	return rest
+}

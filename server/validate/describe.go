@@ -1,7 +1,7 @@
 package validate
 
 import (
-	"maps"
+	"cmp"
 	"mime"
 	"net/http"
 	"net/textproto"
@@ -11,23 +11,25 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// This file reads parameters, bodies and responses from the document. It is the only one that
-// knows the types of the document for them.
-
 // parameters compiles those of a path item and those of an operation, which come first.
-func (c *compiler) parameters(at string, shared, own openapi3.Parameters) []*parameter {
+func (c *compiler) parameters(shared, own *document.Node) []*parameter {
 	var parameters []*parameter
-	for i, ref := range slices.Concat(own, shared) {
-		if ref == nil || ref.Value == nil {
-			c.fail(at+"/"+strconv.Itoa(i), "is not resolved")
+	for _, list := range []*document.Node{own, shared} {
+		if list == nil {
 			continue
 		}
-		p := c.parameter(place(at+"/"+strconv.Itoa(i), ref.Ref), ref.Value)
-		if !slices.ContainsFunc(parameters, func(q *parameter) bool { return q.pointer == p.pointer }) {
-			parameters = append(parameters, p)
+		for _, element := range list.Elements {
+			source := c.resolve(element)
+			if source == nil {
+				continue
+			}
+			p := c.parameter(source, source.Get("name").Text, source.Get("in"))
+			if !slices.ContainsFunc(parameters, func(q *parameter) bool { return q.pointer == p.pointer }) {
+				parameters = append(parameters, p)
+			}
 		}
 	}
 	for _, p := range parameters {
@@ -40,42 +42,30 @@ func (c *compiler) parameters(at string, shared, own openapi3.Parameters) []*par
 	return parameters
 }
 
-func (c *compiler) parameter(at string, source *openapi3.Parameter) *parameter {
-	rest := *source
-	rest.Name, rest.In, rest.Description, rest.Deprecated = "", "", "", false
-	rest.Required, rest.Schema, rest.Content, rest.Example, rest.Examples = false, nil, nil, nil, nil
-	rest.Style, rest.Explode, rest.AllowEmptyValue, rest.AllowReserved = "", nil, false, false
-	c.refuseRest(at, &rest, source.Extensions)
+// parameter compiles a parameter, or a header of a response or a part, which has no in.
+func (c *compiler) parameter(source *document.Node, name string, in *document.Node) *parameter {
 	p := &parameter{
-		in:         source.In,
-		pointer:    source.In + ":" + source.Name,
-		required:   source.Required,
-		allowEmpty: source.AllowEmptyValue,
-		reserved:   source.AllowReserved,
+		in:         inHeader,
+		required:   isTrue(source.Get("required")),
+		allowEmpty: isTrue(source.Get("allowEmptyValue")),
+		reserved:   isTrue(source.Get("allowReserved")),
 	}
-	p.name = source.Name
-	if source.Name == "" {
-		c.fail(at+"/name", "is missing")
+	if in != nil {
+		p.in = in.Text
 	}
-	if source.In != inQuery && source.AllowEmptyValue {
-		c.fail(at+"/allowEmptyValue", "is for query parameters")
-	}
-	if source.In != inQuery && source.AllowReserved {
-		c.fail(at+"/allowReserved", "is for query parameters")
-	}
+	p.name, p.pointer = name, p.in+":"+name
 	styles := []string{styleSimple}
-	switch source.In {
+	switch p.in {
 	case inPath:
 		styles = []string{styleSimple, styleLabel, styleMatrix}
 		p.unescape = url.PathUnescape
-		if !source.Required {
-			c.fail(at+"/required", "must be true in a path")
-		}
 	case inHeader:
-		p.canonical = textproto.CanonicalMIMEHeaderKey(source.Name)
+		p.canonical = textproto.CanonicalMIMEHeaderKey(name)
 		switch p.canonical {
 		case "Accept", "Content-Type", "Authorization", "Host":
-			c.fail(at+"/name", "is no header that a parameter can have: %s", source.Name)
+			if in != nil {
+				c.fail(source.Get("name"), "is no header that a parameter can have: "+name)
+			}
 		}
 	case inQuery:
 		styles = []string{styleForm, styleSpaceDelimited, stylePipeDelimited, styleDeepObject}
@@ -83,63 +73,59 @@ func (c *compiler) parameter(at string, source *openapi3.Parameter) *parameter {
 	case inCookie:
 		styles = []string{styleForm}
 	default:
-		c.fail(at+"/in", "is not path, query, header or cookie: %s", source.In)
+		c.fail(in, "is not path, query, header or cookie: "+in.Text)
 	}
-	c.serialization(at, p, styles, source.Style, source.Explode)
-	c.value(at, p, source)
+	for _, name := range []string{"allowEmptyValue", "allowReserved"} {
+		if member := source.Get(name); isTrue(member) && p.in != inQuery {
+			c.fail(member, "is for query parameters")
+		}
+	}
+	c.serialization(p, styles, source)
+	c.value(p, source)
 	return p
 }
 
 // serialization sets style and explode. The first of the styles is the default.
-func (c *compiler) serialization(at string, p *parameter, styles []string, style string, explode *bool) {
+func (c *compiler) serialization(p *parameter, styles []string, source *document.Node) {
 	p.style = styles[0]
-	if style != "" {
-		p.style = style
-	}
-	if !slices.Contains(styles, p.style) {
-		c.fail(at+"/style", "is not %s", oneOf(styles))
+	if style := source.Get("style"); style != nil {
+		p.style = style.Text
+		if !slices.Contains(styles, p.style) {
+			c.fail(style, "is not "+oneOf(styles))
+		}
 	}
 	p.explode = p.style == styleForm
-	if explode != nil {
-		p.explode = *explode
+	if explode := source.Get("explode"); explode != nil {
+		p.explode = isTrue(explode)
 	}
 }
 
 // value compiles the schema or the content of a parameter.
-func (c *compiler) value(at string, p *parameter, source *openapi3.Parameter) {
+func (c *compiler) value(p *parameter, source *document.Node) {
+	schema, content := source.Get("schema"), source.Get("content")
 	switch {
-	case source.Schema != nil && source.Content != nil:
-		c.fail(at+"/content", "must not be beside schema")
-	case source.Schema != nil:
-		p.node = c.schema(at+"/schema", source.Schema)
-	case len(source.Content) == 1:
-		for name, media := range source.Content {
-			at := at + "/content/" + token(name)
-			p.json = isJSON(name)
-			if !p.json && name != mediaText {
-				c.fail(at, "is not JSON or %s", mediaText)
-				return
-			}
-			if source.Style != "" || source.Explode != nil {
-				c.fail(at, "must not be beside style or explode")
-			}
-			p.style, p.explode = styles(p.in), false
-			p.unescape = contentUnescape(p)
-			p.node = c.mediaType(at, media, false)
-		}
+	case schema != nil && content != nil:
+		c.fail(content, "must not be beside schema")
+	case schema != nil:
+		p.node = c.schema(schema)
+	case content == nil:
+		c.fail(source, "must have the member schema or the member content")
+	case len(content.Members) != 1:
+		c.fail(content, "must have one media type")
 	default:
-		c.fail(at+"/schema", "is missing")
-		return
+		c.contentOf(p, source, content)
 	}
 	c.whenCompiled(func(known shapes) {
 		p.settle(known.of(p.node))
-		switch {
-		case p.json || p.node == nil:
+		if p.json || p.node == nil {
 			return
+		}
+		switch at := source.Get("style"); {
+		case at == nil:
 		case p.style == styleDeepObject && p.shape.types&kindObject == 0:
-			c.fail(at+"/style", "is for objects")
+			c.fail(at, "is for objects")
 		case (p.style == styleSpaceDelimited || p.style == stylePipeDelimited) && p.shape.types&(kindArray|kindObject) == 0:
-			c.fail(at+"/style", "is for arrays and objects")
+			c.fail(at, "is for arrays and objects")
 		}
 		switch p.node.types {
 		case kindString, kindInteger, kindNumber, kindBoolean:
@@ -148,69 +134,52 @@ func (c *compiler) value(at string, p *parameter, source *openapi3.Parameter) {
 	})
 }
 
-// styles returns the style in which a parameter with content is read as one text.
-func styles(in string) string {
-	if in == inQuery || in == inCookie {
-		return styleForm
+// contentOf compiles the one content of a parameter, which is read as one text.
+func (c *compiler) contentOf(p *parameter, source, content *document.Node) {
+	for _, name := range []string{"style", "explode"} {
+		if member := source.Get(name); member != nil {
+			c.fail(member, "must not be beside content")
+		}
 	}
-	return styleSimple
+	media := content.Members[0]
+	p.json = isJSON(media.Name)
+	if !p.json && media.Name != mediaText {
+		c.refuseAt(content, media, "is not JSON or "+mediaText)
+		return
+	}
+	p.explode = false
+	if p.in == inPath {
+		p.style = styleSimple
+	}
+	if p.in == inCookie { // JSON has characters that a cookie cannot have
+		p.unescape = url.QueryUnescape
+	}
+	p.node = c.mediaType(media.Value, false)
 }
 
-// contentUnescape returns how the text of a content is unescaped: in a cookie it is, for JSON has
-// characters that a cookie cannot have.
-func contentUnescape(p *parameter) func(string) (string, error) {
-	if p.in == inCookie {
-		return url.QueryUnescape
-	}
-	return p.unescape
-}
-
-// locate finds the parameters of a path in it, each of which is a whole segment: net/http routes
-// nothing else.
-func (c *compiler) locate(at, path string, parameters []*parameter) {
-	segments := strings.Split(path, "/")
-	found := make(map[string]int)
+// locate finds the parameters of a path in it.
+func (c *compiler) locate(o *Operation, at *document.Node) {
+	segments := strings.Split(o.path, "/")
 	for i, segment := range segments {
-		name, isWhole := strings.CutPrefix(segment, "{")
+		name, ok := strings.CutPrefix(segment, "{")
 		name, closed := strings.CutSuffix(name, "}")
-		if isWhole && closed && !strings.ContainsAny(name, "{}") {
-			if _, again := found[name]; again {
-				c.fail(at, "has the path parameter %s twice", name)
+		if ok && closed && !strings.ContainsAny(name, "{}") {
+			for _, p := range o.parameters {
+				if p.in == inPath && p.name == name {
+					p.fromEnd = len(segments) - 1 - i
+				}
 			}
-			found[name] = len(segments) - 1 - i
-		} else if strings.ContainsAny(segment, "{}") {
-			c.fail(at, "has a path with a parameter that is not a whole segment: %s", segment)
+		} else if strings.Contains(segment, "{") { // net/http routes nothing else
+			c.fail(at, "has a path with a parameter that is not a whole segment: "+segment)
 		}
-	}
-	for _, p := range parameters {
-		if p.in != inPath {
-			continue
-		}
-		fromEnd, ok := found[p.name]
-		if !ok {
-			c.fail(at, "has a path without its parameter %s", p.name)
-		}
-		p.fromEnd = fromEnd
-		delete(found, p.name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		c.fail(at, "does not describe the path parameter %s", name)
 	}
 }
 
-func (c *compiler) requestBody(at string, ref *openapi3.RequestBodyRef) *requestBody {
-	if ref.Value == nil {
-		c.fail(at, "is not resolved")
-		return &requestBody{}
+func (c *compiler) requestBody(source *document.Node) *requestBody {
+	body := &requestBody{required: isTrue(source.Get("required")), contents: c.contents(source.Get("content"))}
+	if content := source.Get("content"); len(content.Members) == 0 {
+		c.fail(content, "must have a media type")
 	}
-	at = place(at, ref.Ref)
-	rest := *ref.Value
-	rest.Description, rest.Required, rest.Content = "", false, nil
-	c.refuseRest(at, &rest, ref.Value.Extensions)
-	if len(ref.Value.Content) == 0 {
-		c.fail(at+"/content", "is empty")
-	}
-	body := &requestBody{required: ref.Value.Required, contents: c.contents(at+"/content", ref.Value.Content)}
 	body.accepted = body.contents.String()
 	if len(body.contents) == 1 && isText(body.contents[0].media) {
 		body.accepted += " in UTF-8"
@@ -218,187 +187,176 @@ func (c *compiler) requestBody(at string, ref *openapi3.RequestBodyRef) *request
 	return body
 }
 
-func (c *compiler) contents(at string, source openapi3.Content) contents {
+func (c *compiler) contents(source *document.Node) contents {
+	if source == nil {
+		return nil
+	}
 	var all contents
-	for _, name := range slices.Sorted(maps.Keys(source)) {
-		all = append(all, c.content(at+"/"+token(name), name, source[name]))
+	for _, m := range source.Members {
+		all = append(all, c.content(source, m))
 	}
 	all.sort()
 	return all
 }
 
-func (c *compiler) content(at, name string, source *openapi3.MediaType) *content {
-	media, params, err := mime.ParseMediaType(name)
-	kind, sub, _ := strings.Cut(media, "/")
-	if charset := params["charset"]; err != nil || sub == "" || kind == "*" && sub != "*" ||
-		strings.Contains(strings.TrimSuffix(media, "/*"), "*") && media != "*/*" ||
-		len(params) > 1 || len(params) == 1 && !strings.EqualFold(charset, "utf-8") {
-		c.fail(at, "is no media type that can be checked")
-		return &content{media: name}
+func (c *compiler) content(source *document.Node, m document.Member) *content {
+	media, ok := parseRange(m.Name)
+	if !ok {
+		c.refuseAt(source, m, "is no media type that can be checked")
+		return &content{media: m.Name}
 	}
 	result := &content{media: media}
-	isForm := media == mediaForm || media == mediaMultipart
-	result.node = c.mediaType(at, source, isForm)
+	at := m.Value
+	result.node = c.mediaType(at, media == mediaForm || media == mediaMultipart)
 	switch {
 	case isJSON(media):
 		result.json = true
 	case media == mediaText:
+		result.text = &shape{}
 		c.whenCompiled(func(known shapes) {
 			result.text = known.of(result.node)
 			if result.text.types&kindScalar == 0 {
-				c.fail(at+"/schema", "does not allow text")
+				c.fail(at.Get("schema"), "does not allow text")
 			}
 		})
-		result.text = &shape{}
 	case media == mediaForm:
 		result.form = &form{}
-		c.whenCompiled(func(known shapes) { c.form(at, result, source, known.of(result.node)) })
+		c.whenCompiled(func(known shapes) { c.form(at, result.form, known.of(result.node)) })
 	case media == mediaMultipart:
 		result.multipart = &multiparts{parts: make(map[string]*part)}
-		headers := c.encodingHeaders(at, source)
-		c.whenCompiled(func(known shapes) { c.multipart(at, result, source, known.of(result.node), headers) })
+		headers := c.encodingHeaders(at)
+		c.whenCompiled(func(known shapes) { c.multipart(at, result.multipart, known.of(result.node), headers) })
 	default:
-		result.size = c.opaque(at+"/schema", result.node)
+		result.size = c.opaque(at.Get("schema"), result.node)
 	}
 	return result
 }
 
+// parseRange reads a media type or a range. It has no parameters but the charset UTF-8.
+func parseRange(name string) (media string, ok bool) {
+	media, params, err := mime.ParseMediaType(name)
+	if err != nil || len(params) > 1 || len(params) == 1 && !strings.EqualFold(params["charset"], "utf-8") {
+		return "", false
+	}
+	kind, sub, _ := strings.Cut(media, "/")
+	isRange := sub == "*" && (kind == "*" || !strings.Contains(kind, "*"))
+	return media, sub != "" && (isRange || !strings.Contains(media, "*"))
+}
+
 // mediaType compiles the schema of a content; nil allows every value.
-func (c *compiler) mediaType(at string, media *openapi3.MediaType, isForm bool) *node {
-	if media == nil {
-		return nil
+func (c *compiler) mediaType(media *document.Node, isForm bool) *node {
+	if encoding := media.Get("encoding"); encoding != nil && !isForm {
+		c.refuse(encoding, "is for forms and "+mediaMultipart)
 	}
-	rest := *media
-	rest.Schema, rest.Example, rest.Examples = nil, nil, nil
-	if isForm {
-		rest.Encoding = nil
-	}
-	c.refuseRest(at, &rest, media.Extensions)
-	if media.Schema == nil {
-		return nil
-	}
-	return c.schema(at+"/schema", media.Schema)
+	return c.schema(media.Get("schema"))
 }
 
 // opaque returns the least and most bytes of what is not looked into, and refuses a schema that
 // says anything else.
-func (c *compiler) opaque(at string, n *node) (size [2]limit) {
+func (c *compiler) opaque(at *document.Node, n *node) (size [2]limit) {
 	if n == nil {
 		return size
 	}
 	rest := *n
 	rest.types &^= kindString
 	rest.minLength, rest.maxLength = limit{}, limit{}
-	if rest.format != nil && rest.format.detail == "" { // binary
+	if rest.format.isBinary() {
 		rest.format = nil
 	}
 	if !reflect.ValueOf(rest).IsZero() {
-		c.fail(at, "says more than the length of a body that is not looked into")
+		c.refuse(at, "says more than the length of a body that is not looked into")
 	}
 	return [2]limit{n.minLength, n.maxLength}
 }
 
 // form compiles the fields of application/x-www-form-urlencoded.
-func (c *compiler) form(at string, result *content, source *openapi3.MediaType, s *shape) {
-	result.form.shape = s
+func (c *compiler) form(at *document.Node, f *form, s *shape) {
+	f.shape = s
 	if s.types&kindObject == 0 {
-		c.fail(at+"/schema", "does not allow an object")
+		c.fail(at.Get("schema"), "does not allow an object")
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.members)) {
-		p := &parameter{pointer: "/" + token(name)}
+	for _, name := range s.names() {
+		p := &parameter{pointer: "/" + document.Escape(name)}
 		p.name, p.unescape, p.style, p.explode = name, url.QueryUnescape, styleForm, true
-		encoding := c.encoding(at, source, name)
-		member := s.members[name]
+		encoding, member := at.Get("encoding").Get(name), s.members[name]
+		contentType := encoding.Get("contentType")
 		switch {
-		case encoding.Style != "" || encoding.Explode != nil || encoding.AllowReserved:
-			c.serialization(at+"/encoding/"+token(name), p,
-				[]string{styleForm, styleSpaceDelimited, stylePipeDelimited, styleDeepObject}, encoding.Style, encoding.Explode)
-			p.reserved = encoding.AllowReserved
-		case isJSON(encoding.ContentType):
+		case encoding.Get("style") != nil || encoding.Get("explode") != nil || encoding.Get("allowReserved") != nil:
+			c.serialization(p, []string{styleForm, styleSpaceDelimited, stylePipeDelimited, styleDeepObject}, encoding)
+			p.reserved = isTrue(encoding.Get("allowReserved"))
+		case contentType != nil && isJSON(contentType.Text):
 			p.json = true
-		case encoding.ContentType != "" && encoding.ContentType != mediaText:
-			c.fail(at+"/encoding/"+token(name)+"/contentType", "is not JSON or %s", mediaText)
+		case contentType != nil && contentType.Text != mediaText:
+			c.refuse(contentType, "is not JSON or "+mediaText)
 		case member.types&kindScalar == 0:
 			p.style = styleDeepObject // as the generated client writes elements and members
 			p.orJSON = member.types&kindArray == 0
 		}
-		if len(encoding.Headers) > 0 {
-			c.fail(at+"/encoding/"+token(name)+"/headers", "is for multipart")
+		if headers := encoding.Get("headers"); headers != nil {
+			c.refuse(headers, "is for multipart")
 		}
 		p.settle(member)
-		result.form.fields = append(result.form.fields, p)
+		f.fields = append(f.fields, p)
 	}
-	c.refuseEncodings(at, source, s)
+	c.checkEncodings(at, s)
 }
 
 // multipart compiles the parts of multipart/form-data.
-func (c *compiler) multipart(
-	at string, result *content, source *openapi3.MediaType, s *shape, headers map[string][]*parameter,
-) {
-	result.multipart.shape = s
+func (c *compiler) multipart(at *document.Node, m *multiparts, s *shape, headers map[string][]*parameter) {
+	m.shape = s
 	if s.types&kindObject == 0 {
-		c.fail(at+"/schema", "does not allow an object")
+		c.fail(at.Get("schema"), "does not allow an object")
 	}
-	schemaAt := at + "/schema"
-	for _, name := range slices.Sorted(maps.Keys(s.members)) {
-		at := at + "/encoding/" + token(name)
-		p := &part{name: name, token: "/" + token(name), shape: s.members[name]}
+	for _, name := range s.names() {
+		p := &part{name: name, token: "/" + document.Escape(name), shape: s.members[name], headers: headers[name]}
 		if p.shape.types&kindArray != 0 && p.shape.types&(kindObject|kindScalar) == 0 {
 			p.repeated, p.shape = true, p.shape.items
 		}
-		encoding := c.encoding(at, source, name)
-		if encoding.Style != "" || encoding.Explode != nil || encoding.AllowReserved {
-			c.fail(at, "has a style, which is for %s", mediaForm)
-		}
-		p.setMedia(encoding.ContentType)
-		if p.streamed {
-			for _, n := range p.shape.nodes {
-				p.size = c.opaque(schemaAt+"/properties/"+token(name), n)
+		encoding := at.Get("encoding").Get(name)
+		for _, member := range []string{"style", "explode", "allowReserved"} {
+			if style := encoding.Get(member); style != nil {
+				c.refuse(style, "is for "+mediaForm)
 			}
 		}
-		p.headers = headers[name]
-		result.multipart.parts[name] = p
+		p.setMedia(encoding.Get("contentType"))
+		if p.streamed {
+			for _, n := range p.shape.nodes {
+				p.size = c.opaque(cmp.Or(at.Get("schema").Get("properties").Get(name), at), n)
+			}
+		}
+		m.parts[name] = p
 	}
-	c.refuseEncodings(at, source, s)
+	c.checkEncodings(at, s)
 }
 
 // encodingHeaders compiles the headers of parts.
-func (c *compiler) encodingHeaders(at string, source *openapi3.MediaType) map[string][]*parameter {
-	headers := make(map[string][]*parameter)
-	if source == nil {
-		return headers
-	}
-	for _, name := range slices.Sorted(maps.Keys(source.Encoding)) {
-		encoding := c.encoding(at, source, name)
-		at := at + "/encoding/" + token(name) + "/headers/"
-		for _, header := range slices.Sorted(maps.Keys(encoding.Headers)) {
-			if textproto.CanonicalMIMEHeaderKey(header) == "Content-Type" {
-				continue // contentType says it, as OpenAPI has it
-			}
-			if h := c.header(at+token(header), header, encoding.Headers[header]); h != nil {
-				h.pointer = "/" + token(name) + "/" + h.pointer
-				headers[name] = append(headers[name], h)
-			}
+func (c *compiler) encodingHeaders(at *document.Node) map[string][]*parameter {
+	all := make(map[string][]*parameter)
+	for name, encoding := range at.Get("encoding").All() {
+		all[name] = c.headers(encoding.Get("headers"))
+		for _, h := range all[name] {
+			h.pointer = "/" + document.Escape(name) + "/" + h.pointer
 		}
 	}
-	return headers
+	return all
 }
 
 // setMedia sets the media types of a part: those of its encoding, else JSON for an object, text
 // for a scalar, and any for what has no type or the format binary.
-func (p *part) setMedia(contentType string) {
-	for media := range strings.SplitSeq(contentType, ",") {
-		if media = strings.ToLower(strings.TrimSpace(media)); media != "" {
-			p.media = append(p.media, media)
+func (p *part) setMedia(contentType *document.Node) {
+	if contentType != nil {
+		for media := range strings.SplitSeq(contentType.Text, ",") {
+			if media = strings.ToLower(strings.TrimSpace(media)); media != "" {
+				p.media = append(p.media, media)
+			}
 		}
 	}
-	binary := slices.ContainsFunc(p.shape.nodes, func(n *node) bool { return n.format != nil && n.format.detail == "" })
+	isBinary := slices.ContainsFunc(p.shape.nodes, func(n *node) bool { return n.format.isBinary() })
 	switch {
 	case len(p.media) > 0:
 		p.json = !slices.ContainsFunc(p.media, func(media string) bool { return !isJSON(media) })
-		isText := !slices.ContainsFunc(p.media, func(media string) bool { return media != mediaText })
-		p.streamed = !p.json && !isText
-	case binary || p.shape.types == kindAny:
+		p.streamed = !p.json && slices.ContainsFunc(p.media, func(media string) bool { return media != mediaText })
+	case isBinary || p.shape.types == kindAny:
 		p.streamed = true
 	case p.shape.types&kindObject != 0:
 		p.json, p.media = true, []string{mediaJSON}
@@ -407,87 +365,59 @@ func (p *part) setMedia(contentType string) {
 	}
 }
 
-// encoding returns the encoding of a property, which may be empty.
-func (c *compiler) encoding(at string, source *openapi3.MediaType, name string) openapi3.Encoding {
-	if source == nil || source.Encoding[name] == nil {
-		return openapi3.Encoding{}
-	}
-	rest := *source.Encoding[name]
-	encoding := rest
-	rest.ContentType, rest.Headers, rest.Style, rest.Explode, rest.AllowReserved = "", nil, "", nil, false
-	c.refuseRest(at+"/encoding/"+token(name), &rest, encoding.Extensions)
-	return encoding
-}
-
-// refuseEncodings refuses encodings of properties that the schema does not name.
-func (c *compiler) refuseEncodings(at string, source *openapi3.MediaType, s *shape) {
-	if source == nil {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(source.Encoding)) {
+// checkEncodings refuses encodings of properties that the schema does not name.
+func (c *compiler) checkEncodings(at *document.Node, s *shape) {
+	for name, encoding := range at.Get("encoding").All() {
 		if s.members[name] == nil {
-			c.fail(at+"/encoding/"+token(name), "is no property of the schema")
+			c.fail(encoding, "is no property of the schema")
 		}
 	}
 }
 
-func (c *compiler) responses(at string, o *Operation, source *openapi3.Responses) {
-	if source == nil {
-		return
-	}
-	c.refuseRest(at, &struct{}{}, source.Extensions)
-	for _, status := range source.Keys() {
-		at := at + "/" + status
-		r := c.response(at, source.Value(status))
-		code, err := strconv.Atoi(status)
-		switch {
+func (c *compiler) responses(o *Operation, source *document.Node) {
+	for status, answer := range source.All() {
+		if strings.HasPrefix(status, "x-") {
+			continue
+		}
+		r := c.response(answer)
+		switch code, err := strconv.Atoi(status); {
 		case status == "default":
 			o.fallback = r
-		case len(status) == 3 && '1' <= status[0] && status[0] <= '5' && status[1:] == "XX":
-			o.ranges[status[0]-'0'] = r
-		case len(status) == 3 && err == nil && code >= 100:
+		case err == nil:
 			o.exact[code] = r
 			if r != nil && len(r.contents) > 0 && (code < 200 || code == http.StatusNoContent || code == http.StatusResetContent) {
-				c.fail(at+"/content", "is of a status that has no body")
+				c.fail(answer, "has content, which this status does not have")
 			}
-		default:
-			c.fail(at, "is no status")
+		default: // 2XX
+			o.ranges[status[0]-'0'] = r
 		}
 	}
 }
 
-func (c *compiler) response(at string, ref *openapi3.ResponseRef) *response {
-	if ref == nil || ref.Value == nil {
-		c.fail(at, "is not resolved")
+func (c *compiler) response(source *document.Node) *response {
+	if source = c.resolve(source); source == nil {
 		return nil
 	}
-	if r := c.answers[ref.Value]; r != nil {
+	if r := c.answers[source]; r != nil {
 		return r
 	}
-	at = place(at, ref.Ref)
-	rest := *ref.Value
-	rest.Description, rest.Headers, rest.Content, rest.Links = nil, nil, nil, nil
-	c.refuseRest(at, &rest, ref.Value.Extensions)
-	r := &response{}
-	c.answers[ref.Value] = r
-	for _, name := range slices.Sorted(maps.Keys(ref.Value.Headers)) {
-		if textproto.CanonicalMIMEHeaderKey(name) == "Content-Type" {
-			continue // the content says it, as OpenAPI has it
-		}
-		if h := c.header(at+"/headers/"+token(name), name, ref.Value.Headers[name]); h != nil {
-			r.headers = append(r.headers, h)
-		}
-	}
-	r.contents = c.contents(at+"/content", ref.Value.Content)
+	r := &response{headers: c.headers(source.Get("headers"))}
+	c.answers[source] = r
+	r.contents = c.contents(source.Get("content"))
 	return r
 }
 
-func (c *compiler) header(at, name string, ref *openapi3.HeaderRef) *parameter {
-	if ref == nil || ref.Value == nil {
-		c.fail(at, "is not resolved")
-		return nil
+// headers compiles the headers of a response or a part, but for Content-Type: the content says
+// it, as OpenAPI has it.
+func (c *compiler) headers(source *document.Node) []*parameter {
+	var headers []*parameter
+	for name, header := range source.All() {
+		if textproto.CanonicalMIMEHeaderKey(name) == "Content-Type" {
+			continue
+		}
+		if header = c.resolve(header); header != nil {
+			headers = append(headers, c.parameter(header, name, nil))
+		}
 	}
-	source := ref.Value.Parameter
-	source.Name, source.In = name, openapi3.ParameterInHeader
-	return c.parameter(place(at, ref.Ref), &source)
+	return headers
 }

@@ -1,9 +1,6 @@
 package validate
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Error says why a request, a response or a value does not match the document. All of it is safe
 // to show to the caller.
@@ -36,14 +33,4 @@ func (e *Error) Error() string {
 		text.WriteString(" [" + v.Pointer + " " + v.Detail + "]")
 	}
 	return text.String()
-}
-
-// report is a list of violations that grows up to the limit.
-type report []Violation
-
-// add leaves out what several schemas in force at one place say alike.
-func (r *report) add(v Violation) {
-	if len(*r) < MaxViolations && !slices.Contains(*r, v) {
-		*r = append(*r, v)
-	}
 }

@@ -10,8 +10,6 @@ import (
 	"net/http/httptest"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -20,11 +18,7 @@ import (
 
 // A receiver gets only what the document allows; events that it does not know go through.
 func ExampleValidator_Webhook() {
-	doc, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	if err != nil {
-		panic(err)
-	}
-	validator, err := validate.New(doc, validate.Config{})
+	validator, err := validate.Load(api.Spec, validate.Config{})
 	if err != nil {
 		panic(err)
 	}

@@ -16,6 +16,9 @@ type format struct {
 	detail string
 }
 
+// isBinary reports whether the format is that of any bytes.
+func (f *format) isBinary() bool { return f != nil && f.types == kindString && f.detail == "" }
+
 // formatOf returns the rule of a name. A format that every value of its type has may have no check.
 func formatOf(name string) (*format, bool) {
 	f := &format{types: kindString}
@@ -44,6 +47,15 @@ func formatOf(name string) (*format, bool) {
 		return nil, false
 	}
 	return f, true
+}
+
+// ownFormat is a format of [Config.Formats].
+func ownFormat(name string, check func(string) bool) *format {
+	return &format{
+		types:  kindString,
+		check:  func(text []byte) bool { return check(string(text)) },
+		detail: "must be of the format " + name,
+	}
 }
 
 func fitsInt(size int) func([]byte) bool {

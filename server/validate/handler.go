@@ -19,6 +19,7 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w := newWalker(o.pool)
+		w.direction = o.direction
 		w.checkRequest(o.parameters, r)
 		if o.body == nil || !o.body.required && (r.ContentLength == 0 || r.Body == nil) {
 			err := w.failure(http.StatusBadRequest, mismatch)

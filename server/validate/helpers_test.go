@@ -16,31 +16,29 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// load reads a document. What the document leaves out is added.
-func load(tb testing.TB, text string) *openapi3.T {
+// document returns a document in JSON. What text leaves out is added.
+func document(tb testing.TB, text string) []byte {
 	tb.Helper()
 	document := map[string]any{
 		"openapi": "3.1.1",
 		"info":    map[string]any{"title": "test", "version": "1"},
 		"paths":   map[string]any{},
 	}
-	if err := json.Unmarshal([]byte(text), &document); err != nil {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber() // keeps what is written
+	if err := decoder.Decode(&document); err != nil {
 		tb.Fatal(err)
 	}
 	encoded, err := json.Marshal(document)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(encoded)
-	if err != nil {
-		tb.Fatalf("load %s: %v", text, err)
-	}
-	return doc
+	return encoded
 }
 
 func compile(tb testing.TB, text string) *validate.Validator {
 	tb.Helper()
-	v, err := validate.New(load(tb, text), validate.Config{})
+	v, err := validate.Load(document(tb, text), validate.Config{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -59,13 +57,11 @@ func compileSchemas(tb testing.TB, schemas string) *validate.Schema {
 
 func compileSpec(tb testing.TB) (*openapi3.T, *validate.Validator) {
 	tb.Helper()
-	loader := openapi3.NewLoader()
-	loader.IncludeOrigin = true // shows keywords that are null
-	doc, err := loader.LoadFromData(api.Spec)
+	doc, err := openapi3.NewLoader().LoadFromData(api.Spec)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	v, err := validate.New(doc, validate.Config{})
+	v, err := validate.Load(api.Spec, validate.Config{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -75,7 +71,7 @@ func compileSpec(tb testing.TB) (*openapi3.T, *validate.Validator) {
 // operationOf compiles a document of one path, /p, with a schema S, and returns its operation.
 func operationOf(tb testing.TB, method, operation, schema string, cfg validate.Config) *validate.Operation {
 	tb.Helper()
-	v, err := validate.New(load(tb, `{
+	v, err := validate.Load(document(tb, `{
 		"paths": {"/p": {"`+strings.ToLower(method)+`": `+operation+`}},
 		"components": {"schemas": {"S": `+schema+`}}}`), cfg)
 	if err != nil {

@@ -2,20 +2,17 @@ package validate
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-var (
-	errInexact = errors.New("has a number so long that the document loader may have rounded it")
-	errLiteral = errors.New("is not a JSON value")
-)
+var errLiteral = errors.New("is not a JSON value")
 
 // appendCanonical writes the one text that all spellings of a JSON value share: numbers as
 // decimals, members sorted by name. It reads the value from dec, and no further than to the first
@@ -66,11 +63,16 @@ func appendCanonicalObject(dst []byte, dec *jsontext.Decoder, depth int) ([]byte
 		}
 		members = append(members, string(canonical))
 	}
+	_, err := dec.ReadToken()
+	return appendMembers(dst, members), err
+}
+
+// appendMembers writes the canonical text of an object from those of its members.
+func appendMembers(dst []byte, members []string) []byte {
 	slices.Sort(members)
 	dst = append(dst, '{')
 	dst = append(dst, strings.Join(members, ",")...)
-	_, err := dec.ReadToken()
-	return append(dst, '}'), err
+	return append(dst, '}')
 }
 
 // appendScalar writes the canonical text of a scalar; a string is given without quotes and
@@ -101,60 +103,38 @@ func unquoted(value jsontext.Value) []byte {
 	return text
 }
 
-// canonicalLiteral returns the canonical text of a value of the document, and its JSON.
-func canonicalLiteral(value any) (canonical, text string, err error) {
-	if !exact(value) {
-		return "", "", errInexact
-	}
-	encoded, err := json.Marshal(value)
+// canonicalLiteral returns the canonical text of a value of the document, its JSON and its levels
+// of nesting.
+func canonicalLiteral(value *document.Node) (canonical, text string, depth int, err error) {
+	encoded, err := value.AppendJSON(nil)
 	if err != nil {
-		return "", "", errLiteral
+		return "", "", 0, err
 	}
-	c, err := appendCanonical(nil, jsontext.NewDecoder(bytes.NewBuffer(encoded)), depthOf(value))
-	if err != nil {
-		return "", "", errLiteral
+	if !jsontext.Value(encoded).IsValid() {
+		return "", "", 0, errLiteral
 	}
-	return string(c), string(encoded), nil
+	depth = depthOf(encoded)
+	c, err := appendCanonical(nil, jsontext.NewDecoder(bytes.NewBuffer(encoded)), depth)
+	return string(c), string(encoded), depth, err
 }
 
-// exact reports whether every number in value is as it was written in the document.
-func exact(value any) bool {
-	switch v := value.(type) {
-	case float64:
-		d := decimalOf(v)
-		return len(d.digits) <= 15 && math.Abs(v) < 1<<53
-	case []any:
-		return !slices.ContainsFunc(v, func(element any) bool { return !exact(element) })
-	case map[string]any:
-		for _, element := range v {
-			if !exact(element) {
-				return false
+// depthOf returns how deep the containers of a JSON value are nested.
+func depthOf(value []byte) int {
+	deepest, level := 0, 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '{', '[':
+			level++
+			deepest = max(deepest, level)
+		case '}', ']':
+			level--
+		case '"':
+			for i++; value[i] != '"'; i++ {
+				if value[i] == '\\' {
+					i++
+				}
 			}
 		}
 	}
-	return true
-}
-
-// depthOf returns the levels of nesting of a value.
-func depthOf(value any) int {
-	depth := 0
-	switch v := value.(type) {
-	case []any:
-		for _, element := range v {
-			depth = max(depth, depthOf(element))
-		}
-	case map[string]any:
-		for _, element := range v {
-			depth = max(depth, depthOf(element))
-		}
-	default:
-		return 0
-	}
-	return depth + 1
-}
-
-// decimalOf returns the shortest decimal that stands for f.
-func decimalOf(f float64) decimal {
-	d, _ := parseDecimal(nil, strconv.AppendFloat(nil, f, 'g', -1, 64))
-	return d
+	return deepest
 }

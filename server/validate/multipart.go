@@ -44,7 +44,7 @@ type multipartBody struct {
 	boundary string
 	source   *headerLimit
 	reader   *multipart.Reader
-	limits   limits
+	limits   bodyLimits
 
 	out     []byte // what is to be read before the rest of part
 	part    *multipart.Part
@@ -59,11 +59,13 @@ type multipartBody struct {
 	fields spelled
 }
 
-func newMultipartBody(w *walker, c *content, boundary string, body io.Reader, l limits) (*multipartBody, error) {
+func newMultipartBody(w *walker, c *content, boundary string, body io.Reader, l bodyLimits) (*multipartBody, error) {
 	if boundary == "" {
 		return nil, &Error{Status: http.StatusBadRequest, Detail: "The content type of the body has no boundary."}
 	}
 	source := &headerLimit{source: body, left: -1}
+	own := newWalker(w.pool) // for the body may be read for too long
+	own.direction = w.direction
 	return &multipartBody{
 		w:       newWalker(w.pool), // of its own, for the body may be read for too long
 		content: c, boundary: boundary, source: source, reader: multipart.NewReader(source, boundary), limits: l,

@@ -1,9 +1,13 @@
 package validate
 
 import (
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
 // kinds is a set of JSON types. The zero value allows all.
@@ -80,32 +84,95 @@ func (ks kinds) String() string {
 
 // node is a compiled schema. Where it does not constrain a value it has zero values.
 type node struct {
-	types kinds
+	types  kinds
+	barred direction // in which a value must not be sent
+	tree   kinds     // of values that are needed in memory
 
-	enum        map[string]struct{} // canonical values; nil allows all
-	enumKeyword string              // "enum" or "const"
-	enumText    string              // the values, for people
-	enumDepth   int                 // levels of nesting in them
+	literals []*literal // enum and const
 
 	minLength, maxLength limit
 	pattern              *pattern
 	format               *format // of strings
 	number               *format // of numbers
 	bounds               []bound
+	multipleOf           *multiple
 
-	items              *node
+	prefix             []*node // of the first elements
+	items              *node   // of the others
+	hasItems           bool
 	minItems, maxItems limit
+	contains           *contains
+	unique             bool
 
 	members            map[string]*member // properties and required names
 	folded             map[string]*member // the same, by foldName
 	required           []*member
+	patterns           []patternMembers
 	additional         *node
+	hasAdditional      bool
 	closed             bool // no additional members
+	names              *node
 	minProps, maxProps limit
+	dependents         []dependent
 
-	allOf  []*node
-	unions []*union
+	allOf     []*node // what a reference leads to, too
+	unions    []*union
+	not       *node
+	condition *condition
+
+	restMembers, restElements *rest
 }
+
+// contains is what some elements of an array must match.
+type contains struct {
+	node        *node
+	least, most limit
+}
+
+// patternMembers are the members whose names match a pattern.
+type patternMembers struct {
+	pattern *pattern
+	node    *node
+}
+
+// dependent is what the presence of a member asks for.
+type dependent struct {
+	name     string
+	required []*member
+	node     *node
+}
+
+// condition is an if with its then and its else.
+type condition struct {
+	when, then, otherwise *node
+}
+
+// rest is what is asked of members or elements that no other schema has evaluated.
+type rest struct {
+	closed bool // there must be none
+	node   *node
+}
+
+// unevaluated returns the rule for what is left over in a value of a kind.
+func (n *node) unevaluated(kind jsontext.Kind) *rest {
+	switch kind {
+	case '{':
+		return n.restMembers
+	case '[':
+		return n.restElements
+	}
+	return nil
+}
+
+// direction is a set of ways that a value is sent.
+type direction uint8
+
+const (
+	inRequest direction = 1 << iota
+	inResponse
+	elsewhere
+	always = inRequest | inResponse | elsewhere
+)
 
 // limit is a bound of a length or count; set tells 0 from none.
 type limit struct {
@@ -113,31 +180,94 @@ type limit struct {
 	set bool
 }
 
+// literal is an enum or a const.
+type literal struct {
+	keyword string
+	values  map[string]struct{} // canonical
+	depth   int                 // levels of nesting in them
+	detail  string
+}
+
 // member is a name that a schema knows.
 type member struct {
-	token string // "/" and the name, escaped for a JSON pointer
-	name  string
-	node  *node // nil when it is only required
-	index int   // among the required ones; -1 when optional
+	token    string // "/" and the name, escaped for a JSON pointer
+	name     string
+	declared bool      // among the properties; else it is only required
+	node     *node     // nil when the property may be anything
+	index    int       // among the required ones; -1 when optional
+	exempt   direction // in which it need not be given
 }
 
 func newMember(name string) *member {
-	return &member{token: "/" + token(name), name: name, index: -1}
+	return &member{token: "/" + document.Escape(name), name: name, index: -1}
 }
 
-// union is a oneOf or anyOf of at most one alternative besides null, or of alternatives told
-// apart by the value of a member.
+// member returns the member of a name, which is new when the schema has not named it yet.
+func (n *node) member(name string) *member {
+	m := n.members[name]
+	if m == nil {
+		if n.members == nil {
+			n.members = make(map[string]*member)
+		}
+		m = newMember(name)
+		n.members[name] = m
+	}
+	return m
+}
+
+// also puts another schema beside n.
+func (n *node) also(other *node) {
+	if other != nil {
+		n.allOf = append(n.allOf, other)
+	}
+}
+
+// inPlace returns the schemas that n applies to the same value, some of which may be nil.
+func (n *node) inPlace() iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		all := slices.Clone(n.allOf)
+		for _, u := range n.unions {
+			all = append(all, u.alternatives...)
+		}
+		for _, d := range n.dependents {
+			all = append(all, d.node)
+		}
+		if c := n.condition; c != nil {
+			all = append(all, c.when, c.then, c.otherwise)
+		}
+		for _, inner := range append(all, n.not) {
+			if !yield(inner) {
+				return
+			}
+		}
+	}
+}
+
+// union is a oneOf or anyOf.
 type union struct {
-	keyword string
-	null    bool // null is an alternative
-	only    *node
+	keyword      string
+	alternatives []*node // nil allows everything
+	typesOf      []kinds // of each alternative; 0 allows all
+	types        kinds   // of all alternatives
+
+	// Alternatives that have to be tried. A hint, the value of the discriminator, chooses whose
+	// violations are reported when none matches.
+	general bool
+	hint    string
+	byHint  map[string]*node
+
+	// Alternatives that the type of a value tells apart. The first that allows it counts.
+	byType []typed
+
+	// Alternatives that the value of a member tells apart.
 	by      *member
 	byValue map[string]*node
 	values  string             // of by, for people
 	tags    map[string]*member // the by of all unions of the document
 }
 
-// token escapes a name for a JSON pointer.
-func token(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+// typed is an alternative of a union.
+type typed struct {
+	types kinds
+	node  *node
 }

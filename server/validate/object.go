@@ -9,7 +9,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-const anyMember = "/*" // stands for a name that the document does not know
+const (
+	anyMember    = "/*" // stands for a name that the document does not know
+	closedDetail = "must have no members but those of the document"
+)
 
 func (w *walker) object(base int) error {
 	start, err := w.open(base, '{')
@@ -71,18 +74,37 @@ func (w *walker) member(base, end int, name []byte) string {
 	}
 	for i := base; i < end; i++ {
 		n := w.inForce[i].node
-		if n.additional == nil && !n.closed {
+		if n.names != nil {
+			w.checkName(n.names, name)
+		}
+		if n.additional == nil && !n.closed && n.patterns == nil {
 			continue
 		}
-		if m := n.members[string(name)]; m != nil && m.node != nil {
+		m := n.members[string(name)]
+		matched := m != nil && m.declared
+		for _, p := range n.patterns {
+			if p.pattern.Match(name) {
+				matched = true
+				w.force(end, p.node)
+			}
+		}
+		if matched {
 			continue
 		}
 		w.force(end, n.additional)
 		if n.closed {
-			w.add("additionalProperties", "must have no members but those of the document")
+			w.add("additionalProperties", closedDetail)
 		}
 	}
 	return token
+}
+
+// checkName checks a name against propertyNames.
+func (w *walker) checkName(n *node, name []byte) {
+	j := judge{walker: w}
+	if !j.try(&value{kind: '"', text: name}, n, false).ok {
+		w.add("propertyNames", "must have only names that the document allows")
+	}
 }
 
 // foldedMember finds a known member whose name differs from name only in case.
@@ -122,12 +144,12 @@ func foldName(dst, name []byte) []byte {
 func (w *walker) closeObject(e entry, count int, start int64) {
 	n := e.node
 	for i, m := range n.required {
-		if w.seen[e.seen+i/64]&(1<<(i%64)) == 0 {
+		if w.seen[e.seen+i/64]&(1<<(i%64)) == 0 && m.exempt&w.direction == 0 {
 			w.addBelow(m.token, "required", "is required")
 		}
 	}
 	w.checkRange(uint64(count), n.minProps, n.maxProps, "minProperties", "maxProperties", "members")
-	w.closeEnum(n, start)
+	w.closeLiterals(n, start)
 }
 
 // duplicate reports a name that occurs again in an object, if that is what err says.

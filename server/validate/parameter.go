@@ -57,7 +57,7 @@ func (p *parameter) settle(s *shape) {
 
 // takes reports whether a name in a query or a cookie is that of a member of an exploded object.
 func (p *parameter) takes(name string) bool {
-	return p.shape.members[name] != nil || !p.shape.closed && !slices.Contains(p.foreign, name)
+	return p.shape.members[name] != nil || p.shape.open && !slices.Contains(p.foreign, name)
 }
 
 // checkRequest checks the parameters of a request.
@@ -273,10 +273,8 @@ func (w *walker) checkText(p *parameter, text string) {
 			kind = '0'
 		}
 	}
-	w.root, w.path, w.inForce = p.pointer, w.path[:0], w.inForce[:0]
-	w.force(0, p.node)
-	w.expand(0, kind)
-	w.scalar(0, kind, w.plain)
+	w.root = p.pointer
+	w.checkScalar(p.node, kind, w.plain)
 	w.root = ""
 }
 
@@ -288,5 +286,5 @@ func (w *walker) addFault(p *parameter, err error) {
 }
 
 func (w *walker) addParameter(p *parameter, keyword, detail string) {
-	w.found.add(Violation{Pointer: p.pointer, Keyword: keyword, Detail: detail})
+	w.record(Violation{Pointer: p.pointer, Keyword: keyword, Detail: detail})
 }

@@ -23,6 +23,7 @@ const mismatchedResponse = "The response does not match the interface."
 func (o *Operation) Response(status int, header http.Header, body []byte) error {
 	w := newWalker(o.pool)
 	defer w.release()
+	w.direction = o.direction ^ (inRequest | inResponse)
 	c, err := o.responseHeader(w, status, header, len(body) > 0)
 	switch {
 	case err != nil:
@@ -32,7 +33,7 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 		w.checkParts(c, header, body)
 	case c.streamed():
 		if v := sizeViolation("", uint64(len(body)), c.size, true); v != nil {
-			w.found.add(*v)
+			w.record(*v)
 		}
 	default:
 		w.checkHeld(c, body)
@@ -44,7 +45,7 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 func (w *walker) checkParts(c *content, header http.Header, body []byte) {
 	_, params := mediaTypeOf(header)
 	all := int64(len(body))
-	parts, err := newMultipartBody(w, c, params["boundary"], bytes.NewReader(body), limits{all, all, all, len(body)})
+	parts, err := newMultipartBody(w, c, params["boundary"], bytes.NewReader(body), bodyLimits{all, all, all, len(body)})
 	if err == nil {
 		_, err = io.Copy(io.Discard, parts)
 	}
@@ -62,6 +63,7 @@ func (w *walker) checkParts(c *content, header http.Header, body []byte) {
 func (o *Operation) ResponseHeader(status int, header http.Header) (stream bool, err error) {
 	w := newWalker(o.pool)
 	defer w.release()
+	w.direction = o.direction ^ (inRequest | inResponse)
 	c, err := o.responseHeader(w, status, header, true)
 	if err == nil {
 		err = w.failure(http.StatusInternalServerError, mismatchedResponse)

@@ -33,13 +33,12 @@ func (b *bound) allows(d decimal) bool {
 func (w *walker) scalar(base int, kind jsontext.Kind, text []byte) {
 	for i := base; i < len(w.inForce); i++ {
 		n := w.inForce[i].node
-		if !n.types.allow(kind, text) {
-			w.add("type", "must be "+n.types.String())
+		if !w.begin(n, kind, text) {
 			continue
 		}
-		if n.enum != nil {
+		for _, l := range n.literals {
 			w.scratch = appendScalar(w.scratch[:0], kind, text)
-			w.checkEnum(n, w.scratch)
+			w.checkLiteral(l, w.scratch)
 		}
 		switch kind {
 		case '"':
@@ -50,9 +49,22 @@ func (w *walker) scalar(base int, kind jsontext.Kind, text []byte) {
 	}
 }
 
-func (w *walker) checkEnum(n *node, canonical []byte) {
-	if _, ok := n.enum[string(canonical)]; !ok {
-		w.add(n.enumKeyword, "must be "+n.enumText)
+// checkScalar checks a scalar that is not in a text, a string without quotes and escapes.
+func (w *walker) checkScalar(n *node, kind jsontext.Kind, text []byte) {
+	w.path, w.inForce = w.path[:0], w.inForce[:0]
+	w.force(0, n)
+	if w.needsTree(0, kindOf(kind)) {
+		j := judge{walker: w}
+		j.check(&value{kind: kind, text: text}, n, false)
+		return
+	}
+	w.expand(0, kind)
+	w.scalar(0, kind, text)
+}
+
+func (w *walker) checkLiteral(l *literal, canonical []byte) {
+	if _, ok := l.values[string(canonical)]; !ok {
+		w.add(l.keyword, l.detail)
 	}
 }
 
@@ -78,7 +90,7 @@ func (w *walker) checkNumber(n *node, text []byte) {
 			w.add("format", n.number.detail)
 		}
 	}
-	if len(n.bounds) == 0 {
+	if len(n.bounds) == 0 && n.multipleOf == nil {
 		return
 	}
 	var scratch [32]byte
@@ -87,6 +99,9 @@ func (w *walker) checkNumber(n *node, text []byte) {
 		if b := &n.bounds[i]; !b.allows(d) {
 			w.add(b.keyword, b.detail)
 		}
+	}
+	if m := n.multipleOf; m != nil && !m.divides(d) {
+		w.add("multipleOf", m.detail)
 	}
 }
 

@@ -226,20 +226,24 @@ func TestSchema_Validate_doubling(t *testing.T) {
 	}
 }
 
+// A discriminator changes no verdict: it chooses whose violations are reported.
 func TestSchema_Validate_discriminator(t *testing.T) {
 	t.Parallel()
 	s := compileSchemas(t, `{
 		"S": {"oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
 			"discriminator": {"propertyName": "pet", "mapping": {"meow": "#/components/schemas/Cat", "purr": "Cat"}}},
 		"Cat": {"type": "object", "required": ["pet", "lives"], "properties": {"pet": {"type": "string"}, "lives": {"type": "integer"}}},
-		"Dog": {"type": "object", "required": ["pet"], "properties": {"pet": {"type": "string"}, "bark": {"type": "string"}}}}`)
+		"Dog": {"type": "object", "required": ["pet", "bark"], "properties": {"pet": {"type": "string"}, "bark": {"type": "string"}}}}`)
 	for body, want := range map[string]string{
-		`{"lives": 9, "pet": "meow"}`: "ok",
-		`{"lives": 9, "pet": "purr"}`: "ok",
-		`{"pet": "purr"}`:             "/lives required",
-		`{"pet": "Dog", "bark": 1}`:   "/bark type",
-		`{"pet": "Cat", "lives": 1}`:  "/pet oneOf",
-		`{}`:                          "/pet required",
+		`{"lives": 9, "pet": "meow"}`:             "ok",
+		`{"lives": 9, "pet": "Dog"}`:              "ok",
+		`{"pet": "purr"}`:                         "/lives required",
+		`{"pet": "Cat"}`:                          "/lives required",
+		`{"pet": "Dog", "bark": 1}`:               "/bark type",
+		`{"pet": "Cat", "lives": 1, "bark": "x"}`: " oneOf",
+		`{"pet": "bird"}`:                         " oneOf",
+		`{}`:                                      " oneOf",
+		`[]`:                                      " oneOf",
 	} {
 		if got := violations(failure(t, s.Validate([]byte(body)))); got != want {
 			t.Errorf("%s: got %q, want %q", body, got, want)

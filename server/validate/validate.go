@@ -1,6 +1,6 @@
 // Package validate checks HTTP requests and responses against an OpenAPI 3.1 document.
 //
-// The document is compiled once by [New]; what this package does not know stops it there and is
+// The document is compiled once by [Load]; what this package does not know stops it there and is
 // never ignored. A body is then checked in one pass over its JSON tokens. JSON is strict (I-JSON,
 // RFC 7493): duplicate names, names that differ from a known one only in case, invalid UTF-8,
 // trailing data and nesting over [MaxDepth] are refused. So is a number that the Go type of its
@@ -14,31 +14,29 @@ package validate
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"iter"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// Limits on what is read and reported.
+// Limits on what is read and reported, unless [Config] has others.
 const (
 	MaxDepth      = 64 // levels of nesting of a body
 	MaxViolations = 32 // in one [Error]
 )
 
-const (
-	defaultMaxBodyBytes       = 1 << 20
-	defaultMaxParts           = 100
-	defaultMaxPartHeaderBytes = 8 << 10
-)
-
-// Config holds the settings of [New]. The zero value works.
+// Config holds the settings of [Load]. The zero value works.
 type Config struct {
+	// Name is the file name, or the URI, of the document. Errors name it, and references are
+	// relative to it. Default "openapi.yaml".
+	Name string
+	// Documents are the others that references may lead to, by the name or URI that Name makes of
+	// a reference. Load opens no file and no connection. Default: none.
+	Documents map[string][]byte
 	// MaxBodyBytes limits the body of a request. Default 1 MiB.
 	MaxBodyBytes int64
 	// OperationBodyBytes limits the bodies of the operations with these ids, in place of
@@ -51,30 +49,18 @@ type Config struct {
 	MaxPartBytes int64
 	// MaxPartHeaderBytes limits the header of each part. Default 8 KiB.
 	MaxPartHeaderBytes int64
-}
-
-// limits returns those of the body of an operation.
-func (cfg Config) limits(operationID string) limits {
-	body := cmp.Or(cfg.OperationBodyBytes[operationID], cfg.MaxBodyBytes, defaultMaxBodyBytes)
-	return limits{
-		body:       body,
-		part:       cmp.Or(cfg.MaxPartBytes, body),
-		partHeader: cmp.Or(cfg.MaxPartHeaderBytes, defaultMaxPartHeaderBytes),
-		parts:      cmp.Or(cfg.MaxParts, defaultMaxParts),
-	}
-}
-
-// check refuses limits that are negative, and those of operations that are not in the document.
-func (cfg Config) check(ids map[string]*openapi3.Operation) error {
-	if min(cfg.MaxBodyBytes, cfg.MaxPartBytes, cfg.MaxPartHeaderBytes, int64(cfg.MaxParts)) < 0 {
-		return errors.New("validate: a limit of Config is negative")
-	}
-	for _, id := range slices.Sorted(maps.Keys(cfg.OperationBodyBytes)) {
-		if ids[id] == nil || cfg.OperationBodyBytes[id] <= 0 {
-			return fmt.Errorf("validate: Config.OperationBodyBytes: %s is no operation, or its limit is not positive", id)
-		}
-	}
-	return nil
+	// MaxDepth limits the levels of nesting of a body. Default [MaxDepth].
+	MaxDepth int
+	// MaxViolations limits the violations in one [Error]. Default [MaxViolations].
+	MaxViolations int
+	// Formats are formats of strings beside those of the package, or in place of them. The
+	// functions are called concurrently. Default: none.
+	Formats map[string]func(string) bool
+	// Lenient, when it is set, is called once for each place of the document that Load would
+	// refuse as not supported or not known, and Load leaves that out: a member, a keyword or a
+	// format that is left out constrains nothing. What is wrong in itself is still refused.
+	// Default: all of it is refused.
+	Lenient func(*DocumentError)
 }
 
 // Validator holds what was compiled from a document. It is immutable and safe for concurrent use.
@@ -89,62 +75,32 @@ type route struct{ method, path string }
 
 // routeOf leaves out the names of path parameters, which a router may spell in another way.
 func routeOf(method, path string) route {
-	segments := strings.Split(path, "/")
-	for i, segment := range segments {
-		if strings.HasPrefix(segment, "{") {
-			segments[i] = "{}"
-		}
-	}
-	return route{method, strings.Join(segments, "/")}
+	_, shape, _ := templateNames(path)
+	return route{method, shape}
 }
 
-// New compiles every operation, webhook and component schema of a resolved OpenAPI 3.1 document.
-// Its error names the places in the document, as JSON pointers, that it does not know how to
-// check. The servers of the document do not matter. A loader that does not include origins drops
-// keywords that are null, before New could refuse them. doc must not be modified later.
-func New(doc *openapi3.T, cfg Config) (*Validator, error) {
-	if doc.OpenAPIMajorMinor() != "3.1" {
-		return nil, errors.New("validate: /openapi: is not 3.1")
+// Load compiles every operation, webhook and component schema of an OpenAPI 3.1 document in YAML
+// or JSON. Its error wraps a [*DocumentError] for each place that is wrong, or that the package
+// does not know how to check. The servers of the document do not matter.
+func Load(text []byte, cfg Config) (*Validator, error) {
+	if min(cfg.MaxBodyBytes, cfg.MaxPartBytes, cfg.MaxPartHeaderBytes) < 0 || min(cfg.MaxDepth, cfg.MaxViolations, cfg.MaxParts) < 0 {
+		return nil, errors.New("validate: a limit is negative")
+	}
+	l := newLoader(cfg)
+	l.load(cmp.Or(cfg.Name, "openapi.yaml"), text)
+	if err := l.err(); err != nil {
+		return nil, err
 	}
 	c := &compiler{
-		doc:     doc,
+		loader:  l,
 		cfg:     cfg,
-		pool:    newPool(),
-		nodes:   make(map[*openapi3.Schema]*node),
-		answers: make(map[*openapi3.Response]*response),
-		ids:     make(map[string]*openapi3.Operation),
+		formats: cfg.Formats,
+		pool:    newPool(limits{cmp.Or(cfg.MaxDepth, MaxDepth), cmp.Or(cfg.MaxViolations, MaxViolations)}),
+		nodes:   make(map[compiled]*node),
+		answers: make(map[*document.Node]*response),
 		tags:    make(map[string]*member),
 	}
-	v := &Validator{
-		byRoute:  make(map[route]*Operation),
-		webhooks: make(map[string]*Operation),
-		schemas:  make(map[string]*Schema),
-	}
-	if doc.Components != nil {
-		for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
-			n := c.schema("/components/schemas/"+token(name), doc.Components.Schemas[name])
-			v.schemas[name] = &Schema{node: n, pool: c.pool}
-		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
-		for _, o := range c.pathItem("/paths/"+token(path), path, doc.Paths.Value(path)) {
-			v.operations = append(v.operations, o)
-			key := routeOf(o.method, path)
-			if v.byRoute[key] != nil {
-				c.fail("/paths/"+token(path), "is another path but for the names of its parameters")
-			}
-			v.byRoute[key] = o
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(doc.Webhooks)) {
-		at := "/webhooks/" + token(name)
-		operations := c.pathItem(at, name, doc.Webhooks[name])
-		if len(operations) != 1 {
-			c.fail(at, "must have one operation")
-			continue
-		}
-		v.webhooks[name] = operations[0]
-	}
+	v := c.validator()
 	c.refuseCycles()
 	if len(c.errs) == 0 {
 		known := make(shapes)
@@ -152,22 +108,48 @@ func New(doc *openapi3.T, cfg Config) (*Validator, error) {
 			settle(known)
 		}
 	}
-	if len(c.errs) > 0 {
-		return nil, errors.New("validate: " + strings.Join(c.errs, "\n"))
-	}
-	if err := cfg.check(c.ids); err != nil {
+	if err := c.err(); err != nil {
 		return nil, err
 	}
+	if err := v.checkLimits(cfg); err != nil {
+		return nil, err
+	}
+	c.closeTrees()
 	return v, nil
 }
 
-// Load is [New] for a document in YAML or JSON.
-func Load(document []byte, cfg Config) (*Validator, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(document)
-	if err != nil {
-		return nil, fmt.Errorf("validate: %w", err)
+// validator compiles the document.
+func (c *compiler) validator() *Validator {
+	v := &Validator{
+		byRoute:  make(map[route]*Operation),
+		webhooks: make(map[string]*Operation),
+		schemas:  make(map[string]*Schema),
 	}
-	return New(doc, cfg)
+	for name, schema := range c.root.Get("components").Get("schemas").All() {
+		v.schemas[name] = &Schema{node: c.schema(schema), pool: c.pool}
+	}
+	for path, item := range c.root.Get("paths").All() {
+		if strings.HasPrefix(path, "x-") {
+			continue
+		}
+		for _, o := range c.pathItem(path, item) {
+			v.operations = append(v.operations, o)
+			v.byRoute[routeOf(o.method, path)] = o
+		}
+	}
+	slices.SortFunc(v.operations, func(a, b *Operation) int {
+		return cmp.Or(strings.Compare(a.path, b.path), strings.Compare(a.method, b.method))
+	})
+	for name, item := range c.root.Get("webhooks").All() {
+		operations := c.pathItem(name, item)
+		if len(operations) != 1 {
+			c.fail(item, "must have one operation")
+			continue
+		}
+		operations[0].direction = inResponse
+		v.webhooks[name] = operations[0]
+	}
+	return v
 }
 
 // Operation returns the operation of a path of the document. The names of its parameters do not
@@ -208,31 +190,24 @@ func (s *Schema) Validate(body []byte) error {
 	return w.failure(http.StatusBadRequest, "The value does not match the document.")
 }
 
-// compiler turns a document into operations and nodes and collects what is wrong with it.
+// compiler turns a document that has the form of OpenAPI into operations and nodes, and collects
+// what it does not know how to check.
 type compiler struct {
-	doc     *openapi3.T
+	*loader
+	formats map[string]func(string) bool
 	cfg     Config
 	pool    *sync.Pool
-	nodes   map[*openapi3.Schema]*node
+	nodes   map[compiled]*node
 	order   []placed // nodes with where they are, in the order of compilation
-	answers map[*openapi3.Response]*response
-	ids     map[string]*openapi3.Operation
+	answers map[*document.Node]*response
 	tags    map[string]*member // what tells the alternatives of unions apart
 	pending []func(shapes)     // what needs all schemas compiled
-	errs    []string
 }
 
 // whenCompiled calls f once all schemas have been compiled, if they could be.
 func (c *compiler) whenCompiled(f func(shapes)) { c.pending = append(c.pending, f) }
 
 type placed struct {
-	at   string
+	at   *document.Node
 	node *node
-}
-
-func (c *compiler) fail(at, format string, args ...any) {
-	err := at + ": " + fmt.Sprintf(format, args...)
-	if !slices.Contains(c.errs, err) { // several operations can share the place
-		c.errs = append(c.errs, err)
-	}
 }

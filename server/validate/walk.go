@@ -25,7 +25,13 @@ type walker struct {
 	seen    []uint64 // bits of required members, per entry
 	path    []step
 	skips   bool // whether a value that nothing constrains is read as a whole
-	work    int  // what tests look at: nodes that values were checked against, bytes read again
+	limits  limits
+
+	direction direction // of what is checked
+	quiet     int       // while it is above 0 nothing is reported
+	failures  int       // rules that were broken, reported or not
+
+	work int // what tests look at: nodes that values were checked against, bytes read again
 
 	aheadIn     bytes.Buffer // reads again what a decision needs before dec gets there
 	ahead       jsontext.Decoder
@@ -37,7 +43,7 @@ type walker struct {
 	scratch []byte // a canonical value or a folded name
 
 	root      string // where the path begins: a parameter, or "" for a body
-	found     report
+	found     []Violation
 	malformed string // why the text is no JSON
 }
 
@@ -59,10 +65,15 @@ const (
 	keepTags  = 1 << 10
 )
 
+// limits are those of a [Config].
+type limits struct {
+	depth, violations int
+}
+
 // newPool returns a pool of walkers.
-func newPool() *sync.Pool {
+func newPool(l limits) *sync.Pool {
 	return &sync.Pool{New: func() any {
-		w := new(walker)
+		w := &walker{limits: l, direction: elsewhere}
 		w.dec.Reset(&w.in)
 		w.ahead.Reset(&w.aheadIn)
 		return w
@@ -84,7 +95,7 @@ func (w *walker) release() {
 	w.dec.Reset(&w.in)
 	w.resetAhead(nil)
 	clear(w.tags)
-	w.found, w.root, w.malformed = w.found[:0], "", ""
+	w.found, w.root, w.malformed, w.direction = w.found[:0], "", "", elsewhere
 	w.pool.Put(w)
 }
 
@@ -109,7 +120,8 @@ func (w *walker) add(keyword, detail string) { w.addBelow("", keyword, detail) }
 
 // addBelow reports a violation at a member of the current place.
 func (w *walker) addBelow(token, keyword, detail string) {
-	if len(w.found) == MaxViolations {
+	w.failures++
+	if w.quiet > 0 || len(w.found) == w.limits.violations {
 		return
 	}
 	pointer := []byte(w.root)
@@ -120,7 +132,14 @@ func (w *walker) addBelow(token, keyword, detail string) {
 			pointer = append(pointer, s.token...)
 		}
 	}
-	w.found.add(Violation{Pointer: string(append(pointer, token...)), Keyword: keyword, Detail: detail})
+	w.record(Violation{Pointer: string(append(pointer, token...)), Keyword: keyword, Detail: detail})
+}
+
+// record leaves out what several schemas in force at one place say alike.
+func (w *walker) record(v Violation) {
+	if len(w.found) < w.limits.violations && !slices.Contains(w.found, v) {
+		w.found = append(w.found, v)
+	}
 }
 
 // force puts a node in force with those from base on; nil constrains nothing. A node is in force
@@ -166,7 +185,7 @@ func (w *walker) walkBody(text []byte, n *node) {
 	w.found = w.found[:before] // what is no JSON breaks no rule of the document
 	switch {
 	case errors.Is(err, errTooDeep):
-		w.malformed = "The JSON is nested more than " + strconv.Itoa(MaxDepth) + " levels deep."
+		w.malformed = "The JSON is nested more than " + strconv.Itoa(w.limits.depth) + " levels deep."
 	default:
 		w.malformed = "The body is not valid JSON."
 	}
@@ -192,7 +211,10 @@ func (w *walker) walkText(n *node) error {
 // behind, for the caller to remove.
 func (w *walker) value(base int) error {
 	kind := w.dec.PeekKind()
-	if kindOf(kind) != 0 {
+	if types := kindOf(kind); types != 0 {
+		if w.skips && w.needsTree(base, types) {
+			return w.inMemory(base)
+		}
 		w.expand(base, kind)
 	}
 	w.work += 1 + len(w.inForce) - base
@@ -207,7 +229,7 @@ func (w *walker) value(base int) error {
 	if err != nil {
 		return err
 	}
-	if unconstrained && w.dec.StackDepth()+depth(value) > MaxDepth {
+	if unconstrained && w.dec.StackDepth()+depthOf(value) > w.limits.depth {
 		return errTooDeep
 	}
 	if len(w.inForce) > base {
@@ -216,25 +238,26 @@ func (w *walker) value(base int) error {
 	return nil
 }
 
-// depth returns how deep the containers of a value are nested.
-func depth(value []byte) int {
-	deepest, level := 0, 0
-	for i := 0; i < len(value); i++ {
-		switch value[i] {
-		case '{', '[':
-			level++
-			deepest = max(deepest, level)
-		case '}', ']':
-			level--
-		case '"':
-			for i++; value[i] != '"'; i++ {
-				if value[i] == '\\' {
-					i++
-				}
-			}
+// needsTree reports whether a node in force from base on needs a value of a type in memory.
+func (w *walker) needsTree(base int, types kinds) bool {
+	for i := base; i < len(w.inForce); i++ {
+		if w.inForce[i].node.tree&types != 0 {
+			return true
 		}
 	}
-	return deepest
+	return false
+}
+
+// inMemory checks the next value as a whole against the nodes in force from base on.
+func (w *walker) inMemory(base int) error {
+	value, err := w.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if w.dec.StackDepth()+depthOf(value) > w.limits.depth {
+		return errTooDeep
+	}
+	return w.judge(value, base)
 }
 
 // unquote is unquoted without allocation; its result is valid until the next call.
@@ -254,7 +277,9 @@ func (w *walker) expand(base int, kind jsontext.Kind) {
 			w.force(base, also)
 		}
 		for _, u := range n.unions {
-			w.force(base, w.choose(u, kind))
+			if !u.general {
+				w.force(base, w.choose(u, kind))
+			}
 		}
 	}
 }
@@ -264,14 +289,13 @@ func (w *walker) open(base int, kind jsontext.Kind) (start int64, err error) {
 	if _, err := w.dec.ReadToken(); err != nil {
 		return 0, err
 	}
-	if w.dec.StackDepth() > MaxDepth {
+	if w.dec.StackDepth() > w.limits.depth {
 		return 0, errTooDeep
 	}
 	kept := base
 	for i := base; i < len(w.inForce); i++ {
 		n := w.inForce[i].node
-		if !n.types.allow(kind, nil) {
-			w.add("type", "must be "+n.types.String())
+		if !w.begin(n, kind, nil) {
 			continue
 		}
 		w.inForce[kept] = w.inForce[i]
@@ -281,21 +305,40 @@ func (w *walker) open(base int, kind jsontext.Kind) (start int64, err error) {
 	return w.dec.InputOffset() - 1, nil
 }
 
-// closeEnum compares a container that has been read with enum and const.
-func (w *walker) closeEnum(n *node, start int64) {
-	if n.enum == nil {
-		return
-	}
-	w.scratch = w.scratch[:0]
-	if n.enumDepth > 0 {
-		w.resetAhead(w.text[start:w.dec.InputOffset()])
-		var err error
-		if w.scratch, err = appendCanonical(w.scratch, &w.ahead, n.enumDepth); err != nil {
-			w.scratch = w.scratch[:0] // nested deeper than any of the values
+// begin checks what a value of any type is checked for: that it may be given, and its type.
+func (w *walker) begin(n *node, kind jsontext.Kind, text []byte) bool {
+	if n.barred&w.direction != 0 {
+		switch {
+		case n.barred == always:
+			w.add("false", "must not be given")
+		case w.direction == inRequest:
+			w.add("readOnly", "must not be sent, for it is read-only")
+		default:
+			w.add("writeOnly", "must not be sent, for it is write-only")
 		}
-		w.work += int(w.ahead.InputOffset())
+		return false
 	}
-	w.checkEnum(n, w.scratch)
+	if !n.types.allow(kind, text) {
+		w.add("type", "must be "+n.types.String())
+		return false
+	}
+	return true
+}
+
+// closeLiterals compares a container that has been read with enum and const.
+func (w *walker) closeLiterals(n *node, start int64) {
+	for _, l := range n.literals {
+		w.scratch = w.scratch[:0]
+		if l.depth > 0 {
+			w.resetAhead(w.text[start:w.dec.InputOffset()])
+			var err error
+			if w.scratch, err = appendCanonical(w.scratch, &w.ahead, l.depth); err != nil {
+				w.scratch = w.scratch[:0] // nested deeper than any of the values
+			}
+			w.work += int(w.ahead.InputOffset())
+		}
+		w.checkLiteral(l, w.scratch)
+	}
 }
 
 func (w *walker) array(base int) error {
@@ -308,7 +351,12 @@ func (w *walker) array(base int) error {
 	w.path = append(w.path, step{})
 	for ; w.dec.PeekKind() != ']'; count++ {
 		for i := base; i < end; i++ {
-			w.force(end, w.inForce[i].node.items)
+			n := w.inForce[i].node
+			if count < len(n.prefix) {
+				w.force(end, n.prefix[count])
+			} else {
+				w.force(end, n.items)
+			}
 		}
 		w.path[len(w.path)-1].index = count
 		if err := w.value(end); err != nil {
@@ -323,7 +371,7 @@ func (w *walker) array(base int) error {
 	for i := base; i < end; i++ {
 		n := w.inForce[i].node
 		w.checkRange(uint64(count), n.minItems, n.maxItems, "minItems", "maxItems", "elements")
-		w.closeEnum(n, start)
+		w.closeLiterals(n, start)
 	}
 	return nil
 }

@@ -1,0 +1,117 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// jsonError is an error that knows whether the text is JSON at all.
+type jsonError struct {
+	Error
+	syntax bool
+}
+
+type jsonParser struct {
+	file string
+	text []byte
+	dec  *jsontext.Decoder
+
+	lineStart int // of the line of the last position
+	line      int
+}
+
+func parseJSON(file string, text []byte) (*Node, *jsonError) {
+	p := &jsonParser{
+		file: file, text: text, line: 1,
+		dec: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)),
+	}
+	root, err := p.value(nil, "", 1)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, p.fail(p.dec.InputOffset(), "has text after its end")
+	}
+	return root, nil
+}
+
+func (p *jsonParser) fail(offset int64, detail string) *jsonError {
+	return &jsonError{Error: Error{p.position(int(offset)), detail}, syntax: true}
+}
+
+func (p *jsonParser) broken(err error) *jsonError {
+	offset := p.dec.InputOffset()
+	if syntactic := (*jsontext.SyntacticError)(nil); errors.As(err, &syntactic) {
+		offset = syntactic.ByteOffset
+	}
+	return p.fail(offset, "is not valid JSON")
+}
+
+// position returns where an offset is. Offsets are asked for in rising order.
+func (p *jsonParser) position(offset int) Position {
+	offset = min(offset, len(p.text))
+	for {
+		end := bytes.IndexByte(p.text[p.lineStart:max(offset, p.lineStart)], '\n')
+		if end < 0 {
+			break
+		}
+		p.lineStart += end + 1
+		p.line++
+	}
+	return Position{p.file, p.line, 1 + utf8.RuneCount(p.text[p.lineStart:max(offset, p.lineStart)])}
+}
+
+// next returns where the next token begins.
+func (p *jsonParser) next() Position {
+	offset := int(p.dec.InputOffset())
+	for offset < len(p.text) && bytes.IndexByte([]byte(" \t\r\n,:"), p.text[offset]) >= 0 {
+		offset++
+	}
+	return p.position(offset)
+}
+
+func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, *jsonError) {
+	n := &Node{Kind: p.dec.PeekKind(), Position: p.next(), parent: parent, token: token}
+	if depth > maxDepth {
+		return nil, &jsonError{Error: Error{n.Position, "is nested too deep"}}
+	}
+	read, err := p.dec.ReadToken()
+	if err != nil {
+		return nil, p.broken(err)
+	}
+	if n.Kind != '{' && n.Kind != '[' {
+		n.Text = read.String()
+		return n, nil
+	}
+	for next := p.dec.PeekKind(); next != '}' && next != ']'; next = p.dec.PeekKind() {
+		m := Member{Name: strconv.Itoa(len(n.Elements)), Position: p.next()}
+		if n.Kind == '{' {
+			name, err := p.dec.ReadToken()
+			if err != nil {
+				return nil, p.broken(err)
+			}
+			m.Name = name.String()
+		}
+		var failed *jsonError
+		if m.Value, failed = p.value(n, m.Name, depth+1); failed != nil {
+			return nil, failed
+		}
+		if n.Kind == '{' {
+			n.Members = append(n.Members, m)
+		} else {
+			n.Elements = append(n.Elements, m.Value)
+		}
+	}
+	if _, err := p.dec.ReadToken(); err != nil {
+		return nil, p.broken(err)
+	}
+	if twice := repeated(n.Members); twice != nil {
+		return nil, &jsonError{Error: Error{twice.Position, "occurs more than once in its object: " + twice.Name}}
+	}
+	return n, nil
+}

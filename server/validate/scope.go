@@ -1,0 +1,60 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+)
+
+// scope is the dynamic scope of JSON Schema as far as it matters: for each $dynamicAnchor, the
+// schema that has it in the outermost of the resources that led here. It is known when a schema
+// is compiled, so that a $dynamicRef is a plain reference to the walk. nil is the empty scope.
+type scope struct {
+	dynamic map[string]*document.Node
+	text    string
+}
+
+func (s *scope) key() string {
+	if s == nil {
+		return ""
+	}
+	return s.text
+}
+
+// enter returns the scope within a resource.
+func (s *scope) enter(r *resource) *scope {
+	var dynamic map[string]*document.Node
+	for name, target := range r.dynamic {
+		if s != nil && s.dynamic[name] != nil {
+			continue
+		}
+		if dynamic == nil {
+			dynamic = make(map[string]*document.Node)
+			if s != nil {
+				maps.Copy(dynamic, s.dynamic)
+			}
+		}
+		dynamic[name] = target
+	}
+	if dynamic == nil {
+		return s
+	}
+	inner := &scope{dynamic: dynamic}
+	for _, name := range slices.Sorted(maps.Keys(dynamic)) {
+		inner.text += fmt.Sprintf("%s=%p ", name, dynamic[name])
+	}
+	return inner
+}
+
+// dynamicTarget returns the schema that a $dynamicRef leads to.
+func (c *compiler) dynamicTarget(s *scope, ref *document.Node) *document.Node {
+	target := c.targets[ref]
+	anchor := target.Get("$dynamicAnchor")
+	if anchor == nil || !strings.HasSuffix(ref.Text, "#"+anchor.Text) || s == nil || s.dynamic[anchor.Text] == nil {
+		return target
+	}
+	return s.dynamic[anchor.Text]
+}

@@ -1,0 +1,238 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	kindScalar = kindNull | kindBoolean | kindInteger | kindNumber | kindString
+	kindAny    = kindScalar | kindArray | kindObject
+)
+
+// shape says which JSON values a text may stand for at one place of a value. The text of a
+// parameter, a form or a part has no types; the schema gives them.
+type shape struct {
+	nodes    []*node  // which the value must match
+	types    kinds    // which the schema allows
+	prefix   []*shape // of the first elements
+	items    *shape   // of the others
+	members  map[string]*shape
+	patterns []patternShape
+	rest     *shape // of all other members
+	open     bool   // whether it is meant to have members that it does not name
+}
+
+type patternShape struct {
+	pattern *pattern
+	shape   *shape
+}
+
+// names returns the names of the members that the schema knows, sorted.
+func (s *shape) names() []string { return slices.Sorted(maps.Keys(s.members)) }
+
+func (s *shape) element(i int) *shape {
+	if i < len(s.prefix) {
+		return s.prefix[i]
+	}
+	return s.items
+}
+
+// shapes builds each shape once, for schemas can contain themselves.
+type shapes map[string]*shape
+
+// of returns the shape of a value that must match all nodes.
+func (known shapes) of(nodes ...*node) *shape {
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return n == nil })
+	key := fmt.Sprint(nodes) // their addresses
+	if s := known[key]; s != nil {
+		return s
+	}
+	s := &shape{nodes: nodes, types: kindAny}
+	known[key] = s
+	var parts []*node
+	for _, n := range nodes {
+		s.types &= n.collect(&parts)
+	}
+	var items, rest []*node
+	members := make(map[string][]*node)
+	for _, n := range parts {
+		items, rest = append(items, n.items), append(rest, n.additional)
+		s.open = s.open || n.hasAdditional && !n.closed || len(n.patterns) > 0
+		for name, m := range n.members {
+			members[name] = append(members[name], m.node)
+		}
+		for i, element := range n.prefix {
+			if i == len(s.prefix) {
+				s.prefix = append(s.prefix, known.of(element))
+			}
+		}
+		for _, p := range n.patterns {
+			s.patterns = append(s.patterns, patternShape{p.pattern, known.of(p.node)})
+		}
+	}
+	s.items, s.rest = known.of(items...), known.of(rest...)
+	s.members = make(map[string]*shape, len(members))
+	for name, nodes := range members {
+		s.members[name] = known.of(nodes...)
+	}
+	s.open = s.open || len(members) == 0
+	return s
+}
+
+// collect appends n and all nodes that may constrain the same value, and returns the types that
+// they allow.
+func (n *node) collect(parts *[]*node) kinds {
+	if n == nil {
+		return kindAny
+	}
+	if slices.Contains(*parts, n) {
+		return n.types.orAny()
+	}
+	*parts = append(*parts, n)
+	types := n.types.orAny()
+	for _, also := range n.allOf {
+		types &= also.collect(parts)
+	}
+	for _, u := range n.unions {
+		var either kinds
+		for _, alternative := range u.alternatives {
+			either |= alternative.collect(parts)
+		}
+		types &= either
+	}
+	if n.condition != nil {
+		types &= n.condition.then.collect(parts) | n.condition.otherwise.collect(parts)
+	}
+	for _, d := range n.dependents {
+		d.node.collect(parts)
+	}
+	return types
+}
+
+// orAny spells out what the zero value allows, and that an integer is a number.
+func (ks kinds) orAny() kinds {
+	switch {
+	case ks == 0:
+		return kindAny
+	case ks&kindNumber != 0:
+		return ks | kindInteger
+	}
+	return ks
+}
+
+// spelled is a value whose scalars are texts.
+type spelled struct {
+	kind     kinds // kindString, kindArray, kindObject, or kindAny for what is JSON already
+	text     string
+	elements []spelled
+	names    []string // of the elements of an object
+}
+
+// appendJSON writes the JSON that v stands for.
+func (s *shape) appendJSON(dst []byte, v spelled, w *walker) []byte {
+	switch v.kind {
+	case kindAny:
+		return append(dst, v.text...)
+	case kindArray:
+		dst = append(dst, '[')
+		for i, element := range v.elements {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = s.element(i).appendJSON(dst, element, w)
+		}
+		return append(dst, ']')
+	case kindObject:
+		dst = append(dst, '{')
+		for i, element := range v.elements {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst, _ = jsontext.AppendQuote(dst, v.names[i])
+			dst = s.member(v.names[i]).appendJSON(append(dst, ':'), element, w)
+		}
+		return append(dst, '}')
+	}
+	return s.appendScalar(dst, v.text, w)
+}
+
+func (s *shape) member(name string) *shape {
+	if m := s.members[name]; m != nil {
+		return m
+	}
+	for _, p := range s.patterns {
+		if p.pattern.Match([]byte(name)) {
+			return p.shape
+		}
+	}
+	return s.rest
+}
+
+// appendScalar writes the scalar that a text stands for: null, a boolean or a number where the
+// schema allows it, else a string. Where it allows both, what matches the schema decides.
+func (s *shape) appendScalar(dst []byte, text string, w *walker) []byte {
+	types := s.types
+	if types&kindScalar == 0 {
+		types = kindAny // it will not match anyhow, unless schemas that exclude each other do
+	}
+	start := len(dst)
+	if isLiteral(text, types) {
+		dst = append(dst, text...)
+		if types&kindString == 0 || w.matches(s.nodes, dst[start:]) {
+			return dst
+		}
+		dst = dst[:start]
+	}
+	quoted, err := jsontext.AppendQuote(dst, text)
+	if err != nil {
+		quoted = append(dst, `""`...) // what is not UTF-8 has been refused before
+	}
+	return quoted
+}
+
+// isLiteral reports whether the text is a JSON value of one of the types other than a string.
+func isLiteral(text string, types kinds) bool {
+	switch text {
+	case "null":
+		return types&kindNull != 0
+	case "true", "false":
+		return types&kindBoolean != 0
+	}
+	if types&(kindNumber|kindInteger) == 0 || text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
+		return false
+	}
+	var scratch [32]byte
+	_, ok := parseDecimal(scratch[:], []byte(text))
+	return ok
+}
+
+// matches reports whether a JSON text matches all nodes.
+func (w *walker) matches(nodes []*node, text []byte) bool {
+	trial := newWalker(w.pool)
+	trial.direction = w.direction
+	defer trial.release()
+	for _, n := range nodes {
+		trial.walkBody(text, n)
+	}
+	return len(trial.found) == 0 && trial.malformed == ""
+}
+
+// isUTF8 reports whether all texts of v are.
+func (v spelled) isUTF8() bool {
+	for _, element := range v.elements {
+		if !element.isUTF8() {
+			return false
+		}
+	}
+	for _, name := range v.names {
+		if !utf8.ValidString(name) {
+			return false
+		}
+	}
+	return utf8.ValidString(v.text)
+}
