@@ -8,11 +8,16 @@ package gen
 import (
 	"bytes"
 	"context"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/oapi-codegen/runtime"
 )
@@ -3724,6 +3729,117 @@ func decodeJSON(from io.Reader, into any) error {
 	return json.Unmarshal(text, into)
 }
 
+// withArrays returns answer with an empty slice or map in place of each required one that is nil,
+// which encoding/json would write as null. It copies what it changes.
+func withArrays(answer any) any {
+	if filled := fillArrays(reflect.ValueOf(answer)); filled.IsValid() {
+		return filled.Interface()
+	}
+	return answer
+}
+
+// fillArrays returns a copy of v, or the zero Value when there is nothing to fill.
+func fillArrays(v reflect.Value) (filled reflect.Value) {
+	if !v.IsValid() || !holdsArrays(v.Type()) {
+		return filled
+	}
+	t := v.Type()
+	switch t.Kind() {
+	case reflect.Pointer:
+		if elem := fillArrays(v.Elem()); elem.IsValid() {
+			filled = reflect.New(t.Elem())
+			filled.Elem().Set(elem)
+		}
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !isBody(t.Field(i)) || isOmitted(t.Field(i)) && v.Field(i).IsZero() {
+				continue
+			}
+			if field := fillArrays(v.Field(i)); field.IsValid() {
+				if !filled.IsValid() {
+					filled = reflect.New(t).Elem()
+					filled.Set(v)
+				}
+				filled.Field(i).Set(field)
+			}
+		}
+	case reflect.Slice:
+		if v.IsNil() {
+			return reflect.MakeSlice(t, 0, 0)
+		}
+		if !holdsArrays(t.Elem()) {
+			return filled
+		}
+		for i := range v.Len() {
+			if elem := fillArrays(v.Index(i)); elem.IsValid() {
+				if !filled.IsValid() {
+					filled = reflect.AppendSlice(reflect.MakeSlice(t, 0, v.Len()), v)
+				}
+				filled.Index(i).Set(elem)
+			}
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			return reflect.MakeMap(t)
+		}
+		filled = reflect.MakeMapWithSize(t, v.Len())
+		for all := v.MapRange(); all.Next(); {
+			if elem := fillArrays(all.Value()); elem.IsValid() {
+				filled.SetMapIndex(all.Key(), elem)
+			} else {
+				filled.SetMapIndex(all.Key(), all.Value())
+			}
+		}
+	}
+	return filled
+}
+
+// arrayHolders remembers what holdsArrays has found.
+var arrayHolders sync.Map // of bool, by reflect.Type
+
+// holdsArrays reports whether a value of type t can hold a slice or a map that is nil and written.
+func holdsArrays(t reflect.Type, within ...reflect.Type) bool {
+	if known, ok := arrayHolders.Load(t); ok {
+		return known.(bool)
+	}
+	if slices.Contains(within, t) {
+		return false
+	}
+	holds := false
+	switch within := append(within, t); t.Kind() {
+	case reflect.Slice, reflect.Map:
+		holds = !t.Implements(reflect.TypeFor[json.Marshaler]()) && !t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+	case reflect.Pointer:
+		holds = holdsArrays(t.Elem(), within...)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			field := t.Field(i).Type
+			if isOmitted(t.Field(i)) {
+				for field.Kind() == reflect.Pointer || field.Kind() == reflect.Slice || field.Kind() == reflect.Map {
+					field = field.Elem()
+				}
+			}
+			holds = holds || isBody(t.Field(i)) && holdsArrays(field, within...)
+		}
+	}
+	if len(within) == 0 { // otherwise it may be the half of a circle
+		arrayHolders.Store(t, holds)
+	}
+	return holds
+}
+
+// isBody reports whether a field is the body of an answer or a member of one.
+func isBody(field reflect.StructField) bool {
+	_, tagged := field.Tag.Lookup("json")
+	return field.IsExported() && (tagged || field.Anonymous || field.Name == "Body")
+}
+
+// isOmitted reports whether encoding/json leaves a field out when it is nil.
+func isOmitted(field reflect.StructField) bool {
+	tag := field.Tag.Get("json")
+	return tag == "-" || strings.Contains(tag, ",omit")
+}
+
 // serveStrict carries out an operation and writes its answer. An implementation that returns
 // nil for both has nothing written.
 func serveStrict[Request, Response any](
@@ -3745,7 +3861,7 @@ func serveStrict[Request, Response any](
 		answer, err = handler(r.Context(), w, r, request)
 	}
 	if err == nil && answer != nil {
-		if response, ok := answer.(Response); ok {
+		if response, ok := withArrays(answer).(Response); ok {
 			err = write(response, w)
 		} else {
 			err = fmt.Errorf("unexpected response type: %T", answer)
