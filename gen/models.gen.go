@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
 // Defines values for AvatarEventEventType.
@@ -509,13 +507,13 @@ type Project struct {
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 
 	// DataPlaneID Id of the data plane.
-	DataPlaneID *openapi_types.UUID `json:"data_plane_id,omitempty"`
+	DataPlaneID *string `json:"data_plane_id,omitempty"`
 
 	// Language Language of the project.
 	Language *string `json:"language,omitempty"`
 
 	// ProjectID Id of the project.
-	ProjectID *openapi_types.UUID `json:"project_id,omitempty"`
+	ProjectID *string `json:"project_id,omitempty"`
 
 	// ProjectType Kind of the project. PERSONALIZED is one that has been seen.
 	ProjectType *string `json:"project_type,omitempty"`
@@ -554,7 +552,7 @@ type Project struct {
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 
 	// UserID The user who made the project.
-	UserID *openapi_types.UUID `json:"user_id,omitempty"`
+	UserID *string `json:"user_id,omitempty"`
 
 	// UtilisedCredits Credits used.
 	UtilisedCredits *int `json:"utilised_credits,omitempty"`
