@@ -83,7 +83,7 @@ func (s *studio) ListProjects(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	userID := caller(ctx)
-	if s.members[request.Params.XWorkspaceID] != userID {
+	if s.members[request.Params.WorkspaceID] != userID {
 		return nil, &server.Error{Status: http.StatusForbidden, Detail: "You are not a member of this workspace."}
 	}
 	list := gen.ListProjects200JSONResponse{Data: slices.Clone(s.projects)}
