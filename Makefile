@@ -22,7 +22,7 @@ run: build ## Serve the demo on 127.0.0.1:8080
 
 .PHONY: generate
 generate: ## Generate gen/ from api/openapi.yaml
-	rm -rf gen/*
+	rm -rf gen/*.gen.go
 	go generate ./...
 
 .PHONY: check-generate

@@ -2,6 +2,4 @@
 // changing api/openapi.yaml.
 package avatarstudio
 
-//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen --config api/gen-models.yaml api/openapi.yaml
-//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen --config api/gen-client.yaml api/openapi.yaml
-//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen --config api/gen-server.yaml api/openapi.yaml
+//go:generate go run ./api/generate api/openapi.yaml

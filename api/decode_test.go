@@ -75,19 +75,18 @@ func (d decoder) decode(text []byte) error {
 
 // requests makes the destinations of a decoding, empty ones and others.
 func requests() []decoder {
-	text := func() *string { s := "before"; return &s }
-	shared, yes := text(), true // a pointer is written through
+	text := gen.Value("before")
 	return []decoder{
 		lipsync(gen.CreateLipsyncRequest{}),
 		video(gen.CreateVideoRequest{}),
 		lipsync(gen.CreateLipsyncRequest{
-			Title: shared, AudioURL: shared, Webhook: &gen.WebhookSwitch{Enabled: &yes},
+			Title: text, AudioURL: text, Webhook: gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
 			AdditionalProperties: map[string]json.RawMessage{"before": json.RawMessage("1")},
 		}),
-		video(gen.CreateVideoRequest{AvatarID: "before", Text: text()}),
+		video(gen.CreateVideoRequest{AvatarID: "before", Text: text}),
 		webhookData(gen.WebhookData{}),
 		webhookSwitch(gen.WebhookSwitch{}),
-		webhookSwitch(gen.WebhookSwitch{Enabled: &yes}),
+		webhookSwitch(gen.WebhookSwitch{Enabled: gen.Value(true)}),
 	}
 }
 

@@ -80,7 +80,7 @@ func calls(tb testing.TB) map[string]struct{ bare, client func() } {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	request := gen.CreateAvatarRequest{Title: new("Ada"), Webhook: &gen.WebhookSwitch{Enabled: new(true)}}
+	request := gen.CreateAvatarRequest{Title: gen.Value("Ada"), Webhook: gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)})}
 	query := "?" + url.Values{"avatar_id": {avatarID}}.Encode()
 	check := func(avatar *gen.Avatar, err error) {
 		if err != nil || avatar.AvatarID != avatarID {

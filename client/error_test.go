@@ -194,7 +194,7 @@ func TestError_NoAnswer(t *testing.T) {
 		return err
 	}
 	creation := func(ctx context.Context, c *client.Client) error {
-		_, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: new("canary")})
+		_, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: gen.Value("canary")})
 		return err
 	}
 	wait := func(ctx context.Context, c *client.Client) error {

@@ -45,8 +45,8 @@ func ExampleWithIdempotencyKey() {
 	}
 
 	lipsync, err := studio.CreateLipsync(context.Background(), gen.CreateLipsyncRequest{
-		VideoURL: new("https://media.example.com/ada.mp4"),
-		AudioURL: new("https://media.example.com/greeting.mp3"),
+		VideoURL: gen.Value("https://media.example.com/ada.mp4"),
+		AudioURL: gen.Value("https://media.example.com/greeting.mp3"),
 	}, client.WithIdempotencyKey("order-4711"))
 	if err != nil {
 		log.Fatal(err)

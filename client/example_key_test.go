@@ -19,7 +19,7 @@ func ExampleWithResponse() {
 	}
 
 	var response client.Response
-	_, err = studio.CreateAvatar(context.Background(), gen.CreateAvatarRequest{Title: new("Ada")}, client.WithResponse(&response))
+	_, err = studio.CreateAvatar(context.Background(), gen.CreateAvatarRequest{Title: gen.Value("Ada")}, client.WithResponse(&response))
 	if err != nil {
 		log.Fatal(err)
 	}

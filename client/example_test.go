@@ -37,10 +37,10 @@ func Example() {
 	}
 
 	avatar, err := studio.CreateAvatar(ctx, gen.CreateAvatarRequest{
-		Title:        new("Ada"),
-		BaseVideoURL: new("https://media.example.com/ada.mp4"),
-		WebhookData:  &gen.WebhookData{WebhookURL: new("https://hooks.example.com/avatar-studio")},
-		Webhook:      &gen.WebhookSwitch{Enabled: new(true)},
+		Title:        gen.Value("Ada"),
+		BaseVideoURL: gen.Value("https://media.example.com/ada.mp4"),
+		WebhookData:  gen.Value(gen.WebhookData{WebhookURL: gen.Value("https://hooks.example.com/avatar-studio")}),
+		Webhook:      gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
 	}, client.WithIdempotencyKey("ada-1"))
 	if err != nil {
 		log.Fatal(err)

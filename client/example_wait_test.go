@@ -25,7 +25,7 @@ func ExampleClient_WaitLipsync() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 
-	lipsync, err := studio.CreateLipsync(ctx, gen.CreateLipsyncRequest{Title: new("Greeting")})
+	lipsync, err := studio.CreateLipsync(ctx, gen.CreateLipsyncRequest{Title: gen.Value("Greeting")})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -62,9 +62,9 @@ func ExampleClient_WaitAvatar() {
 	defer cancel()
 
 	avatar, err := studio.CreateAvatar(ctx, gen.CreateAvatarRequest{
-		Title:       new("Ada"),
-		WebhookData: &gen.WebhookData{WebhookURL: new(hooks.URL)},
-		Webhook:     &gen.WebhookSwitch{Enabled: new(true)},
+		Title:       gen.Value("Ada"),
+		WebhookData: gen.Value(gen.WebhookData{WebhookURL: gen.Value(hooks.URL)}),
+		Webhook:     gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -9,7 +9,7 @@ import (
 // ListProjects lists the projects of the workspace of [Config] or [WithWorkspace] (interface, 4.1),
 // all of them and newest first. [ErrForbidden] when the user is no member of the workspace.
 func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.ProjectList, error) {
-	return decode[gen.ProjectList](c.with(options).ListProjects(ctx, &gen.ListProjectsParams{XWorkspaceID: c.workspace}))
+	return decode[gen.ProjectList](c.with(options).ListProjects(ctx, &gen.ListProjectsParams{WorkspaceID: c.workspace}))
 }
 
 // CreateAvatar starts the creation of an avatar and registers the webhook of the request, if it is

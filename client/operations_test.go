@@ -51,8 +51,8 @@ func TestOperations(t *testing.T) {
 		"CreateAvatar": {
 			call: func(ctx context.Context, c *client.Client) (any, error) {
 				return c.CreateAvatar(ctx, gen.CreateAvatarRequest{
-					WebhookData:          &gen.WebhookData{WebhookURL: new("https://hooks.example.com")},
-					Webhook:              &gen.WebhookSwitch{Enabled: new(true)},
+					WebhookData:          gen.Value(gen.WebhookData{WebhookURL: gen.Value("https://hooks.example.com")}),
+					Webhook:              gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
 					AdditionalProperties: map[string]json.RawMessage{"voice": json.RawMessage(`"calm"`)},
 				}, key)
 			},
@@ -62,7 +62,7 @@ func TestOperations(t *testing.T) {
 		},
 		"CreateVideo": {
 			call: func(ctx context.Context, c *client.Client) (any, error) {
-				return c.CreateVideo(ctx, gen.CreateVideoRequest{AvatarID: avatarID, Text: new("Hello")}, key)
+				return c.CreateVideo(ctx, gen.CreateVideoRequest{AvatarID: avatarID, Text: gen.Value("Hello")}, key)
 			},
 			want:      video(gen.InferenceStatusProcessing),
 			operation: "POST /v1/avatars/create_video", header: map[string]string{"Idempotency-Key": "key-1"},

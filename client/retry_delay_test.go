@@ -67,7 +67,7 @@ func TestRetry_RetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, times := timed("7", 429, 503)
 		c := s.direct(t, static)
-		if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: new("Ada")}); err != nil {
+		if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value("Ada")}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 2 {

@@ -207,12 +207,12 @@ func (o operations) RefreshTokens(context.Context, gen.RefreshTokensRequestObjec
 
 func (o operations) ListProjects(_ context.Context, r gen.ListProjectsRequestObject) (gen.ListProjectsResponseObject, error) {
 	return gen.ListProjects200JSONResponse{
-		Data: []gen.Project{{Title: new("Welcome to the team"), ProjectType: new("PERSONALIZED")}}, Size: 1, UnpublishedProjects: len(r.Params.XWorkspaceID) - len(workspace),
+		Data: []gen.Project{{Title: new("Welcome to the team"), ProjectType: new("PERSONALIZED")}}, Size: 1, UnpublishedProjects: len(r.Params.WorkspaceID) - len(workspace),
 	}, nil
 }
 
 func (o operations) CreateAvatar(_ context.Context, r gen.CreateAvatarRequestObject) (gen.CreateAvatarResponseObject, error) {
-	return gen.CreateAvatar200JSONResponse{AvatarID: avatarID, Status: gen.AvatarStatusProcessing, Title: r.Body.Title, CreatedAt: &moment, UpdatedAt: &moment}, nil
+	return gen.CreateAvatar200JSONResponse{AvatarID: avatarID, Status: gen.AvatarStatusProcessing, Title: r.Body.Title.Value, CreatedAt: &moment, UpdatedAt: &moment}, nil
 }
 
 func (o operations) GetAvatar(_ context.Context, r gen.GetAvatarRequestObject) (gen.GetAvatarResponseObject, error) {

@@ -135,7 +135,7 @@ func TestTokens_ReplayOnceWithSameBody(t *testing.T) {
 	c := s.start(t)
 	mustGet(t, c)
 	s.revoke()
-	request := gen.CreateAvatarRequest{Title: new("Ada")}
+	request := gen.CreateAvatarRequest{Title: gen.Value("Ada")}
 	if _, err := c.CreateAvatar(t.Context(), request, client.WithIdempotencyKey("key-1")); err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func UntilConsentPending() CallOption { return func(c *call) { c.untilConsent = 
 // [TokenSource], ends the wait only when ctx ends; the error is then that of ctx beside the last
 // failure. Any other error ends it at once.
 func (c *Client) WaitAvatar(ctx context.Context, id string, options ...CallOption) (*gen.Avatar, error) {
-	return wait(ctx, c, subject{gen.EventTypeAvatarEvent, id}, newCall(c.doer, options).untilConsent,
+	return wait(ctx, c, subject{gen.EventTypeAvatar, id}, newCall(c.doer, options).untilConsent,
 		func(ctx context.Context) (*gen.Avatar, error) { return c.GetAvatar(ctx, id, options...) },
 		func(a *gen.Avatar) string { return string(a.Status) },
 		func(status string) *gen.Avatar { return &gen.Avatar{AvatarID: id, Status: gen.AvatarStatus(status)} })
@@ -81,7 +81,7 @@ func (c *Client) WaitAvatar(ctx context.Context, id string, options ...CallOptio
 // WaitVideo waits until a video that is made from an avatar is succeeded or failed, and returns it
 // whichever it is. It works as [Client.WaitAvatar] does.
 func (c *Client) WaitVideo(ctx context.Context, id string, options ...CallOption) (*gen.Video, error) {
-	return wait(ctx, c, subject{gen.EventTypeAvatarInferenceEvent, id}, false,
+	return wait(ctx, c, subject{gen.EventTypeAvatarInference, id}, false,
 		func(ctx context.Context) (*gen.Video, error) { return c.GetVideo(ctx, id, options...) },
 		func(v *gen.Video) string { return string(v.Status) },
 		func(status string) *gen.Video {
@@ -92,7 +92,7 @@ func (c *Client) WaitVideo(ctx context.Context, id string, options ...CallOption
 // WaitLipsync waits until a lip-sync is succeeded or failed, and returns it whichever it is. It
 // works as [Client.WaitAvatar] does.
 func (c *Client) WaitLipsync(ctx context.Context, id string, options ...CallOption) (*gen.Lipsync, error) {
-	return wait(ctx, c, subject{gen.EventTypeLipsyncInferenceEvent, id}, false,
+	return wait(ctx, c, subject{gen.EventTypeLipsyncInference, id}, false,
 		func(ctx context.Context) (*gen.Lipsync, error) { return c.GetLipsync(ctx, id, options...) },
 		func(l *gen.Lipsync) string { return string(l.Status) },
 		func(status string) *gen.Lipsync {

@@ -64,20 +64,17 @@ func (rt *route) authenticate(x *exchange, r *http.Request) (*http.Request, erro
 	for _, alternative := range rt.operation.Security() {
 		credentials := make([]Credential, 0, 2)
 		for _, requirement := range alternative {
-			credential := Credential{
-				Scheme: requirement.Scheme.Name, Kind: requirement.Scheme.Kind, Scopes: requirement.Scopes,
-				OperationID: rt.operation.ID(), Request: r,
-			}
-			given, ok := credential.read(requirement.Scheme, r)
+			credential, given, ok := readCredential(requirement.Scheme, r)
 			presented = presented || given
 			if ok {
+				credential.Scopes, credential.OperationID = requirement.Scopes, rt.operation.ID()
 				credentials = append(credentials, credential)
 			}
 		}
 		if len(alternative) == 0 || len(credentials) < len(alternative) {
 			continue
 		}
-		ctx, err := rt.judge(x, r.Context(), credentials)
+		ctx, err := rt.judge(r.Context(), x, credentials)
 		if err == nil {
 			if ctx != r.Context() {
 				r = r.WithContext(ctx)
@@ -99,7 +96,7 @@ func (rt *route) authenticate(x *exchange, r *http.Request) (*http.Request, erro
 }
 
 // judge asks the authenticator for all credentials of an alternative.
-func (rt *route) judge(x *exchange, ctx context.Context, credentials []Credential) (context.Context, error) {
+func (rt *route) judge(ctx context.Context, x *exchange, credentials []Credential) (context.Context, error) {
 	for _, credential := range credentials {
 		next, principal, err := rt.router.cfg.Authenticator.Authenticate(ctx, credential)
 		if err != nil {
@@ -109,7 +106,7 @@ func (rt *route) judge(x *exchange, ctx context.Context, credentials []Credentia
 			return nil, &Error{Status: http.StatusUnauthorized, Detail: credential.refused(), Err: err}
 		}
 		if next != nil {
-			ctx = next
+			ctx = next //nolint:fatcontext // each credential may add to it
 		}
 		x.setCall(call{route: rt, principal: principal, authenticated: true})
 	}

@@ -21,7 +21,7 @@ type creator struct{ server.Unimplemented }
 func (creator) CreateLipsync(_ context.Context, request gen.CreateLipsyncRequestObject) (gen.CreateLipsyncResponseObject, error) {
 	created := time.Unix(1765272000, 0).UTC()
 	return gen.CreateLipsync200JSONResponse{
-		InferenceID: "01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52", Status: gen.InferenceStatusProcessing, Title: request.Body.Title,
+		InferenceID: "01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52", Status: gen.InferenceStatusProcessing, Title: request.Body.Title.Value,
 		CreatedAt: &created, UpdatedAt: &created,
 	}, nil
 }

@@ -35,34 +35,36 @@ func (c Credential) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "credent
 // MarshalText is Format for encoders.
 func (c Credential) MarshalText() ([]byte, error) { return fmt.Append(nil, c), nil }
 
-// read takes the credential from a request. It reports whether there is anything in its place,
-// and whether that is a credential: a header, parameter or cookie that is repeated is none.
-func (c *Credential) read(scheme *validate.SecurityScheme, r *http.Request) (given, ok bool) {
+// readCredential takes the credential for a scheme from a request. It reports whether there is
+// anything in its place, and whether that is a credential: a header, parameter or cookie that is
+// repeated is none.
+func readCredential(scheme *validate.SecurityScheme, r *http.Request) (c Credential, given, ok bool) {
+	c = Credential{Scheme: scheme.Name, Kind: scheme.Kind, Request: r}
 	switch scheme.Kind {
 	case validate.SecurityBearer, validate.SecurityBasic:
 		values := r.Header["Authorization"]
 		if len(values) != 1 {
-			return len(values) > 0, false
+			return c, len(values) > 0, false
 		}
 		if scheme.Kind == validate.SecurityBasic {
 			c.Username, c.Password, ok = r.BasicAuth()
-			return true, ok
+			return c, true, ok
 		}
 		name, token, _ := strings.Cut(values[0], " ") // RFC 6750, 2.1
 		c.Token = strings.TrimSpace(token)
-		return true, strings.EqualFold(name, "Bearer") && c.Token != ""
+		return c, true, strings.EqualFold(name, "Bearer") && c.Token != ""
 	case validate.SecurityAPIKey:
 		values := apiKeys(scheme, r)
 		if len(values) == 0 {
-			return false, false
+			return c, false, false
 		}
 		c.Token = values[0]
-		return true, len(values) == 1 && c.Token != ""
+		return c, true, len(values) == 1 && c.Token != ""
 	case validate.SecurityMutualTLS:
 		verified := r.TLS != nil && len(r.TLS.VerifiedChains) > 0
-		return verified, verified
+		return c, verified, verified
 	}
-	return false, false
+	return c, false, false
 }
 
 // apiKeys returns every value in the place of an API key.
@@ -82,7 +84,7 @@ func apiKeys(scheme *validate.SecurityScheme, r *http.Request) []string {
 }
 
 // refused says that the credential is not good.
-func (c *Credential) refused() string {
+func (c Credential) refused() string {
 	if c.Kind == validate.SecurityBearer {
 		return "The access token is not valid or has expired."
 	}

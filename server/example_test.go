@@ -19,7 +19,7 @@ type library struct {
 }
 
 func (library) ListProjects(ctx context.Context, request gen.ListProjectsRequestObject) (gen.ListProjectsResponseObject, error) {
-	if request.Params.XWorkspaceID != "films" {
+	if request.Params.WorkspaceID != "films" {
 		return nil, &server.Error{Status: http.StatusForbidden, Code: "not_a_member", Detail: "You are not a member of this workspace."}
 	}
 	caller, _ := server.PrincipalFrom(ctx)

@@ -109,7 +109,6 @@ func TestMapError(t *testing.T) {
 	}
 }
 
-//nolint:gochecknoglobals // an answer that requests share
 var (
 	errBusy   = errors.New("too busy")
 	errBroken = errors.New("broken")

@@ -34,7 +34,7 @@ func (s *studio) CreateAvatar(
 		return nil, err
 	}
 	created, err := s.create(ctx, subject{
-		kind: avatar, title: request.Body.Title, avatar: *request.Body, webhookURL: url,
+		kind: avatar, title: request.Body.Title.Value, avatar: *request.Body, webhookURL: url,
 	}, request.Body, request.Params.IdempotencyKey)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *studio) CreateVideo(
 		return nil, &server.Error{Status: http.StatusConflict, Detail: "The avatar is not published."}
 	}
 	created, err := s.create(ctx, subject{
-		kind: video, avatarID: of.id, avatarTitle: of.title, title: request.Body.Title, video: *request.Body,
+		kind: video, avatarID: of.id, avatarTitle: of.title, title: request.Body.Title.Value, video: *request.Body,
 		webhookURL: of.webhookURL,
 	}, request.Body, request.Params.IdempotencyKey)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *studio) CreateLipsync(
 		return nil, err
 	}
 	created, err := s.create(ctx, subject{
-		kind: lipsync, title: request.Body.Title, lipsync: *request.Body, webhookURL: url,
+		kind: lipsync, title: request.Body.Title.Value, lipsync: *request.Body, webhookURL: url,
 	}, request.Body, request.Params.IdempotencyKey)
 	if err != nil {
 		return nil, err
@@ -117,11 +117,11 @@ func (s *studio) create(ctx context.Context, made subject, request any, key *str
 }
 
 // registration returns the URL that is registered (interface, 6.1), "" for none.
-func (s *studio) registration(data *gen.WebhookData, webhook *gen.WebhookSwitch) (url string, err error) {
-	if webhook == nil || webhook.Enabled == nil || !*webhook.Enabled {
+func (s *studio) registration(data gen.Nullable[gen.WebhookData], webhook gen.Nullable[gen.WebhookSwitch]) (url string, err error) {
+	if !value(value(webhook.Value).Enabled.Value) {
 		return "", nil
 	}
-	return s.canonical("/webhook_data/webhook_url", value(data).WebhookURL)
+	return s.canonical("/webhook_data/webhook_url", value(data.Value).WebhookURL.Value)
 }
 
 // canonical returns the one form of a URL, or says why nothing is sent to it.

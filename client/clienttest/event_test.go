@@ -58,8 +58,8 @@ func newReceiver(t *testing.T, s *clienttest.Service) *receiver {
 	return r
 }
 
-func (r *receiver) registration() (*gen.WebhookData, *gen.WebhookSwitch) {
-	return &gen.WebhookData{WebhookURL: &r.url}, &gen.WebhookSwitch{Enabled: new(true)}
+func (r *receiver) registration() (gen.Nullable[gen.WebhookData], gen.Nullable[gen.WebhookSwitch]) {
+	return gen.Value(gen.WebhookData{WebhookURL: gen.Value(r.url)}), gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)})
 }
 
 func (r *receiver) newAvatar(t *testing.T, c *client.Client) string {

@@ -118,8 +118,8 @@ func TestReceiver(t *testing.T) {
 		t.Fatal(err)
 	}
 	avatar, err := studio.CreateAvatar(t.Context(), gen.CreateAvatarRequest{
-		WebhookData: &gen.WebhookData{WebhookURL: &program.URL},
-		Webhook:     &gen.WebhookSwitch{Enabled: new(true)},
+		WebhookData: gen.Value(gen.WebhookData{WebhookURL: gen.Value(program.URL)}),
+		Webhook:     gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -125,7 +125,7 @@ func TestFault_DropAfter_carriesOut(t *testing.T) {
 	}
 	create := func(title string) int {
 		answer, err := raw.CreateAvatarWithResponse(t.Context(), &gen.CreateAvatarParams{IdempotencyKey: new("key")},
-			gen.CreateAvatarRequest{Title: &title}, authorize)
+			gen.CreateAvatarRequest{Title: gen.Value(title)}, authorize)
 		if err != nil {
 			return 0
 		}

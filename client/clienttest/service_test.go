@@ -48,7 +48,7 @@ func TestService_operations(t *testing.T) {
 			if len(list.Data) != 2 || *list.Data[0].Title != "new" || list.Size != 2 || list.UnpublishedProjects != 1 {
 				t.Errorf("projects %+v", list)
 			}
-			created, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: new("Ada")}, client.WithIdempotencyKey("ada"))
+			created, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: gen.Value("Ada")}, client.WithIdempotencyKey("ada"))
 			check(t, err)
 			id := created.AvatarID
 			s.SetAvatar(id, gen.AvatarStatusConsentPending)
@@ -71,7 +71,7 @@ func TestService_operations(t *testing.T) {
 				lipsync.Status != gen.InferenceStatusFailed || lipsync.FailureReason == nil {
 				t.Errorf("video %+v, lip-sync %+v", video, lipsync)
 			}
-			again, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: new("Ada")}, client.WithIdempotencyKey("ada"))
+			again, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: gen.Value("Ada")}, client.WithIdempotencyKey("ada"))
 			check(t, err)
 			if diff := cmp.Diff(created, again); diff != "" {
 				t.Errorf("the same key answers another avatar:\n%s", diff)
@@ -115,7 +115,7 @@ func TestService_errors(t *testing.T) {
 			return c.CreateLipsync(ctx, gen.CreateLipsyncRequest{}, client.WithIdempotencyKey("key"))
 		}, client.ErrInvalid},
 		"no URL": {func() (any, error) {
-			return c.CreateAvatar(ctx, gen.CreateAvatarRequest{Webhook: &gen.WebhookSwitch{Enabled: new(true)}})
+			return c.CreateAvatar(ctx, gen.CreateAvatarRequest{Webhook: gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)})})
 		}, client.ErrInvalid},
 		"against document": {func() (any, error) { return c.GetAvatar(ctx, "") }, client.ErrInvalid},
 	} {
@@ -218,7 +218,7 @@ func TestService_AutoFinish(t *testing.T) {
 	for title, want := range map[string]gen.AvatarStatus{
 		"Ada": gen.AvatarStatusPublished, "[fail]": gen.AvatarStatusFailed, "[no-consent]": gen.AvatarStatusConsentFailed,
 	} {
-		created, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: &title})
+		created, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value(title)})
 		check(t, err)
 		avatar, err := c.GetAvatar(t.Context(), created.AvatarID)
 		check(t, err)
@@ -230,7 +230,7 @@ func TestService_AutoFinish(t *testing.T) {
 		}
 	}
 	for title, want := range map[string]gen.InferenceStatus{"Hello": gen.InferenceStatusSucceeded, "[fail]": gen.InferenceStatusFailed} {
-		video, err := c.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: published, Title: &title})
+		video, err := c.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: published, Title: gen.Value(title)})
 		check(t, err)
 		video, err = c.GetVideo(t.Context(), video.InferenceID)
 		check(t, err)
@@ -243,7 +243,7 @@ func TestService_AutoFinish(t *testing.T) {
 func TestService_Requests(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
-	_, err := newClient(t, s).CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: new("Ada")}, client.WithIdempotencyKey("key"))
+	_, err := newClient(t, s).CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value("Ada")}, client.WithIdempotencyKey("key"))
 	check(t, err)
 	all, creations := s.Requests(), s.Requests("createAvatar")
 	if len(all) != 2 || all[0].Operation != "login" || len(creations) != 1 {

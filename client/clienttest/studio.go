@@ -65,15 +65,15 @@ func (s *studio) addWorkspace(member string) (id string) {
 }
 
 func (s *studio) addProject(project gen.Project, owner string) {
-	project.ProjectID = cmp.Or(project.ProjectID, new(uuid.Must(uuid.NewV7())))
-	project.UserID = cmp.Or(project.UserID, new(uuid.MustParse(owner)))
+	project.ProjectID = cmp.Or(project.ProjectID, new(newID()))
+	project.UserID = cmp.Or(project.UserID, &owner)
 	project.CreatedAt = cmp.Or(project.CreatedAt, new(now()))
 	project.UpdatedAt = cmp.Or(project.UpdatedAt, project.CreatedAt)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.projects = append(s.projects, project)
 	slices.SortStableFunc(s.projects, func(a, b gen.Project) int {
-		return cmp.Or(b.CreatedAt.Compare(*a.CreatedAt), strings.Compare(b.ProjectID.String(), a.ProjectID.String()))
+		return cmp.Or(b.CreatedAt.Compare(*a.CreatedAt), strings.Compare(*b.ProjectID, *a.ProjectID))
 	})
 }
 
@@ -83,7 +83,7 @@ func (s *studio) ListProjects(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	userID := caller(ctx)
-	if s.members[request.Params.XWorkspaceID] != userID {
+	if s.members[request.Params.WorkspaceID] != userID {
 		return nil, &server.Error{Status: http.StatusForbidden, Detail: "You are not a member of this workspace."}
 	}
 	list := gen.ListProjects200JSONResponse{Data: slices.Clone(s.projects)}
@@ -91,7 +91,7 @@ func (s *studio) ListProjects(
 		list.Data = []gen.Project{}
 	}
 	for _, project := range list.Data {
-		if project.UserID.String() != userID {
+		if *project.UserID != userID {
 			continue
 		}
 		list.Size++

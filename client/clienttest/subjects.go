@@ -17,9 +17,9 @@ import (
 type kind = gen.EventType
 
 const (
-	avatar  = gen.EventTypeAvatarEvent
-	video   = gen.EventTypeAvatarInferenceEvent
-	lipsync = gen.EventTypeLipsyncInferenceEvent
+	avatar  = gen.EventTypeAvatar
+	video   = gen.EventTypeAvatarInference
+	lipsync = gen.EventTypeLipsyncInference
 )
 
 // The states, which are the same words for avatars and the others.
@@ -200,7 +200,7 @@ func (s *studio) GetLipsync(ctx context.Context, request gen.GetLipsyncRequestOb
 
 func (s *subject) asAvatar() gen.Avatar {
 	a := gen.Avatar{
-		AvatarID: s.id, Status: gen.AvatarStatus(s.status), Title: s.title, BaseVideo: s.avatar.BaseVideoURL,
+		AvatarID: s.id, Status: gen.AvatarStatus(s.status), Title: s.title, BaseVideo: s.avatar.BaseVideoURL.Value,
 		CreatedAt: new(s.createdAt), UpdatedAt: new(s.updatedAt), FailureReason: s.failureReason,
 	}
 	if s.webhookURL != "" {
@@ -212,16 +212,16 @@ func (s *subject) asAvatar() gen.Avatar {
 func (s *subject) asVideo() gen.Video {
 	return gen.Video{
 		InferenceID: s.id, AvatarID: s.avatarID, Status: gen.InferenceStatus(s.status), Title: s.title,
-		AvatarTitle: s.avatarTitle, InputText: s.video.Text, Video: s.videoURL,
+		AvatarTitle: s.avatarTitle, InputText: s.video.Text.Value, Video: s.videoURL,
 		CreatedAt: new(s.createdAt), UpdatedAt: new(s.updatedAt), FailureReason: s.failureReason,
 	}
 }
 
 func (s *subject) asLipsync() gen.Lipsync {
 	return gen.Lipsync{
-		InferenceID: s.id, Status: gen.InferenceStatus(s.status), Title: s.title, Description: s.lipsync.Description,
-		InputVideo: s.lipsync.VideoURL, InputAudio: s.lipsync.AudioURL, UseAudioFromVideo: s.lipsync.UseAudioFromVideo,
-		SyncMode: (*string)(s.lipsync.SyncMode), VideoURL: s.videoURL,
+		InferenceID: s.id, Status: gen.InferenceStatus(s.status), Title: s.title, Description: s.lipsync.Description.Value,
+		InputVideo: s.lipsync.VideoURL.Value, InputAudio: s.lipsync.AudioURL.Value, UseAudioFromVideo: s.lipsync.UseAudioFromVideo.Value,
+		SyncMode: (*string)(s.lipsync.SyncMode.Value), VideoURL: s.videoURL,
 		CreatedAt: new(s.createdAt), UpdatedAt: new(s.updatedAt), FailureReason: s.failureReason,
 	}
 }

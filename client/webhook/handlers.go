@@ -57,26 +57,26 @@ func (h Handlers) decode(body []byte) (event, error) {
 	envelope := e.Event
 	e.call = func(ctx context.Context, delivery Delivery) error { return h.Unhandled(ctx, envelope, delivery) }
 	switch e.EventType {
-	case gen.EventTypeAvatarEvent:
+	case gen.EventTypeAvatar:
 		var data gen.AvatarEventData
 		if err := json.Unmarshal(e.Data, &data); err != nil || data.AvatarID == "" {
 			return event{}, ErrMalformed
 		}
 		e.subject, e.status = data.AvatarID, string(data.Status)
 		if h.Avatar != nil {
-			e.call = bind(h.Avatar, gen.AvatarEvent{EventType: gen.AvatarEventEventTypeAvatarEvent, Data: data})
+			e.call = bind(h.Avatar, gen.AvatarEvent{EventType: gen.EventTypeAvatar, Data: data})
 		}
-	case gen.EventTypeAvatarInferenceEvent, gen.EventTypeLipsyncInferenceEvent:
+	case gen.EventTypeAvatarInference, gen.EventTypeLipsyncInference:
 		var data gen.InferenceEventData
 		if err := json.Unmarshal(e.Data, &data); err != nil || data.InferenceID == "" {
 			return event{}, ErrMalformed
 		}
 		e.subject, e.status = data.InferenceID, string(data.Status)
 		switch {
-		case e.EventType == gen.EventTypeAvatarInferenceEvent && h.AvatarInference != nil:
-			e.call = bind(h.AvatarInference, gen.AvatarInferenceEvent{EventType: gen.AvatarInferenceEventEventTypeAvatarInferenceEvent, Data: data})
-		case e.EventType == gen.EventTypeLipsyncInferenceEvent && h.LipsyncInference != nil:
-			e.call = bind(h.LipsyncInference, gen.LipsyncInferenceEvent{EventType: gen.LipsyncInferenceEventEventTypeLipsyncInferenceEvent, Data: data})
+		case e.EventType == gen.EventTypeAvatarInference && h.AvatarInference != nil:
+			e.call = bind(h.AvatarInference, gen.AvatarInferenceEvent{EventType: gen.EventTypeAvatarInference, Data: data})
+		case e.EventType == gen.EventTypeLipsyncInference && h.LipsyncInference != nil:
+			e.call = bind(h.LipsyncInference, gen.LipsyncInferenceEvent{EventType: gen.EventTypeLipsyncInference, Data: data})
 		}
 	}
 	return e, nil

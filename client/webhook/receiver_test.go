@@ -155,7 +155,7 @@ func TestReceiver_ServeHTTP(t *testing.T) {
 func TestReceiver_NilCallbacks(t *testing.T) {
 	t.Parallel()
 	for eventType, member := range map[gen.EventType]string{
-		gen.EventTypeAvatarEvent: "avatar_id", gen.EventTypeAvatarInferenceEvent: "inference_id", gen.EventTypeLipsyncInferenceEvent: "inference_id",
+		gen.EventTypeAvatar: "avatar_id", gen.EventTypeAvatarInference: "inference_id", gen.EventTypeLipsyncInference: "inference_id",
 	} {
 		var got gen.EventType
 		receiver := newReceiver(t, webhook.Handlers{Unhandled: func(_ context.Context, event gen.Event, _ webhook.Delivery) error {

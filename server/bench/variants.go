@@ -111,7 +111,7 @@ type plainRequest struct {
 func titleOf(request any) *string {
 	switch request := request.(type) {
 	case *gen.CreateLipsyncRequest:
-		return request.Title
+		return request.Title.Value
 	case *plainRequest:
 		return request.Title
 	}
@@ -139,7 +139,7 @@ type service struct{ server.Unimplemented }
 func (service) CreateLipsync(
 	_ context.Context, request gen.CreateLipsyncRequestObject,
 ) (gen.CreateLipsyncResponseObject, error) {
-	return gen.CreateLipsync200JSONResponse(lipsync(request.Body.Title)), nil
+	return gen.CreateLipsync200JSONResponse(lipsync(request.Body.Title.Value)), nil
 }
 
 func buildStrict() (http.Handler, error) { return strict(), nil }

@@ -19,7 +19,6 @@ import (
 	"strconv"
 	"time"
 
-
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 func (p *program) rootCommand() *cli.Command {
@@ -78,10 +80,10 @@ func leaf(name, usage, argsUsage, examples string, flags []cli.Flag, action cli.
 	}
 }
 
-// text is the value of a flag that was given, or nil.
-func text(command *cli.Command, name string) *string {
+// text is the value of a flag, if it was given.
+func text(command *cli.Command, name string) gen.Nullable[string] {
 	if !command.IsSet(name) {
-		return nil
+		return gen.Nullable[string]{}
 	}
-	return new(command.String(name))
+	return gen.Value(command.String(name))
 }

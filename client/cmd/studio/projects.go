@@ -45,14 +45,11 @@ func (p *program) projects(ctx context.Context, command *cli.Command) error {
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "ID\tSTATUS\tLANGUAGE\tCREATED\tTITLE")
 	for _, project := range list.Data {
-		id, created := "-", "-"
-		if project.ProjectID != nil {
-			id = project.ProjectID.String()
-		}
+		created := "-"
 		if project.CreatedAt != nil {
 			created = project.CreatedAt.Format(time.RFC3339)
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", id, cell(project.Status), cell(project.Language), created, cell(project.Title))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", cell(project.ProjectID), cell(project.Status), cell(project.Language), created, cell(project.Title))
 	}
 	return table.Flush()
 }

@@ -162,10 +162,10 @@ func webhookFlag() cli.Flag {
 }
 
 // webhookOf is the registration of a URL, if there is one.
-func webhookOf(command *cli.Command) (*gen.WebhookData, *gen.WebhookSwitch) {
+func webhookOf(command *cli.Command) (data gen.Nullable[gen.WebhookData], toggle gen.Nullable[gen.WebhookSwitch]) {
 	url := text(command, "webhook-url")
-	if url == nil {
-		return nil, nil
+	if url.IsZero() {
+		return data, toggle
 	}
-	return &gen.WebhookData{WebhookURL: url}, &gen.WebhookSwitch{Enabled: new(true)}
+	return gen.Value(gen.WebhookData{WebhookURL: url}), gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)})
 }

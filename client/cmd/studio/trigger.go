@@ -91,10 +91,10 @@ func sampleEvent(eventType gen.EventType, id, status string) (*sample, error) {
 	var known bool
 	event := &sample{EventType: eventType}
 	switch eventType {
-	case gen.EventTypeAvatarEvent:
+	case gen.EventTypeAvatar:
 		data := gen.AvatarEventData{AvatarID: id, Status: cmp.Or(gen.AvatarStatus(status), gen.AvatarStatusPublished)}
 		event.Data, known = data, data.Status.Valid()
-	case gen.EventTypeAvatarInferenceEvent, gen.EventTypeLipsyncInferenceEvent:
+	case gen.EventTypeAvatarInference, gen.EventTypeLipsyncInference:
 		data := gen.InferenceEventData{InferenceID: id, Status: cmp.Or(gen.InferenceEventStatus(status), gen.InferenceEventStatusSucceeded)}
 		event.Data, known = data, data.Status.Valid()
 	default:

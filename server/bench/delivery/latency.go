@@ -135,7 +135,7 @@ func (d *daemon) create(ctx context.Context, rate, events int, urls []string) er
 	for i := range events {
 		creating.Go(func() {
 			_, err := studio.CreateLipsync(ctx, gen.CreateLipsyncRequest{
-				WebhookData: &gen.WebhookData{WebhookURL: &urls[i%len(urls)]}, Webhook: &gen.WebhookSwitch{Enabled: new(true)},
+				WebhookData: gen.Value(gen.WebhookData{WebhookURL: gen.Value(urls[i%len(urls)])}), Webhook: gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
 			})
 			errs <- err
 		})

@@ -114,7 +114,7 @@ func seedDemo(ctx context.Context, service *studio.Service, user studio.User) er
 	if err != nil || counts.Size > 0 {
 		return err
 	}
-	projects, err := demoProjects(uuid.MustParse(user.ID), service.Now().UTC().Truncate(time.Second))
+	projects, err := demoProjects(user.ID, service.Now().UTC().Truncate(time.Second))
 	if err != nil {
 		return err
 	}
@@ -123,8 +123,8 @@ func seedDemo(ctx context.Context, service *studio.Service, user studio.User) er
 }
 
 // demoProjects makes a dozen projects, the last three of them a colleague's.
-func demoProjects(user uuid.UUID, now time.Time) ([]studio.Project, error) {
-	colleague, plane := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
+func demoProjects(user string, now time.Time) ([]studio.Project, error) {
+	colleague, plane := newID(), newID()
 	var projects []studio.Project
 	for i, seed := range []struct{ title, status, language, tag, color string }{
 		{"Welcome to the team", "published", "english", "onboarding", "#2D7FF9"},
@@ -144,11 +144,11 @@ func demoProjects(user uuid.UUID, now time.Time) ([]studio.Project, error) {
 		if i >= 9 {
 			owner = colleague
 		}
-		id := uuid.Must(uuid.NewV7())
+		id := newID()
 		created := now.Add(-time.Hour - time.Duration(i)*31*time.Hour)
 		updated := created.Add(47 * time.Minute)
 		slug := strings.ToLower(strings.Join(strings.Fields(strings.ReplaceAll(seed.title, ",", "")), "-"))
-		media := "https://media.example.com/projects/" + id.String()
+		media := "https://media.example.com/projects/" + id
 		published := studio.IsPublished(seed.status)
 		video, png, gif := "", "", ""
 		if published {
@@ -164,7 +164,7 @@ func demoProjects(user uuid.UUID, now time.Time) ([]studio.Project, error) {
 			},
 			Tags:             &gen.Tags{Colors: &[]string{seed.color}, Names: &[]string{seed.tag}},
 			AvailableCredits: new(120 - 5*i), UtilisedCredits: new(5 * i),
-			Video: &video, TrainingJobID: new("job-" + id.String()[24:]),
+			Video: &video, TrainingJobID: new("job-" + id[24:]),
 			SRT: new(""), SRTTargetLanguage: &seed.language, VoicePath: new("voices/" + seed.language + ".wav"),
 			SmartURL: new("https://video.example.com/" + slug), RecordingScript: new(seed.title + "."),
 			DataPlaneID: &plane,
@@ -173,9 +173,11 @@ func demoProjects(user uuid.UUID, now time.Time) ([]studio.Project, error) {
 			return nil, err
 		}
 		projects = append(projects, studio.Project{
-			ID: id.String(), WorkspaceID: demoWorkspace, UserID: owner.String(), CreatedAt: created,
+			ID: id, WorkspaceID: demoWorkspace, UserID: owner, CreatedAt: created,
 			Published: published, Document: document,
 		})
 	}
 	return projects, nil
 }
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -14,20 +14,20 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-func registration(url string) (*gen.WebhookData, *gen.WebhookSwitch) {
-	return &gen.WebhookData{WebhookURL: &url}, &gen.WebhookSwitch{Enabled: new(true)}
+func registration(url string) (gen.Nullable[gen.WebhookData], gen.Nullable[gen.WebhookSwitch]) {
+	return gen.Value(gen.WebhookData{WebhookURL: gen.Value(url)}), gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)})
 }
 
 func avatarRequest(title, url string) gen.CreateAvatarRequest {
 	data, enabled := registration(url)
 	return gen.CreateAvatarRequest{
-		Title: &title, BaseVideoURL: new("https://media.example.com/ada.mp4"), WebhookData: data, Webhook: enabled,
+		Title: gen.Value(title), BaseVideoURL: gen.Value("https://media.example.com/ada.mp4"), WebhookData: data, Webhook: enabled,
 	}
 }
 
 func lipsyncRequest(title, url string) gen.CreateLipsyncRequest {
 	data, enabled := registration(url)
-	return gen.CreateLipsyncRequest{Title: &title, WebhookData: data, Webhook: enabled}
+	return gen.CreateLipsyncRequest{Title: gen.Value(title), WebhookData: data, Webhook: enabled}
 }
 
 func avatarEvents(id string, statuses ...string) []string {
@@ -115,7 +115,7 @@ func (d *testDaemon) refreshesTokens(t *testing.T) {
 func (d *testDaemon) createsQuietly(t *testing.T, in *inbox) {
 	t.Helper()
 	request := avatarRequest("Quiet", in.url)
-	request.Webhook.Enabled = new(false)
+	request.Webhook = gen.Value(gen.WebhookSwitch{Enabled: gen.Value(false)})
 	avatar, err := d.client.CreateAvatar(t.Context(), request)
 	check(t, err)
 	eventually(t, "an avatar without a registration waiting for consent", func() bool {
@@ -192,7 +192,7 @@ func (d *testDaemon) createsVideosAndLipsyncs(t *testing.T, in *inbox, avatar *g
 	ctx := t.Context()
 	for _, ending := range []struct{ title, status string }{{"Hello", "succeeded"}, {"Hello [fail]", "failed"}} {
 		video, err := d.client.CreateVideo(ctx, gen.CreateVideoRequest{
-			AvatarID: avatar.AvatarID, Title: &ending.title, Text: new("Hello."),
+			AvatarID: avatar.AvatarID, Title: gen.Value(ending.title), Text: gen.Value("Hello."),
 		})
 		check(t, err)
 		lipsync, err := d.client.CreateLipsync(ctx, lipsyncRequest(ending.title, in.url))

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
 	"github.com/avatarstudio/avatarstudio/client"
@@ -257,7 +256,7 @@ func (b *lockedBuffer) String() string {
 
 // demoProjectsOf makes the projects of the demo for the user and the workspace of a test.
 func demoProjectsOf(d *testDaemon) ([]studio.Project, error) {
-	projects, err := demoProjects(uuid.MustParse(d.user.ID), time.Now().UTC())
+	projects, err := demoProjects(d.user.ID, time.Now().UTC())
 	for i := range projects {
 		projects[i].WorkspaceID = d.workspace
 	}

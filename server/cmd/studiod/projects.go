@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/urfave/cli/v3"
@@ -214,9 +215,9 @@ func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Proje
 	if err := document.Compact(); err != nil {
 		return p, "", err
 	}
-	p = studio.Project{ID: fields.ProjectID.String(), Document: json.RawMessage(document)}
+	p = studio.Project{ID: strings.ToLower(*fields.ProjectID), Document: json.RawMessage(document)}
 	if fields.UserID != nil {
-		p.UserID = fields.UserID.String()
+		p.UserID = strings.ToLower(*fields.UserID)
 	}
 	if fields.CreatedAt != nil {
 		p.CreatedAt = fields.CreatedAt.UTC()

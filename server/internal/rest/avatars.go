@@ -12,7 +12,7 @@ func (a *API) CreateAvatar(
 	ctx context.Context, request gen.CreateAvatarRequestObject,
 ) (gen.CreateAvatarResponseObject, error) {
 	body := request.Body
-	c, err := creation(ctx, body, body.Title, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
+	c, err := creation(ctx, body, body.Title.Value, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func avatar(s studio.Subject) gen.Avatar {
 		AvatarID:      s.ID,
 		Status:        gen.AvatarStatus(s.Status),
 		Title:         s.Title,
-		BaseVideo:     input.BaseVideoURL,
+		BaseVideo:     input.BaseVideoURL.Value,
 		CreatedAt:     &s.CreatedAt,
 		UpdatedAt:     &s.UpdatedAt,
 		FailureReason: optional(s.FailureReason),

@@ -22,7 +22,8 @@ func (a *API) RefreshTokens(
 func (a *API) CreateVideo(
 	ctx context.Context, request gen.CreateVideoRequestObject,
 ) (gen.CreateVideoResponseObject, error) {
-	c, err := creation(ctx, request.Body, request.Body.Title, request.Params.IdempotencyKey, nil, nil)
+	c, err := creation(ctx, request.Body, request.Body.Title.Value, request.Params.IdempotencyKey,
+		gen.Nullable[gen.WebhookData]{}, gen.Nullable[gen.WebhookSwitch]{})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func video(s studio.Subject) gen.Video {
 		Status:        gen.InferenceStatus(s.Status),
 		Title:         s.Title,
 		AvatarTitle:   s.AvatarTitle,
-		InputText:     input.Text,
+		InputText:     input.Text.Value,
 		Video:         optional(s.VideoURL),
 		CreatedAt:     &s.CreatedAt,
 		UpdatedAt:     &s.UpdatedAt,

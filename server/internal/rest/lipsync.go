@@ -12,7 +12,7 @@ func (a *API) CreateLipsync(
 	ctx context.Context, request gen.CreateLipsyncRequestObject,
 ) (gen.CreateLipsyncResponseObject, error) {
 	body := request.Body
-	c, err := creation(ctx, body, body.Title, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
+	c, err := creation(ctx, body, body.Title.Value, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
 	if err != nil {
 		return nil, err
 	}
@@ -30,11 +30,11 @@ func lipsync(s studio.Subject) gen.Lipsync {
 		InferenceID:       s.ID,
 		Status:            gen.InferenceStatus(s.Status),
 		Title:             s.Title,
-		Description:       input.Description,
-		InputVideo:        input.VideoURL,
-		InputAudio:        input.AudioURL,
-		UseAudioFromVideo: input.UseAudioFromVideo,
-		SyncMode:          (*string)(input.SyncMode),
+		Description:       input.Description.Value,
+		InputVideo:        input.VideoURL.Value,
+		InputAudio:        input.AudioURL.Value,
+		UseAudioFromVideo: input.UseAudioFromVideo.Value,
+		SyncMode:          (*string)(input.SyncMode.Value),
 		VideoURL:          optional(s.VideoURL),
 		CreatedAt:         &s.CreatedAt,
 		UpdatedAt:         &s.UpdatedAt,

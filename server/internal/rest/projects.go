@@ -14,7 +14,7 @@ import (
 func (a *API) ListProjects(
 	ctx context.Context, request gen.ListProjectsRequestObject,
 ) (gen.ListProjectsResponseObject, error) {
-	list, err := a.studio.ListProjects(ctx, caller(ctx), request.Params.XWorkspaceID)
+	list, err := a.studio.ListProjects(ctx, caller(ctx), request.Params.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}

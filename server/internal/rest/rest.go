@@ -104,7 +104,7 @@ func caller(ctx context.Context) string {
 // creation is what the three creations have in common. request is the decoded body, which the
 // generated code marshals with its unknown members and in a fixed order.
 func creation(
-	ctx context.Context, request any, title, key *string, data *gen.WebhookData, webhook *gen.WebhookSwitch,
+	ctx context.Context, request any, title, key *string, data gen.Nullable[gen.WebhookData], webhook gen.Nullable[gen.WebhookSwitch],
 ) (studio.Creation, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -114,10 +114,10 @@ func creation(
 	if key != nil {
 		c.IdempotencyKey = *key
 	}
-	if data != nil && data.WebhookURL != nil {
-		c.Webhook.URL = *data.WebhookURL
-	}
-	c.Webhook.Enabled = webhook != nil && webhook.Enabled != nil && *webhook.Enabled
+	receiver, _ := data.Get()
+	c.Webhook.URL, _ = receiver.WebhookURL.Get()
+	toggle, _ := webhook.Get()
+	c.Webhook.Enabled, _ = toggle.Enabled.Get()
 	return c, nil
 }
 

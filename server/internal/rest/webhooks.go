@@ -49,9 +49,9 @@ func (a *API) TestWebhook(
 
 func kindOf(event gen.EventType) studio.Kind {
 	switch event {
-	case gen.EventTypeAvatarEvent:
+	case gen.EventTypeAvatar:
 		return studio.Avatar
-	case gen.EventTypeAvatarInferenceEvent:
+	case gen.EventTypeAvatarInference:
 		return studio.Video
 	default:
 		return studio.Lipsync

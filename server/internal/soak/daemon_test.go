@@ -101,8 +101,8 @@ func (r traced) RoundTrip(request *http.Request) (*http.Response, error) {
 // createAvatar creates an avatar by a key, whose events go to url.
 func (d *deployment) createAvatar(ctx context.Context, key, url string) (*gen.Avatar, error) {
 	return d.client.CreateAvatar(ctx, gen.CreateAvatarRequest{
-		Title: &key, BaseVideoURL: new("https://media.example.com/ada.mp4"),
-		WebhookData: &gen.WebhookData{WebhookURL: &url}, Webhook: &gen.WebhookSwitch{Enabled: new(true)},
+		Title: gen.Value(key), BaseVideoURL: gen.Value("https://media.example.com/ada.mp4"),
+		WebhookData: gen.Value(gen.WebhookData{WebhookURL: gen.Value(url)}), Webhook: gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
 	}, client.WithIdempotencyKey(key))
 }
 

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
+)
+
+// adapt changes the document, in memory, where oapi-codegen would not generate what is wanted.
+func adapt(document *openapi3.T) error {
+	shortNames(document)
+	return nullableMembers(document)
+}
+
+// shortNames leaves out of Go names what their types say: the constants of EventType end in the name
+// of the event, the event_type of each event is an EventType, and no header begins with X.
+func shortNames(document *openapi3.T) {
+	for _, ref := range document.Components.Parameters {
+		if name, ok := strings.CutPrefix(strings.ToLower(ref.Value.Name), "x-"); ok && ref.Value.In == openapi3.ParameterInHeader {
+			ref.Value.Extensions = extended(ref.Value.Extensions, map[string]any{"x-go-name": codegen.SchemaNameToTypeName(name)})
+		}
+	}
+	types := document.Components.Schemas["EventType"]
+	if types == nil {
+		return
+	}
+	var names []any
+	for _, value := range types.Value.Enum {
+		text, _ := value.(string)
+		names = append(names, codegen.SchemaNameToTypeName(strings.TrimSuffix(text, "_event")))
+	}
+	extend(types, map[string]any{"x-enum-varnames": names})
+	for _, schema := range document.Components.Schemas {
+		if property := schema.Value.Properties["event_type"]; property != nil && property.Ref == "" {
+			extend(property, map[string]any{"x-go-type": "EventType"})
+		}
+	}
+}
+
+// extend adds extensions to a schema where it is used, and to the schema itself if it is declared there.
+func extend(ref *openapi3.SchemaRef, extensions map[string]any) {
+	ref.Extensions = extended(ref.Extensions, extensions)
+	if ref.Ref == "" {
+		ref.Value.Extensions = extended(ref.Value.Extensions, extensions)
+	}
+}
+
+func extended(present, extensions map[string]any) map[string]any {
+	all := maps.Clone(extensions)
+	maps.Copy(all, present) // the document has the last word
+	return all
+}

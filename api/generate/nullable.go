@@ -1,0 +1,127 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
+)
+
+//go:embed nullable.tmpl
+var nullableSource string
+
+// nullableMembers gives the nullable members of JSON requests the type Nullable, which tells null from
+// absent. Answers keep pointers.
+func nullableMembers(document *openapi3.T) error {
+	a := adapter{document: document, seen: map[*openapi3.Schema]bool{}}
+	for _, path := range slices.Sorted(maps.Keys(document.Paths.Map())) {
+		for method, operation := range document.Paths.Value(path).Operations() {
+			if operation.RequestBody == nil {
+				continue
+			}
+			media := operation.RequestBody.Value.Content.Get("application/json")
+			if media == nil {
+				continue
+			}
+			if err := a.visit(media.Schema, []string{operation.OperationID, "body"}); err != nil {
+				return fmt.Errorf("%s %s: %w", method, path, err)
+			}
+		}
+	}
+	return nil
+}
+
+type adapter struct {
+	document *openapi3.T
+	seen     map[*openapi3.Schema]bool
+}
+
+// visit adapts the schemas that ref leads to. path is where it is in the document, by names.
+func (a *adapter) visit(ref *openapi3.SchemaRef, path []string) error {
+	if ref == nil || ref.Value == nil || a.seen[ref.Value] {
+		return nil
+	}
+	schema := ref.Value
+	a.seen[schema] = true
+	if name, ok := componentName(ref.Ref); ok {
+		path = []string{name}
+	}
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		property, at := schema.Properties[name], append(slices.Clip(path), name)
+		if err := a.visit(property, at); err != nil {
+			return err
+		}
+		if nullable(property) {
+			if err := a.mark(property, at, slices.Contains(schema.Required, name)); err != nil {
+				return err
+			}
+		}
+	}
+	parts := slices.Concat(schema.AllOf, schema.OneOf, schema.AnyOf)
+	parts = append(parts, schema.Items, schema.AdditionalProperties.Schema)
+	for _, part := range parts {
+		if err := a.visit(part, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark gives a property the type Nullable.
+func (a *adapter) mark(property *openapi3.SchemaRef, path []string, required bool) error {
+	if _, ok := property.Value.Extensions["x-go-type"]; ok {
+		return nil
+	}
+	inner, err := a.innerType(property, path)
+	if err != nil {
+		return fmt.Errorf("%v: %w", path, err)
+	}
+	extend(property, map[string]any{
+		"x-go-type":                       "Nullable[" + inner + "]",
+		"x-go-type-skip-optional-pointer": true,
+		"x-omitempty":                     false,
+		"x-omitzero":                      !required,
+	})
+	return nil
+}
+
+// innerType returns the Go type of a property without null. An enum or an object that is declared in
+// place becomes a component, so that its type has a name.
+func (a *adapter) innerType(property *openapi3.SchemaRef, path []string) (string, error) {
+	if property.Ref == "" && (len(property.Value.Enum) > 0 || len(property.Value.Properties) > 0) {
+		name := codegen.SchemaNameToTypeName(codegen.PathToTypeName(path))
+		hoisted := *property.Value
+		hoisted.Type = ptr(slices.DeleteFunc(hoisted.Type.Slice(), func(t string) bool { return t == "null" }))
+		hoisted.Enum = slices.DeleteFunc(slices.Clone(hoisted.Enum), func(v any) bool { return v == nil })
+		a.document.Components.Schemas[name] = &openapi3.SchemaRef{Value: &hoisted}
+		return name, nil
+	}
+	schema, err := codegen.GenerateGoSchema(property, path)
+	return schema.TypeDecl(), err
+}
+
+func ptr(types openapi3.Types) *openapi3.Types { return &types }
+
+// nullable reports whether a schema allows null by its type or as one of two alternatives.
+func nullable(ref *openapi3.SchemaRef) bool {
+	schema := ref.Value
+	if schema.Type.IncludesNull() && len(schema.Type.Slice()) > 1 {
+		return true
+	}
+	for _, alternatives := range []openapi3.SchemaRefs{schema.OneOf, schema.AnyOf} {
+		if len(alternatives) == 2 && slices.ContainsFunc(alternatives, func(r *openapi3.SchemaRef) bool { return r.Value.Type.Is("null") }) {
+			return true
+		}
+	}
+	return false
+}
+
+// componentName returns the Go name of the schema that a reference leads to.
+func componentName(ref string) (string, bool) {
+	name, ok := strings.CutPrefix(ref, "#/components/schemas/")
+	return codegen.SchemaNameToTypeName(name), ok
+}

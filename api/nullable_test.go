@@ -1,0 +1,55 @@
+package api_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// What a request has absent, null or as a value is told apart in both directions.
+func TestNullable(t *testing.T) {
+	t.Parallel()
+	for text, request := range map[string]gen.CreateAvatarRequest{
+		`{}`:             {},
+		`{"title":null}`: {Title: gen.Null[string]()},
+		`{"title":"a"}`:  {Title: gen.Value("a")},
+		`{"webhook":{"enabled":null},"webhook_data":null}`: {
+			Webhook:     gen.Value(gen.WebhookSwitch{Enabled: gen.Null[bool]()}),
+			WebhookData: gen.Null[gen.WebhookData](),
+		},
+	} {
+		var decoded gen.CreateAvatarRequest
+		if err := json.Unmarshal([]byte(text), &decoded); err != nil || !cmp.Equal(decoded, request) {
+			t.Errorf("%s is decoded as %s, error %v", text, cmp.Diff(request, decoded), err)
+		}
+		if encoded, err := json.Marshal(request); string(encoded) != text || err != nil {
+			t.Errorf("got %s, %v, want %s", encoded, err, text)
+		}
+	}
+}
+
+// A member of a struct without members of its own is left out, and read, by encoding/json alone.
+func TestNullable_inAnyStruct(t *testing.T) {
+	t.Parallel()
+	type object struct {
+		A gen.Nullable[int] `json:"a,omitzero"`
+	}
+	for text, value := range map[string]object{`{}`: {}, `{"a":null}`: {gen.Null[int]()}, `{"a":0}`: {gen.Value(0)}} {
+		decoded := object{gen.Value(1)}
+		if text == `{}` {
+			decoded = object{}
+		}
+		if err := json.Unmarshal([]byte(text), &decoded); err != nil || !cmp.Equal(decoded, value) {
+			t.Errorf("%s is decoded as %s, error %v", text, cmp.Diff(value, decoded), err)
+		}
+		if encoded, err := json.Marshal(value); string(encoded) != text || err != nil {
+			t.Errorf("got %s, %v, want %s", encoded, err, text)
+		}
+	}
+	if err := json.Unmarshal([]byte(`{"a":"x"}`), new(object)); err == nil {
+		t.Error("a string is decoded as a number")
+	}
+}
