@@ -13,8 +13,8 @@ help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-16s %s\n", $$1, $$2}'
 
 .PHONY: build
-build: ## Build the daemon as .bin/studiod and the client as .bin/studio
-	go build -o .bin/ ./server/cmd/studiod ./client/cmd/studio
+build: ## Build the daemon, its renderer and the client into .bin
+	go build -o .bin/ ./server/cmd/studiod ./server/cmd/studio-render ./client/cmd/studio
 
 .PHONY: run
 run: build ## Serve the demo on 127.0.0.1:8080

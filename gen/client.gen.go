@@ -1872,11 +1872,6 @@ type ListProjectsResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// ListProjectsResponse429Headers the declared response headers of an HTTP 429 response for ListProjects
-type ListProjectsResponse429Headers struct {
-	RetryAfter *int
-}
-
 // ListProjectsResponse503Headers the declared response headers of an HTTP 503 response for ListProjects
 type ListProjectsResponse503Headers struct {
 	RetryAfter *int
@@ -1893,8 +1888,6 @@ type ListProjectsResponse struct {
 	ApplicationProblemJSON401 *Unauthorized
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Forbidden
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -1903,8 +1896,6 @@ type ListProjectsResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListProjectsResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *ListProjectsResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *ListProjectsResponse503Headers
 }
@@ -1927,11 +1918,6 @@ func (r ListProjectsResponse) GetApplicationProblemJSON401() *Unauthorized {
 // GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
 func (r ListProjectsResponse) GetApplicationProblemJSON403() *Forbidden {
 	return r.ApplicationProblemJSON403
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r ListProjectsResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -2101,11 +2087,6 @@ type RefreshTokensResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// RefreshTokensResponse429Headers the declared response headers of an HTTP 429 response for RefreshTokens
-type RefreshTokensResponse429Headers struct {
-	RetryAfter *int
-}
-
 // RefreshTokensResponse503Headers the declared response headers of an HTTP 503 response for RefreshTokens
 type RefreshTokensResponse503Headers struct {
 	RetryAfter *int
@@ -2124,8 +2105,6 @@ type RefreshTokensResponse struct {
 	ApplicationProblemJSON413 *ContentTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
 	ApplicationProblemJSON415 *UnsupportedMediaType
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2134,8 +2113,6 @@ type RefreshTokensResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *RefreshTokensResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *RefreshTokensResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *RefreshTokensResponse503Headers
 }
@@ -2163,11 +2140,6 @@ func (r RefreshTokensResponse) GetApplicationProblemJSON413() *ContentTooLarge {
 // GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
 func (r RefreshTokensResponse) GetApplicationProblemJSON415() *UnsupportedMediaType {
 	return r.ApplicationProblemJSON415
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r RefreshTokensResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -2219,11 +2191,6 @@ type GetAvatarResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// GetAvatarResponse429Headers the declared response headers of an HTTP 429 response for GetAvatar
-type GetAvatarResponse429Headers struct {
-	RetryAfter *int
-}
-
 // GetAvatarResponse503Headers the declared response headers of an HTTP 503 response for GetAvatar
 type GetAvatarResponse503Headers struct {
 	RetryAfter *int
@@ -2240,8 +2207,6 @@ type GetAvatarResponse struct {
 	ApplicationProblemJSON401 *Unauthorized
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *NotFound
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2250,8 +2215,6 @@ type GetAvatarResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetAvatarResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *GetAvatarResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *GetAvatarResponse503Headers
 }
@@ -2274,11 +2237,6 @@ func (r GetAvatarResponse) GetApplicationProblemJSON401() *Unauthorized {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r GetAvatarResponse) GetApplicationProblemJSON404() *NotFound {
 	return r.ApplicationProblemJSON404
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r GetAvatarResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -2330,11 +2288,6 @@ type CreateAvatarResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// CreateAvatarResponse429Headers the declared response headers of an HTTP 429 response for CreateAvatar
-type CreateAvatarResponse429Headers struct {
-	RetryAfter *int
-}
-
 // CreateAvatarResponse503Headers the declared response headers of an HTTP 503 response for CreateAvatar
 type CreateAvatarResponse503Headers struct {
 	RetryAfter *int
@@ -2357,8 +2310,6 @@ type CreateAvatarResponse struct {
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
 	ApplicationProblemJSON422 *UnprocessableContent
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2367,8 +2318,6 @@ type CreateAvatarResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreateAvatarResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *CreateAvatarResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *CreateAvatarResponse503Headers
 }
@@ -2406,11 +2355,6 @@ func (r CreateAvatarResponse) GetApplicationProblemJSON415() *UnsupportedMediaTy
 // GetApplicationProblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
 func (r CreateAvatarResponse) GetApplicationProblemJSON422() *UnprocessableContent {
 	return r.ApplicationProblemJSON422
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r CreateAvatarResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -2462,11 +2406,6 @@ type CreateVideoResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// CreateVideoResponse429Headers the declared response headers of an HTTP 429 response for CreateVideo
-type CreateVideoResponse429Headers struct {
-	RetryAfter *int
-}
-
 // CreateVideoResponse503Headers the declared response headers of an HTTP 503 response for CreateVideo
 type CreateVideoResponse503Headers struct {
 	RetryAfter *int
@@ -2491,8 +2430,6 @@ type CreateVideoResponse struct {
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
 	ApplicationProblemJSON422 *UnprocessableContent
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2501,8 +2438,6 @@ type CreateVideoResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreateVideoResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *CreateVideoResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *CreateVideoResponse503Headers
 }
@@ -2545,11 +2480,6 @@ func (r CreateVideoResponse) GetApplicationProblemJSON415() *UnsupportedMediaTyp
 // GetApplicationProblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
 func (r CreateVideoResponse) GetApplicationProblemJSON422() *UnprocessableContent {
 	return r.ApplicationProblemJSON422
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r CreateVideoResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -2601,11 +2531,6 @@ type GetVideoResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// GetVideoResponse429Headers the declared response headers of an HTTP 429 response for GetVideo
-type GetVideoResponse429Headers struct {
-	RetryAfter *int
-}
-
 // GetVideoResponse503Headers the declared response headers of an HTTP 503 response for GetVideo
 type GetVideoResponse503Headers struct {
 	RetryAfter *int
@@ -2622,8 +2547,6 @@ type GetVideoResponse struct {
 	ApplicationProblemJSON401 *Unauthorized
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *NotFound
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2632,8 +2555,6 @@ type GetVideoResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetVideoResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *GetVideoResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *GetVideoResponse503Headers
 }
@@ -2656,11 +2577,6 @@ func (r GetVideoResponse) GetApplicationProblemJSON401() *Unauthorized {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r GetVideoResponse) GetApplicationProblemJSON404() *NotFound {
 	return r.ApplicationProblemJSON404
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r GetVideoResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -2712,11 +2628,6 @@ type ListAvatarsResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// ListAvatarsResponse429Headers the declared response headers of an HTTP 429 response for ListAvatars
-type ListAvatarsResponse429Headers struct {
-	RetryAfter *int
-}
-
 // ListAvatarsResponse503Headers the declared response headers of an HTTP 503 response for ListAvatars
 type ListAvatarsResponse503Headers struct {
 	RetryAfter *int
@@ -2731,8 +2642,6 @@ type ListAvatarsResponse struct {
 	ApplicationProblemJSON400 *BadRequest
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Unauthorized
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2741,8 +2650,6 @@ type ListAvatarsResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListAvatarsResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *ListAvatarsResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *ListAvatarsResponse503Headers
 }
@@ -2760,11 +2667,6 @@ func (r ListAvatarsResponse) GetApplicationProblemJSON400() *BadRequest {
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
 func (r ListAvatarsResponse) GetApplicationProblemJSON401() *Unauthorized {
 	return r.ApplicationProblemJSON401
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r ListAvatarsResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -2816,11 +2718,6 @@ type ListVideosResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// ListVideosResponse429Headers the declared response headers of an HTTP 429 response for ListVideos
-type ListVideosResponse429Headers struct {
-	RetryAfter *int
-}
-
 // ListVideosResponse503Headers the declared response headers of an HTTP 503 response for ListVideos
 type ListVideosResponse503Headers struct {
 	RetryAfter *int
@@ -2835,8 +2732,6 @@ type ListVideosResponse struct {
 	ApplicationProblemJSON400 *BadRequest
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Unauthorized
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2845,8 +2740,6 @@ type ListVideosResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListVideosResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *ListVideosResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *ListVideosResponse503Headers
 }
@@ -2864,11 +2757,6 @@ func (r ListVideosResponse) GetApplicationProblemJSON400() *BadRequest {
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
 func (r ListVideosResponse) GetApplicationProblemJSON401() *Unauthorized {
 	return r.ApplicationProblemJSON401
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r ListVideosResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -2920,11 +2808,6 @@ type SubmitConsentResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// SubmitConsentResponse429Headers the declared response headers of an HTTP 429 response for SubmitConsent
-type SubmitConsentResponse429Headers struct {
-	RetryAfter *int
-}
-
 // SubmitConsentResponse503Headers the declared response headers of an HTTP 503 response for SubmitConsent
 type SubmitConsentResponse503Headers struct {
 	RetryAfter *int
@@ -2947,8 +2830,6 @@ type SubmitConsentResponse struct {
 	ApplicationProblemJSON413 *ContentTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
 	ApplicationProblemJSON415 *UnsupportedMediaType
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2957,8 +2838,6 @@ type SubmitConsentResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *SubmitConsentResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *SubmitConsentResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *SubmitConsentResponse503Headers
 }
@@ -2996,11 +2875,6 @@ func (r SubmitConsentResponse) GetApplicationProblemJSON413() *ContentTooLarge {
 // GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
 func (r SubmitConsentResponse) GetApplicationProblemJSON415() *UnsupportedMediaType {
 	return r.ApplicationProblemJSON415
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r SubmitConsentResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -3052,11 +2926,6 @@ type CreateLipsyncResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// CreateLipsyncResponse429Headers the declared response headers of an HTTP 429 response for CreateLipsync
-type CreateLipsyncResponse429Headers struct {
-	RetryAfter *int
-}
-
 // CreateLipsyncResponse503Headers the declared response headers of an HTTP 503 response for CreateLipsync
 type CreateLipsyncResponse503Headers struct {
 	RetryAfter *int
@@ -3079,8 +2948,6 @@ type CreateLipsyncResponse struct {
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
 	ApplicationProblemJSON422 *UnprocessableContent
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -3089,8 +2956,6 @@ type CreateLipsyncResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreateLipsyncResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *CreateLipsyncResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *CreateLipsyncResponse503Headers
 }
@@ -3128,11 +2993,6 @@ func (r CreateLipsyncResponse) GetApplicationProblemJSON415() *UnsupportedMediaT
 // GetApplicationProblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
 func (r CreateLipsyncResponse) GetApplicationProblemJSON422() *UnprocessableContent {
 	return r.ApplicationProblemJSON422
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r CreateLipsyncResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -3184,11 +3044,6 @@ type GetLipsyncResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// GetLipsyncResponse429Headers the declared response headers of an HTTP 429 response for GetLipsync
-type GetLipsyncResponse429Headers struct {
-	RetryAfter *int
-}
-
 // GetLipsyncResponse503Headers the declared response headers of an HTTP 503 response for GetLipsync
 type GetLipsyncResponse503Headers struct {
 	RetryAfter *int
@@ -3205,8 +3060,6 @@ type GetLipsyncResponse struct {
 	ApplicationProblemJSON401 *Unauthorized
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *NotFound
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -3215,8 +3068,6 @@ type GetLipsyncResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetLipsyncResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *GetLipsyncResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *GetLipsyncResponse503Headers
 }
@@ -3239,11 +3090,6 @@ func (r GetLipsyncResponse) GetApplicationProblemJSON401() *Unauthorized {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r GetLipsyncResponse) GetApplicationProblemJSON404() *NotFound {
 	return r.ApplicationProblemJSON404
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r GetLipsyncResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -3295,11 +3141,6 @@ type ListLipsyncsResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// ListLipsyncsResponse429Headers the declared response headers of an HTTP 429 response for ListLipsyncs
-type ListLipsyncsResponse429Headers struct {
-	RetryAfter *int
-}
-
 // ListLipsyncsResponse503Headers the declared response headers of an HTTP 503 response for ListLipsyncs
 type ListLipsyncsResponse503Headers struct {
 	RetryAfter *int
@@ -3314,8 +3155,6 @@ type ListLipsyncsResponse struct {
 	ApplicationProblemJSON400 *BadRequest
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Unauthorized
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -3324,8 +3163,6 @@ type ListLipsyncsResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListLipsyncsResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *ListLipsyncsResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *ListLipsyncsResponse503Headers
 }
@@ -3343,11 +3180,6 @@ func (r ListLipsyncsResponse) GetApplicationProblemJSON400() *BadRequest {
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
 func (r ListLipsyncsResponse) GetApplicationProblemJSON401() *Unauthorized {
 	return r.ApplicationProblemJSON401
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r ListLipsyncsResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -3503,11 +3335,6 @@ type GetWebhookSecretsResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// GetWebhookSecretsResponse429Headers the declared response headers of an HTTP 429 response for GetWebhookSecrets
-type GetWebhookSecretsResponse429Headers struct {
-	RetryAfter *int
-}
-
 // GetWebhookSecretsResponse503Headers the declared response headers of an HTTP 503 response for GetWebhookSecrets
 type GetWebhookSecretsResponse503Headers struct {
 	RetryAfter *int
@@ -3522,8 +3349,6 @@ type GetWebhookSecretsResponse struct {
 	ApplicationProblemJSON400 *BadRequest
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Unauthorized
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -3532,8 +3357,6 @@ type GetWebhookSecretsResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetWebhookSecretsResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *GetWebhookSecretsResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *GetWebhookSecretsResponse503Headers
 }
@@ -3551,11 +3374,6 @@ func (r GetWebhookSecretsResponse) GetApplicationProblemJSON400() *BadRequest {
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
 func (r GetWebhookSecretsResponse) GetApplicationProblemJSON401() *Unauthorized {
 	return r.ApplicationProblemJSON401
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r GetWebhookSecretsResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -4148,13 +3966,6 @@ func ParseListProjectsResponse(rsp *http.Response) (*ListProjectsResponse, error
 		}
 		response.ApplicationProblemJSON403 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -4189,16 +4000,6 @@ func ParseListProjectsResponse(rsp *http.Response) (*ListProjectsResponse, error
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers ListProjectsResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers ListProjectsResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -4378,13 +4179,6 @@ func ParseRefreshTokensResponse(rsp *http.Response) (*RefreshTokensResponse, err
 		}
 		response.ApplicationProblemJSON415 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -4419,16 +4213,6 @@ func ParseRefreshTokensResponse(rsp *http.Response) (*RefreshTokensResponse, err
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers RefreshTokensResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers RefreshTokensResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -4486,13 +4270,6 @@ func ParseGetAvatarResponse(rsp *http.Response) (*GetAvatarResponse, error) {
 		}
 		response.ApplicationProblemJSON404 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -4527,16 +4304,6 @@ func ParseGetAvatarResponse(rsp *http.Response) (*GetAvatarResponse, error) {
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers GetAvatarResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers GetAvatarResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -4615,13 +4382,6 @@ func ParseCreateAvatarResponse(rsp *http.Response) (*CreateAvatarResponse, error
 		}
 		response.ApplicationProblemJSON422 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -4656,16 +4416,6 @@ func ParseCreateAvatarResponse(rsp *http.Response) (*CreateAvatarResponse, error
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers CreateAvatarResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers CreateAvatarResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -4751,13 +4501,6 @@ func ParseCreateVideoResponse(rsp *http.Response) (*CreateVideoResponse, error) 
 		}
 		response.ApplicationProblemJSON422 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -4792,16 +4535,6 @@ func ParseCreateVideoResponse(rsp *http.Response) (*CreateVideoResponse, error) 
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers CreateVideoResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers CreateVideoResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -4859,13 +4592,6 @@ func ParseGetVideoResponse(rsp *http.Response) (*GetVideoResponse, error) {
 		}
 		response.ApplicationProblemJSON404 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -4900,16 +4626,6 @@ func ParseGetVideoResponse(rsp *http.Response) (*GetVideoResponse, error) {
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers GetVideoResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers GetVideoResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -4960,13 +4676,6 @@ func ParseListAvatarsResponse(rsp *http.Response) (*ListAvatarsResponse, error) 
 		}
 		response.ApplicationProblemJSON401 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5001,16 +4710,6 @@ func ParseListAvatarsResponse(rsp *http.Response) (*ListAvatarsResponse, error) 
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers ListAvatarsResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers ListAvatarsResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -5061,13 +4760,6 @@ func ParseListVideosResponse(rsp *http.Response) (*ListVideosResponse, error) {
 		}
 		response.ApplicationProblemJSON401 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5102,16 +4794,6 @@ func ParseListVideosResponse(rsp *http.Response) (*ListVideosResponse, error) {
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers ListVideosResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers ListVideosResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -5190,13 +4872,6 @@ func ParseSubmitConsentResponse(rsp *http.Response) (*SubmitConsentResponse, err
 		}
 		response.ApplicationProblemJSON415 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5231,16 +4906,6 @@ func ParseSubmitConsentResponse(rsp *http.Response) (*SubmitConsentResponse, err
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers SubmitConsentResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers SubmitConsentResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -5319,13 +4984,6 @@ func ParseCreateLipsyncResponse(rsp *http.Response) (*CreateLipsyncResponse, err
 		}
 		response.ApplicationProblemJSON422 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5360,16 +5018,6 @@ func ParseCreateLipsyncResponse(rsp *http.Response) (*CreateLipsyncResponse, err
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers CreateLipsyncResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers CreateLipsyncResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -5427,13 +5075,6 @@ func ParseGetLipsyncResponse(rsp *http.Response) (*GetLipsyncResponse, error) {
 		}
 		response.ApplicationProblemJSON404 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5468,16 +5109,6 @@ func ParseGetLipsyncResponse(rsp *http.Response) (*GetLipsyncResponse, error) {
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers GetLipsyncResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers GetLipsyncResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -5528,13 +5159,6 @@ func ParseListLipsyncsResponse(rsp *http.Response) (*ListLipsyncsResponse, error
 		}
 		response.ApplicationProblemJSON401 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5569,16 +5193,6 @@ func ParseListLipsyncsResponse(rsp *http.Response) (*ListLipsyncsResponse, error
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers ListLipsyncsResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers ListLipsyncsResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -5730,13 +5344,6 @@ func ParseGetWebhookSecretsResponse(rsp *http.Response) (*GetWebhookSecretsRespo
 		}
 		response.ApplicationProblemJSON401 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5771,16 +5378,6 @@ func ParseGetWebhookSecretsResponse(rsp *http.Response) (*GetWebhookSecretsRespo
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers GetWebhookSecretsResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers GetWebhookSecretsResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {

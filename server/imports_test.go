@@ -27,6 +27,7 @@ func TestImports_keepTheRooms(t *testing.T) {
 		"server/internal/studio":          {never: []string{openapi, database, postgres, queue, "github.com/google/uuid"}},
 		"server/internal/render":          {ours: []string{"server/internal/studio"}, never: []string{openapi, database, postgres, queue}},
 		"server/internal/render/protocol": {never: []string{openapi, database, postgres, queue, "net/http"}},
+		"server/internal/talkinghead":     {never: []string{openapi, database, postgres, queue, "net/http", "database/sql"}},
 		"server/internal/store":           {ours: []string{"server/internal/studio"}, never: []string{openapi}},
 		"server/internal/rest":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
 		"server/internal/auth":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},

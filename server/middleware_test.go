@@ -54,12 +54,12 @@ func TestMiddleware_answersItself(t *testing.T) {
 	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
 		cfg.Middleware = []gen.StrictMiddlewareFunc{func(gen.StrictHandlerFunc, string) gen.StrictHandlerFunc {
 			return func(_ context.Context, w http.ResponseWriter, r *http.Request, _ any) (any, error) {
-				server.WriteProblem(w, r, &server.Error{Status: http.StatusTooManyRequests})
+				server.WriteProblem(w, r, &server.Error{Status: http.StatusNotFound})
 				return nil, nil //nolint:nilnil // it has been answered
 			}
 		}}
 	})
-	problem(t, do(handler, "GET", details, "", bearer("good")...), 429)
+	problem(t, do(handler, "GET", details, "", bearer("good")...), 404)
 }
 
 func TestMapError(t *testing.T) {

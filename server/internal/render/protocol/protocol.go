@@ -67,7 +67,7 @@ type Result struct {
 	Thumbnail string `json:"thumbnail,omitempty"`
 	// Files are what the videos of an avatar need later.
 	Files           []string `json:"files,omitempty"`
-	DurationSeconds float64  `json:"duration_seconds,omitempty"`
+	DurationSeconds float64  `json:"duration_seconds,omitzero"`
 	// Checks tell what was found about an avatar's input.
 	Checks []Check `json:"checks,omitempty"`
 }
@@ -77,7 +77,7 @@ type Error struct {
 	// Reason is shown to the client: a sentence that a person understands.
 	Reason string `json:"reason"`
 	// Permanent failures are not tried again.
-	Permanent bool `json:"permanent,omitempty"`
+	Permanent bool `json:"permanent,omitzero"`
 	// Checks tell what was found about an avatar's input, the reason of the failure included.
 	Checks []Check `json:"checks,omitempty"`
 }

@@ -1,0 +1,18 @@
+// Studio-render makes avatars, videos and lip-syncs that speak, on any CPU, with ffmpeg. It
+// reads one request from its standard input and writes messages to its standard output, as
+// package protocol says.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

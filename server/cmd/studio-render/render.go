@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
+	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
+)
+
+// speechPrefix is what the value of -speech begins with.
+const speechPrefix = "exec:"
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	flags := flag.NewFlagSet("studio-render", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	speech := flags.String("speech", "", "`exec:PROGRAM [ARGS]` that reads text and writes it spoken, as WAV (default espeak-ng)")
+	label := flags.String("label", "", "`TEXT` that is written into the corner of each frame")
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: studio-render [-speech exec:PROGRAM] [-label TEXT] < request")
+		flags.PrintDefaults()
+	}
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	case flags.NArg() > 0:
+		fmt.Fprintln(stderr, "studio-render: takes no arguments")
+		return 2
+	}
+	program, ok := strings.CutPrefix(*speech, speechPrefix)
+	if *speech != "" && (!ok || len(strings.Fields(program)) == 0) {
+		fmt.Fprintln(stderr, "studio-render: -speech must be exec:PROGRAM")
+		return 2
+	}
+	request, err := protocol.ReadRequest(stdin)
+	if err != nil {
+		fmt.Fprintln(stderr, "studio-render:", err)
+		return 2
+	}
+	r := renderer{
+		Config: talkinghead.Config{Speech: strings.Fields(program), Label: *label},
+		output: stdout,
+	}
+	r.Progress = r.progress
+	message, err := r.render(ctx, request)
+	if err != nil {
+		fmt.Fprintln(stderr, "studio-render:", err)
+		return 1
+	}
+	if err := errors.Join(r.failed, protocol.Write(stdout, message)); err != nil {
+		fmt.Fprintln(stderr, "studio-render:", err)
+		return 1
+	}
+	return 0
+}
+
+// A renderer answers one request.
+type renderer struct {
+	talkinghead.Config
+	output io.Writer
+	last   float64 // progress that was written
+	failed error
+}
+
+// progress writes each hundredth that is done.
+func (r *renderer) progress(done float64) {
+	if r.failed == nil && done >= r.last+0.01 {
+		r.last = done
+		r.failed = protocol.Write(r.output, protocol.Message{Progress: &done})
+	}
+}
+
+// parameters are the members of a client's request that say how it is rendered. What is not of
+// the type that it should be counts as left out: the service has checked the request.
+type parameters struct {
+	Text              string               `json:"text"`
+	UseAudioFromVideo bool                 `json:"use_audio_from_video"`
+	SyncMode          talkinghead.SyncMode `json:"sync_mode"`
+}
+
+// render returns the last message: the result, or why there is none. An error is one that may
+// pass.
+func (r *renderer) render(ctx context.Context, request protocol.Request) (protocol.Message, error) {
+	if missing := talkinghead.Missing(); len(missing) > 0 {
+		return protocol.Message{}, fmt.Errorf("not installed: %s", strings.Join(missing, ", "))
+	}
+	var p parameters
+	if err := json.Unmarshal(request.Request, &p); err != nil {
+		return protocol.Message{}, err
+	}
+	var (
+		result protocol.Result
+		video  talkinghead.Video
+		err    error
+	)
+	switch request.Kind {
+	case protocol.Avatar:
+		var avatar talkinghead.Avatar
+		avatar, err = r.MakeAvatar(ctx, request.Inputs["base_video_url"], request.OutputDir)
+		result.Files, result.Checks, video.Thumbnail = avatar.Files, checks(avatar.Checks), avatar.Thumbnail
+	case protocol.Video:
+		video, err = r.MakeVideo(ctx, request.AvatarFiles,
+			talkinghead.Speech{Text: p.Text, Audio: request.Inputs["audio_url"]}, request.OutputDir)
+	case protocol.Lipsync:
+		video, err = r.MakeLipsync(ctx, talkinghead.Lipsync{
+			Video: request.Inputs["video_url"], Audio: request.Inputs["audio_url"],
+			UseAudioFromVideo: p.UseAudioFromVideo, Mode: p.SyncMode,
+		}, request.OutputDir)
+	}
+	if reason, ok := errors.AsType[*talkinghead.InputError](err); ok {
+		return protocol.Message{Error: &protocol.Error{Reason: reason.Reason, Permanent: true, Checks: result.Checks}}, nil
+	}
+	if err != nil {
+		return protocol.Message{}, err
+	}
+	result.Video, result.Thumbnail, result.DurationSeconds = name(video.Path), name(video.Thumbnail), video.Seconds
+	return protocol.Message{Result: &result}, nil
+}
+
+func name(path string) string {
+	if path == "" {
+		return ""
+	}
+	return filepath.Base(path)
+}
+
+func checks(found []talkinghead.Check) (list []protocol.Check) {
+	for _, c := range found {
+		status := protocol.Failed
+		if c.OK {
+			status = protocol.Succeeded
+		}
+		list = append(list, protocol.Check{Name: c.Name, Status: status, Message: c.Message})
+	}
+	return list
+}

@@ -1,0 +1,143 @@
+package talkinghead
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+)
+
+// What a face must be like.
+const (
+	leastSeconds = 1.0
+	leastEyes    = 20 // pixels between the eyes
+	darkest      = 28 // mean luma of the face
+	brightest    = 228
+	leastFlat    = 7   // deviation of the luma
+	leastSeen    = 0.1 // of the frames
+)
+
+// A Check is one thing that was looked at in an input.
+type Check struct {
+	Name    string
+	OK      bool
+	Message string
+}
+
+// analysis is what was found in an input.
+type analysis struct {
+	track  track
+	checks []Check
+}
+
+// failed is the first check that failed.
+func (a *analysis) failed() error {
+	for _, check := range a.checks {
+		if !check.OK {
+			return &InputError{check.Message}
+		}
+	}
+	return nil
+}
+
+// unreadable are the checks of an input that cannot be read.
+func unreadable(err error) []Check {
+	if reason, ok := errors.AsType[*InputError](err); ok {
+		return []Check{{Name: "readable", Message: reason.Reason}}
+	}
+	return nil
+}
+
+// analyse follows the face through a source and checks it. Progress goes from one value to
+// another.
+func (c Config) analyse(ctx context.Context, source *media, name string, from, to float64) (*analysis, error) {
+	if !source.video {
+		return nil, unusable("%s has no pictures.", name)
+	}
+	detector, err := newDetector()
+	if err != nil {
+		return nil, err
+	}
+	d, err := source.decode(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer d.stop()
+	t := newTracker(detector, source.width, source.height, source.rate.float(), source.picture)
+	expected := source.duration * source.rate.float()
+	for {
+		f, err := d.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if spoiled(err) {
+			return nil, damaged(name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.add(f)
+		d.release(f)
+		switch n := len(t.track.Places); {
+		case float64(n)/source.rate.float() > maxDuration.Seconds():
+			return nil, tooLong(name)
+		case n%16 == 0:
+			c.progress(from, to, float64(n)/max(expected, 1))
+		}
+	}
+	found := &analysis{track: t.finish()}
+	frames := len(found.track.Places)
+	if frames == 0 || source.limit == 0 && float64(frames) < expected*0.9-source.rate.float()/2 {
+		return nil, damaged(name)
+	}
+	found.check(t, name, float64(frames)/source.rate.float())
+	return found, nil
+}
+
+// check fills in the checks.
+func (a *analysis) check(t *tracker, name string, seconds float64) {
+	add := func(check string, ok bool, good, bad Check) {
+		message := good.Message
+		if !ok {
+			message = bad.Message
+		}
+		a.checks = append(a.checks, Check{check, ok, message})
+	}
+	say := func(format string, args ...any) Check { return Check{Message: unusable(format, args...).Error()} }
+
+	add("readable", true, say("%s can be read.", name), Check{})
+	if t.track.Picture {
+		add("long_enough", true, say("A picture is long enough."), Check{})
+	} else {
+		add("long_enough", seconds >= leastSeconds-0.05, say("The video lasts %.1f seconds.", seconds),
+			say("The video is too short: it lasts %.1f seconds, and at least %.0f is needed.", seconds, leastSeconds))
+	}
+	shown := 0
+	for _, p := range t.track.Places {
+		if p.Scene >= 0 && p.Strength > 0 {
+			shown++
+		}
+	}
+	switch {
+	case shown == 0:
+		add("one_face", false, Check{}, say("No face was found. It must look into the camera, and nothing may cover it."))
+		return
+	case t.faces > 1:
+		add("one_face", false, Check{}, say("There are %d faces, and only one can speak. Send a picture or video of one person.", t.faces))
+	default:
+		part := float64(shown) / float64(len(t.track.Places))
+		add("one_face", part >= leastSeen, say("There is one face, and it is seen %.0f %% of the time.", math.Round(part*100)),
+			say("The face is seen too seldom: %.0f %% of the time.", math.Round(part*100)))
+	}
+	m := t.measures
+	add("large_enough", m.size >= leastEyes, say("The face is large enough."),
+		say("The face is too small: the eyes are %.0f pixels apart, and at least %d are needed.", m.size, leastEyes))
+	switch {
+	case m.light < darkest:
+		add("lit", false, Check{}, say("The face is too dark."))
+	case m.light > brightest:
+		add("lit", false, Check{}, say("The face is too bright: it is overexposed."))
+	default:
+		add("lit", m.contrast >= leastFlat, say("The face is well lit."), say("The face can hardly be made out: there is too little contrast."))
+	}
+}

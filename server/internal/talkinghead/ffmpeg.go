@@ -1,0 +1,284 @@
+package talkinghead
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+)
+
+// framesAhead is how many frames are decoded before they are used, and how many may wait to
+// be encoded, so that ffmpeg works while frames are painted.
+const framesAhead = 3
+
+// A process is an ffmpeg that runs.
+type process struct {
+	command *exec.Cmd
+	cancel  context.CancelFunc
+	errors  tail
+}
+
+func ffmpeg(ctx context.Context, args ...string) *process {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &process{cancel: cancel}
+	p.command = exec.CommandContext(ctx, "ffmpeg", append([]string{"-v", "error", "-nostdin", "-y"}, args...)...) //nolint:gosec // no shell reads the arguments
+	p.command.Stderr = &p.errors
+	return p
+}
+
+// wait returns how the process ended.
+func (p *process) wait() error {
+	defer p.cancel()
+	err := p.command.Wait()
+	if err != nil {
+		return fmt.Errorf("ffmpeg: %w: %s", err, p.errors.text)
+	}
+	return nil
+}
+
+// stop ends the process early.
+func (p *process) stop() {
+	p.cancel()
+	_ = p.command.Wait()
+}
+
+// tail keeps the end of what a process writes.
+type tail struct{ text []byte }
+
+func (t *tail) Write(data []byte) (int, error) {
+	const most = 2048
+	t.text = append(t.text, data...)
+	t.text = t.text[max(len(t.text)-most, 0):]
+	return len(data), nil
+}
+
+// A decoder reads the frames of a media file, one after the other.
+type decoder struct {
+	process *process
+	frames  chan *frame
+	free    chan *frame
+	err     error // once frames is closed
+}
+
+// decode starts to read the frames. Whoever calls it calls stop.
+func (m *media) decode(ctx context.Context) (*decoder, error) {
+	args := append(m.inputArgs(), "-map", "0:v:0", "-vf", m.filter(), "-t", m.most(), "-f", "rawvideo", "pipe:1")
+	d := &decoder{process: ffmpeg(ctx, args...), frames: make(chan *frame, framesAhead), free: make(chan *frame, framesAhead+2)}
+	output, err := d.process.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.process.command.Start(); err != nil {
+		d.process.cancel()
+		return nil, err
+	}
+	for range cap(d.free) {
+		d.free <- newFrame(m.width, m.height)
+	}
+	go d.read(output)
+	return d, nil
+}
+
+// filter makes frames of the size, rate and colours that the media has here.
+func (m *media) filter() string {
+	filter := fmt.Sprintf("scale=%d:%d:flags=bicubic:out_range=tv", m.width, m.height)
+	if m.picture {
+		filter += ":out_color_matrix=bt709"
+	} else {
+		filter = "fps=" + m.rate.String() + ":start_time=0," + filter
+	}
+	return filter + ",format=yuv420p,setsar=1"
+}
+
+func (d *decoder) read(output io.Reader) {
+	defer close(d.frames)
+	for f := range d.free {
+		if _, err := io.ReadFull(output, f.pix); err != nil {
+			d.err = d.process.wait()
+			return
+		}
+		d.frames <- f
+	}
+	d.process.stop()
+}
+
+// next returns the next frame, which is the caller's until it is released; [io.EOF] after
+// the last.
+func (d *decoder) next() (*frame, error) {
+	f, ok := <-d.frames
+	switch {
+	case ok:
+		return f, nil
+	case d.err != nil:
+		return nil, d.err
+	}
+	return nil, io.EOF
+}
+
+func (d *decoder) release(f *frame) { d.free <- f }
+
+// stop ends the reading. Frames that were not released are the caller's.
+func (d *decoder) stop() {
+	d.process.cancel()
+	close(d.free)
+	for range d.frames {
+		continue // until the reader has ended
+	}
+}
+
+// samples calls each with the sound of a media file: the samples of one window after the
+// other, a hop apart. It returns how many seconds the sound lasts.
+func (m *media) samples(ctx context.Context, each func(window []int16)) (float64, error) {
+	args := append(m.inputArgs(), "-map", "0:a:0", "-af", "aresample="+strconv.Itoa(soundRate)+":async=1:first_pts=0",
+		"-ac", "1", "-t", strconv.FormatFloat(maxDuration.Seconds()+1, 'f', -1, 64), "-f", "s16le", "pipe:1")
+	p := ffmpeg(ctx, args...)
+	output, err := p.command.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := p.command.Start(); err != nil {
+		p.cancel()
+		return 0, err
+	}
+	var raw [soundHop * 2]byte
+	var window [soundWindow]int16
+	total := 0
+	for {
+		n, err := io.ReadFull(output, raw[:])
+		clear(raw[n:])
+		total += n / 2
+		if n > 0 {
+			copy(window[:], window[soundHop:])
+			for i := range soundHop {
+				window[soundWindow-soundHop+i] = int16(uint16(raw[2*i]) | uint16(raw[2*i+1])<<8)
+			}
+			each(window[:])
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err := p.wait(); err != nil {
+		return 0, err
+	}
+	return float64(total) / soundRate, nil
+}
+
+// An encoder writes a video.
+type encoder struct {
+	process *process
+	input   io.WriteCloser
+	frames  chan *frame
+	free    chan *frame
+	done    chan error
+}
+
+// A clip is a video that is going to be written.
+type clip struct {
+	path          string
+	width, height int
+	rate          rate
+	tags          colorTags
+	frames        int
+	sound         *media
+}
+
+// generated is what the metadata of each video says.
+const generated = "This video was generated by a machine: what the person in it says, and how the face moves, is synthetic. " +
+	"(IPTC digital source type: compositeSynthetic)"
+
+// encode starts to write a video. Whoever calls it calls close or stop.
+func (c *clip) encode(ctx context.Context) (*encoder, error) {
+	args := []string{
+		"-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", c.width, c.height),
+		"-framerate", c.rate.String(), "-i", "pipe:0",
+	}
+	args = append(args, c.sound.inputArgs()...)
+	args = append(args,
+		"-map", "0:v:0", "-map", "1:a:0", "-map_metadata", "-1", "-map_chapters", "-1",
+		"-af", "aresample=48000:async=1:first_pts=0,aformat=channel_layouts=mono|stereo,apad",
+		"-t", strconv.FormatFloat(float64(c.frames)/c.rate.float(), 'f', 6, 64))
+	args = append(args, encoding...)
+	args = append(args, c.tags.args()...)
+	args = append(args, "-c:a", "aac", "-b:a", "160k", "-movflags", "+faststart", "-metadata", "comment="+generated,
+		"-f", "mp4", "file:"+c.path)
+	e := &encoder{
+		process: ffmpeg(ctx, args...),
+		frames:  make(chan *frame, framesAhead), free: make(chan *frame, framesAhead+2), done: make(chan error, 1),
+	}
+	for range cap(e.free) {
+		e.free <- newFrame(c.width, c.height)
+	}
+	var err error
+	if e.input, err = e.process.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := e.process.command.Start(); err != nil {
+		e.process.cancel()
+		return nil, err
+	}
+	go e.write()
+	return e, nil
+}
+
+// encoding is how the pictures of a video are encoded.
+//
+//nolint:gochecknoglobals // a list of arguments
+var encoding = []string{"-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-profile:v", "high", "-pix_fmt", "yuv420p", "-threads", "2"}
+
+func (t colorTags) args() (args []string) {
+	for _, tag := range [][2]string{{"-colorspace", t.space}, {"-color_trc", t.transfer}, {"-color_primaries", t.primaries}} {
+		if tag[1] != "" && tag[1] != "unknown" && tag[1] != "reserved" {
+			args = append(args, tag[0], tag[1])
+		}
+	}
+	return append(args, "-color_range", "tv")
+}
+
+func (e *encoder) write() {
+	var failed error
+	for f := range e.frames {
+		if failed == nil {
+			_, failed = e.input.Write(f.pix)
+		}
+		e.free <- f
+	}
+	failed = errors.Join(failed, e.input.Close())
+	if err := e.process.wait(); err != nil {
+		failed = err
+	}
+	e.done <- failed
+}
+
+// blank returns a frame to write into.
+func (e *encoder) blank() *frame { return <-e.free }
+
+// send encodes a frame that blank returned.
+func (e *encoder) send(f *frame) { e.frames <- f }
+
+// close ends the video and reports whether it was written.
+func (e *encoder) close() error {
+	close(e.frames)
+	return <-e.done
+}
+
+// stop gives the video up.
+func (e *encoder) stop() {
+	e.process.cancel()
+	_ = e.close()
+}
+
+// thumbnail writes a frame as a JPEG picture.
+func (f *frame) thumbnail(ctx context.Context, path string) error {
+	p := ffmpeg(ctx, "-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", f.width, f.height), "-i", "pipe:0",
+		"-vf", "scale='min(640,iw)':-2:in_color_matrix=bt709:out_range=pc,format=yuvj420p", "-frames:v", "1", "-q:v", "4", "-f", "mjpeg", "file:"+path)
+	p.command.Stdin = bytes.NewReader(f.pix)
+	if err := p.command.Start(); err != nil {
+		p.cancel()
+		return err
+	}
+	return p.wait()
+}

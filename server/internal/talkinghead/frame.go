@@ -1,0 +1,128 @@
+package talkinghead
+
+// A frame is one picture of a video: a plane of luma and two planes of chroma of half its
+// width and height, as ffmpeg's yuv420p has them. Width and height are even.
+type frame struct {
+	width, height int
+	pix           []byte // the three planes, one after the other
+}
+
+func newFrame(width, height int) *frame {
+	return &frame{width, height, make([]byte, frameBytes(width, height))}
+}
+
+func frameBytes(width, height int) int { return width * height * 3 / 2 }
+
+// A plane is one plane of a frame, or of a part of one.
+type plane struct {
+	pix           []byte
+	width, height int
+	// half tells that the plane has one value for two by two pixels of the frame.
+	half bool
+}
+
+func (f *frame) luma() plane { return plane{f.pix[:f.width*f.height], f.width, f.height, false} }
+
+// planes are luma and both chromas.
+func (f *frame) planes() [3]plane {
+	n, w, h := f.width*f.height, f.width/2, f.height/2
+	return [3]plane{f.luma(), {f.pix[n : n+w*h], w, h, true}, {f.pix[n+w*h:], w, h, true}}
+}
+
+// fromFrame turns a coordinate of the frame into one of the plane.
+func (p plane) fromFrame(v float64) float64 {
+	if p.half {
+		return v/2 - 0.25
+	}
+	return v
+}
+
+// toFrame is the coordinate in the frame of a row or column of the plane.
+func (p plane) toFrame(i int) float64 {
+	if p.half {
+		return float64(2*i) + 0.5
+	}
+	return float64(i)
+}
+
+// step is how many pixels of the frame are between two of the plane.
+func (p plane) step() float64 {
+	if p.half {
+		return 2
+	}
+	return 1
+}
+
+// at is the value at a point of the frame, between the pixels too; outside it is that of the
+// closest pixel.
+func (p plane) at(x, y float64) float64 {
+	x, y = p.fromFrame(x), p.fromFrame(y)
+	x, y = min(max(x, 0), float64(p.width-1)), min(max(y, 0), float64(p.height-1))
+	column, row := int(x), int(y)
+	fx, fy := x-float64(column), y-float64(row)
+	right, below := 1, p.width
+	if column == p.width-1 {
+		right = 0
+	}
+	if row == p.height-1 {
+		below = 0
+	}
+	i := row*p.width + column
+	a, b := float64(p.pix[i]), float64(p.pix[i+right])
+	c, d := float64(p.pix[i+below]), float64(p.pix[i+below+right])
+	a += (b - a) * fx
+	c += (d - c) * fx
+	return a + (c-a)*fy
+}
+
+// crop copies a part of a frame. Its corner is even, and it lies in the frame.
+func (f *frame) crop(x, y, width, height int) *frame {
+	part := newFrame(width, height)
+	to := part.planes()
+	for i, from := range f.planes() {
+		x, y := x, y
+		if from.half {
+			x, y = x/2, y/2
+		}
+		for row := range to[i].height {
+			copy(to[i].pix[row*to[i].width:][:to[i].width], from.pix[(y+row)*from.width+x:])
+		}
+	}
+	return part
+}
+
+// reduce writes the luma of the frame, reduced by a whole factor, into gray.
+func (f *frame) reduce(factor int, gray []byte) plane {
+	width, height := f.width/factor, f.height/factor
+	gray = gray[:width*height]
+	if factor == 1 {
+		copy(gray, f.pix)
+		return plane{gray, width, height, false}
+	}
+	sums := make([]int, width)
+	for row := range height {
+		clear(sums)
+		for y := row * factor; y < (row+1)*factor; y++ {
+			line := f.pix[y*f.width:][:width*factor]
+			for column := range sums {
+				sum := 0
+				for _, v := range line[column*factor:][:factor] {
+					sum += int(v)
+				}
+				sums[column] += sum
+			}
+		}
+		for column, sum := range sums {
+			gray[row*width+column] = byte(sum / (factor * factor))
+		}
+	}
+	return plane{gray, width, height, false}
+}
+
+func toByte(v float64) byte { return byte(min(max(v+0.5, 0), 255)) }
+
+// smoothstep rises from 0 at a to 1 at b.
+func smoothstep(a, b, v float64) float64 {
+	t := min(max((v-a)/(b-a), 0), 1)
+	return t * t * (3 - 2*t)
+}

@@ -1,0 +1,143 @@
+package talkinghead
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// A head makes a still picture live: it moves the head a little and lets the eyes blink.
+type head struct {
+	still  *frame
+	face   pose
+	eyes   [2]point  // in the face
+	weight []float32 // how much each pixel moves with the head
+	blinks []float64 // when the eyes begin to close, in seconds
+}
+
+// The part of a picture that moves with the face, around a point of the face.
+const (
+	headMiddle = 0.35
+	headWidth  = 1.7
+	headHeight = 2.2
+	headFading = 1.7 // how much further away nothing moves
+	neck       = 2.4 // around which the head turns
+)
+
+func newHead(still *frame, face pose, eyes [2]point, seconds float64) *head {
+	h := &head{still: still, face: face, weight: make([]float32, still.width*still.height)}
+	for i, eye := range eyes {
+		h.eyes[i] = face.inFace(eye)
+	}
+	for row := range still.height {
+		for column := range still.width {
+			q := face.inFace(point{float64(column), float64(row)})
+			away := math.Hypot(q.X/headWidth, (q.Y-headMiddle)/headHeight)
+			h.weight[row*still.width+column] = float32(1 - smoothstep(1, headFading, away))
+		}
+	}
+	// The same picture blinks at the same times, however often it is rendered.
+	chance := rand.New(rand.NewPCG(1, 2))
+	for at := 1.3; at < seconds; at += 2.2 + 2.8*chance.Float64() {
+		h.blinks = append(h.blinks, at)
+	}
+	return h
+}
+
+// A turn is a small movement of a head.
+type turn struct {
+	x, y  float64 // in distances of the eyes
+	angle float64
+}
+
+// turn is how the head is held at a time. Who speaks up moves more.
+func (h *head) turn(seconds, emphasis float64) turn {
+	wave := func(period, phase float64) float64 { return math.Sin(2*math.Pi*seconds/period + phase) }
+	return turn{
+		x:     0.022*wave(5.3, 0.4) + 0.010*wave(2.9, 2.1),
+		y:     0.012*wave(4.1, 1.2) + 0.006*wave(2.3, 0.3) + 0.030*emphasis,
+		angle: 0.009*wave(6.1, 0.9) + 0.006*wave(3.4, 1.7),
+	}
+}
+
+// move writes the picture with its head turned, and returns where the face is then.
+func (h *head) move(f *frame, t turn) pose {
+	pivot := h.face.inFrame(point{0, neck})
+	sin, cos := math.Sincos(t.angle)
+	dx, dy := t.x*h.face.Scale, t.y*h.face.Scale
+	from := h.still.planes()
+	for i, p := range f.planes() {
+		source, step := from[i], int(p.step())
+		for row := range p.height {
+			y := p.toFrame(row)
+			line := p.pix[row*p.width:][:p.width]
+			weights := h.weight[row*step*h.still.width:]
+			copy(line, source.pix[row*p.width:])
+			for column := range line {
+				w := float64(weights[column*step])
+				if w == 0 {
+					continue
+				}
+				x := p.toFrame(column)
+				// Where the pixel was before the head turned.
+				rx, ry := x-dx-pivot.X, y-dy-pivot.Y
+				bx, by := pivot.X+cos*rx+sin*ry, pivot.Y+cos*ry-sin*rx
+				line[column] = toByte(source.at(x+w*(bx-x), y+w*(by-y)))
+			}
+		}
+	}
+	rx, ry := h.face.X-pivot.X, h.face.Y-pivot.Y
+	return pose{pivot.X + cos*rx - sin*ry + dx, pivot.Y + sin*rx + cos*ry + dy, h.face.Scale, h.face.Angle + t.angle}
+}
+
+// closed is how far the eyes are closed at a time, from 0 to 1.
+func (h *head) closed(seconds float64) (part float64) {
+	for _, at := range h.blinks {
+		part = max(part, min(smoothstep(at, at+0.09, seconds), 1-smoothstep(at+0.13, at+0.29, seconds)))
+	}
+	return part
+}
+
+// The parts of an eye, around the pupil.
+const (
+	eyeSide   = 0.27
+	upperLid  = -0.085
+	lowerLid  = 0.075
+	underBrow = -0.24
+)
+
+// blink lowers the eyelids of a face in a frame.
+func (h *head) blink(f *frame, face pose, part float64) {
+	if part == 0 {
+		return
+	}
+	from := h.still.planes()
+	for i, p := range f.planes() {
+		for _, eye := range h.eyes {
+			center := face.inFrame(eye)
+			reach := face.Scale * (eyeSide + 0.05)
+			top, bottom := max(int(p.fromFrame(center.Y-reach)), 0), min(int(p.fromFrame(center.Y+reach))+2, p.height)
+			left, right := max(int(p.fromFrame(center.X-reach)), 0), min(int(p.fromFrame(center.X+reach))+2, p.width)
+			for row := top; row < bottom; row++ {
+				for column := left; column < right; column++ {
+					q := face.inFace(point{p.toFrame(column), p.toFrame(row)}).minus(eye)
+					arch := 1 - (q.X/eyeSide)*(q.X/eyeSide)
+					if arch <= 0 || q.Y < underBrow {
+						continue
+					}
+					open := upperLid * arch
+					lid := open + (lowerLid-upperLid)*arch*part
+					below := smoothstep(-0.7/face.Scale, 0.7/face.Scale, q.Y-lid)
+					if below == 1 {
+						continue
+					}
+					// The skin between brow and lid is drawn down.
+					t := (q.Y - underBrow) / (lid - underBrow)
+					place := h.face.inFrame(eye.plus(point{q.X, underBrow + t*(open-underBrow)}))
+					at := &p.pix[row*p.width+column]
+					skin := from[i].at(place.X, place.Y)
+					*at = toByte(skin + (float64(*at)-skin)*below)
+				}
+			}
+		}
+	}
+}

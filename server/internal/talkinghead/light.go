@@ -1,0 +1,110 @@
+package talkinghead
+
+import "math"
+
+// light is how much brighter a plane of a face is than it was in the frame of its mouth.
+type light struct{ level, across, down float64 }
+
+// matchLight compares the skin around the mouth with that in the mouth's own frame.
+func (m *mouth) matchLight(f *frame, face pose) {
+	const places = 32
+	own, other := m.frame.planes(), f.planes()
+	for i := range m.light {
+		// The least squares of a plane through points on an ellipse, which are symmetric.
+		var now light
+		var xx, yy float64
+		for n := range places {
+			sin, cos := math.Sincos(2 * math.Pi * float64(n) / places)
+			q := point{0.70 * cos, maskMiddle + maskHeight*0.95*sin}
+			there, here := m.pose.inFrame(q), face.inFrame(q)
+			difference := other[i].mean(here.X, here.Y, face.Scale*0.04) - own[i].mean(there.X, there.Y, m.pose.Scale*0.04)
+			difference = min(max(difference, -40), 40)
+			now.level += difference / places
+			now.across += difference * q.X
+			now.down += difference * (q.Y - maskMiddle)
+			xx, yy = xx+q.X*q.X, yy+(q.Y-maskMiddle)*(q.Y-maskMiddle)
+		}
+		now.across, now.down = now.across/xx, now.down/yy
+		now.level -= now.down * maskMiddle
+		if m.lit {
+			old := m.light[i]
+			now = light{(old.level + now.level) / 2, (old.across + now.across) / 2, (old.down + now.down) / 2}
+		}
+		m.light[i] = now
+	}
+	m.lit = true
+}
+
+// mean is the mean of a square around a point of the frame.
+func (p plane) mean(x, y, reach float64) float64 {
+	var sum float64
+	for _, dx := range []float64{-1, 0, 1} {
+		for _, dy := range []float64{-1, 0, 1} {
+			sum += p.at(x+dx*reach, y+dy*reach)
+		}
+	}
+	return sum / 9
+}
+
+// tones are the colours of a face, as values of the three planes.
+type tones struct{ Skin, Lips [3]float64 }
+
+// measureTones measures the colours around a mouth.
+func measureTones(f *frame, mouth pose, l lips) (t tones) {
+	for i, p := range f.planes() {
+		mean := func(x, y float64) float64 {
+			place := mouth.inFrame(point{x, y})
+			return p.mean(place.X, place.Y, mouth.Scale*0.03)
+		}
+		t.Skin[i] = (mean(-l.Half*1.4, 0.05) + mean(l.Half*1.4, 0.05) + mean(0, l.Bottom+0.12)) / 3
+		_, lower := l.edges(0)
+		t.Lips[i] = (mean(0, (lower+l.Bottom)/2) + mean(-l.Half/3, (lower+l.Bottom)/2) + mean(l.Half/3, (lower+l.Bottom)/2)) / 3
+	}
+	return t
+}
+
+// An interior is the inside of a mouth that is open.
+type interior struct {
+	gap                        float64
+	dark, teeth, tongue        [3]float64
+	upper, lower, tongueHeight float64 // parts of the gap
+}
+
+// interior mixes the inside of a mouth from the colours of the face.
+func (t tones) interior(gap, half float64) interior {
+	in := interior{gap: gap}
+	lit := t.Skin[0]
+	in.dark = [3]float64{min(max(0.10*lit+14, 20), 36), 128 + 0.3*(t.Lips[1]-128), 128 + 0.45*(t.Lips[2]-128)}
+	in.teeth = [3]float64{min(0.52*lit+74, 200), 128 + 0.45*(t.Skin[1]-128), 128 + 0.30*(t.Skin[2]-128)}
+	in.tongue = [3]float64{0.42*lit + 8, t.Lips[1], 128 + 1.1*(t.Lips[2]-128)}
+	if gap > 0 {
+		in.upper = min(0.05*half/0.4, 0.36*gap) / gap
+		in.lower = min(0.02*half/0.4, max(gap-0.10, 0)*0.3) / gap
+		in.tongueHeight = smoothstep(0.08, 0.2, gap) * 0.34
+	}
+	return in
+}
+
+// tone is the value of a plane at a place inside the mouth.
+func (in *interior) tone(i int, m motion) float64 {
+	bow := m.across * m.across
+	value := in.dark[i]
+	// Nothing is painted sharper than a face is seen.
+	blur := 0.010 / max(in.gap, 0.02)
+	mix := func(tone, part float64) { value += (tone - value) * part }
+
+	tongue := in.tongueHeight * (1 - 1.4*bow)
+	mix(in.tongue[i], 0.75*smoothstep(0, 0.25, m.depth-(1-tongue))*(1-smoothstep(0.4, 0.9, math.Abs(m.across))))
+	fading := 1 - smoothstep(0.45, 0.92, math.Abs(m.across))
+	lower := in.lower * (1 - 0.6*bow)
+	mix(in.teeth[i], 0.55*fading*smoothstep(-blur, blur, m.depth-(1-lower)))
+	upper := in.upper * (1 - 0.45*bow)
+	mix(in.teeth[i], 0.92*fading*smoothstep(-blur, blur, upper-m.depth))
+	if i == 0 {
+		// The lips throw shadows.
+		value *= 0.62 + 0.38*smoothstep(0, 0.030, m.depth*in.gap)
+		value *= 0.80 + 0.20*smoothstep(0, 0.030, (1-m.depth)*in.gap)
+		value *= 1 - 0.35*bow
+	}
+	return value
+}

@@ -1,0 +1,325 @@
+package talkinghead
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/jpeg" // reads the size of pictures
+	_ "image/png"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	_ "golang.org/x/image/webp" // reads the size of pictures
+)
+
+// What is accepted as input.
+const (
+	maxDuration   = 10 * time.Minute
+	maxVideoSide  = 4096             // 4K, also upright
+	maxVideo      = 4096 * 2304      // pixels
+	maxPicture    = 25_000_000       // pixels
+	maxRate       = 60               // frames a second
+	pictureRate   = 25               // frames a second that are made of a picture
+	leastRate     = 10               // frames a second, below which frames are repeated
+	probeTimeout  = 30 * time.Second // a file is broken that keeps ffprobe longer
+	sniffedLength = 512
+)
+
+// An InputError is about input that no attempt can use. Its text is for the person who
+// sent it.
+type InputError struct{ Reason string }
+
+func (e *InputError) Error() string { return e.Reason }
+
+func unusable(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
+
+// A container is a format of files that is accepted. Files are told apart by their first
+// bytes and never by ffmpeg, which would take a list of other files' names for a video.
+type container struct {
+	demuxer string
+	picture bool
+	is      func(head []byte) bool
+}
+
+func magic(offset int, texts ...string) func([]byte) bool {
+	return func(head []byte) bool {
+		for _, text := range texts {
+			if len(head) >= offset+len(text) && string(head[offset:offset+len(text)]) == text {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func both(a, b func([]byte) bool) func([]byte) bool {
+	return func(head []byte) bool { return a(head) && b(head) }
+}
+
+//nolint:gochecknoglobals // a table
+var containers = []container{
+	{"jpeg_pipe", true, magic(0, "\xff\xd8\xff")},
+	{"png_pipe", true, magic(0, "\x89PNG\r\n\x1a\n")},
+	{"webp_pipe", true, both(magic(0, "RIFF"), magic(8, "WEBP"))},
+	{"mov", false, magic(4, "ftyp", "moov", "mdat", "wide", "free", "skip")},
+	{"matroska", false, magic(0, "\x1aE\xdf\xa3")},
+	{"avi", false, both(magic(0, "RIFF"), magic(8, "AVI "))},
+	{"wav", false, both(magic(0, "RIFF", "RF64"), magic(8, "WAVE"))},
+	{"ogg", false, magic(0, "OggS")},
+	{"flac", false, magic(0, "fLaC")},
+	{"mp3", false, magic(0, "ID3", "\xff\xfb", "\xff\xf3", "\xff\xf2", "\xff\xfa")},
+	{"aac", false, magic(0, "\xff\xf1", "\xff\xf9")},
+	{"aiff", false, both(magic(0, "FORM"), magic(8, "AIFF", "AIFC"))},
+}
+
+// codecs are those that are decoded.
+const codecs = "h264,hevc,vp8,vp9,av1,libdav1d,libvpx-vp9,mpeg4,mpeg2video,h263,theora,prores,mjpeg,png,webp," +
+	"aac,mp3,mp3float,mp2,opus,libopus,vorbis,flac,alac,ac3,eac3,amrnb,amrwb,wmav2,adpcm_ms,adpcm_ima_wav," +
+	"pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_u8,pcm_s8,pcm_alaw,pcm_mulaw"
+
+// media is a file that can be read.
+type media struct {
+	path    string
+	demuxer string
+	picture bool
+	// width and height are those of the frames that are made of it: upright, even, and at
+	// most 1080p.
+	width, height int
+	rate          rate
+	duration      float64 // seconds, of the pictures or else the sound
+	video, sound  bool
+	tags          colorTags
+	limit         float64 // seconds of it that are used; 0 for all
+}
+
+// rate is frames a second.
+type rate struct{ num, den int }
+
+func (r rate) float() float64 { return float64(r.num) / float64(r.den) }
+func (r rate) String() string { return strconv.Itoa(r.num) + "/" + strconv.Itoa(r.den) }
+
+// colorTags tell how a video encodes colours, in ffmpeg's words.
+type colorTags struct{ space, transfer, primaries string }
+
+// inputArgs are the arguments of ffmpeg and ffprobe that read the file and nothing else.
+func (m *media) inputArgs() []string {
+	return []string{
+		"-protocol_whitelist", "file,pipe", "-f", m.demuxer, "-codec_whitelist", codecs,
+		"-max_pixels", strconv.Itoa(maxPicture), "-i", "file:" + m.path,
+	}
+}
+
+// open looks at a file. What is not accepted is an [*InputError] error, in which name says what
+// the file was meant to be, as "The video".
+func open(ctx context.Context, path, name string) (*media, error) {
+	head, err := readHead(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(head) == 0 {
+		return nil, unusable("%s is empty.", name)
+	}
+	for _, c := range containers {
+		if !c.is(head) {
+			continue
+		}
+		m := &media{path: path, demuxer: c.demuxer, picture: c.picture}
+		if m.picture {
+			if err := checkPicture(path, name); err != nil {
+				return nil, err
+			}
+		}
+		return m, m.probe(ctx, name)
+	}
+	return nil, unusable("%s is of a type that is not accepted. Send MP4, MOV, WebM, MKV, AVI, JPEG, PNG or WebP, "+
+		"and sound as WAV, MP3, M4A, OGG or FLAC.", name)
+}
+
+func readHead(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, sniffedLength))
+	return head, err
+}
+
+// checkPicture looks at the size of a picture before anything decodes it.
+func checkPicture(path, name string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	config, _, err := image.DecodeConfig(f)
+	switch {
+	case err != nil:
+		return unusable("%s cannot be read: the file is damaged.", name)
+	case config.Width*config.Height > maxPicture:
+		return unusable("%s is too large: it has %d × %d pixels, and at most %d million are accepted.", name, config.Width, config.Height, maxPicture/1_000_000)
+	}
+	return nil
+}
+
+// probed is what ffprobe tells.
+type probed struct {
+	Streams []struct {
+		Kind        string `json:"codec_type"`
+		Codec       string `json:"codec_name"`
+		Width       int    `json:"width"`
+		Height      int    `json:"height"`
+		Rate        string `json:"r_frame_rate"`
+		AverageRate string `json:"avg_frame_rate"`
+		Duration    string `json:"duration"`
+		Aspect      string `json:"sample_aspect_ratio"`
+		Space       string `json:"color_space"`
+		Transfer    string `json:"color_transfer"`
+		Primaries   string `json:"color_primaries"`
+		Disposition struct {
+			AttachedPicture int `json:"attached_pic"`
+		} `json:"disposition"`
+		SideData []struct {
+			Rotation float64 `json:"rotation"`
+		} `json:"side_data_list"`
+	} `json:"streams"`
+	Format struct {
+		Duration string `json:"duration"`
+	} `json:"format"`
+}
+
+// probe asks ffprobe what is in the file.
+func (m *media) probe(ctx context.Context, name string) error {
+	limited, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	args := append([]string{"-v", "error", "-of", "json", "-show_streams", "-show_format"}, m.inputArgs()...)
+	output, err := exec.CommandContext(limited, "ffprobe", args...).Output() //nolint:gosec // no shell reads the arguments
+	var found probed
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil || spoiled(err):
+		return damaged(name)
+	case err != nil:
+		return fmt.Errorf("ffprobe: %w", err)
+	case json.Unmarshal(output, &found) != nil:
+		return damaged(name)
+	}
+	accepted := map[string]bool{}
+	for codec := range strings.SplitSeq(codecs, ",") {
+		accepted[codec] = true
+	}
+	m.duration, _ = strconv.ParseFloat(found.Format.Duration, 64)
+	for _, s := range found.Streams {
+		switch {
+		case s.Disposition.AttachedPicture == 1: // the cover of an album
+		case s.Kind == "audio" && !m.sound:
+			if !accepted[s.Codec] {
+				return unusable("The sound of %s is in the format %q, which is not accepted.", lower(name), s.Codec)
+			}
+			m.sound = true
+		case s.Kind == "video" && !m.video:
+			if !accepted[s.Codec] {
+				return unusable("%s is in the format %q, which is not accepted.", name, s.Codec)
+			}
+			m.video = true
+			if d, err := strconv.ParseFloat(s.Duration, 64); err == nil {
+				m.duration = d
+			}
+			upright := true
+			for _, side := range s.SideData {
+				upright = math.Mod(math.Abs(side.Rotation), 180) != 90
+			}
+			if err := m.fit(s.Width, s.Height, aspect(s.Aspect), upright, name); err != nil {
+				return err
+			}
+			m.rate = frameRate(s.Rate, s.AverageRate)
+			m.tags = colorTags{s.Space, s.Transfer, s.Primaries}
+		}
+	}
+	switch {
+	case m.picture && m.video:
+		m.rate, m.duration, m.sound, m.tags = rate{pictureRate, 1}, 0, false, colorTags{"bt709", "bt709", "bt709"}
+	case !m.video && !m.sound:
+		return unusable("%s has neither pictures nor sound.", name)
+	case m.duration > maxDuration.Seconds():
+		return tooLong(name)
+	}
+	return nil
+}
+
+// spoiled reports whether ffmpeg or ffprobe ended because of what it read, and not by a signal.
+func spoiled(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && exit.Exited()
+}
+
+func damaged(name string) error {
+	return unusable("%s cannot be read: the file is damaged or incomplete.", name)
+}
+
+func tooLong(name string) error {
+	return unusable("%s is too long: at most %d minutes are accepted.", name, int(maxDuration.Minutes()))
+}
+
+// fit decides the size of the frames.
+func (m *media) fit(width, height int, aspect float64, upright bool, name string) error {
+	if width <= 0 || height <= 0 {
+		return damaged(name)
+	}
+	if !m.picture && (max(width, height) > maxVideoSide || width*height > maxVideo) {
+		return unusable("%s is too large: it has %d × %d pixels, and at most 4K (3840 × 2160) is accepted.", name, width, height)
+	}
+	w, h := float64(width)*aspect, float64(height)
+	if !upright {
+		w, h = h, w
+	}
+	long, short := max(w, h), min(w, h)
+	shrink := min(1, 1920/long, 1080/short)
+	m.width, m.height = int(w*shrink+0.01)/2*2, int(h*shrink+0.01)/2*2
+	if min(m.width, m.height) < 64 {
+		return unusable("%s is too small: it has %d × %d pixels, and at least 64 × 64 are needed.", name, width, height)
+	}
+	return nil
+}
+
+// aspect is how much wider than high the pixels are.
+func aspect(text string) float64 {
+	num, den, _ := strings.Cut(text, ":")
+	n, err1 := strconv.ParseFloat(num, 64)
+	d, err2 := strconv.ParseFloat(den, 64)
+	if err1 != nil || err2 != nil || n <= 0 || d <= 0 || n/d > 4 || d/n > 4 {
+		return 1
+	}
+	return n / d
+}
+
+// frameRate is the rate of a video's frames, or, when they come at no fixed rate, one that
+// is close to it.
+func frameRate(fixed, average string) rate {
+	highest := rate{pictureRate, 1}
+	for _, text := range []string{fixed, average} {
+		num, den, _ := strings.Cut(text, "/")
+		n, err1 := strconv.Atoi(num)
+		d, err2 := strconv.Atoi(den)
+		if err1 != nil || err2 != nil || n <= 0 || d <= 0 {
+			continue
+		}
+		switch r := (rate{n, d}); {
+		case r.float() > maxRate+0.01:
+			highest = rate{maxRate, 1}
+		case r.float() >= leastRate:
+			return r
+		}
+	}
+	return highest
+}
+
+func lower(name string) string { return strings.ToLower(name[:1]) + name[1:] }

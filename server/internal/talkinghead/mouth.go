@@ -1,0 +1,206 @@
+package talkinghead
+
+import "math"
+
+// The part of a face in which a mouth is painted, around the middle of the mouth.
+const (
+	mouthSide   = 0.85  // to either side
+	mouthTop    = -0.36 // the nose
+	mouthBottom = 1.05  // below the chin
+	chin        = 0.55  // above the edge of the chin
+)
+
+// How far a mouth opens.
+const (
+	widest   = 0.27 // between the lips
+	upward   = 0.14 // the upper lip's part of it
+	jawDrop  = 0.60 // how much of the lower lip's way the chin goes
+	lipReach = 0.42 // below which the skin moves with the jaw
+)
+
+// A mouth paints the mouth of a face, as it is in one frame, into all frames. What moves is
+// the skin of that frame; the inside of the mouth is painted.
+type mouth struct {
+	frame *frame // with the mouth
+	pose  pose   // in that frame; its origin is the middle of the mouth
+	lips  lips
+	tones tones
+	// picture tells that all frames show the same skin as the frame of the mouth.
+	picture bool
+
+	scratch []byte
+	light   [3]light
+	lit     bool // whether light is from a frame before
+}
+
+// motion is where the skin that is seen at a place of a mouth comes from, and what part of
+// the place is the inside of the mouth.
+type motion struct {
+	from   point
+	inside float64
+	depth  float64 // from 0 at the upper lip to 1 at the lower one
+	across float64 // from -1 to 1, corner to corner
+}
+
+// opening is a shape put on the lips of a mouth.
+type opening struct {
+	lips         *lips
+	stretch      float64 // of the width
+	up, down     float64 // in the middle
+	press, round float64
+	soft         float64 // half the blur of an edge: half a pixel
+}
+
+func (m *mouth) opening(s shape, scale float64) opening {
+	gap := widest * s.open
+	return opening{
+		lips: &m.lips, stretch: 1 + 0.10*max(s.width, 0) + 0.22*min(s.width, 0) - 0.05*s.open,
+		up: gap * upward, down: gap * (1 - upward),
+		press: 0.022 * s.press * (1 - min(s.open*4, 1)), round: max(-s.width, 0),
+		soft: 0.6 / scale,
+	}
+}
+
+// at follows the skin at a place of the face back to where it is when the mouth is closed.
+func (o *opening) at(u, v float64) motion {
+	side := math.Abs(u)
+	// To the sides: the corners of the mouth move, what is far away does not.
+	half := o.lips.Half
+	near := smoothstep(mouthTop, -0.08, v) * (1 - smoothstep(0.12, 0.6, v))
+	corner := half * (1 + (o.stretch-1)*near)
+	from := side / (corner / half)
+	if side > corner {
+		from = half + (side-corner)*(mouthSide-half)/(mouthSide-corner)
+	}
+	across := math.Copysign(from/half, u)
+
+	// Up and down.
+	arch := max(1-across*across, 0)
+	if o.round > 0 {
+		arch = math.Pow(arch, 0.75-0.25*o.round)
+	} else {
+		arch = math.Pow(arch, 0.75)
+	}
+	upper, lower := o.lips.edges(across)
+	line := upper + (lower-upper)*0.35
+	lipsUp, lipsDown := line-o.up*arch, line+o.down*arch
+	// The dark line between closed lips is no part of a lip.
+	apart := smoothstep(0, 0.05, lipsDown-lipsUp)
+	upper, lower = upper-o.press*arch-0.006*apart, lower+o.press*arch+0.022*apart
+	m := motion{across: across}
+	sides := 1 - smoothstep(0.25, mouthSide, side)
+	chinDown := o.down * jawDrop * sides
+	switch middle := (lipsUp + lipsDown) / 2; {
+	case v < middle:
+		t := smoothstep(0, 0.24, lipsUp-v)
+		m.from.Y = v - (lipsUp-upper)*(1-t)
+		m.from.Y = min(m.from.Y, max(upper, v))
+	default:
+		away := v - lipsDown
+		t := smoothstep(0, lipReach, away)
+		down := (lipsDown-lower)*(1-t) + chinDown*t
+		m.from.Y = v - down*(1-smoothstep(chin, mouthBottom, v))
+	}
+	m.from.X = math.Copysign(from, u)
+	if gap := lipsDown - lipsUp; gap > 0 && math.Abs(across) < 1 {
+		m.depth = (v - lipsUp) / gap
+		m.inside = smoothstep(-o.soft, o.soft, v-lipsUp) * smoothstep(-o.soft, o.soft, lipsDown-v) * smoothstep(0.004, 0.02, gap)
+	}
+	return m
+}
+
+// paint draws the mouth in a shape on a face in a frame, with a strength from 0 to 1.
+func (m *mouth) paint(f *frame, face pose, s shape, strength float64) {
+	if strength <= 0 {
+		m.lit = false
+		return
+	}
+	o := m.opening(s, face.Scale)
+	if !m.picture {
+		m.matchLight(f, face)
+	} else if s == (shape{}) && m.lips.Gap == 0 {
+		return
+	}
+	inner := m.tones.interior(o.up+o.down, m.lips.Half)
+	from := m.frame.planes()
+	for i, p := range f.planes() {
+		left, top, right, bottom := p.around(face)
+		if left >= right || top >= bottom {
+			return
+		}
+		base := p.copyRows(&m.scratch, top, bottom)
+		sin, cos := math.Sincos(face.Angle)
+		sin, cos = sin/face.Scale, cos/face.Scale
+		for row := top; row < bottom; row++ {
+			dy := p.toFrame(row) - face.Y
+			line := p.pix[row*p.width:]
+			for column := left; column < right; column++ {
+				dx := p.toFrame(column) - face.X
+				u, v := cos*dx+sin*dy, cos*dy-sin*dx
+				if u <= -mouthSide || u >= mouthSide || v <= mouthTop || v >= mouthBottom {
+					continue
+				}
+				move := o.at(u, v)
+				skin := m.skin(i, from[i], base, face, move.from, float64(top))
+				if move.inside > 0 {
+					skin += (inner.tone(i, move) - skin) * move.inside
+				}
+				if strength < 1 {
+					skin = float64(line[column]) + (skin-float64(line[column]))*strength
+				}
+				line[column] = toByte(skin)
+			}
+		}
+	}
+}
+
+// skin is what is seen at a place of the face with the mouth closed: the mouth's own frame
+// around the mouth, and the frame that is painted on further away.
+func (m *mouth) skin(i int, own, base plane, face pose, q point, top float64) float64 {
+	if m.picture {
+		place := m.pose.inFrame(q)
+		return own.at(place.X, place.Y)
+	}
+	part := mouthMask(q)
+	var seen float64
+	if part < 1 {
+		place := face.inFrame(q)
+		seen = base.at(place.X, place.Y-top*base.step())
+	}
+	if part > 0 {
+		place := m.pose.inFrame(q)
+		light := m.light[i]
+		seen += (own.at(place.X, place.Y) + light.level + light.across*q.X + light.down*q.Y - seen) * part
+	}
+	return seen
+}
+
+// mouthMask is how much of the skin at a place comes from the mouth's own frame.
+func mouthMask(q point) float64 {
+	x, y := q.X/0.74, (q.Y-maskMiddle)/maskHeight
+	return 1 - smoothstep(0.55, 1, math.Sqrt(x*x+y*y))
+}
+
+const (
+	maskMiddle = 0.11
+	maskHeight = 0.45
+)
+
+// around is the part of a plane that the mouth of a face may reach.
+func (p plane) around(face pose) (left, top, right, bottom int) {
+	x0, y0, x1, y1 := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for _, u := range []float64{-mouthSide, mouthSide} {
+		for _, v := range []float64{mouthTop, mouthBottom} {
+			q := face.inFrame(point{u, v})
+			x0, x1, y0, y1 = min(x0, q.X), max(x1, q.X), min(y0, q.Y), max(y1, q.Y)
+		}
+	}
+	return max(int(p.fromFrame(x0)), 0), max(int(p.fromFrame(y0)), 0),
+		min(int(p.fromFrame(x1))+2, p.width), min(int(p.fromFrame(y1))+2, p.height)
+}
+
+// copyRows copies rows of a plane, so that the plane can be written while they are read.
+func (p plane) copyRows(scratch *[]byte, top, bottom int) plane {
+	*scratch = append((*scratch)[:0], p.pix[top*p.width:bottom*p.width]...)
+	return plane{*scratch, p.width, bottom - top, p.half}
+}

@@ -1,0 +1,191 @@
+package talkinghead
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+)
+
+// leastSound is the shortest sound that is taken for speech, in seconds.
+const leastSound = 0.1
+
+// A performance is a face that says something.
+type performance struct {
+	Config
+	source    *media
+	track     *track
+	sound     *media
+	mode      SyncMode
+	dir, work string
+
+	shapes  shapes
+	seconds float64 // of the sound
+}
+
+func (s SyncMode) known() bool {
+	switch s {
+	case "", Bounce, Loop, CutOff, Silence, Remap:
+		return true
+	}
+	return false
+}
+
+// listen turns the sound into shapes of the mouth.
+func (p *performance) listen(ctx context.Context) error {
+	if !p.sound.sound {
+		if p.sound == p.source {
+			return unusable("The video has no sound.")
+		}
+		return unusable("The file of audio_url has no sound.")
+	}
+	var sounds []sound
+	spectrum := newSpectrum()
+	seconds, err := p.sound.samples(ctx, func(window []int16) { sounds = append(sounds, spectrum.measure(window)) })
+	switch {
+	case spoiled(err):
+		return damaged("The sound")
+	case err != nil:
+		return err
+	case seconds > maxDuration.Seconds():
+		return tooLong("The sound")
+	case seconds < leastSound:
+		return unusable("The sound is too short: it lasts %.1f seconds.", seconds)
+	}
+	p.shapes, p.seconds = speak(sounds), seconds
+	return nil
+}
+
+// render makes the video.
+func (p *performance) render(ctx context.Context) (_ Video, err error) {
+	rate := p.source.rate.float()
+	n, heard := len(p.track.Places), int(math.Ceil(p.seconds*rate-0.01))
+	total := heard
+	if !p.track.Picture {
+		total = p.mode.frames(n, heard)
+	}
+	made := Video{
+		Path: filepath.Join(p.dir, videoName), Thumbnail: filepath.Join(p.dir, thumbnailName),
+		Seconds: float64(total) / rate,
+	}
+	stage, err := p.stage(ctx)
+	if err != nil {
+		return Video{}, err
+	}
+	defer stage.player.close()
+	output, err := (&clip{
+		path: made.Path, width: p.source.width, height: p.source.height, rate: p.source.rate, tags: p.source.tags,
+		frames: total, sound: p.sound,
+	}).encode(ctx)
+	if err != nil {
+		return Video{}, err
+	}
+	var poster *frame
+	for i := range total {
+		f := output.blank()
+		if err := stage.draw(ctx, f, i, total); err != nil {
+			output.stop()
+			return Video{}, err
+		}
+		if i == total/3 {
+			poster = f.crop(0, 0, f.width, f.height)
+		}
+		output.send(f)
+		if i%max(int(rate/2), 1) == 0 {
+			p.progress(0.3, 0.98, float64(i)/float64(total))
+		}
+		if ctx.Err() != nil {
+			output.stop()
+			return Video{}, ctx.Err()
+		}
+	}
+	if err := output.close(); err != nil {
+		return Video{}, err
+	}
+	if err := poster.thumbnail(ctx, made.Thumbnail); err != nil {
+		return Video{}, err
+	}
+	p.progress(0, 1, 1)
+	return made, nil
+}
+
+// A stage draws the frames of a performance.
+type stage struct {
+	*performance
+	player *player
+	mouths []*mouth
+	head   *head // of a picture
+	label  *label
+	nods   []float64
+	scene  int
+}
+
+func (p *performance) stage(ctx context.Context) (*stage, error) {
+	s := &stage{performance: p, player: p.source.play(p.work), label: newLabel(p.Label, p.source.width, p.source.height)}
+	for i := range p.track.Scenes {
+		s.mouths = append(s.mouths, p.track.Scenes[i].mouth(p.track.Picture))
+	}
+	if p.track.Picture {
+		still, err := s.player.frame(ctx, 0)
+		if err != nil {
+			return nil, errors.Join(err, ctx.Err())
+		}
+		s.head = newHead(still, p.track.Places[0].Face, p.track.Scenes[0].Eyes, p.seconds)
+		s.nods = p.shapes.emphasis()
+	}
+	return s, nil
+}
+
+// draw draws frame i of total.
+func (s *stage) draw(ctx context.Context, f *frame, i, total int) error {
+	seconds := (float64(i) + 0.5) / s.source.rate.float()
+	shape := s.shapes.at(seconds)
+	if s.head != nil {
+		place := s.track.Places[0]
+		face := s.head.move(f, s.head.turn(seconds, at(s.nods, seconds*soundsSecond)))
+		s.head.blink(f, face, s.head.closed(seconds))
+		s.mouths[0].paint(f, face.at(place.Mouth), shape, 1)
+	} else {
+		index := s.mode.source(i, len(s.track.Places), total)
+		shown, err := s.player.frame(ctx, index)
+		if err != nil {
+			return err
+		}
+		copy(f.pix, shown.pix)
+		place := s.track.Places[index]
+		if place.Scene >= 0 {
+			mouth := s.mouths[place.Scene]
+			mouth.lit = mouth.lit && place.Scene == s.scene
+			s.scene = place.Scene
+			mouth.paint(f, place.Face.at(place.Mouth), shape, place.Strength)
+		}
+	}
+	s.label.draw(f)
+	return nil
+}
+
+// emphasis is how strongly is spoken, over longer than a syllable.
+func (s shapes) emphasis() []float64 {
+	const reach = 0.35 * soundsSecond
+	slow := make([]float64, len(s))
+	forth, back := 0.0, make([]float64, len(s))
+	level := 0.0
+	for i := range s {
+		level += (s[len(s)-1-i].open - level) / reach
+		back[len(s)-1-i] = level
+	}
+	for i := range s {
+		forth += (back[i] - forth) / reach
+		slow[i] = forth
+	}
+	return slow
+}
+
+// at is the value at a position between those of a list; 0 outside it.
+func at(values []float64, position float64) float64 {
+	i := int(position)
+	if i < 0 || i+1 >= len(values) {
+		return 0
+	}
+	return values[i] + (values[i+1]-values[i])*(position-float64(i))
+}

@@ -1,0 +1,57 @@
+package talkinghead
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// maxSpeech bounds what a speech program may write: ten minutes of 48 kHz stereo.
+const maxSpeech = 128 << 20
+
+// speak writes a text as spoken sound to a file of a directory.
+func (c Config) speak(ctx context.Context, text, dir string) (path string, err error) {
+	if strings.TrimSpace(text) == "" {
+		return "", unusable("There is nothing to say: send text or audio_url.")
+	}
+	program := c.Speech
+	if len(program) == 0 {
+		if _, err := exec.LookPath("espeak-ng"); err != nil {
+			return "", unusable("This service cannot speak text: no program for speech is installed. Send audio_url instead.")
+		}
+		program = []string{"espeak-ng", "--stdin", "--stdout", "-b", "1", "-s", "160"}
+	}
+	path = filepath.Join(dir, "speech.wav")
+	file, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var problems tail
+	command := exec.CommandContext(ctx, program[0], program[1:]...) //nolint:gosec // the operator's program
+	command.Stdin, command.Stderr = strings.NewReader(text), &problems
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := command.Start(); err != nil {
+		return "", fmt.Errorf("speech: %w", err)
+	}
+	n, err := io.Copy(file, io.LimitReader(output, maxSpeech+1))
+	if n > maxSpeech {
+		cancel()
+		_ = command.Wait()
+		return "", unusable("The text is too long: at most %d minutes are spoken.", int(maxDuration.Minutes()))
+	}
+	if ended := command.Wait(); ended != nil {
+		return "", fmt.Errorf("speech: %w: %s", ended, problems.text)
+	}
+	return path, err
+}

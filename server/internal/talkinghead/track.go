@@ -1,0 +1,314 @@
+package talkinghead
+
+import (
+	"math"
+	"slices"
+)
+
+// A track is where the face is in each frame of a source, and what is needed to paint its
+// mouth. It is what an avatar keeps.
+type track struct {
+	Width   int
+	Height  int
+	Picture bool
+	Places  []place
+	Scenes  []scene
+}
+
+// A place is where the face is in one frame.
+type place struct {
+	Face  pose
+	Mouth point // in the face
+	// Strength is how much of the mouth is painted: 0 where the face is lost, turned away or
+	// covered.
+	Strength float64
+	Scene    int
+}
+
+// A scene is a part of a source in which a face is followed without a break. Its mouth is
+// that of one of its frames, the one in which it is most closed.
+type scene struct {
+	Pose  pose // of the mouth, in the frame
+	Eyes  [2]point
+	Lips  lips
+	Tones tones
+	// Width, Height and Pix are the part of the frame that is around the mouth.
+	Width, Height int
+	Pix           []byte
+}
+
+// How a face is followed.
+const (
+	looksSecond   = 5    // how often landmarks are looked for
+	bridge        = 1.0  // seconds for which a face may go unseen
+	fade          = 0.2  // seconds in which a mouth comes and goes
+	steady        = 0.45 // seconds over which landmarks are averaged
+	leastLikeness = 0.55
+	coverLikeness = 0.35
+	maxScenes     = 200
+	analysed      = 640 // pixels of the longer side in which faces are looked for
+)
+
+// A look is what was seen of the face in one frame.
+type look struct {
+	frame int
+	face  pose // by its eyes
+	mouth point
+}
+
+// A tracker follows a face through frames.
+type tracker struct {
+	detector *detector
+	rate     float64
+	factor   int // by which frames are reduced
+	gray     []byte
+	other    []byte
+
+	track    track
+	faces    int // of the first frame with a face
+	measures faceMeasures
+	seen     int // frames with a face
+
+	last   *patch
+	lower  *patch // what the mouth's surroundings look like
+	face   pose   // in the reduced frame; only while last is set
+	size   float64
+	offset point // from the pose's origin to the middle of the sighting, in the face
+	start  int   // of the scene
+	looks  []look
+}
+
+// faceMeasures are what the checks are about.
+type faceMeasures struct {
+	size     float64 // of the distance of the eyes in pixels
+	light    float64 // mean luma of the face
+	contrast float64
+}
+
+func newTracker(d *detector, width, height int, rate float64, picture bool) *tracker {
+	factor := 1
+	for max(width, height)/(factor+1) >= analysed*3/4 {
+		factor++
+	}
+	n := (width / factor) * (height / factor)
+	return &tracker{
+		detector: d, rate: rate, factor: factor, gray: make([]byte, n), other: make([]byte, n),
+		track: track{Width: width, Height: height, Picture: picture},
+	}
+}
+
+// add looks at the next frame.
+func (t *tracker) add(f *frame) {
+	gray := f.reduce(t.factor, t.gray)
+	n := len(t.track.Places)
+	due := n%max(int(math.Round(t.rate/looksSecond)), 1) == 0
+	if t.last != nil {
+		face, like := t.last.follow(gray, t.face)
+		if like < leastLikeness {
+			t.end()
+			due = true
+		} else {
+			t.face, t.last = face, newPatch(gray, face)
+		}
+	}
+	t.track.Places = append(t.track.Places, place{Scene: -1})
+	if due {
+		t.look(f, gray, n)
+	}
+	if t.last != nil {
+		p := &t.track.Places[n]
+		p.Face, p.Scene = t.face.times(float64(t.factor)), len(t.track.Scenes)-1
+		if unseen := float64(n-t.looks[len(t.looks)-1].frame) / t.rate; unseen > bridge {
+			t.end()
+		}
+	}
+}
+
+// look finds the landmarks of the face, or the face itself.
+func (t *tracker) look(f *frame, gray plane, n int) {
+	var s sighting
+	if t.last != nil {
+		var ok bool
+		if s, ok = t.detector.near(gray, t.face.inFrame(t.offset), t.size); !ok {
+			return
+		}
+	} else {
+		faces := t.detector.find(gray)
+		if len(faces) == 0 {
+			return
+		}
+		s = faces[0]
+		count := 0
+		for _, other := range faces {
+			if other.size > s.size*0.5 {
+				count++
+			}
+		}
+		t.faces = max(t.faces, count)
+	}
+	marks, ok := t.detector.landmarks(gray, s)
+	if !ok {
+		return
+	}
+	face := poseOf(marks.LeftEye, marks.RightEye)
+	mouth := face.inFace(middle(marks.LeftCorner, marks.RightCorner))
+	covering := newCover(gray, face.at(mouth))
+	if t.last != nil && t.lower.likeness(covering) < coverLikeness {
+		return
+	}
+	t.size = s.size
+	large := marks.times(float64(t.factor))
+	if t.last == nil {
+		if len(t.track.Scenes) == maxScenes {
+			return
+		}
+		t.face, t.start, t.lower = face, n, covering
+		t.last, t.offset = newPatch(gray, face), face.inFace(s.middle)
+		t.track.Scenes = append(t.track.Scenes, newScene(f, large))
+		if t.seen == 0 {
+			t.measures = measureFace(f, large)
+		}
+	} else if current := &t.track.Scenes[len(t.track.Scenes)-1]; current.Lips.Gap > 0 {
+		// A mouth that is more closed serves better.
+		if better := newScene(f, large); better.Lips.Gap < current.Lips.Gap-0.005 {
+			*current = better
+		}
+	}
+	t.seen++
+	t.looks = append(t.looks, look{n, face.times(float64(t.factor)), mouth})
+}
+
+// end ends the scene: its landmarks are averaged over time.
+func (t *tracker) end() {
+	if t.last == nil {
+		return
+	}
+	t.last = nil
+	places := t.track.Places
+	corrections := make([]correction, len(t.looks))
+	for i, l := range t.looks {
+		followed := places[l.frame].Face
+		shift := followed.inFace(point{l.face.X, l.face.Y})
+		corrections[i] = correction{l.frame, [6]float64{
+			shift.X, shift.Y, math.Log(l.face.Scale / followed.Scale), l.face.Angle - followed.Angle, l.mouth.X, l.mouth.Y,
+		}}
+	}
+	for i := t.start; i < len(places); i++ {
+		p := &places[i]
+		if p.Scene < 0 {
+			continue
+		}
+		c := smoothed(corrections, i, steady*t.rate)
+		moved := p.Face.at(point{c[0], c[1]})
+		moved.Scale *= math.Exp(c[2])
+		moved.Angle += c[3]
+		p.Face, p.Mouth = moved, point{c[4], c[5]}
+	}
+	// The mouth comes and goes softly where the face does, but not at a cut.
+	for i, l := range t.looks {
+		to := min(l.frame+int(t.rate/looksSecond)+1, len(places)-1)
+		if i+1 < len(t.looks) && float64(t.looks[i+1].frame-l.frame)/t.rate <= bridge/2 {
+			to = t.looks[i+1].frame
+		}
+		for n := l.frame; n <= to && places[n].Scene >= 0; n++ {
+			places[n].Strength = 1
+		}
+	}
+	t.looks = t.looks[:0]
+}
+
+// finish ends the track.
+func (t *tracker) finish() track {
+	t.end()
+	t.track.fade(max(int(fade*t.rate), 1))
+	return t.track
+}
+
+// fade makes the strength rise and fall over some frames.
+func (t *track) fade(frames int) {
+	step := 1 / float64(frames)
+	soften := func(i, neighbour int) {
+		if neighbour >= 0 && neighbour < len(t.Places) && t.Places[i].Scene == t.Places[neighbour].Scene {
+			t.Places[i].Strength = min(t.Places[i].Strength, t.Places[neighbour].Strength+step)
+		}
+	}
+	for i := range t.Places {
+		soften(i, i-1)
+	}
+	for i := range slices.Backward(t.Places) {
+		soften(i, i+1)
+	}
+}
+
+// A correction is how far the landmarks in a frame were from where the face was followed to,
+// and where the mouth was.
+type correction struct {
+	frame  int
+	values [6]float64
+}
+
+// smoothed is the mean of corrections around a frame, weighted by a bell curve.
+func smoothed(corrections []correction, frame int, width float64) (mean [6]float64) {
+	var total float64
+	first, _ := slices.BinarySearchFunc(corrections, frame-int(4*width), func(c correction, frame int) int { return c.frame - frame })
+	for _, c := range corrections[min(first, len(corrections)-1):] {
+		away := float64(c.frame-frame) / width
+		if away > 4 && total > 0 {
+			break
+		}
+		weight := math.Exp(-away*away/2) + 1e-9
+		total += weight
+		for i, v := range c.values {
+			mean[i] += weight * v
+		}
+	}
+	for i := range mean {
+		mean[i] /= total
+	}
+	return mean
+}
+
+// newCover is a patch around the mouth, by which a hand in front of it is noticed.
+func newCover(gray plane, mouth pose) *patch {
+	around := mouth
+	around.Scale *= 0.8
+	return newPatch(gray, around)
+}
+
+// newScene keeps the mouth of a frame.
+func newScene(f *frame, marks landmarks) scene {
+	face := poseOf(marks.LeftEye, marks.RightEye)
+	mouth := face.at(face.inFace(middle(marks.LeftCorner, marks.RightCorner)))
+	s := scene{Pose: mouth, Eyes: [2]point{marks.LeftEye, marks.RightEye}, Lips: measureLips(f, mouth, marks)}
+	s.Tones = measureTones(f, mouth, s.Lips)
+	left, top, right, bottom := f.luma().around(mouth)
+	left, top = left/2*2, top/2*2
+	right, bottom = min((right+5)/2*2, f.width), min((bottom+5)/2*2, f.height)
+	part := f.crop(left, top, max(right-left, 2), max(bottom-top, 2))
+	s.Width, s.Height, s.Pix = part.width, part.height, part.pix
+	s.Pose.X -= float64(left)
+	s.Pose.Y -= float64(top)
+	return s
+}
+
+// measureFace measures what the checks are about.
+func measureFace(f *frame, marks landmarks) faceMeasures {
+	face := poseOf(marks.LeftEye, marks.RightEye)
+	luma := f.luma()
+	var sum, squares, n float64
+	for i := range patchColumns * patchRows {
+		q := patchPoint(i)
+		place := face.inFrame(point{q.X, q.Y * 2})
+		v := luma.at(place.X, place.Y)
+		sum, squares, n = sum+v, squares+v*v, n+1
+	}
+	mean := sum / n
+	return faceMeasures{face.Scale, mean, math.Sqrt(max(squares/n-mean*mean, 0))}
+}
+
+// measures how the mouth of a scene is painted into frames.
+func (s *scene) mouth(picture bool) *mouth {
+	return &mouth{
+		frame: &frame{s.Width, s.Height, s.Pix}, pose: s.Pose, lips: s.Lips, tones: s.Tones, picture: picture,
+	}
+}
