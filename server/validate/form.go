@@ -106,6 +106,3 @@ func (f *form) addOthers(object *spelled, pairs []pair) error {
 	}
 	return nil
 }
-
-// readsMembers reports whether a parameter can be an object.
-func (p *parameter) readsMembers() bool { return p.as[len(p.as)-1] == kindObject }

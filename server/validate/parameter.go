@@ -57,8 +57,12 @@ func (p *parameter) settle(s *shape) {
 
 // takes reports whether a name in a query or a cookie is that of a member of an exploded object.
 func (p *parameter) takes(name string) bool {
-	return p.shape.members[name] != nil || p.shape.open && !slices.Contains(p.foreign, name)
+	others := p.shape.open && p.shape.types&^kindObject == 0
+	return p.shape.members[name] != nil || others && !slices.Contains(p.foreign, name)
 }
+
+// readsMembers reports whether a parameter can be an object.
+func (p *parameter) readsMembers() bool { return p.as[len(p.as)-1] == kindObject }
 
 // checkRequest checks the parameters of a request.
 func (w *walker) checkRequest(parameters []*parameter, r *http.Request) {
@@ -94,7 +98,7 @@ func (w *walker) checkRequest(parameters []*parameter, r *http.Request) {
 // hasSemicolon reports whether a pair that may belong to p has one that is not percent-encoded.
 func hasSemicolon(p *parameter, pairs []pair) bool {
 	return slices.ContainsFunc(pairs, func(q pair) bool {
-		return (q.name == p.name || strings.HasPrefix(q.name, p.name+"[") || p.explode && p.takes(q.name)) &&
+		return (q.name == p.name || strings.HasPrefix(q.name, p.name+"[") || p.explode && p.readsMembers() && p.takes(q.name)) &&
 			strings.Contains(q.value, ";")
 	})
 }

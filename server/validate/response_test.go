@@ -73,3 +73,89 @@ func TestOperation_Response(t *testing.T) {
 		})
 	}
 }
+
+// Answers of other media types are checked as far as they are looked into.
+func TestOperation_Response_mediaTypes(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "GET", `{"responses": {
+		"200": {"description": "d", "content": {
+			"text/plain": {"schema": {"type": "integer"}},
+			"application/x-www-form-urlencoded": {"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}},
+			`+partsContent+`,
+			"video/*": {"schema": {"type": "string", "format": "binary", "maxLength": 3}}}},
+		"202": {"description": "d", "headers": {"Location": {"required": true, "schema": {"type": "string"}},
+			"X-List": {"schema": {"type": "array", "items": {"type": "integer"}}}, "X-Json": {"content": {"application/json": {"schema": {"type": "object"}}}}}},
+		"304": {"description": "d", "headers": {"ETag": {"required": true, "schema": {"type": "string"}}}},
+		"2XX": {"description": "d", "content": {"*/*": {}}}}}`, anyObject, validate.Config{})
+	head := operationOf(t, "HEAD", `{"responses": {"200": {"description": "d", "content": {"video/mp4": {}}, "headers": {"X-A": {"required": true, "schema": {"type": "string"}}}}}}`,
+		anyObject, validate.Config{})
+	multipartType, parts := partsOf(t, sentPart{name: "title", text: "Ada"}, sentPart{name: "file", file: "f"})
+	wrongType, wrong := partsOf(t, sentPart{name: "title", text: "A"})
+	const undeclared = "The document does not declare this content type for the status 200."
+	for name, c := range map[string]struct {
+		o         *validate.Operation
+		status    int
+		mediaType string
+		header    http.Header
+		body      string
+		want      string
+	}{
+		"text":               {o, 200, "text/plain; charset=utf-8", nil, "5", "ok"},
+		"wrong text":         {o, 200, "text/plain", nil, "x", " type"},
+		"form":               {o, 200, "application/x-www-form-urlencoded", nil, "a=1", "ok"},
+		"wrong form":         {o, 200, "application/x-www-form-urlencoded", nil, "a=x", "/a type"},
+		"parts":              {o, 200, multipartType, nil, string(parts), "ok"},
+		"wrong part":         {o, 200, wrongType, nil, string(wrong), "/title minLength"},
+		"no parts":           {o, 200, multipartType, nil, "x", "The body is not valid multipart/form-data."},
+		"stream":             {o, 200, "video/mp4", nil, "\xff", "ok"},
+		"long stream":        {o, 200, "video/mp4", nil, "abcd", " maxLength"},
+		"another type":       {o, 200, "image/png", nil, "a", undeclared},
+		"type of nothing":    {o, 200, "", nil, "", undeclared},
+		"headers":            {o, 202, "", http.Header{"Location": {"/a"}, "X-List": {"1, 2"}, "X-Json": {"{}"}}, "", "ok"},
+		"wrong headers":      {o, 202, "", http.Header{"X-List": {"1,x"}, "X-Json": {"["}}, "", "header:Location required, header:X-Json content, header:X-List/1 type"},
+		"body of a 202":      {o, 202, "text/plain", http.Header{"Location": {"/a"}}, "a", "The document declares no body for the status 202."},
+		"304":                {o, 304, "text/plain", http.Header{"Etag": {"a"}}, "", "ok"},
+		"304 without header": {o, 304, "", nil, "", "header:ETag required"},
+		"range of statuses":  {o, 206, "image/png", nil, "a", "ok"},
+		"HEAD":               {head, 200, "", http.Header{"X-A": {"a"}}, "", "ok"},
+		"HEAD, no header":    {head, 200, "video/mp4", nil, "", "header:X-A required"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			header := c.header.Clone()
+			if header == nil {
+				header = make(http.Header)
+			}
+			if c.mediaType != "" {
+				header.Set("Content-Type", c.mediaType)
+			}
+			if got := violations(failure(t, c.o.Response(c.status, header, []byte(c.body)))); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// The header of an answer says whether it is a stream, and is checked before the body is there.
+func TestOperation_ResponseHeader(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "GET", `{"responses": {"200": {"description": "d", "content": {"application/json": {}, "video/*": {}},
+		"headers": {"X-A": {"schema": {"type": "integer"}}}}, "204": {"description": "d"}}}`, anyObject, validate.Config{})
+	for _, c := range []struct {
+		status        int
+		mediaType, xA string
+		stream        bool
+		want          string
+	}{
+		{200, "video/mp4", "1", true, "ok"},
+		{200, "video/mp4", "x", true, "header:X-A type"},
+		{200, "application/json", "1", false, "ok"},
+		{200, "text/plain", "1", false, "The document does not declare this content type for the status 200."},
+		{404, "text/plain", "1", false, "The document does not declare the status 404."},
+	} {
+		stream, err := o.ResponseHeader(c.status, http.Header{"Content-Type": {c.mediaType}, "X-A": {c.xA}})
+		if got := violations(failure(t, err)); got != c.want || stream != c.stream {
+			t.Errorf("%v: got %q, stream %v", c, got, stream)
+		}
+	}
+}

@@ -1,0 +1,425 @@
+package validate_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/textproto"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+const anyResponse = `"responses": {"200": {"description": "d"}}`
+
+// taking is an operation with a body of the content.
+func taking(content string) string {
+	return `{"operationId": "take", "requestBody": {"required": true, "content": {` + content + `}}, ` + anyResponse + `}`
+}
+
+// serveHTTP serves an operation whose implementation reads its body with read, and returns a
+// function that posts to it and returns the status, and what read has returned or what is wrong.
+func serveHTTP(
+	tb testing.TB, o *validate.Operation, read func(*http.Request) (string, error),
+) func(contentType string, body io.Reader) (int, string) {
+	tb.Helper()
+	fail := func(w http.ResponseWriter, _ *http.Request, err error) {
+		invalid := (*validate.Error)(nil)
+		if !errors.As(err, &invalid) {
+			tb.Errorf("%v is no *validate.Error", err)
+			return
+		}
+		w.WriteHeader(invalid.Status)
+		_, _ = io.WriteString(w, violations(invalid))
+	}
+	server := httptest.NewServer(o.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, err := read(r)
+		if err != nil {
+			fail(w, r, err)
+			return
+		}
+		_, _ = io.WriteString(w, text)
+	}), fail))
+	tb.Cleanup(server.Close)
+	return func(contentType string, body io.Reader) (int, string) {
+		tb.Helper()
+		r, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, server.URL+"/p", body)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		r.Header.Set("Content-Type", contentType)
+		response, err := server.Client().Do(r)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		answer, err := io.ReadAll(response.Body)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return response.StatusCode, string(answer)
+	}
+}
+
+func readAll(r *http.Request) (string, error) {
+	text, err := io.ReadAll(r.Body)
+	return string(text), err
+}
+
+// Of several media types the most specific one counts, and nobody is told what was sent.
+func TestOperation_Handler_severalMediaTypes(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", taking(`
+		"application/json": {"schema": {"type": "object"}},
+		"application/merge-patch+json": {"schema": {"type": "array"}},
+		"text/plain": {"schema": {"type": "string", "minLength": 2, "pattern": "^a"}},
+		"video/mp4": {"schema": {"type": "string", "format": "binary", "maxLength": 3}},
+		"video/*": {"schema": {"maxLength": 5, "minLength": 1}},
+		"application/octet-stream": {}`), anyObject, validate.Config{})
+	post := serveHTTP(t, o, readAll)
+	const accepted = "The body must be application/json, application/merge-patch+json, application/octet-stream, text/plain, video/mp4 or video/*."
+	for _, c := range []struct {
+		contentType, body string
+		status            int
+		want              string
+	}{
+		{"application/json", `{"a":1}`, 200, `{"a":1}`},
+		{"application/json", `[]`, 400, " type"},
+		{"application/merge-patch+json", `[]`, 200, `[]`},
+		{"application/merge-patch+json", `[] 1`, 400, malformed},
+		{"application/other+json", `[]`, 415, accepted},
+		{"text/plain", "abc", 200, "abc"},
+		{"Text/Plain; charset=UTF-8", "aä", 200, "aä"},
+		{"text/plain", "b", 400, " minLength,  pattern"},
+		{"text/plain", "a\xff", 400, "The body is not valid UTF-8."},
+		{"text/plain; charset=latin1", "abc", 415, accepted},
+		{"video/mp4", "\xff\x00a", 200, "\xff\x00a"},
+		{"video/mp4; codecs=a", "abc", 200, "abc"},
+		{"video/mp4", "abcd", 400, " maxLength"},
+		{"video/webm", "abcde", 200, "abcde"},
+		{"video/webm", "abcdef", 400, " maxLength"},
+		{"application/octet-stream", "\x00", 200, "\x00"},
+		{"audio/wav", "a", 415, accepted},
+		{"image", "a", 415, accepted},
+		{"", "a", 415, accepted},
+	} {
+		for _, chunked := range []bool{false, true} {
+			var body io.Reader = strings.NewReader(c.body)
+			if chunked {
+				body = io.MultiReader(body)
+			}
+			if status, got := post(c.contentType, body); status != c.status || got != c.want {
+				t.Errorf("%s %q, chunked %v: got %d %s, want %d %s", c.contentType, c.body, chunked, status, got, c.status, c.want)
+			}
+		}
+	}
+}
+
+// A text that may be of several types is what matches.
+func TestOperation_Handler_text(t *testing.T) {
+	t.Parallel()
+	for schema, cases := range map[string]map[string]string{
+		`{"type": "integer", "maximum": 5}`:    {"5": "ok", "6": " maximum", "x": " type", "1.0": " type", " 1": " type"},
+		`{"type": ["boolean", "null"]}`:        {"true": "ok", "null": "ok", "yes": " type"},
+		`{"enum": ["1", 2]}`:                   {"1": "ok", "2": "ok", "3": " enum"},
+		`{"type": "string", "const": "\"a\""}`: {`"a"`: "ok", "a": " const"},
+	} {
+		o := operationOf(t, "POST", taking(`"text/plain": {"schema": `+schema+`}`), anyObject, validate.Config{})
+		for text, want := range cases {
+			r := httptest.NewRequest("POST", "/p", strings.NewReader(text))
+			r.Header.Set("Content-Type", "text/plain")
+			if got := violations(serve(t, o, r).err); got != want {
+				t.Errorf("%s %q: got %s, want %s", schema, text, got, want)
+			}
+		}
+	}
+}
+
+// A stream passes while it is sent, however long it is, and ends at the limit.
+func TestOperation_Handler_stream(t *testing.T) {
+	t.Parallel()
+	const limit = 64 << 10
+	o := operationOf(t, "POST", taking(`"application/octet-stream": {}`), anyObject,
+		validate.Config{MaxBodyBytes: 10, OperationBodyBytes: map[string]int64{"take": limit}})
+	half := make(chan struct{})
+	post := serveHTTP(t, o, func(r *http.Request) (string, error) {
+		if _, err := io.ReadFull(r.Body, make([]byte, 1000)); err != nil {
+			return "", err
+		}
+		close(half) // before the rest is sent
+		_, err := io.Copy(io.Discard, r.Body)
+		return "read", err
+	})
+	sent, send := io.Pipe()
+	go func() {
+		_, _ = send.Write(make([]byte, 1000))
+		<-half
+		_, _ = send.Write(make([]byte, limit-1000))
+		_ = send.Close()
+	}()
+	if status, got := post("application/octet-stream", sent); status != 200 || got != "read" {
+		t.Errorf("got %d %s", status, got)
+	}
+	post = serveHTTP(t, o, readAll)
+	for name, body := range map[string]io.Reader{
+		"declared": bytes.NewReader(make([]byte, limit+1)),
+		"chunked":  io.LimitReader(zeros{}, 100*limit),
+	} {
+		if status, got := post("application/octet-stream", body); status != 413 || got != "The body is larger than 65536 bytes." {
+			t.Errorf("%s: got %d %s", name, status, got)
+		}
+	}
+	if status, got := post("application/octet-stream", nil); status != 400 || got != " required" {
+		t.Errorf("without a body: got %d %s", status, got)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+const formContent = `"application/x-www-form-urlencoded": {
+	"schema": {"type": "object", "required": ["name"], "minProperties": 2, "properties": {
+		"name": {"type": "string", "minLength": 2}, "age": {"type": "integer"}, "on": {"type": ["boolean", "null"]},
+		"tags": {"type": "array", "items": {"type": "string", "maxLength": 3}}, "ids": {"type": "array", "items": {"type": "integer"}},
+		"where": {"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}, "zip": {"type": "integer"}}},
+		"raw": {"type": "string"}, "list": {"type": "array", "items": {"type": "integer"}}},
+		"additionalProperties": {"type": "integer"}},
+	"encoding": {"ids": {"style": "form", "explode": false}, "raw": {"allowReserved": true}, "list": {"contentType": "application/json"}}}`
+
+func TestOperation_Handler_form(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", taking(formContent), anyObject, validate.Config{MaxBodyBytes: 300})
+	post := serveHTTP(t, o, func(r *http.Request) (string, error) {
+		err := r.ParseForm()
+		return r.PostForm.Get("name"), err
+	})
+	for body, want := range map[string]string{
+		"name=Ada&age=36":                        "Ada",
+		"na%6De=A+d%C3%A4&on=null":               "A dä",
+		"name=Ada":                               " minProperties",
+		"age=36":                                 "/name required,  minProperties",
+		"name=A&age=x&on=1":                      "/age type, /name minLength, /on type",
+		"name=Ada&name=Eva":                      "/name repeated",
+		"name=Ada&tags=a&tags=b":                 "Ada",
+		"name=Ada&tags=a&tags=abcd":              "/tags/1 maxLength",
+		"name=Ada&tags[0]=a&tags%5B1%5D=abcd":    "/tags/1 maxLength",
+		"name=Ada&tags[1]=a&tags[0]=abcd":        "/tags/0 maxLength",
+		"name=Ada&tags[2]=a&tags[0]=b":           "/tags style",
+		"name=Ada&tags[x]=a":                     "/tags style",
+		"name=Ada&ids=1,2":                       "Ada",
+		"name=Ada&ids=1,x":                       "/ids/1 type",
+		"name=Ada&where[city]=Rome&where[zip]=1": "Ada",
+		"name=Ada&where[zip]=x":                  "/where/zip type, /where/city required",
+		`name=Ada&where={"city":"Rome"}`:         "Ada",
+		`name=Ada&where={"city":1}`:              "/where/city type",
+		`name=Ada&where={`:                       "/where content",
+		"name=Ada&list=[1,2]":                    "Ada",
+		"name=Ada&list=[1,true]":                 "/list/1 type",
+		"name=Ada&list=1,2":                      "/list content",
+		"name=Ada&more=1":                        "Ada",
+		"name=Ada&more=x":                        "/* type",
+		"name=Ada&more=1&more=2":                 "/* type",
+		"name=%zz&age=1":                         "/name escape",
+		"name=%ff%ff&age=1":                      "/name type",
+		"name=Ada&more=%zz":                      "/* escape",
+		"name=Ada;Eva&age=1":                     "/name escape",
+		"name=Ada&NAME=1":                        "/name case",
+		"name=" + strings.Repeat("x", 300):       "The body is larger than 300 bytes.",
+	} {
+		if _, got := post("application/x-www-form-urlencoded", strings.NewReader(body)); got != want {
+			t.Errorf("%s: got %s, want %s", body, got, want)
+		}
+	}
+}
+
+const partsContent = `"multipart/form-data": {
+	"schema": {"type": "object", "required": ["title", "file"], "properties": {
+		"title": {"type": "string", "minLength": 2},
+		"age": {"type": "integer"},
+		"meta": {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}},
+		"tags": {"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 3}},
+		"file": {"type": "string", "format": "binary", "maxLength": 2000},
+		"photo": {},
+		"photos": {"type": "array", "minItems": 2, "items": {"type": "string", "format": "binary"}}}},
+	"encoding": {
+		"photo": {"contentType": "image/png, image/*", "headers": {"X-Width": {"required": true, "schema": {"type": "integer"}}}},
+		"photos": {"contentType": "image/png"}}}`
+
+// sentPart is a part of a body.
+type sentPart struct {
+	name, file, contentType, text string
+	header                        http.Header
+}
+
+func partsOf(tb testing.TB, parts ...sentPart) (contentType string, body []byte) {
+	tb.Helper()
+	var buf bytes.Buffer
+	w := multipart.NewWriter(&buf)
+	for _, p := range parts {
+		header := textproto.MIMEHeader(p.header.Clone())
+		if header == nil {
+			header = make(textproto.MIMEHeader)
+		}
+		disposition := `form-data; name="` + p.name + `"`
+		if p.file != "" {
+			disposition += `; filename="` + p.file + `"`
+		}
+		header.Set("Content-Disposition", disposition)
+		if p.contentType != "" {
+			header.Set("Content-Type", p.contentType)
+		}
+		part, err := w.CreatePart(header)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if _, err := io.WriteString(part, p.text); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return w.FormDataContentType(), buf.Bytes()
+}
+
+// readParts reads a body as the generated server hands it to an implementation.
+func readParts(r *http.Request) (string, error) {
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return "", err
+	}
+	var read strings.Builder
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) && !errors.As(err, new(*validate.Error)) {
+			return read.String(), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		text, err := io.ReadAll(part)
+		if err != nil {
+			return "", err
+		}
+		read.WriteString(part.FormName() + "=" + part.FileName() + ":" + string(text) + ";")
+	}
+}
+
+func TestOperation_Handler_multipart(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", taking(partsContent), anyObject, validate.Config{MaxParts: 6, MaxPartBytes: 3000, MaxPartHeaderBytes: 1000})
+	post := serveHTTP(t, o, readParts)
+	title := sentPart{name: "title", text: "Ada"}
+	file := sentPart{name: "file", file: "a.bin", contentType: "application/octet-stream", text: "\x00\xff\r\n--x"}
+	photo := sentPart{name: "photo", file: "p", contentType: "image/jpeg", text: "p", header: http.Header{"X-Width": {"7"}}}
+	photos := sentPart{name: "photos", file: "p", contentType: "image/png", text: "p"}
+	with := func(p sentPart, change func(*sentPart)) sentPart {
+		change(&p)
+		return p
+	}
+	for name, c := range map[string]struct {
+		parts []sentPart
+		want  string
+	}{
+		"both":                 {[]sentPart{title, file}, "title=:Ada;file=a.bin:\x00\xff\r\n--x;"},
+		"in any order":         {[]sentPart{file, title}, "file=a.bin:\x00\xff\r\n--x;title=:Ada;"},
+		"empty file":           {[]sentPart{title, with(file, func(p *sentPart) { p.text = "" })}, "title=:Ada;file=a.bin:;"},
+		"missing":              {[]sentPart{title}, "/file required"},
+		"nothing":              {nil, "/title required, /file required"},
+		"too short":            {[]sentPart{{name: "title", text: "A"}}, "/title minLength"},
+		"before the file":      {[]sentPart{{name: "age", text: "x"}, file}, "/age type"},
+		"number":               {[]sentPart{title, file, {name: "age", text: "36"}}, "title=:Ada;file=a.bin:\x00\xff\r\n--x;age=:36;"},
+		"UTF-8":                {[]sentPart{{name: "title", text: "\xff"}}, "/title type"},
+		"given twice":          {[]sentPart{title, title}, "/title repeated"},
+		"JSON":                 {[]sentPart{title, file, {name: "meta", contentType: "application/json", text: `{"a":1}`}}, `title=:Ada;file=a.bin:` + "\x00\xff\r\n--x" + `;meta=:{"a":1};`},
+		"JSON without type":    {[]sentPart{{name: "meta", text: `{"a":"x"}`}}, "/meta/a type"},
+		"not JSON":             {[]sentPart{{name: "meta", text: `{`}}, "/meta content"},
+		"JSON, twice a name":   {[]sentPart{{name: "meta", text: `{"a":1,"a":1}`}}, "/meta content"},
+		"JSON of another type": {[]sentPart{{name: "meta", contentType: "text/plain", text: `{"a":1}`}}, "/meta contentType"},
+		"array":                {[]sentPart{title, file, {name: "tags", text: "a"}, {name: "tags", text: "b"}}, "title=:Ada;file=a.bin:\x00\xff\r\n--x;tags=:a;tags=:b;"},
+		"element":              {[]sentPart{{name: "tags", text: "a"}, {name: "tags", text: "abcd"}}, "/tags/1 maxLength"},
+		"too many elements":    {[]sentPart{title, file, {name: "tags", text: "a"}, {name: "tags", text: "b"}, {name: "tags", text: "c"}}, "/tags maxItems"},
+		"too few files":        {[]sentPart{title, file, photos}, "/photos minItems"},
+		"files":                {[]sentPart{title, with(file, func(p *sentPart) { p.text = "f" }), photos, photos}, "title=:Ada;file=a.bin:f;photos=p:p;photos=p:p;"},
+		"file of another type": {[]sentPart{with(photos, func(p *sentPart) { p.contentType = "image/gif" })}, "/photos/0 contentType"},
+		"range":                {[]sentPart{title, with(file, func(p *sentPart) { p.text = "f" }), photo}, "title=:Ada;file=a.bin:f;photo=p:p;"},
+		"out of range":         {[]sentPart{with(photo, func(p *sentPart) { p.contentType = "video/mp4" })}, "/photo contentType"},
+		"no header":            {[]sentPart{with(photo, func(p *sentPart) { p.header = nil })}, "/photo/header:X-Width required"},
+		"wrong header":         {[]sentPart{with(photo, func(p *sentPart) { p.header = http.Header{"X-Width": {"x"}} })}, "/photo/header:X-Width type"},
+		"schema of a file":     {[]sentPart{title, with(file, func(p *sentPart) { p.text = strings.Repeat("x", 2001) })}, "/file maxLength"},
+		"part too large":       {[]sentPart{with(photo, func(p *sentPart) { p.text = strings.Repeat("x", 3001) })}, "A part of the body is larger than 3000 bytes."},
+		"field too large":      {[]sentPart{{name: "title", text: strings.Repeat("x", 3001)}}, "A part of the body is larger than 3000 bytes."},
+		"too many parts":       {[]sentPart{title, file, {name: "a"}, {name: "b"}, {name: "c"}, {name: "d"}, {name: "e"}}, "The body has more than 6 parts."},
+		"header too large":     {[]sentPart{with(title, func(p *sentPart) { p.header = http.Header{"A": {strings.Repeat("x", 9000)}} })}, "The header of a part of the body is too large."},
+		"no name":              {[]sentPart{{text: "x"}}, "The body is not valid multipart/form-data."},
+		"unknown":              {[]sentPart{title, with(file, func(p *sentPart) { p.text = "f" }), {name: "more", text: "m"}, {name: "more", file: "f", text: "\xff"}}, "title=:Ada;file=a.bin:f;more=:m;more=f:\xff;"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			contentType, body := partsOf(t, c.parts...)
+			if _, got := post(contentType, bytes.NewReader(body)); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+	contentType, body := partsOf(t, title, file)
+	for name, c := range map[string]struct {
+		contentType string
+		body        []byte
+		want        string
+	}{
+		"no boundary":      {"multipart/form-data", body, "The content type of the body has no boundary."},
+		"another boundary": {"multipart/form-data; boundary=other", body, "The body is not valid multipart/form-data."},
+		"cut off":          {contentType, body[:len(body)-5], "The body is not valid multipart/form-data."},
+		"empty":            {contentType, []byte("x"), "The body is not valid multipart/form-data."},
+		"too large":        {contentType, bytes.Repeat([]byte("x"), 1<<20+1), "The body is larger than 1048576 bytes."},
+	} {
+		if _, got := post(c.contentType, bytes.NewReader(c.body)); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A file reaches the implementation before it has been sent to its end.
+func TestOperation_Handler_multipartStreams(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", taking(partsContent), anyObject, validate.Config{})
+	begun := make(chan struct{})
+	post := serveHTTP(t, o, func(r *http.Request) (string, error) {
+		parts, err := r.MultipartReader()
+		if err != nil {
+			return "", err
+		}
+		part, err := parts.NextPart()
+		if err != nil {
+			return "", err
+		}
+		if _, err := io.ReadFull(part, make([]byte, 100)); err != nil {
+			return "", err
+		}
+		close(begun)
+		rest, err := io.ReadAll(part)
+		return string(rest), err
+	})
+	contentType, body := partsOf(t, sentPart{name: "file", file: "f", text: strings.Repeat("x", 1990) + "the end"},
+		sentPart{name: "title", text: "Ada"})
+	cut := bytes.Index(body, []byte("the end"))
+	sent, send := io.Pipe()
+	go func() {
+		_, _ = send.Write(body[:cut])
+		<-begun
+		_, _ = send.Write(body[cut:])
+		_ = send.Close()
+	}()
+	if status, got := post(contentType, sent); status != 200 || !strings.HasSuffix(got, "xthe end") {
+		t.Errorf("got %d %s", status, got)
+	}
+}

@@ -1,0 +1,164 @@
+package validate_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+const takesEverything = `{"paths": {"/things/{thing-id}/parts/{part}": {
+	"parameters": [
+		{"name": "thing-id", "in": "path", "required": true, "schema": {"type": "string", "pattern": "^[a-z/ ]+$"}},
+		{"name": "part", "in": "path", "required": true, "style": "matrix", "explode": true, "schema": {"type": "array", "items": {"type": "integer"}}}],
+	"get": {"parameters": [
+		{"name": "filter", "in": "query", "style": "deepObject", "explode": true, "schema": {"type": "object", "additionalProperties": false,
+			"properties": {"min": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string", "maxLength": 2}},
+				"in": {"type": "object", "properties": {"city": {"enum": ["Rome"]}}}}}},
+		{"name": "page", "in": "query", "schema": {"type": "object", "required": ["limit"], "properties": {"limit": {"type": "integer"}, "after": {"type": "string"}}}},
+		{"name": "json", "in": "query", "content": {"application/json": {"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}}},
+		{"name": "note", "in": "query", "content": {"text/plain": {"schema": {"type": "string", "maxLength": 3}}}},
+		{"name": "flag", "in": "query", "allowEmptyValue": true, "required": true, "schema": {"type": "boolean"}},
+		{"name": "path", "in": "query", "allowReserved": true, "schema": {"type": "string"}},
+		{"name": "defaulted", "in": "query", "schema": {"type": "integer", "default": 5}},
+		{"name": "X-List", "in": "header", "schema": {"type": "array", "items": {"type": "integer"}}},
+		{"name": "X-Point", "in": "header", "explode": true, "schema": {"type": "object", "properties": {"x": {"type": "number"}}}},
+		{"name": "X-Json", "in": "header", "content": {"application/json": {"schema": {"type": "array"}}}},
+		{"name": "session", "in": "cookie", "schema": {"type": "string", "minLength": 2}},
+		{"name": "ids", "in": "cookie", "explode": false, "schema": {"type": "array", "items": {"type": "integer"}}},
+		{"name": "prefs", "in": "cookie", "content": {"application/json": {"schema": {"type": "object", "required": ["dark"]}}}}],
+	"responses": {"200": {"description": "d"}}}}}}`
+
+// Parameters are checked wherever they are, behind the mux that finds their operation.
+func TestOperation_Handler_everyParameter(t *testing.T) {
+	t.Parallel()
+	v := compile(t, takesEverything)
+	o, ok := v.Operation("GET", "/things/{thing_id}/parts/{part}") // as the generated code calls it
+	if !ok {
+		t.Fatal("the operation is not found")
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /base/things/{thing_id}/parts/{part}", o.Handler(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+		func(w http.ResponseWriter, _ *http.Request, err error) {
+			_, _ = io.WriteString(w, violations(failure(t, err)))
+		}))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	get := func(path, query string, header http.Header) string {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/base"+path+"?"+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = header
+		response, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("%s?%s: %d, %v", path, query, response.StatusCode, err)
+		}
+		return string(text)
+	}
+	const path = "/things/ab/parts/;part=1;part=2"
+	for path, want := range map[string]string{
+		path:                              "",
+		"/things/a%2Fb%20c/parts/;part=1": "",
+		"/things/A/parts/;part=1":         "path:thing-id pattern",
+		"/things/a+b/parts/;part=1":       "path:thing-id pattern",
+		"/things/ab/parts/1":              "path:part style",
+		"/things/ab/parts/;other=1":       "path:part style",
+		"/things/ab/parts/;part=1;part=x": "path:part/1 type",
+		"/things/%7A/parts/%3Bpart=1":     "path:part style",
+		"/things/%ff/parts/;part=":        "path:thing-id type, path:part/0 type",
+	} {
+		if got := get(path, "flag", nil); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+	for query, want := range map[string]string{
+		"":                                     "query:flag required",
+		"flag=":                                "",
+		"flag=true":                            "",
+		"flag=yes":                             "query:flag type",
+		"flag&undocumented=1&%zz":              "",
+		"flag&filter[min]=1&filter[tags]=a":    "",
+		"flag&filter[tags]=a&filter[tags]=abc": "query:filter/tags/1 maxLength",
+		"flag&filter%5Btags%5D%5B0%5D=abc":     "query:filter/tags/0 maxLength",
+		"flag&filter[tags][]=a&filter[tags][]=abc": "query:filter/tags/1 maxLength",
+		"flag&filter[in][city]=Paris":              "query:filter/in/city enum",
+		"flag&filter[min]=1&filter[min]=2":         "query:filter repeated",
+		"flag&filter[min=1":                        "query:filter style",
+		"flag&filter[min]=x&filter[other]=1":       "query:filter/min type, query:filter additionalProperties",
+		"flag&filter=1":                            "query:filter type",
+		"flag&filter" + strings.Repeat("[a]", 65):  "query:filter style",
+		"flag&filterx[a]=1":                        "",
+		"flag&limit=1&after=a":                     "",
+		"flag&after=a":                             "query:page/limit required",
+		"flag&limit=x":                             "query:page/limit type",
+		"flag&limit=1&limit=2":                     "query:page repeated",
+		"flag&json=%7B%22a%22%3A1%7D":              "",
+		`flag&json={"a":"x"}`:                      "query:json/a type",
+		`flag&json={"a":1,"a":1}`:                  "query:json/a duplicate",
+		`flag&json={`:                              "query:json content",
+		`flag&json=1&json=2`:                       "query:json repeated",
+		"flag&note=abcd":                           "query:note maxLength",
+		"flag&path=a/b:c;d,e?f":                    "",
+		"flag&defaulted=x":                         "query:defaulted type",
+	} {
+		if got := get(path, query, nil); got != want {
+			t.Errorf("%s: got %s, want %s", query, got, want)
+		}
+	}
+	for _, c := range []struct {
+		header http.Header
+		want   string
+	}{
+		{http.Header{"X-List": {"1,2"}}, ""},
+		{http.Header{"X-List": {"1, 2", "3"}}, ""},
+		{http.Header{"X-List": {"1", "x"}}, "header:X-List/1 type"},
+		{http.Header{"X-List": {""}}, ""},
+		{http.Header{"X-Point": {"x=1.5, y=a"}}, ""},
+		{http.Header{"X-Point": {"x=a"}}, "header:X-Point/x type"},
+		{http.Header{"X-Point": {"x"}}, "header:X-Point style"},
+		{http.Header{"X-Json": {"[1, 2]"}}, ""},
+		{http.Header{"X-Json": {"{}"}}, "header:X-Json type"},
+		{http.Header{"X-Json": {"[1]", "[2]"}}, "header:X-Json repeated"},
+		{http.Header{"Cookie": {"session=ab; ids=1,2; other=x"}}, ""},
+		{http.Header{"Cookie": {"session=a"}}, "cookie:session minLength"},
+		{http.Header{"Cookie": {"session=ab; session=cd"}}, "cookie:session repeated"},
+		{http.Header{"Cookie": {"ids=1,x"}}, "cookie:ids/1 type"},
+		{http.Header{"Cookie": {"prefs=%7B%22dark%22%3Atrue%7D"}}, ""},
+		{http.Header{"Cookie": {"prefs=%7B%7D"}}, "cookie:prefs/dark required"},
+		{http.Header{"Cookie": {"prefs=%7"}}, "cookie:prefs escape"},
+	} {
+		if got := get(path, "flag", c.header); got != c.want {
+			t.Errorf("%v: got %s, want %s", c.header, got, c.want)
+		}
+	}
+}
+
+// An exploded object without properties is made of all parameters that the document does not name.
+func TestOperation_Handler_freeForm(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "GET", `{"parameters": [
+		{"name": "rest", "in": "query", "schema": {"type": "object", "additionalProperties": {"type": "integer"}, "maxProperties": 2}},
+		{"name": "id", "in": "query", "schema": {"type": "string"}}], `+anyResponse+`}`, anyObject, validate.Config{})
+	for query, want := range map[string]string{
+		"":             "ok",
+		"id=x":         "ok",
+		"id=x&a=1&b=2": "ok",
+		"a=x":          "query:rest/* type",
+		"a=1&b=2&c=3":  "query:rest maxProperties",
+	} {
+		if got := violations(serve(t, o, httptest.NewRequest("GET", "/p?"+query, nil)).err); got != want {
+			t.Errorf("%s: got %s, want %s", query, got, want)
+		}
+	}
+}
