@@ -102,7 +102,8 @@ func documentEdits() []edit {
 	add("login answers 202 too", "operationId: login\n", "      responses:\n", "      responses:\n        '202': { description: Later. }\n")
 	add("login answers 201 instead", "operationId: login\n", "'200':", "'201':")
 	add("an avatar is answered with 203", "operationId: createAvatar\n", "        '400':", "        '203': { description: Perhaps. }\n        '400':")
-	add("a list answers 404", "operationId: listProjects\n", "        '429':", "        '404': { $ref: '#/components/responses/NotFound' }\n        '429':")
+	add("a list answers 404", "operationId: listProjects\n", "        '500':", "        '404': { $ref: '#/components/responses/NotFound' }\n        '500':")
+	add("a list answers 429", "operationId: listProjects\n", "        '500':", "        '429': { $ref: '#/components/responses/TooManyRequests' }\n        '500':")
 	for _, response := range []struct{ name, header string }{
 		{"Unauthorized", "WWW-Authenticate"}, {"TooManyRequests", "Retry-After"}, {"ServiceUnavailable", "Retry-After"},
 	} {
