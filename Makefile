@@ -73,6 +73,10 @@ api/lint/node_modules: api/lint/package-lock.json
 # The commit whose document users have: the last tag, or the first parent.
 BASE := $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD^)
 
+.PHONY: mutate
+mutate: ## Make one wrong edit at a time to the contract, and fail when no test notices
+	go run ./api/mutate
+
 .PHONY: breaking
 breaking: ## Fail when the document breaks users of BASE=COMMIT and api/CHANGES.md has no line for it
 	cd api/breaking && go mod tidy -diff && go vet ./... && go test ./... && go run . -base "$(BASE)"

@@ -14,13 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/oasdiff/yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"github.com/avatarstudio/avatarstudio/api"
 )
 
 func load(t *testing.T) *openapi3.T {
 	t.Helper()
-	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	document, err := openapi3.NewLoader().LoadFromData(spec(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +223,7 @@ func TestDocument_examplesMatchTheirSchemas(t *testing.T) {
 
 func exampleChecker(t *testing.T) func(where string, content openapi3.Content) {
 	t.Helper()
-	data, err := yaml.YAMLToJSON(api.Spec)
+	data, err := yaml.YAMLToJSON(spec(t))
 	if err != nil {
 		t.Fatal(err)
 	}

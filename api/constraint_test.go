@@ -1,0 +1,140 @@
+package api_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// constraints are all there are in the document besides types, formats, values and required
+// members. An element that is not listed has none: what the interface leaves open stays open. The
+// listed ones are decisions of ours.
+func constraints() map[string]string {
+	const id = "maxLength=128 minLength=1"
+	return map[string]string{
+		"parameters/AvatarID":       id,
+		"parameters/InferenceID":    id,
+		"parameters/IdempotencyKey": "maxLength=255 minLength=1",
+		"parameters/EventTimestamp": "pattern=^[0-9]{1,19}$",
+		"parameters/EventSequence":  "minimum=1",
+		"parameters/AvatarFilter":   id,
+		"parameters/PageCursor":     "maxLength=512 minLength=1",
+		"parameters/PageLimit":      "default=20 maximum=100 minimum=1",
+		"headers/RetryAfter":        "minimum=1",
+
+		"RefreshRequest refresh_token": "minLength=1",
+		"CreateVideoRequest avatar_id": id,
+		"ConsentRequest avatar_id":     id,
+		"Avatar progress":              "maximum=100 minimum=0",
+		"Video progress":               "maximum=100 minimum=0",
+		"Lipsync progress":             "maximum=100 minimum=0",
+		"EventData":                    "additionalProperties=true",
+		"WebhookAttempt duration_ms":   "minimum=0",
+		"Problem status":               "maximum=599 minimum=400",
+		"Problem errors":               "maxItems=32",
+	}
+}
+
+// free are the keywords that rows and other tests hold, or that constrain nothing.
+var free = map[string]bool{
+	"$ref": true, "type": true, "format": true, "enum": true, "const": true, "required": true, "properties": true,
+	"items": true, "oneOf": true, "allOf": true, "discriminator": true, "title": true, "description": true,
+	"examples": true, "example": true,
+}
+
+func TestDocument_constrainsWhatIsListedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	want := constraints()
+	loadObject(t).eachSchema(func(name string, schema object) {
+		var found []string
+		for _, keyword := range slices.Sorted(maps.Keys(schema)) {
+			_, isObject := schema[keyword].(map[string]any)
+			if free[keyword] || strings.HasPrefix(keyword, "x-") || keyword == "additionalProperties" && isObject {
+				continue // an object is visited by itself
+			}
+			found = append(found, fmt.Sprintf("%s=%v", keyword, schema[keyword]))
+		}
+		if got := strings.Join(found, " "); got != want[name] {
+			t.Errorf("%s is constrained by %q, want %q", name, got, want[name])
+		}
+		delete(want, name)
+	})
+	for name := range want {
+		t.Errorf("there is no %s", name)
+	}
+}
+
+// A member that must be there must also have a value.
+func TestDocument_requiredMembersAreNotNullable(t *testing.T) {
+	t.Parallel()
+	document := loadObject(t)
+	document.eachSchema(func(name string, schema object) {
+		required, _ := schema["required"].([]any)
+		for _, member := range required {
+			if nullable(document, schema.at("properties", fmt.Sprint(member))) {
+				t.Errorf("%s %s may be null", name, member)
+			}
+		}
+	})
+	for name, parameter := range document.at("components", "parameters") {
+		if nullable(document, asObject(parameter).at("schema")) {
+			t.Errorf("parameter %s may be null", name)
+		}
+	}
+}
+
+func nullable(document, schema object) bool {
+	schema = document.resolve(schema)
+	if types, ok := schema["type"].([]any); ok && slices.Contains(types, any("null")) {
+		return true
+	}
+	for _, keyword := range []string{"oneOf", "anyOf"} {
+		for _, branch := range schema.list(keyword) {
+			if branch["type"] == "null" || nullable(document, branch) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Everything that can be documented by the interface cites it, at whatever depth it stands.
+func TestDocument_citesAtEveryDepth(t *testing.T) {
+	t.Parallel()
+	document := loadObject(t)
+	cites := func(name string, element object) {
+		if section, _ := element["x-interface"].(string); section == "" {
+			t.Errorf("%s cites nothing", name)
+		}
+	}
+	document.eachSchema(func(name string, schema object) {
+		if last := name[strings.LastIndexByte(name, ' ')+1:]; last == "additionalProperties" || !strings.Contains(name, " ") && !strings.Contains(name, "/") {
+			cites(name, schema)
+		}
+		for property := range schema.at("properties") {
+			cites(name+" "+property, schema.at("properties", property))
+		}
+	})
+	for _, group := range []string{"parameters", "headers", "securitySchemes"} {
+		for name := range document.at("components", group) {
+			cites(group+"/"+name, document.at("components", group, name))
+		}
+	}
+	for _, group := range []string{"paths", "webhooks"} {
+		for path := range document.at(group) {
+			if item := document.at(group, path); item["parameters"] != nil || item["$ref"] != nil {
+				t.Errorf("%s has parameters or a reference of its own: say them with each operation", path)
+			}
+		}
+	}
+	document.eachOperation(func(name string, operation object) {
+		cites(name, operation)
+		for _, parameter := range operation.list("parameters") {
+			if parameter["$ref"] == nil {
+				t.Errorf("%s has a parameter that is no component", name)
+			}
+		}
+	})
+}

@@ -1,0 +1,172 @@
+// Command mutate checks the tests of the contract: it makes one edit at a time to the document, to
+// the rows of the interface or to a handler, and fails when no test notices. The code generator
+// does not run, so no edit is caught by the compiler.
+//
+//	go run ./api/mutate [-run REGEXP]
+//
+// Edits are handed to the tests by the -overlay flag of the go command or as a file of their own;
+// the checkout stays as it is.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// edit is one change that some test must notice.
+type edit struct {
+	name string // what somebody could get wrong
+	file string // relative to the root of the module
+	// after is a text of the file; old is replaced where it first occurs behind it. An empty after
+	// is the beginning of the file.
+	after    string
+	old, new string
+	tests    []string // arguments of go test; none are the tests of package api
+}
+
+// timeout bounds the tests of one edit.
+const timeout = 3 * time.Minute
+
+func main() {
+	pattern := flag.String("run", "", "make only the edits whose name matches")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *pattern); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, pattern string) error {
+	wanted, err := regexp.Compile(pattern)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	m := &mutator{dir: dir, contract: filepath.Join(dir, "contract.test")}
+	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", m.contract, "./api").CombinedOutput(); err != nil { //nolint:gosec // a path of our own
+		return fmt.Errorf("building the tests of package api: %w\n%s", err, out)
+	}
+	edits := slices.DeleteFunc(slices.Concat(documentEdits(), rowEdits(), handlerEdits()), func(e edit) bool {
+		return !wanted.MatchString(e.name)
+	})
+	survived := m.all(ctx, edits)
+	fmt.Fprintf(os.Stdout, "%d edits, %d not caught\n", len(edits), len(survived))
+	return errors.Join(survived...)
+}
+
+type mutator struct {
+	dir      string
+	contract string // the tests of package api, which take a document
+}
+
+// all makes every edit, as many at a time as there are processors, and returns those that survived.
+func (m *mutator) all(ctx context.Context, edits []edit) []error {
+	queue := make(chan int)
+	results := make([]error, len(edits))
+	var workers sync.WaitGroup
+	for range runtime.NumCPU() {
+		workers.Go(func() {
+			for i := range queue {
+				results[i] = m.try(ctx, i, edits[i])
+			}
+		})
+	}
+	for i := range edits {
+		queue <- i
+	}
+	close(queue)
+	workers.Wait()
+	return slices.DeleteFunc(results, func(err error) bool { return err == nil })
+}
+
+// try makes one edit and runs its tests.
+func (m *mutator) try(ctx context.Context, number int, e edit) error {
+	content, err := os.ReadFile(e.file)
+	if err != nil {
+		return err
+	}
+	edited, err := e.apply(string(content))
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.name, err)
+	}
+	path := filepath.Join(m.dir, fmt.Sprintf("%d-%s", number, filepath.Base(e.file)))
+	if err := os.WriteFile(path, []byte(edited), 0o600); err != nil { //nolint:gosec // a path of our own
+		return err
+	}
+	out, err := m.test(ctx, path, e)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil:
+		return fmt.Errorf("%s: no test noticed", e.name)
+	case !strings.Contains(out, "--- FAIL") && !strings.Contains(out, "panic:"):
+		return fmt.Errorf("%s: the tests did not run: %w\n%s", e.name, err, out)
+	}
+	fmt.Fprintf(os.Stdout, "caught: %s\n", e.name)
+	return nil
+}
+
+func (m *mutator) test(ctx context.Context, edited string, e edit) (string, error) {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var command *exec.Cmd
+	if e.file == document && e.tests == nil {
+		command = exec.CommandContext(limited, m.contract, "-document", edited) //nolint:gosec // a path of our own
+		command.Dir = "api"
+	} else {
+		overlay, err := m.overlay(e.file, edited)
+		if err != nil {
+			return "", err
+		}
+		tests := e.tests
+		if tests == nil {
+			tests = []string{"./api"}
+		}
+		command = exec.CommandContext(limited, "go", slices.Concat([]string{"test", "-vet=off", "-overlay", overlay}, tests)...) //nolint:gosec // arguments of our own
+	}
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+// overlay writes the file that tells the go command to read edited in the place of file.
+func (m *mutator) overlay(file, edited string) (string, error) {
+	place, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	path := edited + ".overlay"
+	return path, os.WriteFile(path, fmt.Appendf(nil, `{"Replace":{%q:%q}}`, place, edited), 0o600)
+}
+
+func (e edit) apply(content string) (string, error) {
+	start := strings.Index(content, e.after)
+	if start < 0 {
+		return "", fmt.Errorf("%s has no %q", e.file, e.after)
+	}
+	start += len(e.after)
+	at := strings.Index(content[start:], e.old)
+	if at < 0 || e.old == e.new {
+		return "", fmt.Errorf("%s has no %q to change behind %q", e.file, e.old, e.after)
+	}
+	at += start
+	return content[:at] + e.new + content[at+len(e.old):], nil
+}
