@@ -188,6 +188,9 @@ func (x *exchange) Write(body []byte) (int, error) {
 	return n, err
 }
 
+// Flush sends what has been written so far, as far as the connection can.
+func (x *exchange) Flush() { _ = http.NewResponseController(x.ResponseWriter).Flush() }
+
 // Unwrap serves http.ResponseController.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 

@@ -49,6 +49,13 @@ type Config struct {
 	BasePath string
 	// MaxBodyBytes limits the body of a request. Default 1 MiB.
 	MaxBodyBytes int64
+	// OperationBodyBytes limits the bodies of the operations with these ids, in place of
+	// MaxBodyBytes. Default: none.
+	OperationBodyBytes map[string]int64
+	// MaxParts and MaxPartBytes limit how many parts a multipart body has, and each of them.
+	// Default: those of [validate.Config].
+	MaxParts     int
+	MaxPartBytes int64
 	// ValidateResponses says what to do about answers that the document forbids.
 	// Default [ResponsesUnchecked].
 	ValidateResponses ResponseCheck
@@ -67,7 +74,10 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	if !validBasePath(cfg.BasePath) {
 		return nil, errors.New("server: Config.BasePath must begin with a slash, not end with one, and be clean")
 	}
-	validator, err := validate.Load(api.Spec, validate.Config{MaxBodyBytes: cfg.MaxBodyBytes})
+	validator, err := validate.Load(api.Spec, validate.Config{
+		MaxBodyBytes: cfg.MaxBodyBytes, OperationBodyBytes: cfg.OperationBodyBytes,
+		MaxParts: cfg.MaxParts, MaxPartBytes: cfg.MaxPartBytes,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}

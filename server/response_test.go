@@ -1,0 +1,125 @@
+package server
+
+import (
+	"bufio"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// answering serves handler as the one operation, with its answers checked.
+func answering(t *testing.T, check ResponseCheck, invalid *int, handler http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	validator, err := validate.Load([]byte(`{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/p": {"get": {
+		"operationId": "get", "responses": {
+			"200": {"description": "D", "headers": {"X-Length": {"required": true, "schema": {"type": "integer"}}},
+				"content": {"video/*": {}, "text/event-stream": {}, "application/json": {"schema": {"type": "object"}}}},
+			"204": {"description": "D"}}}}}}`), validate.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	operation, _ := validator.Operation("GET", "/p")
+	cfg := Config{
+		ValidateResponses: check, Logger: slog.New(slog.DiscardHandler), OnInvalidResponse: func(string) { *invalid++ },
+	}
+	server := httptest.NewServer(&entrance{next: checkResponses(operation, cfg, handler), logger: cfg.Logger})
+	t.Cleanup(server.Close)
+	return server
+}
+
+func get(t *testing.T, server *httptest.Server) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/p", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
+// A stream reaches the client while it is written.
+func TestCheckResponses_streams(t *testing.T) {
+	t.Parallel()
+	invalid := 0
+	received := make(chan struct{})
+	server := answering(t, ResponsesEnforced, &invalid, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("X-Length", "2")
+		_, _ = io.WriteString(w, "first\n")
+		w.(http.Flusher).Flush()
+		select {
+		case <-received:
+		case <-r.Context().Done():
+		}
+		_, _ = io.WriteString(w, "last\n")
+	})
+	response := get(t, server)
+	lines := bufio.NewReader(response.Body)
+	if line, err := lines.ReadString('\n'); line != "first\n" || response.StatusCode != http.StatusOK {
+		t.Fatalf("got %d %q, %v", response.StatusCode, line, err)
+	}
+	close(received)
+	if line, err := lines.ReadString('\n'); line != "last\n" || invalid != 0 {
+		t.Errorf("got %q, %v, %d invalid", line, err, invalid)
+	}
+}
+
+// What the document forbids is found before anything of it is sent.
+func TestCheckResponses_refuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status      int
+		contentType string
+		length      string
+		body        string
+		ok          bool
+	}{
+		"stream":                {200, "video/mp4", "1", "\xff", true},
+		"stream without header": {200, "video/mp4", "", "\xff", false},
+		"stream, wrong header":  {200, "video/mp4", "x", "\xff", false},
+		"another content type":  {200, "image/png", "1", "\xff", false},
+		"another status":        {201, "video/mp4", "1", "\xff", false},
+		"JSON":                  {200, "application/json", "1", "{}", true},
+		"wrong JSON":            {200, "application/json", "1", "[]", false},
+		"nothing":               {204, "", "", "", true},
+		"a body of 204":         {204, "application/json", "", "{}", false},
+	} {
+		for _, check := range []ResponseCheck{ResponsesLogged, ResponsesEnforced} {
+			invalid := 0
+			server := answering(t, check, &invalid, func(w http.ResponseWriter, _ *http.Request) {
+				if c.contentType != "" {
+					w.Header().Set("Content-Type", c.contentType)
+				}
+				if c.length != "" {
+					w.Header().Set("X-Length", c.length)
+				}
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.body)
+			})
+			response := get(t, server)
+			body, err := io.ReadAll(response.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := c.status
+			if !c.ok && check == ResponsesEnforced {
+				want = http.StatusInternalServerError
+			}
+			if response.StatusCode != want || invalid != map[bool]int{true: 0, false: 1}[c.ok] {
+				t.Errorf("%s, %d: got %d %q, %d invalid", name, check, response.StatusCode, body, invalid)
+			}
+			if want == http.StatusInternalServerError && strings.Contains(string(body), c.body) {
+				t.Errorf("%s: got %q", name, body)
+			}
+		}
+	}
+}
