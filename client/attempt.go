@@ -28,10 +28,15 @@ type attempt struct {
 	unsent bool
 }
 
-// send sends request once and reads the whole answer.
-func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Duration) (a attempt) {
-	ctx, cancel := context.WithTimeout(request.Context(), timeout)
-	defer cancel()
+// send sends request once and reads the whole answer, unless a success of o is streamed: then timeout
+// bounds the time until it begins.
+func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Duration, o *operation) (a attempt) {
+	ctx, cancel, begun := bound(request.Context(), timeout, o.answer == answerStream)
+	defer func() {
+		if _, streaming := a.streamed(); !streaming {
+			cancel()
+		}
+	}()
 	sent := request.WithContext(ctx)
 	// With a body that it cannot read twice, net/http sends nothing twice on its own.
 	sent.GetBody = nil
@@ -43,7 +48,7 @@ func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Dura
 		tracked := &trackedBody{ReadCloser: body}
 		defer func() { a.unsent = a.response == nil && tracked.seal() }()
 		sent.Body = tracked
-	case classOf(request) == reading:
+	case o.class() == reading:
 		sent.Body, sent.TransferEncoding = emptyBody{}, identity
 	}
 
@@ -51,10 +56,14 @@ func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Dura
 	if err != nil {
 		return attempt{err: transportError(request, err)}
 	}
-	defer response.Body.Close()
 	response.Request = request
 	a.response = response
-	success := response.StatusCode/100 == 2
+	success := o.success(response.StatusCode)
+	if success && o.answer == answerStream && begun() {
+		response.Body = &stream{response.Body, cancel}
+		return a
+	}
+	defer response.Body.Close()
 	limit := d.maxAnswer
 	if !success {
 		limit = maxProblem
@@ -69,7 +78,7 @@ func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Dura
 		a.err = transportError(request, err)
 	case long:
 		a.err = newError(response, noteTooLarge)
-	case !isJSON(response):
+	case !o.promises(response, a.content):
 		a.err = newError(response, noteNotPromised)
 	}
 	return a
@@ -140,17 +149,61 @@ func (u *unredirected) RoundTrip(request *http.Request) (*http.Response, error) 
 type answer struct {
 	bytes.Reader
 
-	content  []byte
-	attempts int
+	content   []byte
+	attempts  int
+	operation *operation
 }
 
-func newAnswer(content []byte, attempts int) *answer {
-	a := &answer{content: content, attempts: attempts}
+func newAnswer(content []byte, attempts int, o *operation) *answer {
+	a := &answer{content: content, attempts: attempts, operation: o}
 	a.Reset(content)
 	return a
 }
 
 func (*answer) Close() error { return nil }
+
+// bound returns a context that ends after timeout. Of a streamed answer, begun ends that bound, and
+// reports whether it came in time; the context then ends with cancel alone.
+func bound(ctx context.Context, timeout time.Duration, streamed bool) (_ context.Context, cancel func(), begun func() bool) {
+	if !streamed {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		return ctx, cancel, nil
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(timeout, func() { stop(context.DeadlineExceeded) })
+	return ctx, func() { timer.Stop(); stop(nil) }, timer.Stop
+}
+
+// stream is the body of an answer that the caller reads.
+type stream struct {
+	io.ReadCloser
+	cancel func()
+}
+
+func (s *stream) Close() error {
+	defer s.cancel()
+	return s.ReadCloser.Close()
+}
+
+func (a *attempt) streamed() (*stream, bool) {
+	if a.response == nil {
+		return nil, false
+	}
+	body, ok := a.response.Body.(*stream)
+	return body, ok
+}
+
+// promises reports whether a success may have this type and body. What the document gives no body may
+// have any.
+func (o *operation) promises(response *http.Response, content []byte) bool {
+	switch {
+	case o.answer == answerNone || o.empty && len(content) == 0:
+		return true
+	case o.answer == answerText:
+		return strings.HasPrefix(strings.ToLower(response.Header.Get("Content-Type")), "text/")
+	}
+	return isJSON(response)
+}
 
 func isJSON(response *http.Response) bool {
 	return strings.Contains(strings.ToLower(response.Header.Get("Content-Type")), "json")

@@ -20,10 +20,6 @@
 package client
 
 import (
-	"crypto/rand"
-	"encoding/json"
-	"net/http"
-
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
@@ -71,39 +67,4 @@ func New(config Config) (*Client, error) {
 // that can be read only once is sent only once.
 func (c *Client) Raw() *gen.ClientWithResponses {
 	return &gen.ClientWithResponses{ClientInterface: &gen.Client{Server: c.api.Server, Client: &rawDoer{c.doer}}}
-}
-
-// with returns the generated client for one call.
-func (c *Client) with(options []CallOption) *gen.Client {
-	if len(options) == 0 {
-		return c.api
-	}
-	call := newCall(c.doer, options)
-	return &gen.Client{Server: c.api.Server, Client: call}
-}
-
-// create returns the generated client for one call of an operation that takes an idempotency key.
-func (c *Client) create(options []CallOption) *gen.Client {
-	if c.noAutoKey {
-		return c.with(options)
-	}
-	call := newCall(c.doer, options)
-	call.ownKey = call.header.Get(headerIdempotencyKey) == ""
-	if call.ownKey {
-		call.header.Set(headerIdempotencyKey, rand.Text())
-	}
-	return &gen.Client{Server: c.api.Server, Client: call}
-}
-
-// decode reads the answer of a call. It is strict about JSON that cannot be a T and tolerant
-// of everything else: unknown members and values, null, missing members.
-func decode[T any](response *http.Response, err error) (*T, error) {
-	if err != nil {
-		return nil, err
-	}
-	var value *T
-	if err := json.Unmarshal(response.Body.(*answer).content, &value); err != nil || value == nil {
-		return nil, notPromised(response)
-	}
-	return value, nil
 }

@@ -29,8 +29,6 @@ type doer struct {
 
 var _, _, _ gen.HttpRequestDoer = (*doer)(nil), (*call)(nil), (*rawDoer)(nil)
 
-var accept = []string{"application/json, application/problem+json"} //nolint:gochecknoglobals // never changed
-
 func newDoer(config Config) *doer {
 	d := &doer{
 		logger:    config.Logger,
@@ -61,18 +59,19 @@ func newDoer(config Config) *doer {
 
 // Do sends request within the limits of [Config].
 func (d *doer) Do(request *http.Request) (*http.Response, error) {
-	return d.do(request, &call{limits: d.limits})
+	return d.do(request, &call{limits: d.limits, operation: operationOf(request)})
 }
 
 // do sends request, with the token it needs, until an attempt succeeds or must not be followed by
-// another one. A nil error means a 2xx answer that is said to be JSON and whose body is an *answer.
+// another one. A nil error means an answer that the operation promises, whose body is an *answer unless
+// it is streamed.
 func (d *doer) do(request *http.Request, c *call) (*http.Response, error) {
 	if workspace, sent := request.Header[headerWorkspace]; sent && workspace[0] == "" {
 		return nil, errNoWorkspace
 	}
-	request.Header["User-Agent"], request.Header["Accept"] = d.userAgent, accept
+	request.Header["User-Agent"], request.Header["Accept"] = d.userAgent, c.operation.accept
 	e := exchange{
-		doer: d, request: request, body: request.Body, limits: c.limits, class: classOf(request),
+		doer: d, request: request, body: request.Body, limits: c.limits, class: c.operation.class(),
 		keyed: request.Header.Get(headerIdempotencyKey) != "",
 	}
 	e.named = e.keyed && !c.ownKey
@@ -87,10 +86,12 @@ func (d *doer) do(request *http.Request, c *call) (*http.Response, error) {
 	}
 	for {
 		e.attempts++
-		a := d.send(request, e.body, c.limits.timeout)
+		a := d.send(request, e.body, c.limits.timeout, c.operation)
 		a.record(c.into, request, e.attempts)
 		if a.err == nil {
-			a.response.Body = newAnswer(a.content, e.attempts)
+			if c.operation.answer != answerStream {
+				a.response.Body = newAnswer(a.content, e.attempts, c.operation)
+			}
 			return a.response, nil
 		}
 		if err := e.again(&a); err != nil {
@@ -102,10 +103,19 @@ func (d *doer) do(request *http.Request, c *call) (*http.Response, error) {
 // rawDoer is for the generated client, which does not decode with [decode].
 type rawDoer struct{ *doer }
 
-// Do answers an error for what is no JSON.
+// Do answers an error for what is no JSON where the document promises some.
 func (d *rawDoer) Do(request *http.Request) (*http.Response, error) {
-	response, err := d.doer.Do(request)
-	if err == nil && !json.Valid(response.Body.(*answer).content) {
+	operation := operationOf(request)
+	if operation.answer == answerStream {
+		whole := *operation
+		whole.answer = answerNone
+		operation = &whole
+	}
+	response, err := d.do(request, &call{limits: d.limits, operation: operation})
+	if err != nil || operation.answer != answerJSON {
+		return response, err
+	}
+	if content := response.Body.(*answer).content; !json.Valid(content) && (len(content) > 0 || !operation.empty) {
 		return nil, notPromised(response)
 	}
 	return response, err

@@ -161,8 +161,9 @@ func newProblemError(response *http.Response, body []byte) *Error {
 // notPromised is the error for a successful answer of the doer that has the wrong members.
 func notPromised(response *http.Response) error {
 	e := newError(response, noteNotPromised)
-	e.Attempts = response.Body.(*answer).attempts
-	return withOutcome(e, classOf(response.Request) == creating)
+	a := response.Body.(*answer)
+	e.Attempts = a.attempts
+	return withOutcome(e, a.operation.class() == creating)
 }
 
 func withOutcome(err error, unknown bool) error {

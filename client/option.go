@@ -19,16 +19,23 @@ const (
 var errNoWorkspace = errors.New("client: no workspace: set Config.Workspace or use WithWorkspace")
 
 // CallOption changes a single call. A call with a wrong one fails, and nothing is sent.
-type CallOption func(*call)
+// The optional parameters of an operation, such as [ListAvatarsParams], are one too.
+type CallOption interface{ apply(*call) }
+
+type optionFunc func(*call)
+
+func (f optionFunc) apply(c *call) { f(c) }
 
 // call is one call with options. The generated client sends through it.
 type call struct {
-	doer   *doer
-	header http.Header
-	limits limits
-	into   *Response
-	ownKey bool // the idempotency key is the client's
-	err    error
+	doer      *doer
+	operation *operation
+	params    CallOption // optional parameters that nobody has taken
+	header    http.Header
+	limits    limits
+	into      *Response
+	ownKey    bool // the idempotency key is the client's
+	err       error
 
 	untilConsent bool
 }
@@ -66,50 +73,50 @@ type Response struct {
 // timeout or a 502, means that the service is still working on that attempt, and is retried. Use a
 // key of 1 to 255 characters, and for nothing but creations.
 func WithIdempotencyKey(key string) CallOption {
-	return func(c *call) {
+	return optionFunc(func(c *call) {
 		if key == "" || utf8.RuneCountInString(key) > maxKey {
 			c.err = errors.New("client: WithIdempotencyKey: must have 1 to 255 characters")
 		}
 		c.set(headerIdempotencyKey, key, "WithIdempotencyKey")
-	}
+	})
 }
 
 // WithWorkspace replaces [Config].Workspace.
 func WithWorkspace(id string) CallOption {
-	return func(c *call) { c.set(headerWorkspace, id, "WithWorkspace") }
+	return optionFunc(func(c *call) { c.set(headerWorkspace, id, "WithWorkspace") })
 }
 
 // WithRetry replaces [Config].Retry, for a login that the call needs too.
 func WithRetry(retry Retry) CallOption {
-	return func(c *call) {
+	return optionFunc(func(c *call) {
 		if err := retry.validate(); err != nil {
 			c.err = err
 		}
 		c.limits.retry = retry.withDefaults()
-	}
+	})
 }
 
 // WithTimeout replaces [Config].Timeout, which bounds each attempt, but not for a login that the
 // call needs. It must be positive. The context bounds the whole call.
 func WithTimeout(timeout time.Duration) CallOption {
-	return func(c *call) {
+	return optionFunc(func(c *call) {
 		if timeout <= 0 {
 			c.err = errors.New("client: WithTimeout: must be positive")
 		}
 		c.limits.timeout = timeout
-	}
+	})
 }
 
 // WithResponse fills into with the last answer, also when the call fails. Calls that are made at the
 // same time need one each.
 func WithResponse(into *Response) CallOption {
-	return func(c *call) { c.into = into }
+	return optionFunc(func(c *call) { c.into = into })
 }
 
 func newCall(doer *doer, options []CallOption) *call {
-	c := &call{doer: doer, header: http.Header{}, limits: doer.limits}
+	c := &call{doer: doer, limits: doer.limits}
 	for _, option := range options {
-		option(c)
+		option.apply(c)
 	}
 	return c
 }
@@ -117,6 +124,9 @@ func newCall(doer *doer, options []CallOption) *call {
 func (c *call) set(name, value, option string) {
 	if !headerValue(value) {
 		c.err = errors.New("client: " + option + ": has a character that a header cannot carry")
+	}
+	if c.header == nil {
+		c.header = http.Header{}
 	}
 	c.header.Set(name, value)
 }
@@ -127,5 +137,8 @@ func (c *call) Do(request *http.Request) (*http.Response, error) {
 		return nil, c.err
 	}
 	maps.Copy(request.Header, c.header)
+	if c.operation == nil {
+		c.operation = operationOf(request)
+	}
 	return c.doer.do(request, c)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -81,8 +80,7 @@ func retryAfterOf(err error) time.Duration {
 	return 0
 }
 
-// class is what is known of an operation without knowing it, so that one that is added to the
-// document gets the safe class by itself.
+// class is how far an operation may be repeated.
 type class int
 
 const (
@@ -91,21 +89,6 @@ const (
 	login                 // changes nothing, but too many could lock an account
 	refresh               // a refresh token works once
 )
-
-// classOf takes the submission of a consent for a creation: the second one may be a conflict,
-// although the first has succeeded.
-func classOf(request *http.Request) class {
-	path := request.URL.Path
-	switch {
-	case request.Method == http.MethodGet || request.Method == http.MethodHead:
-		return reading
-	case strings.HasSuffix(path, "/users/login"):
-		return login
-	case strings.HasSuffix(path, "/users/refresh"):
-		return refresh
-	}
-	return creating
-}
 
 // repeats reports whether a request may be sent again after attempt a, which failed. keyed means
 // that the service recognises the request by its idempotency key.

@@ -56,7 +56,7 @@ func (p Poll) withDefaults() Poll {
 
 // UntilConsentPending lets [Client.WaitAvatar] return an avatar that is consent_pending too, so that
 // the consent can be asked for. It changes no other call.
-func UntilConsentPending() CallOption { return func(c *call) { c.untilConsent = true } }
+func UntilConsentPending() CallOption { return optionFunc(func(c *call) { c.untilConsent = true }) }
 
 // WaitAvatar waits until an avatar is published, failed or consent_failed, and returns it whichever
 // it is. An avatar that is consent_pending is waited for, unless [UntilConsentPending] is given; see

@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,16 +29,40 @@ func main() {
 	}
 }
 
+// files are what is generated, by path. None is written before all are complete, so that an error in
+// the document leaves everything as it was.
+type files map[string][]byte
+
 func run(path string) error {
+	f := files{}
+	var document *openapi3.T
 	for _, name := range []string{"models", "client", "server"} {
-		if err := generate(path, filepath.Join("api", "gen-"+name+".yaml")); err != nil {
+		var err error
+		if document, err = f.generate(path, filepath.Join("api", "gen-"+name+".yaml")); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if err := write("gen/doc.gen.go", docSource, nil); err != nil {
+	definitions, err := codegen.OperationDefinitions(document)
+	if err != nil {
 		return err
 	}
-	return write("gen/nullable.gen.go", nullableSource, nil)
+	all, err := operations(definitions)
+	if err != nil {
+		return err
+	}
+	if err := f.write("client/operations.gen.go", clientSource, all); err != nil {
+		return err
+	}
+	if err := f.write("server/unimplemented.gen.go", unimplementedSource, all); err != nil {
+		return err
+	}
+	if err := f.write("gen/doc.gen.go", docSource, nil); err != nil {
+		return err
+	}
+	if err := f.write("gen/nullable.gen.go", nullableSource, nil); err != nil {
+		return err
+	}
+	return f.replace()
 }
 
 //go:embed doc.tmpl
@@ -65,45 +90,59 @@ func loadSettings(path string) (settings, error) {
 	return s, s.Validate()
 }
 
-// generate runs oapi-codegen with the settings at settingsPath.
-func generate(path, settingsPath string) error {
+// generate runs oapi-codegen with the settings at settingsPath, and returns the document as it was
+// adapted for it.
+func (f files) generate(path, settingsPath string) (*openapi3.T, error) {
 	s, err := loadSettings(settingsPath)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	document, err := load(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// The first run makes known to oapi-codegen how types are named.
 	if _, err := codegen.Generate(document, s.Configuration); err != nil {
-		return err
+		return nil, err
 	}
 	if document, err = load(path); err != nil {
-		return err
+		return nil, err
 	}
 	if err := adapt(document); err != nil {
-		return err
+		return nil, err
 	}
 	code, err := codegen.Generate(document, s.Configuration)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// What comes before is a comment of oapi-codegen's on the package, the same in each file.
 	_, code, ok := strings.Cut(code, "\npackage "+s.PackageName+"\n")
 	if !ok {
-		return errors.New("oapi-codegen wrote no package clause")
+		return nil, errors.New("oapi-codegen wrote no package clause")
 	}
-	return save(s.Output, []byte(header+"package "+s.PackageName+"\n"+code))
+	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + code)
+	return document, nil
 }
 
 func load(path string) (*openapi3.T, error) {
 	return openapi3.NewLoader().LoadFromFile(path)
 }
 
-func save(path string, code []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+// replace writes the files, and removes what an earlier run generated and this one does not.
+func (f files) replace() (err error) {
+	root, err := os.OpenRoot(".")
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, code, 0o644)
+	defer func() { err = errors.Join(err, root.Close()) }()
+	err = fs.WalkDir(root.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
+		if _, ok := f[path]; ok || err != nil || !strings.HasSuffix(path, ".gen.go") {
+			return err
+		}
+		return root.Remove(path)
+	})
+	for path, code := range f {
+		err = errors.Join(err, root.MkdirAll(filepath.Dir(path), 0o750), root.WriteFile(path, code, 0o644))
+	}
+	return err
 }

@@ -95,7 +95,7 @@ func (a *adapter) innerType(property *openapi3.SchemaRef, path []string) (string
 	if property.Ref == "" && (len(property.Value.Enum) > 0 || len(property.Value.Properties) > 0) {
 		name := codegen.SchemaNameToTypeName(codegen.PathToTypeName(path))
 		hoisted := *property.Value
-		hoisted.Type = ptr(slices.DeleteFunc(hoisted.Type.Slice(), func(t string) bool { return t == "null" }))
+		hoisted.Type = new(openapi3.Types(slices.DeleteFunc(slices.Clone(hoisted.Type.Slice()), func(t string) bool { return t == "null" })))
 		hoisted.Enum = slices.DeleteFunc(slices.Clone(hoisted.Enum), func(v any) bool { return v == nil })
 		a.document.Components.Schemas[name] = &openapi3.SchemaRef{Value: &hoisted}
 		return name, nil
@@ -103,8 +103,6 @@ func (a *adapter) innerType(property *openapi3.SchemaRef, path []string) (string
 	schema, err := codegen.GenerateGoSchema(property, path)
 	return schema.TypeDecl(), err
 }
-
-func ptr(types openapi3.Types) *openapi3.Types { return &types }
 
 // nullable reports whether a schema allows null by its type or as one of two alternatives.
 func nullable(ref *openapi3.SchemaRef) bool {

@@ -24,6 +24,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // asDaemon makes the test program be the daemon, for tests that need a process to kill.
@@ -109,7 +110,7 @@ func newClient(t *testing.T, cfg client.Config) *client.Client {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	cfg.HTTPClient = &http.Client{Transport: transport, Timeout: patience}
+	cfg.HTTPClient = &http.Client{Transport: studiotest.NewAnswers(t).Transport(t, transport), Timeout: patience}
 	c, err := client.New(cfg)
 	check(t, err)
 	return c

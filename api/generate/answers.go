@@ -1,0 +1,106 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
+)
+
+// answerOf says what the successes of an operation have in common. JSON goes before text, and text
+// before everything else, where the service would answer either.
+func answerOf(d codegen.OperationDefinition) (answer, error) {
+	a := answer{Kind: "answerNone"}
+	types := map[string]bool{}
+	var media []string
+	for _, response := range successes(d.Responses) {
+		if response.StatusCode == notModified {
+			a.NotModified, a.Empty = true, true
+			continue
+		}
+		a.Empty = a.Empty || len(response.Contents) == 0
+		for _, content := range response.Contents {
+			media = append(media, content.ContentType)
+			if content.IsJSON() {
+				types[content.Schema.TypeDecl()] = true
+			}
+		}
+	}
+	isText := func(m string) bool { return strings.HasPrefix(m, "text/") }
+	switch {
+	case len(types) > 0:
+		a.Kind = "answerJSON"
+		media = slices.DeleteFunc(media, func(m string) bool { return !strings.Contains(m, "json") })
+	case len(media) > 0 && slices.ContainsFunc(media, isText):
+		a.Kind = "answerText"
+		media = slices.DeleteFunc(media, func(m string) bool { return !isText(m) })
+	case len(media) > 0:
+		a.Kind = "answerStream"
+	}
+	slices.Sort(media)
+	a.Accept = strings.Join(append(slices.Compact(media), "application/problem+json"), ", ")
+	if len(types) == 0 {
+		return a, nil
+	}
+	a.Whole = len(types) > 1
+	declared := slices.Sorted(maps.Keys(types))[0]
+	a.Slice = strings.HasPrefix(declared, "[") || strings.HasPrefix(declared, "map[")
+	var err error
+	a.Type, err = qualify(declared)
+	return a, err
+}
+
+const notModified = "304"
+
+// successes are the responses that a method returns no error for: 2xx, 304, or the default if there is
+// no 2xx.
+func successes(responses []codegen.ResponseDefinition) []codegen.ResponseDefinition {
+	var chosen, other []codegen.ResponseDefinition
+	explicit := false
+	for _, r := range responses {
+		switch {
+		case strings.HasPrefix(r.StatusCode, "2"):
+			chosen, explicit = append(chosen, r), true
+		case r.StatusCode == notModified:
+			chosen = append(chosen, r)
+		case r.StatusCode == "default":
+			other = append(other, r)
+		}
+	}
+	if !explicit {
+		chosen = append(chosen, other...)
+	}
+	return chosen
+}
+
+// errorClasses are the classes of package client that the documented answers have.
+func errorClasses(responses map[string]*openapi3.ResponseRef) []string {
+	var classes []string
+	for _, status := range slices.Sorted(maps.Keys(responses)) {
+		class := ""
+		switch status {
+		case "400", "413", "415", "422":
+			class = "ErrInvalid"
+		case "401":
+			class = "ErrUnauthorized"
+		case "403":
+			class = "ErrForbidden"
+		case "404":
+			class = "ErrNotFound"
+		case "409":
+			class = "ErrConflict"
+		case "429":
+			class = "ErrRateLimited"
+		default:
+			if strings.HasPrefix(status, "5") {
+				class = "ErrServer"
+			}
+		}
+		if class != "" && !slices.Contains(classes, class) {
+			classes = append(classes, class)
+		}
+	}
+	return classes
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"go/token"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
+)
+
+//go:embed client.tmpl
+var clientSource string
+
+//go:embed unimplemented.tmpl
+var unimplementedSource string
+
+// operation is what the templates know of an operation of the document.
+type operation struct {
+	ID, Name     string // as in the document, and in Go
+	Method, Path string
+	Comment      []string
+	Errors       []string // classes of package client
+	Idempotent   bool     // a repetition changes nothing
+	Keyed        bool     // it takes an Idempotency-Key
+	PathParams   []parameter
+	Required     []parameter // of query, header and cookie
+	Optional     []parameter
+	Workspace    string // the field of the workspace, if it has one
+	HasParams    bool   // gen has a struct for its parameters
+	Body         body
+	Answer       answer
+}
+
+type parameter struct {
+	Field, Argument, Type string
+	Comment               []string
+}
+
+// body is how the request of an operation is given.
+type body struct {
+	Builder     string // what follows New…Request
+	Type        string // in Go, empty for a reader
+	Optional    bool
+	Reader      bool
+	ContentType string // of a reader, empty when the caller says
+}
+
+// answer is what a method returns beside the error.
+type answer struct {
+	Kind        string // answerNone, answerJSON, answerText or answerStream
+	Type        string // of the JSON
+	Slice       bool   // Type is no pointer's
+	Whole       bool   // successes differ, so the generated response is returned
+	Empty       bool   // some success has no body
+	NotModified bool
+	Accept      string
+}
+
+// operations describes the operations of the document that oapi-codegen has generated last.
+func operations(definitions []codegen.OperationDefinition) ([]operation, error) {
+	var all []operation
+	for _, definition := range definitions {
+		if definition.IsAlias {
+			continue
+		}
+		described, err := describe(definition)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", definition.Spec.OperationID, err)
+		}
+		all = append(all, described)
+	}
+	return all, nil
+}
+
+func describe(d codegen.OperationDefinition) (operation, error) {
+	o := operation{
+		ID: d.Spec.OperationID, Name: codegen.UppercaseFirstCharacter(d.OperationId), Method: d.Method, Path: d.Path,
+		Comment: comment(d.Spec.Description), Errors: errorClasses(d.Spec.Responses.Map()),
+		Idempotent: slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, d.Method),
+		HasParams:  d.RequiresParamObject(),
+	}
+	if said, ok := d.Spec.Extensions["x-idempotent"].(bool); ok {
+		o.Idempotent = said
+	}
+	o.Comment = append([]string{fmt.Sprintf("%s sends %s %s: %s.", o.Name, d.Method, d.Path, lowerFirst(strings.TrimSuffix(d.Summary, ".")))}, o.Comment...)
+	var err error
+	for _, p := range d.PathParams {
+		t, err := qualify(p.TypeDef())
+		if err != nil {
+			return o, err
+		}
+		o.PathParams = append(o.PathParams, parameter{Argument: p.GoVariableName(), Type: t})
+	}
+	for _, definition := range codegen.GenerateParamsTypes(d) {
+		if definition.TypeName != o.Name+"Params" {
+			continue
+		}
+		for _, property := range definition.Schema.Properties {
+			if err := o.addParameter(property); err != nil {
+				return o, err
+			}
+		}
+	}
+	if o.Body, err = bodyOf(d); err != nil {
+		return o, err
+	}
+	o.Answer, err = answerOf(d)
+	return o, err
+}
+
+func (o *operation) addParameter(p codegen.Property) error {
+	t, err := qualify(p.GoTypeDef())
+	if err != nil {
+		return err
+	}
+	described := parameter{Field: p.GoFieldName(), Argument: argument(p.GoFieldName()), Type: t, Comment: comment(p.Description)}
+	switch name := strings.ToLower(p.JsonFieldName); {
+	case name == "x-workspace-id":
+		o.Workspace = described.Field
+	case name == "idempotency-key":
+		o.Keyed = true
+	case name == "x-request-id":
+	case p.Required:
+		o.Required = append(o.Required, described)
+	default:
+		o.Optional = append(o.Optional, described)
+	}
+	return nil
+}
+
+// bodyOf prefers what has a type to what is written by the caller.
+func bodyOf(d codegen.OperationDefinition) (body, error) {
+	if !d.HasBody() {
+		return body{}, nil
+	}
+	media := slices.Sorted(maps.Keys(d.Spec.RequestBody.Value.Content))
+	for _, tag := range []string{"JSON", "Formdata", "Text"} {
+		for _, b := range d.Bodies {
+			if b.NameTag != tag || !b.IsSupportedByClient() {
+				continue
+			}
+			name := b.Schema.TypeDecl()
+			if !token.IsIdentifier(name) { // declared in place
+				name = codegen.UppercaseFirstCharacter(d.OperationId) + tag + "RequestBody"
+			}
+			qualified, err := qualify(name)
+			return body{Builder: b.Suffix(), Type: qualified, Optional: !b.Required}, err
+		}
+	}
+	b := body{Builder: "WithBody", Reader: true, Optional: !d.BodyRequired}
+	if len(media) == 1 && !strings.Contains(media[0], "*") && !strings.HasPrefix(media[0], "multipart/") {
+		b.ContentType = media[0]
+	}
+	return b, nil
+}

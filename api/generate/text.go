@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// qualify writes gen. before the names of package gen in a type.
+func qualify(declaration string) (string, error) {
+	expression, err := parser.ParseExpr(declaration)
+	if err != nil {
+		return "", err
+	}
+	foreign := map[*ast.Ident]bool{}
+	ast.Inspect(expression, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			foreign[n.Sel] = true
+		case *ast.Field:
+			for _, name := range n.Names {
+				foreign[name] = true
+			}
+		case *ast.Ident:
+			if n.IsExported() && !foreign[n] {
+				n.Name = "gen." + n.Name
+			}
+		}
+		return true
+	})
+	var text bytes.Buffer
+	err = printer.Fprint(&text, token.NewFileSet(), expression)
+	return text.String(), err
+}
+
+// argument is a field's name as that of an argument: AvatarID becomes avatarID, and URL url.
+func argument(field string) string {
+	upper := 0
+	for upper < len(field) && unicode.IsUpper(rune(field[upper])) {
+		upper++
+	}
+	if upper > 1 && upper < len(field) {
+		upper-- // the last one begins the next word
+	}
+	name := strings.ToLower(field[:upper]) + field[upper:]
+	if token.IsKeyword(name) || name == "options" || name == "body" || name == "ctx" {
+		name += "Value"
+	}
+	return name
+}
+
+// lowerFirst is for a sentence that goes on.
+func lowerFirst(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToLower(r)) + text[size:]
+}
+
+// comment breaks a description into lines, for a Go comment.
+func comment(text string) []string {
+	const width = 100
+	var lines []string
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		if len(lines) > 0 {
+			lines = append(lines, "")
+		}
+		line := ""
+		for word := range strings.FieldsSeq(paragraph) {
+			if line != "" && len(line)+1+len(word) > width {
+				lines, line = append(lines, line), ""
+			}
+			line = strings.TrimSpace(line + " " + word)
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,205 @@
+package studiotest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/oasdiff/yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/avatarstudio/avatarstudio/api"
+)
+
+// Answers holds answers to the document as if every object in it were closed: a member, a header or
+// a status that the document does not name is an error, although receivers must tolerate it. It is
+// safe for concurrent use.
+type Answers struct {
+	document map[string]any
+	schemas  map[string]*jsonschema.Schema // by the JSON pointer of their media type
+}
+
+// commonHeaders may stand on any answer.
+var commonHeaders = []string{
+	"Allow", "Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Transfer-Encoding",
+	"X-Content-Type-Options", "X-Request-Id",
+}
+
+// NewAnswers returns the answers of the document, which is read once.
+func NewAnswers(t testing.TB) *Answers {
+	t.Helper()
+	answers, err := readAnswers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answers
+}
+
+var readAnswers = sync.OnceValues(func() (*Answers, error) {
+	data, err := yaml.YAMLToJSON(api.Spec)
+	if err != nil {
+		return nil, err
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	a := &Answers{document: document.(map[string]any), schemas: make(map[string]*jsonschema.Schema)} //nolint:forcetypeassert // a document is an object
+	for name, schema := range at(a.document, "components", "schemas") {
+		if name != "Project" { // an import keeps members that the document does not name
+			closeObjects(schema)
+		}
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if err := compiler.AddResource("openapi.json", document); err != nil {
+		return nil, err
+	}
+	for path, item := range at(a.document, "paths") {
+		for method, operation := range item.(map[string]any) { //nolint:forcetypeassert // as above
+			for status := range at(operation, "responses") {
+				response, pointer := a.response(path, method, status)
+				for media := range at(response, "content") {
+					place := pointer + "/content/" + escape(media) + "/schema"
+					if a.schemas[place], err = compiler.Compile("openapi.json#" + place); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+	}
+	return a, nil
+})
+
+// Check fails the test when an answer says something that the document does not.
+func (a *Answers) Check(t testing.TB, method, path string, status int, header http.Header, body []byte) {
+	t.Helper()
+	if err := a.check(method, path, status, header, body); err != nil {
+		t.Errorf("%s %s: the answer %d is not as documented: %v", method, path, status, err)
+	}
+}
+
+func (a *Answers) check(method, path string, status int, header http.Header, body []byte) error {
+	if at(a.document, "paths", path, strings.ToLower(method)) == nil {
+		return nil // 404 and 405 belong to no operation
+	}
+	response, pointer := a.response(path, strings.ToLower(method), strconv.Itoa(status))
+	if response == nil {
+		return fmt.Errorf("the operation has no such status")
+	}
+	documented := at(response, "headers")
+	for name := range documented {
+		if header.Get(name) == "" {
+			return fmt.Errorf("header %s is missing", name)
+		}
+	}
+	for name := range header {
+		if !slices.Contains(commonHeaders, name) && !hasHeader(documented, name) {
+			return fmt.Errorf("header %s is not documented", name)
+		}
+	}
+	if at(response, "content") == nil {
+		if len(body) > 0 {
+			return fmt.Errorf("there must be no body")
+		}
+		return nil
+	}
+	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil {
+		return err
+	}
+	schema := a.schemas[pointer+"/content/"+escape(media)+"/schema"]
+	if schema == nil {
+		return fmt.Errorf("content type %s is not documented", media)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// response finds what is said of a status, and where.
+func (a *Answers) response(path, method, status string) (response map[string]any, pointer string) {
+	pointer = "/paths/" + escape(path) + "/" + method + "/responses/" + status
+	response = at(a.document, "paths", path, method, "responses", status)
+	if ref, ok := response["$ref"].(string); ok {
+		pointer = strings.TrimPrefix(ref, "#")
+		response = at(a.document, strings.Split(strings.TrimPrefix(pointer, "/"), "/")...)
+	}
+	return response, pointer
+}
+
+// Transport checks every answer that comes through next.
+func (a *Answers) Transport(t testing.TB, next http.RoundTripper) http.RoundTripper {
+	return answersTransport{t, a, next}
+}
+
+type answersTransport struct {
+	t       testing.TB
+	answers *Answers
+	next    http.RoundTripper
+}
+
+func (c answersTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := c.next.RoundTrip(r)
+	if err != nil {
+		return response, err
+	}
+	body, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	c.answers.Check(c.t, r.Method, r.URL.Path, response.StatusCode, response.Header, body)
+	return response, nil
+}
+
+// closeObjects makes every schema with properties refuse other members.
+func closeObjects(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		if value["properties"] != nil && value["additionalProperties"] == nil {
+			value["additionalProperties"] = false
+		}
+		for keyword, inner := range value {
+			if keyword != "const" && keyword != "enum" && keyword != "example" && keyword != "examples" {
+				closeObjects(inner)
+			}
+		}
+	case []any:
+		for _, inner := range value {
+			closeObjects(inner)
+		}
+	}
+}
+
+func hasHeader(documented map[string]any, name string) bool {
+	for header := range documented {
+		if strings.EqualFold(header, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// at returns the object under a path of names; nil when there is none.
+func at(value any, names ...string) map[string]any {
+	object, _ := value.(map[string]any)
+	for _, name := range names {
+		object, _ = object[name].(map[string]any)
+	}
+	return object
+}
+
+func escape(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
