@@ -27,7 +27,7 @@ func checkResponses(operation *validate.Operation, cfg Config, next http.Handler
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		held := &heldResponse{ResponseWriter: w, request: r, operation: operation, cfg: &cfg, header: w.Header().Clone()}
 		next.ServeHTTP(held, r)
-		if err := held.send(); err != nil {
+		if err := held.send(); err != nil { //nolint:contextcheck // held has the request
 			writeProblem(w, r, internal(fmt.Errorf("the answer does not match the document: %w", err)))
 		}
 	})
