@@ -114,9 +114,6 @@ func (c *compiler) literals(n *node, source *document.Node) {
 		n.literals = append(n.literals, c.literal(value, "const", []*document.Node{value}))
 	}
 	if values := source.Get("enum"); values != nil {
-		if len(values.Elements) == 0 {
-			c.fail(values, "must have a value")
-		}
 		n.literals = append(n.literals, c.literal(values, "enum", values.Elements))
 	}
 }
@@ -134,11 +131,13 @@ func (c *compiler) literal(at *document.Node, keyword string, values []*document
 		l.depth = max(l.depth, depth)
 		texts = append(texts, text)
 	}
-	l.detail = strings.Join(texts, ", ")
-	if len(texts) > 1 {
-		l.detail = "one of " + l.detail
+	switch l.detail = "must be " + strings.Join(texts, ", "); len(texts) {
+	case 0:
+		l.detail = "must not be given"
+	case 1:
+	default:
+		l.detail = "must be one of " + strings.Join(texts, ", ")
 	}
-	l.detail = "must be " + l.detail
 	return l
 }
 

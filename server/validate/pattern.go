@@ -29,6 +29,23 @@ func compilePattern(text string) (*pattern, error) {
 	return &pattern{compiled, "must match " + text}, nil
 }
 
+// isRegex reports whether text is a pattern of ECMA-262. What only RE2 lacks is taken away before
+// RE2 reads it.
+func isRegex(text []byte) bool {
+	lacking := regexp.MustCompile(`\\\\|\\\[|\(\?(?:<?[=!])|\\[1-9][0-9]*|\\k<\w+>`)
+	plain := lacking.ReplaceAllStringFunc(string(text), func(found string) string {
+		switch {
+		case found[0] == '(':
+			return "(?:"
+		case found[1] == '\\' || found[1] == '[':
+			return found
+		}
+		return "(?:)"
+	})
+	_, err := compilePattern(plain)
+	return err == nil
+}
+
 // Sets of ECMA-262 that RE2 does not have, between brackets.
 const (
 	spaces    = `\t-\r\x20\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
@@ -38,7 +55,7 @@ const (
 )
 
 var (
-	errPatternClass  = errors.New("has a character class that is empty or has a range with a set")
+	errPatternClass  = errors.New("has a character class with a range of sets")
 	errPatternGroup  = errors.New("has a group that is not (…), (?:…) or (?<name>…)")
 	errPatternEscape = errors.New("has an escape that is not of ECMA-262, or that RE2 has no equal for")
 )
@@ -69,10 +86,15 @@ func (t *translator) translate() error {
 			}
 			t.item(c == '-' && t.items > 0)
 		case c == '[':
-			t.class, t.items, t.dash = true, 0, false
-			if strings.HasPrefix(t.rest, "[]") || strings.HasPrefix(t.rest, "[^]") {
-				return errPatternClass
+			if strings.HasPrefix(t.rest, "[]") { // nothing
+				t.write(len("[]"), `[^\x00-\x{10ffff}]`)
+				continue
 			}
+			if strings.HasPrefix(t.rest, "[^]") { // anything
+				t.write(len("[^]"), `[\x00-\x{10ffff}]`)
+				continue
+			}
+			t.class, t.items, t.dash = true, 0, false
 			if strings.HasPrefix(t.rest, "[^") {
 				t.out.WriteByte(c)
 				t.rest = t.rest[1:]

@@ -85,6 +85,9 @@ func (l *loader) object(n *document.Node, rule string) {
 			return
 		}
 	}
+	if rule == "Schema" {
+		l.schema(n) // before the schemas in it, whose names depend on that
+	}
 	switch rule {
 	case "SecurityRequirement":
 		l.object(n, "{[string]}")
@@ -98,8 +101,6 @@ func (l *loader) object(n *document.Node, rule string) {
 		l.operations = append(l.operations, n)
 	case "PathItem":
 		l.note(n, "$ref", rule)
-	case "Schema":
-		l.schema(n)
 	}
 }
 

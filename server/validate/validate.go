@@ -1,12 +1,40 @@
 // Package validate checks HTTP requests and responses against an OpenAPI 3.1 document.
 //
-// The document is compiled once by [Load]; what this package does not know stops it there and is
-// never ignored. A body is then checked in one pass over its JSON tokens. JSON is strict (I-JSON,
-// RFC 7493): duplicate names, names that differ from a known one only in case, invalid UTF-8,
-// trailing data and nesting over [MaxDepth] are refused. So is a number that the Go type of its
-// schema cannot hold: an integer is written without fraction and exponent and fits int64, or what
-// its format says. A time has what [time.Time] can hold, so no leap second. Formats are checked.
-// Patterns are those of ECMA-262 that RE2 can match.
+// The document is compiled once by [Load]. Nothing in it is ignored: a member that OpenAPI does not
+// know, a keyword with a value of the wrong type, or a null where there is none is an error with
+// file, line and column. A body is then checked in one pass over its JSON tokens; where a schema
+// has to look at a value more than once, that value is held in memory.
+//
+// JSON is strict (I-JSON, RFC 7493): duplicate names, invalid UTF-8, trailing data and nesting over
+// [MaxDepth] are refused. So are names that differ only in case from one that a schema for the
+// object knows, for encoding/json would take them for it.
+//
+// # JSON Schema
+//
+// All keywords of JSON Schema 2020-12 are enforced, but for contentEncoding, contentMediaType and
+// contentSchema, which it makes annotations. Numbers are compared exactly, as decimals. A value whose
+// schema is readOnly must not be sent in a request, nor writeOnly in an answer, and required does
+// not ask for it there; for webhooks, which the service sends, it is the other way round. A
+// discriminator has the meaning of OpenAPI: it never changes a verdict, but chooses whose violations
+// are reported when no alternative matches. These differ from what JSON Schema says:
+//
+//   - an integer is written without fraction and exponent, and fits int64 or its format: its Go
+//     type holds no other
+//   - a date-time is what time.Time can read: no leap second, no lower-case T or Z
+//   - an email address has no quotes and no address literal
+//   - a format is an assertion, and one that is not known is refused
+//
+// And these are refused by [Load]:
+//
+//   - a keyword that is not known is refused, also those that 2020-12 has given up, such as
+//     dependencies
+//   - a $schema other than that of 2020-12 is refused, and with it vocabularies and older drafts
+//   - a pattern is one of ECMA-262 in its Unicode mode that RE2 can match: no look-around, no
+//     back-reference, no repetition over 1000
+//   - a multipleOf has at most 18 significant digits
+//   - a schema must not contain itself without a member or an element between
+//
+// [Config] has formats of the user's own, and a lenient mode that leaves out what is not known.
 //
 // No text that this package returns contains a submitted value or a submitted name.
 package validate

@@ -1,0 +1,76 @@
+package validate
+
+import (
+	"bytes"
+	"net/netip"
+	"unicode"
+)
+
+// isEmail accepts the addresses of RFC 5321 without quotes, comments and address literals.
+func isEmail(text []byte) bool {
+	at := bytes.LastIndexByte(text, '@')
+	if at < 1 || at > 64 || len(text) > 254 {
+		return false
+	}
+	for part := range bytes.SplitSeq(text[:at], []byte{'.'}) {
+		if len(part) == 0 || !consists(part, mailboxMarks) {
+			return false
+		}
+	}
+	return hasLabels(text[at+1:])
+}
+
+const mailboxMarks = "!#$%&'*+-/=?^_`{|}~"
+
+// isIDNEmail is isEmail with the characters of RFC 6531.
+func isIDNEmail(text []byte) bool {
+	at := bytes.LastIndexByte(text, '@')
+	if at < 1 || at > 64 || len(text) > 254 {
+		return false
+	}
+	for part := range bytes.SplitSeq(text[:at], []byte{'.'}) {
+		ascii := bytes.Map(func(r rune) rune {
+			if r > unicode.MaxASCII {
+				return 'x'
+			}
+			return r
+		}, part)
+		if len(part) == 0 || !consists(ascii, mailboxMarks) {
+			return false
+		}
+	}
+	return isIDNHostname(text[at+1:])
+}
+
+// hasLabels reports whether text consists of labels of letters, digits and inner hyphens.
+func hasLabels(text []byte) bool {
+	for label := range bytes.SplitSeq(text, []byte{'.'}) {
+		if len(label) == 0 || len(label) > 63 || !consists(label, "-") || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// isHostname accepts the names of RFC 1123; labels in the form of punycode must be right.
+func isHostname(text []byte) bool {
+	if len(text) > 253 || !hasLabels(text) {
+		return false
+	}
+	for label := range bytes.SplitSeq(text, []byte{'.'}) {
+		if len(label) > 3 && label[2] == '-' && label[3] == '-' && !isIDNHostname(label) {
+			return false
+		}
+	}
+	return true
+}
+
+func isIPv4(text []byte) bool {
+	ip, err := netip.ParseAddr(string(text))
+	return err == nil && ip.Is4()
+}
+
+func isIPv6(text []byte) bool {
+	ip, err := netip.ParseAddr(string(text))
+	return err == nil && ip.Is6() && ip.Zone() == ""
+}

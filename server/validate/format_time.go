@@ -1,0 +1,117 @@
+package validate
+
+import (
+	"bytes"
+	"strings"
+	"time"
+)
+
+// isDateTime accepts what RFC 3339 allows and a time.Time can hold.
+func isDateTime(text []byte) bool {
+	const seconds = "0000-00-00T00:00:00"
+	if len(text) <= len(seconds) || !isShaped(text[:len(seconds)], seconds) {
+		return false
+	}
+	zone := text[len(seconds):]
+	if zone[0] == '.' {
+		zone = zone[1+leadingDigits(zone[1:]):]
+	}
+	if string(zone) != "Z" && !isOffset(zone) {
+		return false
+	}
+	var t time.Time // knows the calendar
+	return t.UnmarshalText(text) == nil
+}
+
+func isOffset(text []byte) bool {
+	return (isShaped(text, "+00:00") || isShaped(text, "-00:00")) && string(text[1:3]) < "24" && text[4] < '6'
+}
+
+// isShaped reports whether text is shape with any digits in place of its zeros.
+func isShaped(text []byte, shape string) bool {
+	if len(text) != len(shape) {
+		return false
+	}
+	for i, b := range text {
+		if b != shape[i] && (shape[i] != '0' || b < '0' || b > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+func isDate(text []byte) bool {
+	const midnight = "T00:00:00Z"
+	if len(text) != len(time.DateOnly) {
+		return false
+	}
+	var buf [len(time.DateOnly) + len(midnight)]byte
+	return isDateTime(append(append(buf[:0], text...), midnight...))
+}
+
+// isTime accepts the times of RFC 3339, among them leap seconds where there can be one.
+func isTime(text []byte) bool {
+	const clock = "00:00:00"
+	if len(text) <= len(clock) || !isShaped(text[:len(clock)], clock) {
+		return false
+	}
+	zone := text[len(clock):]
+	if zone[0] == '.' {
+		digits := leadingDigits(zone[1:])
+		if digits == 0 {
+			return false
+		}
+		zone = zone[1+digits:]
+	}
+	if string(zone) != "Z" && string(zone) != "z" && !isOffset(zone) {
+		return false
+	}
+	hour, minute, second := twoDigits(text), twoDigits(text[3:]), twoDigits(text[6:])
+	if hour > 23 || minute > 59 || second > 60 {
+		return false
+	}
+	if second < 60 {
+		return true
+	}
+	const day = 24 * 60
+	utc := hour*60 + minute
+	switch zone[0] {
+	case '+':
+		utc -= twoDigits(zone[1:])*60 + twoDigits(zone[4:])
+	case '-':
+		utc += twoDigits(zone[1:])*60 + twoDigits(zone[4:])
+	}
+	return (utc+day)%day == day-1
+}
+
+func twoDigits(text []byte) int { return int(text[0]-'0')*10 + int(text[1]-'0') }
+
+// isDuration accepts the durations of RFC 3339, appendix A: each unit follows the next larger one.
+func isDuration(text []byte) bool {
+	rest, ok := bytes.CutPrefix(text, []byte("P"))
+	if !ok || len(rest) == 0 {
+		return false
+	}
+	if weeks, ok := bytes.CutSuffix(rest, []byte("W")); ok {
+		return len(weeks) > 0 && leadingDigits(weeks) == len(weeks)
+	}
+	date, clock, hasTime := bytes.Cut(rest, []byte("T"))
+	return hasUnits(date, "YMD") && hasUnits(clock, "HMS") && (!hasTime || len(clock) > 0)
+}
+
+// hasUnits reports whether text has numbers with units that are next to each other in units.
+func hasUnits(text []byte, units string) bool {
+	last := -1
+	for len(text) > 0 {
+		digits := leadingDigits(text)
+		if digits == 0 || digits == len(text) {
+			return false
+		}
+		unit := strings.IndexByte(units, text[digits])
+		if unit < 0 || last >= 0 && unit != last+1 {
+			return false
+		}
+		last, text = unit, text[digits+1:]
+	}
+	return true
+}

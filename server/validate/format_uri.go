@@ -1,0 +1,171 @@
+package validate
+
+import (
+	"bytes"
+	"strings"
+)
+
+// isURI accepts the URIs of RFC 3986 that have a scheme.
+func isURI(text []byte) bool { return uriSyntax{}.matches(text) }
+
+// isURIReference accepts relative ones, too.
+func isURIReference(text []byte) bool { return uriSyntax{relative: true}.matches(text) }
+
+// isIRI and isIRIReference accept the characters of RFC 3987 beside those of RFC 3986.
+func isIRI(text []byte) bool { return uriSyntax{international: true}.matches(text) }
+
+func isIRIReference(text []byte) bool {
+	return uriSyntax{international: true, relative: true}.matches(text)
+}
+
+// uriSyntax is a grammar of identifiers.
+type uriSyntax struct{ relative, international bool }
+
+const pathMarks = "-._~!$&'()*+,;=:@/"
+
+func (s uriSyntax) matches(text []byte) bool {
+	if s.international {
+		text = asciiForm(text)
+	}
+	rest, fragment, _ := bytes.Cut(text, []byte{'#'})
+	rest, query, _ := bytes.Cut(rest, []byte{'?'})
+	if !escaped(fragment, pathMarks+"?") || !escaped(query, pathMarks+"?") {
+		return false
+	}
+	scheme, path, ok := bytes.Cut(rest, []byte{':'})
+	switch {
+	case ok && len(scheme) > 0 && isLetter(scheme[0]) && consists(scheme, "+-."):
+		rest = path
+	case !s.relative || ok && bytes.IndexByte(scheme, '/') < 0:
+		return false
+	}
+	authority, ok := bytes.CutPrefix(rest, []byte("//"))
+	if !ok {
+		return escaped(rest, pathMarks)
+	}
+	slash := bytes.IndexByte(authority, '/')
+	if slash < 0 {
+		slash = len(authority)
+	}
+	return isAuthority(authority[:slash]) && escaped(authority[slash:], pathMarks)
+}
+
+// asciiForm puts a letter in the place of each character that only an IRI may have.
+func asciiForm(text []byte) []byte {
+	return bytes.Map(func(r rune) rune {
+		switch {
+		case r < 0xa0, r > 0xd7ff && r < 0xf900, r > 0xfdcf && r < 0xfdf0, r > 0xffef && r < 0x10000, r&0xfffe == 0xfffe,
+			0xe0000 <= r && r < 0xe1000:
+			return r
+		}
+		return 'x'
+	}, text)
+}
+
+func isAuthority(text []byte) bool {
+	const name = "-._~!$&'()*+,;="
+	if at := bytes.IndexByte(text, '@'); at >= 0 {
+		if !escaped(text[:at], name+":") {
+			return false
+		}
+		text = text[at+1:]
+	}
+	host, port := text, []byte(nil)
+	if end := bytes.LastIndexByte(text, ']'); end >= 0 {
+		host, port = text[:end+1], text[end+1:]
+		if inner := bytes.TrimPrefix(host[:end], []byte("[")); len(inner) == len(host)-1 || !isIPv6(inner) && !isIPvFuture(inner) {
+			return false
+		}
+	} else {
+		if colon := bytes.IndexByte(text, ':'); colon >= 0 {
+			host, port = text[:colon], text[colon:]
+		}
+		if !escaped(host, name) {
+			return false
+		}
+	}
+	return len(port) == 0 || port[0] == ':' && leadingDigits(port[1:]) == len(port)-1
+}
+
+// isIPvFuture accepts the addresses of versions to come that RFC 3986 has room for.
+func isIPvFuture(text []byte) bool {
+	version, address, ok := bytes.Cut(text, []byte{'.'})
+	if !ok || len(version) < 2 || version[0]|0x20 != 'v' || len(address) == 0 {
+		return false
+	}
+	for _, b := range version[1:] {
+		if !isHex(b) {
+			return false
+		}
+	}
+	return consists(address, "-._~!$&'()*+,;=:")
+}
+
+// isURITemplate accepts the templates of RFC 6570.
+func isURITemplate(text []byte) bool {
+	for {
+		literal, rest, found := bytes.Cut(text, []byte{'{'})
+		if !isTemplateLiteral(literal) {
+			return false
+		}
+		if !found {
+			return true
+		}
+		expression, after, closed := bytes.Cut(rest, []byte{'}'})
+		if !closed || !isTemplateExpression(expression) {
+			return false
+		}
+		text = after
+	}
+}
+
+func isTemplateLiteral(text []byte) bool {
+	for i, b := range text {
+		switch {
+		case b <= ' ', b == 0x7f, strings.IndexByte("\"<>\\^`{|}", b) >= 0:
+			return false
+		case b == '%' && (len(text) < i+3 || !isHex(text[i+1]) || !isHex(text[i+2])):
+			return false
+		}
+	}
+	return true
+}
+
+func isTemplateExpression(text []byte) bool {
+	if len(text) > 0 && strings.IndexByte("+#./;?&=,!@|", text[0]) >= 0 {
+		text = text[1:]
+	}
+	for variable := range bytes.SplitSeq(text, []byte{','}) {
+		name, length, hasLength := bytes.Cut(variable, []byte{':'})
+		if hasLength && (len(length) == 0 || len(length) > 4 || length[0] == '0' || leadingDigits(length) != len(length)) {
+			return false
+		}
+		if !hasLength {
+			name = bytes.TrimSuffix(name, []byte{'*'})
+		}
+		for part := range bytes.SplitSeq(name, []byte{'.'}) {
+			if len(part) == 0 || !escaped(part, "_") {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isJSONPointer accepts the pointers of RFC 6901.
+func isJSONPointer(text []byte) bool {
+	for i, b := range text {
+		if b == '~' && (i+1 == len(text) || text[i+1] != '0' && text[i+1] != '1') {
+			return false
+		}
+	}
+	return len(text) == 0 || text[0] == '/'
+}
+
+func isRelativeJSONPointer(text []byte) bool {
+	up := leadingDigits(text)
+	if up == 0 || up > 1 && text[0] == '0' {
+		return false
+	}
+	return string(text[up:]) == "#" || isJSONPointer(text[up:])
+}
