@@ -152,10 +152,11 @@ type answer struct {
 	content   []byte
 	attempts  int
 	operation *operation
+	into      *Response // of the call, if it has one
 }
 
-func newAnswer(content []byte, attempts int, o *operation) *answer {
-	a := &answer{content: content, attempts: attempts, operation: o}
+func newAnswer(content []byte, attempts int, c *call) *answer {
+	a := &answer{content: content, attempts: attempts, operation: c.operation, into: c.into}
 	a.Reset(content)
 	return a
 }

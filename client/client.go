@@ -17,6 +17,10 @@
 //
 // The error of a write that may have succeeded although the client saw it fail is also
 // [ErrOutcomeUnknown].
+//
+// The client is tolerant of what it reads. A time may have any form of ISO 8601, and without a zone
+// it is in UTC. A member that is not required and cannot be read, or an item of a list, is left out
+// instead of failing the call, and [Response].LeftOut names it.
 package client
 
 import (
@@ -61,8 +65,9 @@ func New(config Config) (*Client, error) {
 }
 
 // Raw returns the generated client, which has every operation of the document and shows whole
-// responses. Tokens, renewals, retries, limits and errors apply to it too; only a member of the
-// wrong type is reported by encoding/json instead of as [ErrDecode]. A request that already has an
+// responses. Tokens, renewals, retries, limits and errors apply to it too, but idempotency keys are
+// yours, and encoding/json reads the answers: a member that it cannot read, such as a time of another
+// form than RFC 3339, is its error. A request that already has an
 // Authorization header is sent with that header, and not again when the service refuses it; a body
 // that can be read only once is sent only once.
 func (c *Client) Raw() *gen.ClientWithResponses {

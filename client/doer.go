@@ -90,7 +90,7 @@ func (d *doer) do(request *http.Request, c *call) (*http.Response, error) {
 		a.record(c.into, request, e.attempts)
 		if a.err == nil {
 			if c.operation.answer != answerStream {
-				a.response.Body = newAnswer(a.content, e.attempts, c.operation)
+				a.response.Body = newAnswer(a.content, e.attempts, c)
 			}
 			return a.response, nil
 		}

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -112,9 +111,10 @@ func (c *call) send(ctx context.Context, request *http.Request, err error) (*htt
 	return c.Do(request.WithContext(ctx))
 }
 
-// decode reads the answer of a call. It is strict about JSON that cannot be a T and tolerant
-// of everything else: unknown members and values, null, missing members. It is nil for a success that
-// the document gives no body.
+// decode reads the answer of a call. It is strict about JSON that cannot be a T and tolerant of
+// everything else: unknown members and values, null, missing members, times of any form of ISO 8601,
+// and members that are not required and cannot be read, which it leaves out. It is nil for a success
+// that the document gives no body.
 func decode[T any](response *http.Response, err error) (*T, error) {
 	if err != nil {
 		return nil, err
@@ -123,9 +123,12 @@ func decode[T any](response *http.Response, err error) (*T, error) {
 	if len(a.content) == 0 && a.operation.empty {
 		return nil, nil
 	}
-	var value *T
-	if err := json.Unmarshal(a.content, &value); err != nil || value == nil {
+	value, leftOut, ok := read[T](a.content)
+	if !ok {
 		return nil, notPromised(response)
+	}
+	if a.into != nil {
+		a.into.LeftOut = leftOut
 	}
 	return value, nil
 }

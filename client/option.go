@@ -64,6 +64,10 @@ type Response struct {
 	// IdempotencyKey is the key that the request was sent with, given or made by the client.
 	IdempotencyKey string
 
+	// LeftOut names what the typed answer lacks because it could not be read, by JSON pointers into
+	// Body, such as "/data/3/created_at". At most 1,000 are named.
+	LeftOut []string
+
 	unsent bool // see attempt
 }
 

@@ -1,0 +1,200 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxLeftOut bounds [Response].LeftOut.
+const maxLeftOut = 1000
+
+// read reads content as encoding/json does if it can. It reads times of other forms than RFC 3339 too,
+// and if that is not enough, reads member by member. It returns the JSON pointers of what it left out,
+// and false if that is a required member of the answer itself, or if content is no T at all.
+func read[T any](content []byte) (value *T, leftOut []string, ok bool) {
+	if json.Unmarshal(content, &value) == nil {
+		return value, nil, value != nil
+	}
+	if !json.Valid(content) {
+		return nil, nil, false
+	}
+	value = nil // encoding/json may have begun
+	names := map[string]bool{}
+	addTimeNames(reflect.TypeFor[T](), names, map[reflect.Type]bool{})
+	content = rewriteTimes(content, names)
+	if json.Unmarshal(content, &value) == nil {
+		return value, nil, value != nil
+	}
+	value = new(T)
+	r := &reader{}
+	ok = r.value(content, reflect.ValueOf(value).Elem())
+	return value, r.leftOut, ok
+}
+
+// reader reads what encoding/json cannot read.
+type reader struct {
+	path    []string // of the value that is read, by name or index
+	leftOut []string
+}
+
+// addTimeNames adds the names of the members of t, at any depth, that are times.
+func addTimeNames(t reflect.Type, names map[string]bool, seen map[reflect.Type]bool) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || seen[t] {
+		return
+	}
+	seen[t] = true
+	for field := range t.Fields() {
+		if field.Type == reflect.TypeFor[time.Time]() || field.Type == reflect.TypeFor[*time.Time]() {
+			names[nameOf(field)] = true
+		}
+		addTimeNames(field.Type, names, seen)
+	}
+}
+
+func nameOf(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return name
+}
+
+// rewriteTimes returns content, which is JSON, with the times of the members of these names as
+// RFC 3339. It is for a service that writes all times in another form: reading a list member by member
+// takes several times as long.
+func rewriteTimes(content []byte, names map[string]bool) []byte {
+	rewritten := make([]byte, 0, len(content)+len(content)/16)
+	kept := 0 // up to here, content is in rewritten
+	for at := bytes.IndexByte(content, '"'); at >= 0; {
+		end := endOfString(content, at)
+		value := skipSpace(content, end)
+		if value < len(content) && content[value] == ':' {
+			value = skipSpace(content, value+1)
+			if content[value] == '"' && names[string(content[at+1:end-1])] {
+				end = endOfString(content, value)
+				if t, ok := parseDateTime(string(content[value+1 : end-1])); ok {
+					rewritten = append(rewritten, content[kept:value+1]...)
+					rewritten = t.AppendFormat(rewritten, time.RFC3339Nano)
+					kept = end - 1
+				}
+			}
+		}
+		next := bytes.IndexByte(content[end:], '"')
+		if next < 0 {
+			break
+		}
+		at = end + next
+	}
+	return append(rewritten, content[kept:]...)
+}
+
+// endOfString returns where the string that begins at start is over.
+func endOfString(content []byte, start int) int {
+	for at := start + 1; ; at++ {
+		switch content[at] {
+		case '\\':
+			at++
+		case '"':
+			return at + 1
+		}
+	}
+}
+
+func skipSpace(content []byte, at int) int {
+	for at < len(content) && (content[at] == ' ' || content[at] == '\n' || content[at] == '\t' || content[at] == '\r') {
+		at++
+	}
+	return at
+}
+
+// value reads content into target, which it leaves zero if it cannot.
+func (r *reader) value(content []byte, target reflect.Value) bool {
+	kind := target.Kind()
+	if kind == reflect.Pointer {
+		if string(content) == "null" {
+			return true
+		}
+		pointed := reflect.New(target.Type().Elem())
+		if !r.value(content, pointed.Elem()) {
+			return false
+		}
+		target.Set(pointed)
+		return true
+	}
+	if len(r.path) > 0 && json.Unmarshal(content, target.Addr().Interface()) == nil {
+		return true
+	}
+	target.SetZero() // encoding/json may have begun
+	switch {
+	case target.Type() == reflect.TypeFor[time.Time]():
+		return readTime(content, target)
+	case reflect.PointerTo(target.Type()).Implements(reflect.TypeFor[json.Unmarshaler]()):
+		return false
+	case kind == reflect.Struct:
+		return r.object(content, target)
+	case kind == reflect.Slice:
+		return r.array(content, target)
+	}
+	return false
+}
+
+func readTime(content []byte, target reflect.Value) bool {
+	var text string
+	if json.Unmarshal(content, &text) != nil {
+		return false
+	}
+	t, ok := parseDateTime(text)
+	if ok {
+		target.Set(reflect.ValueOf(t))
+	}
+	return ok
+}
+
+func (r *reader) object(content []byte, target reflect.Value) bool {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(content, &members) != nil {
+		return false
+	}
+	for field, value := range target.Fields() {
+		name := nameOf(field)
+		member, sent := members[name]
+		if !sent || r.member(name, member, value) {
+			continue
+		}
+		if len(r.path) == 0 && field.Type.Kind() != reflect.Pointer {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *reader) array(content []byte, target reflect.Value) bool {
+	var items []json.RawMessage
+	if json.Unmarshal(content, &items) != nil {
+		return false
+	}
+	all := reflect.MakeSlice(target.Type(), len(items), len(items))
+	n := 0
+	for i, item := range items {
+		if r.member(strconv.Itoa(i), item, all.Index(n)) {
+			n++
+		}
+	}
+	target.Set(all.Slice(0, n))
+	return true
+}
+
+// member reads a member or an item into target, or leaves it out.
+func (r *reader) member(name string, content []byte, target reflect.Value) bool {
+	r.path = append(r.path, name)
+	ok := r.value(content, target)
+	if !ok && len(r.leftOut) < maxLeftOut {
+		r.leftOut = append(r.leftOut, "/"+strings.Join(r.path, "/"))
+	}
+	r.path = r.path[:len(r.path)-1]
+	return ok
+}

@@ -1,0 +1,193 @@
+package client_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// answering returns a client of a service whose every answer is body.
+func answeringWith(tb testing.TB, body string) *client.Client {
+	tb.Helper()
+	c, err := client.New(client.Config{
+		BaseURL: "http://localhost", Token: "static-1", Workspace: workspace,
+		HTTPClient: &http.Client{Transport: canned{http.Header{"Content-Type": {"application/json"}}, []byte(body)}},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// A member of a project that cannot be read is left out, and the others are read.
+func TestListProjects_leavesOut(t *testing.T) {
+	t.Parallel()
+	const list = `{"data":[%s],"size":3,"unpublished_projects":1}`
+	for name, test := range map[string]struct {
+		items   string
+		want    []gen.Project
+		leftOut []string
+	}{
+		"nothing":        {`{"title":"a","created_at":"2026-01-12T09:30:00Z"}`, []gen.Project{{Title: new("a"), CreatedAt: new(moment)}}, nil},
+		"time, no zone":  {`{"title":"a","created_at":"2026-01-12T09:30:00"}`, []gen.Project{{Title: new("a"), CreatedAt: new(moment)}}, nil},
+		"time, +0000":    {`{"created_at":"2026-01-12T09:30:00.000+0000","title":"a"}`, []gen.Project{{Title: new("a"), CreatedAt: new(moment)}}, nil},
+		"time, no secs":  {`{"updated_at":"2026-01-12T09:30","title":"a"},{"title":"b"}`, []gen.Project{{Title: new("a"), UpdatedAt: new(moment)}, {Title: new("b")}}, nil},
+		"time, garbage":  {`{"title":"a"},{"created_at":"yesterday","title":"b"}`, []gen.Project{{Title: new("a")}, {Title: new("b")}}, []string{"/data/1/created_at"}},
+		"time, number":   {`{"created_at":1768210200,"title":"b"}`, []gen.Project{{Title: new("b")}}, []string{"/data/0/created_at"}},
+		"id, no UUID":    {`{"project_id":"507f1f77bcf86cd799439011","data_plane_id":""}`, []gen.Project{{ProjectID: new("507f1f77bcf86cd799439011"), DataPlaneID: new("")}}, nil},
+		"id, number":     {`{"project_id":7,"user_id":"u"}`, []gen.Project{{UserID: new("u")}}, []string{"/data/0/project_id"}},
+		"credits, text":  {`{"available_credits":"many","utilised_credits":1.5,"title":"a"}`, []gen.Project{{Title: new("a")}}, []string{"/data/0/available_credits", "/data/0/utilised_credits"}},
+		"null":           {`{"created_at":null,"title":"a","project_id":7}`, []gen.Project{{Title: new("a")}}, []string{"/data/0/project_id"}},
+		"object, text":   {`{"tags":"red","thumbnails":[],"title":"a"}`, []gen.Project{{Title: new("a")}}, []string{"/data/0/tags", "/data/0/thumbnails"}},
+		"inside":         {`{"tags":{"colors":["red",1,"blue"],"names":{}},"thumbnails":{"thumbnail_png":1,"thumbnail_gif":"g"}}`, []gen.Project{{Tags: &gen.Tags{Colors: &[]string{"red", "blue"}}, Thumbnails: &gen.Thumbnails{ThumbnailGIF: new("g")}}}, []string{"/data/0/tags/colors/1", "/data/0/tags/names", "/data/0/thumbnails/thumbnail_png"}},
+		"item, text":     {`"a",{"title":"b"},7`, []gen.Project{{Title: new("b")}}, []string{"/data/0", "/data/2"}},
+		"item, null":     {`null,{"title":1}`, []gen.Project{{}, {}}, []string{"/data/1/title"}},
+		"unknown":        {`{"mood":{"created_at":"x"},"title":1}`, []gen.Project{{}}, []string{"/data/0/title"}},
+		"surrogate":      {`{"title":"\ud800","created_at":"x"}`, []gen.Project{{Title: new("\ufffd")}}, []string{"/data/0/created_at"}},
+		"twice":          {`{"title":"a","title":"b","created_at":"x"}`, []gen.Project{{Title: new("b")}}, []string{"/data/0/created_at"}},
+		"beyond an int":  {`{"available_credits":1e400,"title":"a"}`, []gen.Project{{Title: new("a")}}, []string{"/data/0/available_credits"}},
+		"leap and comma": {`{"created_at":"20160731T235960,5Z"}`, []gen.Project{{CreatedAt: new(time.Date(2016, time.August, 1, 0, 0, 0, 5e8, time.UTC))}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			response := client.Response{LeftOut: []string{"of another call"}}
+			got, err := answeringWith(t, fmt.Sprintf(list, test.items)).ListProjects(t.Context(), client.WithResponse(&response))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&gen.ProjectList{Data: test.want, Size: 3, UnpublishedProjects: 1}, got); diff != "" {
+				t.Error(diff)
+			}
+			slices.Sort(response.LeftOut)
+			if diff := cmp.Diff(test.leftOut, response.LeftOut); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Every other answer is read alike, and a member that it must have is missed.
+func TestAnswer_leavesOut(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]struct {
+		avatar  *gen.Avatar
+		leftOut []string
+	}{
+		`{"avatar_id":"a","status":"failed","created_at":"2026-01-12 09:30","title":7}`: {
+			&gen.Avatar{AvatarID: "a", Status: "failed", CreatedAt: new(moment)}, []string{"/title"},
+		},
+		`{"avatar_id":7,"status":"failed"}`:     {},
+		`{"avatar_id":"a","status":["failed"]}`: {},
+		`["avatar_id"]`:                         {},
+		`"avatar"`:                              {},
+		`null`:                                  {},
+		`{"avatar_id":"a","created_at":"x"`:     {},
+		`{"created_at":"x"} {}`:                 {},
+	} {
+		var response client.Response
+		avatar, err := answeringWith(t, body).GetAvatar(t.Context(), "a", client.WithResponse(&response))
+		if (want.avatar == nil) != errors.Is(err, client.ErrDecode) {
+			t.Errorf("%s: error %v", body, err)
+		}
+		if diff := cmp.Diff(want.avatar, avatar); diff != "" {
+			t.Errorf("%s: %s", body, diff)
+		}
+		if diff := cmp.Diff(want.leftOut, response.LeftOut); diff != "" {
+			t.Errorf("%s: %s", body, diff)
+		}
+	}
+}
+
+// What the service sends wrong throughout does not fill the memory with pointers.
+func TestResponse_leftOutIsBounded(t *testing.T) {
+	t.Parallel()
+	var response client.Response
+	body := `{"data":[` + strings.Repeat(`{"title":7},`, 5000) + `{}],"size":0,"unpublished_projects":0}`
+	list, err := answeringWith(t, body).ListProjects(t.Context(), client.WithResponse(&response))
+	if err != nil || len(list.Data) != 5001 || len(response.LeftOut) != 1000 {
+		t.Errorf("error %v, %d left out", err, len(response.LeftOut))
+	}
+}
+
+// Whatever a list is, it is read as encoding/json reads it if that can, and without a panic otherwise.
+func FuzzListProjects(f *testing.F) {
+	f.Add(`{"data":[{"created_at":"2026-01-12T09:30","title":"\\"created_at\\":\\"x"},{"created_at" : "20260112T09" , "title":7}],"size":1,"unpublished_projects":0}`)
+	f.Add(`{"data":[{"created_at":["2026-01-12"],"tags":{"colors":["created_at","updated_at"]}}],"size":1}`)
+	f.Add(`{"data":[{"created_at\\":"x"}],"created_at":"`)
+	f.Add(`["created_at"`)
+	f.Add(`{"created_at":`)
+	f.Fuzz(func(t *testing.T, body string) {
+		var response client.Response
+		got, err := answeringWith(t, body).ListProjects(t.Context(), client.WithResponse(&response))
+		if (err == nil) == (got == nil) || err != nil && !errors.Is(err, client.ErrDecode) {
+			t.Fatalf("list %v, error %v", got, err)
+		}
+		var want *gen.ProjectList
+		if json.Unmarshal([]byte(body), &want) == nil && (len(response.LeftOut) > 0 || !cmp.Equal(want, got)) {
+			t.Errorf("%s: list %v, left out %q", body, got, response.LeftOut)
+		}
+		for _, pointer := range response.LeftOut {
+			if !strings.HasPrefix(pointer, "/data/") {
+				t.Errorf("left out %q", pointer)
+			}
+		}
+	})
+}
+
+// projects is a list of n projects with all their members and times of the given form.
+func projects(tb testing.TB, n int, layout string) []byte {
+	tb.Helper()
+	project := gen.Project{
+		UserID: new(avatarID), ProjectID: new(videoID), DataPlaneID: new(avatarID), Title: new("Welcome to the team"),
+		ProjectType: new("PERSONALIZED"), CreatedAt: new(moment), UpdatedAt: new(moment), Status: new("published"), Language: new("english"),
+		Thumbnail: new("https://media.example.com/still.png"), Video: new("https://media.example.com/video.mp4"), TrainingJobID: new("job-1"),
+		Thumbnails: &gen.Thumbnails{ThumbnailPNG: new("https://media.example.com/still.png"), ThumbnailPlayPNG: new(""), ThumbnailGIF: new(""), ThumbnailPlayGIF: new(""), CustomThumbnail: new("")},
+		Tags:       &gen.Tags{Colors: &[]string{"#2D7FF9"}, Names: &[]string{"onboarding"}}, AvailableCredits: new(120), UtilisedCredits: new(5),
+		SRT: new(""), SRTTargetLanguage: new("english"), VoicePath: new("voices/english.wav"), SmartURL: new("https://video.example.com/"), RecordingScript: new("."),
+	}
+	item, err := json.Marshal(project)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	item = bytes.ReplaceAll(item, []byte(moment.Format(time.RFC3339)), []byte(moment.Format(layout)))
+	items := bytes.Repeat(append(item, ','), n)
+	return fmt.Appendf(nil, `{"data":[%s],"size":%d,"unpublished_projects":0}`, items[:len(items)-1], n)
+}
+
+// The first row is what a list costs without this package, and the last ones what a service costs
+// whose times are not those of RFC 3339.
+func BenchmarkListProjects(b *testing.B) {
+	for _, n := range []int{100, 50_000} {
+		for name, layout := range map[string]string{"bare": time.RFC3339, "RFC 3339": time.RFC3339, "no zone": "2006-01-02T15:04:05"} {
+			b.Run(fmt.Sprint(name, "/", n), func(b *testing.B) {
+				body := projects(b, n, layout)
+				c := answeringWith(b, string(body))
+				b.SetBytes(int64(len(body)))
+				b.ReportAllocs()
+				for b.Loop() {
+					var list *gen.ProjectList
+					var err error
+					if name == "bare" {
+						err = json.Unmarshal(body, &list)
+					} else {
+						list, err = c.ListProjects(b.Context())
+					}
+					if err != nil || len(list.Data) != n || list.Data[n-1].CreatedAt == nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
