@@ -3438,8 +3438,9 @@ func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareF
 
 // NewStrictHandlerWithOptions returns handlers that decode requests for ssi and write its answers.
 //
-// A body with a method ValidJSON() []byte says that the rest of it is in memory and valid JSON; it
-// is not read then. What ValidJSON returns is not used after the body has been decoded.
+// A body with a method ValidJSON() []byte says that the rest of it is in memory and valid JSON, or
+// stands for that JSON when it is text or a form; it is not read then. What ValidJSON returns is not
+// used after the body has been decoded.
 func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictHTTPServerOptions) ServerInterface {
 	textOf := func(status int) func(http.ResponseWriter, *http.Request, error) {
 		return func(w http.ResponseWriter, _ *http.Request, err error) { http.Error(w, err.Error(), status) }
@@ -3461,7 +3462,7 @@ type strictHandler struct {
 
 // refuse answers a request whose body could not be decoded.
 func (h *strictHandler) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	h.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+	h.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode body: %w", err))
 }
 
 func decodeJSON(from io.Reader, into any) error {

@@ -68,13 +68,14 @@ func (b *requestBody) check(w *walker, r *http.Request) (io.ReadCloser, error) {
 	if err := w.read(r, b.limits.body); err != nil {
 		return nil, err
 	}
+	body := &readBody{rest: w.body}
 	if len(w.body) > 0 || b.required {
-		w.checkHeld(c, w.body)
+		body.standsFor = w.checkHeld(c, w.body)
 	}
 	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
 		return nil, err
 	}
-	return &readBody{rest: w.body}, nil
+	return body, nil
 }
 
 // stream answers what is known before a body is read. The rest is checked while next reads it.
@@ -95,18 +96,24 @@ func (b *requestBody) stream(w *walker, r *http.Request, c *content, boundary st
 	return &streamedBody{source: limited, size: c.size}, nil
 }
 
-// checkHeld checks a body that is held in memory.
-func (w *walker) checkHeld(c *content, body []byte) {
+// checkHeld checks a body that is held in memory, and returns the JSON that a text or a form
+// stands for.
+func (w *walker) checkHeld(c *content, body []byte) (standsFor []byte) {
 	switch {
 	case c.json:
 		w.walkBody(body, c.node)
+		return nil
 	case c.form != nil:
-		w.checkForm(c, body)
+		standsFor = w.formJSON(c.form, string(body))
 	case !utf8.Valid(body):
 		w.malformed = "The body is not valid UTF-8."
 	default:
-		w.walkBody(c.text.appendScalar(nil, string(body), w), c.node)
+		standsFor = c.text.appendScalar(nil, string(body), w)
 	}
+	if standsFor != nil {
+		w.walkBody(standsFor, c.node)
+	}
+	return standsFor
 }
 
 // read reads the whole body into w.body.
@@ -163,8 +170,9 @@ func tooLargeFor(what string, limit int64) error {
 // readBody is a body in memory. It is not reused, so that who keeps it for too long reads
 // nothing, and not the body of another request.
 type readBody struct {
-	rest   []byte
-	closed bool
+	rest      []byte
+	standsFor []byte // the JSON of a text or a form
+	closed    bool
 }
 
 func (b *readBody) Read(p []byte) (int, error) {
@@ -180,15 +188,19 @@ func (b *readBody) Read(p []byte) (int, error) {
 }
 
 // ValidJSON takes what has not been read yet, for who decodes it as a whole: the generated server
-// looks for this method. It is valid JSON when nothing has been read, and must not be kept.
+// looks for this method. It is valid JSON when nothing has been read, and must not be kept. Of a
+// text or a form it is the JSON that the body stands for.
 func (b *readBody) ValidJSON() []byte {
 	text := b.rest
-	b.rest = nil
+	if b.standsFor != nil {
+		text = b.standsFor
+	}
+	b.rest, b.standsFor = nil, nil
 	return text
 }
 
 func (b *readBody) Close() error {
-	b.rest, b.closed = nil, true
+	b.rest, b.standsFor, b.closed = nil, nil, true
 	return nil
 }
 

@@ -15,15 +15,8 @@ type form struct {
 	shape  *shape
 }
 
-// checkForm checks a form as the object that it stands for.
-func (w *walker) checkForm(c *content, body []byte) {
-	if text, ok := w.formJSON(c.form, string(body)); ok {
-		w.walkBody(text, c.node)
-	}
-}
-
-// formJSON returns the JSON of a form, or false when it has reported why a field cannot be read.
-func (w *walker) formJSON(f *form, body string) (text []byte, ok bool) {
+// formJSON returns the JSON of a form, or nil when it has reported why a field cannot be read.
+func (w *walker) formJSON(f *form, body string) []byte {
 	pairs := queryPairs(body)
 	object := spelled{kind: kindObject}
 	for _, field := range f.fields {
@@ -36,16 +29,16 @@ func (w *walker) formJSON(f *form, body string) (text []byte, ok bool) {
 		}
 		if err != nil {
 			w.addFault(field, err)
-			return nil, false
+			return nil
 		}
 		object.names = append(object.names, field.name)
 		object.elements = append(object.elements, spelled{kind: kindAny, text: string(text)})
 	}
 	if err := f.addOthers(&object, pairs); err != nil {
 		w.addFault(&parameter{pointer: anyMember}, err)
-		return nil, false
+		return nil
 	}
-	return f.shape.appendJSON(nil, object, w), true
+	return f.shape.appendJSON(nil, object, w)
 }
 
 // readField returns the JSON of a field, which is not checked when the field is JSON.
