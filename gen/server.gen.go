@@ -71,623 +71,422 @@ type ServerInterface interface {
 	TestWebhook(w http.ResponseWriter, r *http.Request)
 }
 
-// ServerInterfaceWrapper converts contexts to parameters.
+// ServerInterfaceWrapper reads the parameters of requests for a ServerInterface.
+//
+// The JSON that a parameter stands for is taken from [http.Request.PathValue] where validation has
+// left it, such as that of the query parameter filter from "query:filter".
 type ServerInterfaceWrapper struct {
 	Handler            ServerInterface
 	HandlerMiddlewares []MiddlewareFunc
 	ErrorHandlerFunc   func(w http.ResponseWriter, r *http.Request, err error)
 }
 
+// MiddlewareFunc wraps the handler of an operation, whose parameters have been read.
 type MiddlewareFunc func(http.Handler) http.Handler
 
-// ListProjects operation middleware
+// validParameter decodes what validation has read. It returns false when there is nothing of it.
+func validParameter(r *http.Request, name string, into any) (found bool, err error) {
+	text := r.PathValue(name)
+	if text == "" {
+		return false, nil
+	}
+	return true, json.Unmarshal([]byte(text), into)
+}
+
+// ListProjects reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListProjects(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params ListProjectsParams
 
-	headers := r.Header
-
-	// ------------- Required header parameter "x-workspace-id" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("x-workspace-id")]; found {
-		var WorkspaceID WorkspaceID
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "x-workspace-id", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", valueList[0], &WorkspaceID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+	if text, found := headerText(r, "x-workspace-id"); found {
+		var value WorkspaceID
+		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
 		if err != nil {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "x-workspace-id", Err: err})
 			return
 		}
-
-		params.WorkspaceID = WorkspaceID
-
+		params.WorkspaceID = value
 	} else {
-		err := fmt.Errorf("Header parameter x-workspace-id is required, but not found")
-		siw.ErrorHandlerFunc(w, r, &RequiredHeaderError{ParamName: "x-workspace-id", Err: err})
+		siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "x-workspace-id"})
 		return
 	}
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListProjects(w, r, params)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// Login operation middleware
+// Login reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) Login(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.Login(w, r)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// RefreshTokens operation middleware
+// RefreshTokens reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) RefreshTokens(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RefreshTokens(w, r)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// GetAvatar operation middleware
+// GetAvatar reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetAvatar(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params GetAvatarParams
 
-	// ------------- Required query parameter "avatar_id" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, true, "avatar_id", r.URL.Query(), &params.AvatarID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "avatar_id"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "avatar_id", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, true, "avatar_id", r.URL.Query(), &params.AvatarID, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "avatar_id", err)
 		return
 	}
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetAvatar(w, r, params)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// CreateAvatar operation middleware
+// CreateAvatar reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) CreateAvatar(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params CreateAvatarParams
 
-	headers := r.Header
-
-	// ------------- Optional header parameter "Idempotency-Key" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
-		var IdempotencyKey IdempotencyKey
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+	if text, found := headerText(r, "Idempotency-Key"); found {
+		var value IdempotencyKey
+		err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
 		if err != nil {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
 			return
 		}
-
-		params.IdempotencyKey = &IdempotencyKey
-
+		params.IdempotencyKey = &value
 	}
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateAvatar(w, r, params)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// CreateVideo operation middleware
+// CreateVideo reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) CreateVideo(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params CreateVideoParams
 
-	headers := r.Header
-
-	// ------------- Optional header parameter "Idempotency-Key" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
-		var IdempotencyKey IdempotencyKey
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+	if text, found := headerText(r, "Idempotency-Key"); found {
+		var value IdempotencyKey
+		err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
 		if err != nil {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
 			return
 		}
-
-		params.IdempotencyKey = &IdempotencyKey
-
+		params.IdempotencyKey = &value
 	}
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateVideo(w, r, params)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// GetVideo operation middleware
+// GetVideo reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetVideo(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params GetVideoParams
 
-	// ------------- Required query parameter "inference_id" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, true, "inference_id", r.URL.Query(), &params.InferenceID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "inference_id"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "inference_id", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, true, "inference_id", r.URL.Query(), &params.InferenceID, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "inference_id", err)
 		return
 	}
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetVideo(w, r, params)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// ListAvatars operation middleware
+// ListAvatars reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListAvatars(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params ListAvatarsParams
 
-	// ------------- Optional query parameter "limit" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""}); err != nil {
+		siw.refuse(w, r, "limit", err)
 		return
 	}
 
-	// ------------- Optional query parameter "cursor" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "cursor", err)
 		return
 	}
 
-	// ------------- Optional query parameter "status" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "status"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "status", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "status", err)
 		return
 	}
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListAvatars(w, r, params)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// ListVideos operation middleware
+// ListVideos reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListVideos(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params ListVideosParams
 
-	// ------------- Optional query parameter "limit" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""}); err != nil {
+		siw.refuse(w, r, "limit", err)
 		return
 	}
 
-	// ------------- Optional query parameter "cursor" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "cursor", err)
 		return
 	}
 
-	// ------------- Optional query parameter "status" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "status"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "status", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "status", err)
 		return
 	}
 
-	// ------------- Optional query parameter "avatar_id" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "avatar_id", r.URL.Query(), &params.AvatarID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "avatar_id"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "avatar_id", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "avatar_id", r.URL.Query(), &params.AvatarID, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "avatar_id", err)
 		return
 	}
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListVideos(w, r, params)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// SubmitConsent operation middleware
+// SubmitConsent reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) SubmitConsent(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.SubmitConsent(w, r)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// CreateLipsync operation middleware
+// CreateLipsync reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params CreateLipsyncParams
 
-	headers := r.Header
-
-	// ------------- Optional header parameter "Idempotency-Key" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
-		var IdempotencyKey IdempotencyKey
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+	if text, found := headerText(r, "Idempotency-Key"); found {
+		var value IdempotencyKey
+		err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
 		if err != nil {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
 			return
 		}
-
-		params.IdempotencyKey = &IdempotencyKey
-
+		params.IdempotencyKey = &value
 	}
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateLipsync(w, r, params)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// GetLipsync operation middleware
+// GetLipsync reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetLipsync(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params GetLipsyncParams
 
-	// ------------- Required query parameter "inference_id" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, true, "inference_id", r.URL.Query(), &params.InferenceID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "inference_id"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "inference_id", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, true, "inference_id", r.URL.Query(), &params.InferenceID, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "inference_id", err)
 		return
 	}
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetLipsync(w, r, params)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// ListLipsyncs operation middleware
+// ListLipsyncs reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListLipsyncs(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params ListLipsyncsParams
 
-	// ------------- Optional query parameter "limit" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""}); err != nil {
+		siw.refuse(w, r, "limit", err)
 		return
 	}
 
-	// ------------- Optional query parameter "cursor" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "cursor", err)
 		return
 	}
 
-	// ------------- Optional query parameter "status" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "status"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "status", Err: err})
-		}
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "status", err)
 		return
 	}
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListLipsyncs(w, r, params)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// RotateWebhookSecret operation middleware
+// RotateWebhookSecret reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) RotateWebhookSecret(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RotateWebhookSecret(w, r)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// GetWebhookSecrets operation middleware
+// GetWebhookSecrets reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetWebhookSecrets(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetWebhookSecrets(w, r)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-// TestWebhook operation middleware
+// TestWebhook reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) TestWebhook(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.TestWebhook(w, r)
 	}))
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
 	}
-
 	handler.ServeHTTP(w, r)
 }
 
-type UnescapedCookieParamError struct {
-	ParamName string
-	Err       error
+// refuse answers a query parameter that cannot be read.
+func (siw *ServerInterfaceWrapper) refuse(w http.ResponseWriter, r *http.Request, name string, err error) {
+	if missing := (*runtime.RequiredParameterError)(nil); errors.As(err, &missing) {
+		siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: name})
+		return
+	}
+	siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: name, Err: err})
 }
 
-func (e *UnescapedCookieParamError) Error() string {
-	return fmt.Sprintf("error unescaping cookie parameter '%s'", e.ParamName)
-}
-
-func (e *UnescapedCookieParamError) Unwrap() error {
-	return e.Err
-}
-
-type UnmarshalingParamError struct {
-	ParamName string
-	Err       error
-}
-
-func (e *UnmarshalingParamError) Error() string {
-	return fmt.Sprintf("Error unmarshaling parameter %s as JSON: %s", e.ParamName, e.Err.Error())
-}
-
-func (e *UnmarshalingParamError) Unwrap() error {
-	return e.Err
-}
-
+// RequiredParamError says that a parameter is missing.
 type RequiredParamError struct {
 	ParamName string
 }
 
-func (e *RequiredParamError) Error() string {
-	return fmt.Sprintf("Query argument %s is required, but not found", e.ParamName)
-}
+func (e *RequiredParamError) Error() string { return "parameter " + e.ParamName + " is required" }
 
+// RequiredHeaderError says that a header of a webhook is missing.
 type RequiredHeaderError struct {
 	ParamName string
 	Err       error
 }
 
-func (e *RequiredHeaderError) Error() string {
-	return fmt.Sprintf("Header parameter %s is required, but not found", e.ParamName)
-}
+func (e *RequiredHeaderError) Error() string { return "header " + e.ParamName + " is required" }
+func (e *RequiredHeaderError) Unwrap() error { return e.Err }
 
-func (e *RequiredHeaderError) Unwrap() error {
-	return e.Err
-}
-
-type InvalidParamFormatError struct {
-	ParamName string
-	Err       error
-}
-
-func (e *InvalidParamFormatError) Error() string {
-	return fmt.Sprintf("Invalid format for parameter %s: %s", e.ParamName, e.Err.Error())
-}
-
-func (e *InvalidParamFormatError) Unwrap() error {
-	return e.Err
-}
-
+// TooManyValuesForParamError says that a header is given more than once.
 type TooManyValuesForParamError struct {
 	ParamName string
 	Count     int
 }
 
 func (e *TooManyValuesForParamError) Error() string {
-	return fmt.Sprintf("Expected one value for %s, got %d", e.ParamName, e.Count)
+	return fmt.Sprintf("header %s is given %d times", e.ParamName, e.Count)
+}
+
+// InvalidParamFormatError says that a parameter cannot be read in its style.
+type InvalidParamFormatError struct {
+	ParamName string
+	Err       error
+}
+
+func (e *InvalidParamFormatError) Error() string {
+	return "parameter " + e.ParamName + ": " + e.Err.Error()
+}
+func (e *InvalidParamFormatError) Unwrap() error { return e.Err }
+
+// UnmarshalingParamError says that a parameter is not the JSON that it should be.
+type UnmarshalingParamError struct {
+	ParamName string
+	Err       error
+}
+
+func (e *UnmarshalingParamError) Error() string {
+	return "parameter " + e.ParamName + " as JSON: " + e.Err.Error()
+}
+func (e *UnmarshalingParamError) Unwrap() error { return e.Err }
+
+// queryText, headerText and cookieText return the one text of a parameter.
+func queryText(r *http.Request, name string) (string, bool) {
+	values := r.URL.Query()[name]
+	return strings.Join(values, ""), len(values) == 1
+}
+
+func headerText(r *http.Request, name string) (string, bool) {
+	values := r.Header.Values(name)
+	return strings.Join(values, ""), len(values) == 1
+}
+
+func cookieText(r *http.Request, name string) (string, bool) {
+	cookie, err := r.Cookie(name)
+	if err != nil {
+		return "", false
+	}
+	return cookie.Value, true
 }
 
 // Handler creates http.Handler with routing matching OpenAPI spec.
@@ -3461,8 +3260,8 @@ type strictHandler struct {
 }
 
 // refuse answers a request whose body could not be decoded.
-func (h *strictHandler) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	h.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode body: %w", err))
+func (h *strictHandler) refuse(w http.ResponseWriter, r *http.Request, kind string, err error) {
+	h.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode %s body: %w", kind, err))
 }
 
 func decodeJSON(from io.Reader, into any) error {
@@ -3641,7 +3440,7 @@ func (h *strictHandler) Login(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		request.Body = &body
 	default:
-		h.refuse(w, r, err)
+		h.refuse(w, r, "JSON", err)
 		return
 	}
 
@@ -3657,7 +3456,7 @@ func (h *strictHandler) RefreshTokens(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		request.Body = &body
 	default:
-		h.refuse(w, r, err)
+		h.refuse(w, r, "JSON", err)
 		return
 	}
 
@@ -3684,7 +3483,7 @@ func (h *strictHandler) CreateAvatar(w http.ResponseWriter, r *http.Request, par
 	case err == nil:
 		request.Body = &body
 	default:
-		h.refuse(w, r, err)
+		h.refuse(w, r, "JSON", err)
 		return
 	}
 
@@ -3702,7 +3501,7 @@ func (h *strictHandler) CreateVideo(w http.ResponseWriter, r *http.Request, para
 	case err == nil:
 		request.Body = &body
 	default:
-		h.refuse(w, r, err)
+		h.refuse(w, r, "JSON", err)
 		return
 	}
 
@@ -3745,7 +3544,7 @@ func (h *strictHandler) SubmitConsent(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		request.Body = &body
 	default:
-		h.refuse(w, r, err)
+		h.refuse(w, r, "JSON", err)
 		return
 	}
 
@@ -3763,7 +3562,7 @@ func (h *strictHandler) CreateLipsync(w http.ResponseWriter, r *http.Request, pa
 	case err == nil:
 		request.Body = &body
 	default:
-		h.refuse(w, r, err)
+		h.refuse(w, r, "JSON", err)
 		return
 	}
 
@@ -3811,7 +3610,7 @@ func (h *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		request.Body = &body
 	default:
-		h.refuse(w, r, err)
+		h.refuse(w, r, "JSON", err)
 		return
 	}
 

@@ -129,7 +129,7 @@ func (c *compiler) value(p *parameter, source *document.Node) {
 		}
 		switch p.node.types {
 		case kindString, kindInteger, kindNumber, kindBoolean:
-			p.plain = p.in == inHeader || p.in == inQuery
+			p.plain = (p.in == inHeader || p.in == inQuery) && !p.allowEmpty && !p.reserved
 		}
 	})
 }

@@ -10,6 +10,10 @@ import "net/http"
 // of an operation that takes none is not touched. Of any other at most one byte over the limit is
 // read, and nothing when the length is declared to be over it.
 //
+// The JSON that a parameter stands for is r.PathValue("query:NAME"), or with path, header or cookie
+// in place of query. It is there for each parameter but scalars of one type in a query or a header,
+// and null for an empty text that is allowed.
+//
 // A body that is not JSON, text or a form is checked while next reads it, and r.ContentLength is -1
 // for multipart/form-data. What is wrong with such a body is an [*Error] of its Read method, which
 // next must return or answer itself; a [multipart.Reader] wraps it.
@@ -23,6 +27,7 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 		w.checkRequest(o.parameters, r)
 		if o.body == nil || !o.body.required && (r.ContentLength == 0 || r.Body == nil) {
 			err := w.failure(http.StatusBadRequest, mismatch)
+			w.leave(r)
 			w.release()
 			if err != nil {
 				fail(rw, r, err)
@@ -37,6 +42,7 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 			fail(rw, r, err)
 			return
 		}
+		w.leave(r)
 		original, length := r.Body, r.ContentLength
 		r.Body = body
 		switch body := body.(type) {
@@ -50,6 +56,13 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 		r.Body, r.ContentLength = original, length
 		w.release()
 	})
+}
+
+// leave leaves the parameters for the next handler.
+func (w *walker) leave(r *http.Request) {
+	for _, p := range w.parameters {
+		r.SetPathValue(p.pointer, string(p.json))
+	}
 }
 
 const mismatch = "The request does not match the interface."

@@ -64,6 +64,12 @@ func (p *parameter) takes(name string) bool {
 // readsMembers reports whether a parameter can be an object.
 func (p *parameter) readsMembers() bool { return p.as[len(p.as)-1] == kindObject }
 
+// readParameter is the JSON that a parameter stands for.
+type readParameter struct {
+	pointer string
+	json    []byte
+}
+
 // checkRequest checks the parameters of a request.
 func (w *walker) checkRequest(parameters []*parameter, r *http.Request) {
 	var query []pair
@@ -167,6 +173,7 @@ func isNamed(escaped, wanted string) bool {
 // checkPairs checks a parameter in a query or in cookies that is not plain.
 func (w *walker) checkPairs(p *parameter, pairs []pair) {
 	if p.allowEmpty && slices.Contains(pairs, pair{name: p.name}) {
+		w.parameters = append(w.parameters, readParameter{p.pointer, []byte("null")})
 		return
 	}
 	present := false
@@ -239,6 +246,7 @@ func (w *walker) checkJSON(p *parameter, text []byte) {
 	w.root, w.path = p.pointer, w.path[:0]
 	w.walkBody(text, p.node)
 	w.root = ""
+	w.parameters = append(w.parameters, readParameter{p.pointer, text})
 	if w.malformed != "" {
 		w.malformed, w.found = "", w.found[:before]
 		w.addFault(p, errNotJSON)
@@ -253,9 +261,6 @@ func (w *walker) checkAbsent(p *parameter) {
 
 // checkText checks the text of a plain parameter as the scalar that its schema makes of it.
 func (w *walker) checkText(p *parameter, text string) {
-	if text == "" && p.allowEmpty {
-		return
-	}
 	if p.required && text == "" {
 		w.addParameter(p, "required", "must not be empty")
 		return

@@ -144,6 +144,24 @@ func TestOperation_Handler_everyParameter(t *testing.T) {
 	}
 }
 
+// The next handler finds the JSON of what is not a plain scalar.
+func TestOperation_Handler_leavesParameters(t *testing.T) {
+	t.Parallel()
+	o, _ := compile(t, takesEverything).Operation("GET", "/things/{thing_id}/parts/{part}")
+	r := httptest.NewRequest("GET", `/things/a/parts/;part=1;part=2?flag&path=a;b&filter[min]=5&json={"a":1}`, nil)
+	r.Header.Set("Cookie", "ids=1,2")
+	o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		for name, want := range map[string]string{
+			"path:part": "[1,2]", "path:thing-id": `"a"`, "query:filter": `{"min":5}`, "query:json": `{"a":1}`, "query:flag": "null",
+			"query:path": `"a;b"`, "cookie:ids": "[1,2]", "query:page": "", "query:defaulted": "", "header:X-List": "",
+		} {
+			if got := r.PathValue(name); got != want {
+				t.Errorf("%s: got %s, want %s", name, got, want)
+			}
+		}
+	}), func(_ http.ResponseWriter, _ *http.Request, err error) { t.Error(err) }).ServeHTTP(httptest.NewRecorder(), r)
+}
+
 // An exploded object without properties is made of all parameters that the document does not name.
 func TestOperation_Handler_freeForm(t *testing.T) {
 	t.Parallel()

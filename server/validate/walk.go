@@ -42,9 +42,10 @@ type walker struct {
 	plain   []byte // an unquoted string
 	scratch []byte // a canonical value or a folded name
 
-	root      string // where the path begins: a parameter, or "" for a body
-	found     []Violation
-	malformed string // why the text is no JSON
+	parameters []readParameter // of a request, but for the plain ones
+	root       string          // where the path begins: a parameter, or "" for a body
+	found      []Violation
+	malformed  string // why the text is no JSON
 }
 
 // entry is a node in force.
@@ -91,7 +92,7 @@ func (w *walker) release() {
 	if cap(w.body) > keepBytes || cap(w.plain)+cap(w.scratch) > keepBytes || len(w.tags) > keepTags {
 		return
 	}
-	w.text, w.in = nil, bytes.Buffer{}
+	w.text, w.in, w.parameters = nil, bytes.Buffer{}, nil
 	w.dec.Reset(&w.in)
 	w.resetAhead(nil)
 	clear(w.tags)
