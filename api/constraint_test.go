@@ -22,6 +22,8 @@ func constraints() map[string]string {
 		"parameters/AvatarFilter":   id,
 		"parameters/PageCursor":     "maxLength=512 minLength=1",
 		"parameters/PageLimit":      "default=20 maximum=100 minimum=1",
+		"parameters/RequestID":      "pattern=^[A-Za-z0-9._~+/=:@-]{1,128}$",
+		"headers/RequestID":         "pattern=^[A-Za-z0-9._~+/=:@-]{1,128}$",
 		"headers/RetryAfter":        "minimum=1",
 
 		"RefreshRequest refresh_token": "minLength=1",

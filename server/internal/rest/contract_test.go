@@ -236,7 +236,7 @@ func TestEveryOperation(t *testing.T) {
 					c.target = path
 				}
 				s.refusesStrangers(id, c, len(*documented.Security) == 0)
-				if documented.RequestBody != nil || len(documented.Parameters) > 0 {
+				if documented.RequestBody != nil || len(documented.Parameters) > 1 { // each has X-Request-Id
 					s.refusesBadRequests(id, c)
 				}
 				status, answer := s.do(method, c.target, c.body, c.header)
