@@ -36,7 +36,7 @@ var operations = struct {
 	},
 	Login: operation{
 		id: "Login", method: "POST", path: "/users/login",
-		idempotent: false, keyed: false, answer: answerJSON, empty: false,
+		idempotent: true, keyed: false, answer: answerJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	RefreshTokens: operation{
@@ -154,7 +154,7 @@ func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.
 // 30 days. No Authorization header is used. After 10 failed tries for one email within 15 minutes the
 // answer is 429 until they are over.
 //
-// It is retried only if the service cannot have carried it out.
+// It is retried as a call that reads.
 // The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) Login(ctx context.Context, body gen.LoginRequest, options ...CallOption) (*gen.TokenPair, error) {
 	call := c.call(&operations.Login, options)
