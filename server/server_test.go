@@ -197,7 +197,7 @@ func TestHandler_neverReadsTheBodyOfAStranger(t *testing.T) {
 
 func TestHandler_refusesWhatTheDocumentForbids(t *testing.T) {
 	t.Parallel()
-	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) { cfg.MaxBodyBytes = 100 })
+	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) { cfg.Validation.MaxBodyBytes = 100 })
 	p := problem(t, do(handler, "POST", "/users/login", `{"email":7}`), 400)
 	if p.Errors == nil || len(*p.Errors) != 2 || (*p.Errors)[0].Pointer != "/email" || (*p.Errors)[1].Pointer != "/password" {
 		t.Errorf("violations are %v", p.Errors)
