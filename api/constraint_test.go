@@ -26,16 +26,18 @@ func constraints() map[string]string {
 		"headers/RequestID":         "pattern=^[A-Za-z0-9._~+/=:@-]{1,128}$",
 		"headers/RetryAfter":        "minimum=1",
 
-		"RefreshRequest refresh_token": "minLength=1",
-		"CreateVideoRequest avatar_id": id,
-		"ConsentRequest avatar_id":     id,
-		"Avatar progress":              "maximum=100 minimum=0",
-		"Video progress":               "maximum=100 minimum=0",
-		"Lipsync progress":             "maximum=100 minimum=0",
-		"EventData":                    "additionalProperties=true",
-		"WebhookAttempt duration_ms":   "minimum=0",
-		"Problem status":               "maximum=599 minimum=400",
-		"Problem errors":               "maxItems=32",
+		"RefreshRequest refresh_token":        "minLength=1",
+		"CreateVideoRequest avatar_id":        id,
+		"ConsentRequest avatar_id":            id,
+		"DeleteAvatarRequest avatar_id":       id,
+		"DeleteInferenceRequest inference_id": id,
+		"Avatar progress":                     "maximum=100 minimum=0",
+		"Video progress":                      "maximum=100 minimum=0",
+		"Lipsync progress":                    "maximum=100 minimum=0",
+		"EventData":                           "additionalProperties=true",
+		"WebhookAttempt duration_ms":          "minimum=0",
+		"Problem status":                      "maximum=599 minimum=400",
+		"Problem errors":                      "maxItems=32",
 	}
 }
 

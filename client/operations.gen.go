@@ -247,7 +247,7 @@ func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, o
 // avatar again is 204 too for 24 hours, and then 404.
 //
 // It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrServer].
 func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteAvatar, options)
 	request, err := gen.NewDeleteAvatarRequest(c.api.Server, body)
@@ -261,7 +261,7 @@ func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest,
 // the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
 //
 // It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrServer].
 func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteVideo, options)
 	request, err := gen.NewDeleteVideoRequest(c.api.Server, body)
@@ -385,7 +385,7 @@ func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncReques
 // the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
 //
 // It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrServer].
 func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteLipsync, options)
 	request, err := gen.NewDeleteLipsyncRequest(c.api.Server, body)

@@ -2915,11 +2915,6 @@ type DeleteAvatarResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// DeleteAvatarResponse429Headers the declared response headers of an HTTP 429 response for DeleteAvatar
-type DeleteAvatarResponse429Headers struct {
-	RetryAfter *int
-}
-
 // DeleteAvatarResponse503Headers the declared response headers of an HTTP 503 response for DeleteAvatar
 type DeleteAvatarResponse503Headers struct {
 	RetryAfter *int
@@ -2938,8 +2933,6 @@ type DeleteAvatarResponse struct {
 	ApplicationProblemJSON413 *ContentTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
 	ApplicationProblemJSON415 *UnsupportedMediaType
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2948,8 +2941,6 @@ type DeleteAvatarResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *DeleteAvatarResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *DeleteAvatarResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *DeleteAvatarResponse503Headers
 }
@@ -2977,11 +2968,6 @@ func (r DeleteAvatarResponse) GetApplicationProblemJSON413() *ContentTooLarge {
 // GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
 func (r DeleteAvatarResponse) GetApplicationProblemJSON415() *UnsupportedMediaType {
 	return r.ApplicationProblemJSON415
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r DeleteAvatarResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -3033,11 +3019,6 @@ type DeleteVideoResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// DeleteVideoResponse429Headers the declared response headers of an HTTP 429 response for DeleteVideo
-type DeleteVideoResponse429Headers struct {
-	RetryAfter *int
-}
-
 // DeleteVideoResponse503Headers the declared response headers of an HTTP 503 response for DeleteVideo
 type DeleteVideoResponse503Headers struct {
 	RetryAfter *int
@@ -3056,8 +3037,6 @@ type DeleteVideoResponse struct {
 	ApplicationProblemJSON413 *ContentTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
 	ApplicationProblemJSON415 *UnsupportedMediaType
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -3066,8 +3045,6 @@ type DeleteVideoResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *DeleteVideoResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *DeleteVideoResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *DeleteVideoResponse503Headers
 }
@@ -3095,11 +3072,6 @@ func (r DeleteVideoResponse) GetApplicationProblemJSON413() *ContentTooLarge {
 // GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
 func (r DeleteVideoResponse) GetApplicationProblemJSON415() *UnsupportedMediaType {
 	return r.ApplicationProblemJSON415
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r DeleteVideoResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -3664,11 +3636,6 @@ type DeleteLipsyncResponse401Headers struct {
 	WWWAuthenticate *string
 }
 
-// DeleteLipsyncResponse429Headers the declared response headers of an HTTP 429 response for DeleteLipsync
-type DeleteLipsyncResponse429Headers struct {
-	RetryAfter *int
-}
-
 // DeleteLipsyncResponse503Headers the declared response headers of an HTTP 503 response for DeleteLipsync
 type DeleteLipsyncResponse503Headers struct {
 	RetryAfter *int
@@ -3687,8 +3654,6 @@ type DeleteLipsyncResponse struct {
 	ApplicationProblemJSON413 *ContentTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
 	ApplicationProblemJSON415 *UnsupportedMediaType
-	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -3697,8 +3662,6 @@ type DeleteLipsyncResponse struct {
 	ApplicationProblemJSON503 *ServiceUnavailable
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *DeleteLipsyncResponse401Headers
-	// Headers429 the parsed response headers for an HTTP 429 response
-	Headers429 *DeleteLipsyncResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *DeleteLipsyncResponse503Headers
 }
@@ -3726,11 +3689,6 @@ func (r DeleteLipsyncResponse) GetApplicationProblemJSON413() *ContentTooLarge {
 // GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
 func (r DeleteLipsyncResponse) GetApplicationProblemJSON415() *UnsupportedMediaType {
 	return r.ApplicationProblemJSON415
-}
-
-// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r DeleteLipsyncResponse) GetApplicationProblemJSON429() *TooManyRequests {
-	return r.ApplicationProblemJSON429
 }
 
 // GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
@@ -5444,13 +5402,6 @@ func ParseDeleteAvatarResponse(rsp *http.Response) (*DeleteAvatarResponse, error
 		}
 		response.ApplicationProblemJSON415 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5485,16 +5436,6 @@ func ParseDeleteAvatarResponse(rsp *http.Response) (*DeleteAvatarResponse, error
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers DeleteAvatarResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers DeleteAvatarResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -5562,13 +5503,6 @@ func ParseDeleteVideoResponse(rsp *http.Response) (*DeleteVideoResponse, error) 
 		}
 		response.ApplicationProblemJSON415 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5603,16 +5537,6 @@ func ParseDeleteVideoResponse(rsp *http.Response) (*DeleteVideoResponse, error) 
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers DeleteVideoResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers DeleteVideoResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -6163,13 +6087,6 @@ func ParseDeleteLipsyncResponse(rsp *http.Response) (*DeleteLipsyncResponse, err
 		}
 		response.ApplicationProblemJSON415 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON429 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalServerError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -6204,16 +6121,6 @@ func ParseDeleteLipsyncResponse(rsp *http.Response) (*DeleteLipsyncResponse, err
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
-	case rsp.StatusCode == 429:
-		var headers DeleteLipsyncResponse429Headers
-		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.RetryAfter = &value
-		}
-		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers DeleteLipsyncResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {

@@ -2195,25 +2195,6 @@ func (response DeleteAvatar415ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	return err
 }
 
-type DeleteAvatar429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
-func (response DeleteAvatar429ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
-	w.WriteHeader(429)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
 type DeleteAvatar500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
@@ -2360,25 +2341,6 @@ func (response DeleteVideo415ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type DeleteVideo429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
-func (response DeleteVideo429ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
-	w.WriteHeader(429)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3214,25 +3176,6 @@ func (response DeleteLipsync415ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type DeleteLipsync429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
-func (response DeleteLipsync429ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
-	w.WriteHeader(429)
 	_, err := buf.WriteTo(w)
 	return err
 }
