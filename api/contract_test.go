@@ -70,6 +70,20 @@ func TestContract_notificationsAreExact(t *testing.T) {
 	}
 }
 
+// Every answer has the id of its request.
+func TestContract_answersDeclareTheRequestID(t *testing.T) {
+	t.Parallel()
+	for path, item := range load(t).Paths.Map() {
+		for method, operation := range item.Operations() {
+			for status, response := range operation.Responses.Map() {
+				if response.Value.Headers["X-Request-Id"] == nil {
+					t.Errorf("%s of %s %s has no X-Request-Id", status, method, path)
+				}
+			}
+		}
+	}
+}
+
 // What every operation can answer is declared with every operation.
 func TestContract_operationsDeclareTheirErrors(t *testing.T) {
 	t.Parallel()

@@ -31,6 +31,9 @@ func exceptions() map[string]exception {
 		"listAvatars":         {parameters: page},
 		"listVideos":          {parameters: append([]string{"avatar_id in query"}, page...)},
 		"listLipsyncs":        {parameters: page},
+		"deleteAvatar":        {success: "204", statuses: []string{"404"}},
+		"deleteVideo":         {success: "204", statuses: []string{"404"}},
+		"deleteLipsync":       {success: "204", statuses: []string{"404"}},
 		"rotateWebhookSecret": {statuses: []string{"429"}},
 		"testWebhook":         {statuses: []string{"422", "429"}},
 		"getLipsync":          {parameters: []string{"inference_id in query, required"}, statuses: []string{"404"}},
@@ -64,7 +67,7 @@ func TestDocument_operationsTakeAndAnswerWhatTheirShapeSays(t *testing.T) {
 		}
 		special := left[id]
 		delete(left, id)
-		wantSame(t, name, parameters, special.parameters)
+		wantSame(t, name, parameters, append([]string{"X-Request-Id in header"}, special.parameters...))
 		wantSame(t, name, statuses, append(expected(operation, parameters, special), special.statuses...))
 	})
 	for id := range left {

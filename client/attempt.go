@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	maxAnswer  = 64 << 20
-	maxProblem = 64 << 10
+	defaultMaxAnswer = 64 << 20
+	maxProblem       = 64 << 10
 )
 
 // attempt is one request on the wire and what is known of it.

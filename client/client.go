@@ -2,8 +2,7 @@
 //
 // A [Client] logs in by itself when a call first needs a token, renews the token before it
 // expires or when the service refuses it, and turns every answer that is not a success into
-// an [*Error]. It follows no redirect and logs nothing unless it is given a logger. An answer may
-// have up to 64 MiB.
+// an [*Error]. It follows no redirect and logs nothing unless it is given a logger.
 //
 // The client retries failed requests up to Retry.Attempts. Reads, logins and requests with an
 // idempotency key are retried after any transient failure: no answer, 408, 429, and 5xx except 501;

@@ -66,6 +66,10 @@ type Config struct {
 	// also [WithTimeout].
 	Timeout time.Duration
 
+	// MaxAnswer bounds the body of an answer, in bytes; a longer one is [ErrDecode]. An answer that is
+	// streamed is not bounded. Defaults to 64 MiB.
+	MaxAnswer int64
+
 	// Receiver, if it takes the notifications of what the client creates, lets [Client.WaitAvatar]
 	// and its like return as soon as an event arrives. A Client stays attached to it for good.
 	Receiver *webhook.Receiver
@@ -122,6 +126,8 @@ func (c Config) validate() (*url.URL, error) {
 		return nil, errors.New("client: UserAgent: has a character that a header cannot carry")
 	case c.Timeout < 0:
 		return nil, errors.New("client: Timeout: must not be negative")
+	case c.MaxAnswer < 0:
+		return nil, errors.New("client: MaxAnswer: must not be negative")
 	}
 	return base, cmp.Or(c.Retry.validate(), c.Poll.validate())
 }

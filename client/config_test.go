@@ -48,6 +48,7 @@ func TestNew(t *testing.T) {
 		"negative timeout":      {client.Config{BaseURL: "https://h", Timeout: -1}, "Timeout"},
 		"negative attempts":     {client.Config{BaseURL: "https://h", Retry: client.Retry{Attempts: -1}}, "Retry.Attempts"},
 		"negative base delay":   {client.Config{BaseURL: "https://h", Retry: client.Retry{BaseDelay: -1}}, "Retry.BaseDelay"},
+		"negative max answer":   {client.Config{BaseURL: "https://h", MaxAnswer: -1}, "MaxAnswer"},
 		"negative first poll":   {client.Config{BaseURL: "https://h", Poll: client.Poll{BaseInterval: -1}}, "Poll.BaseInterval"},
 		"negative poll":         {client.Config{BaseURL: "https://h", Poll: client.Poll{MaxInterval: -1}}, "Poll.MaxInterval"},
 		"negative event poll":   {client.Config{BaseURL: "https://h", Poll: client.Poll{ReceiverInterval: -1}}, "Poll.ReceiverInterval"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"sync/atomic"
 
@@ -34,7 +35,7 @@ func newDoer(config Config) *doer {
 		logger:    config.Logger,
 		userAgent: []string{cmp.Or(config.UserAgent, defaultUserAgent)},
 		limits:    limits{retry: config.Retry.withDefaults(), timeout: cmp.Or(config.Timeout, defaultTimeout)},
-		maxAnswer: maxAnswer,
+		maxAnswer: min(cmp.Or(config.MaxAnswer, defaultMaxAnswer), math.MaxInt64-1), // one more is read
 	}
 	if d.logger == nil {
 		d.logger = slog.New(slog.DiscardHandler)

@@ -81,8 +81,7 @@ func TestError(t *testing.T) {
 				_, _ = w.Write([]byte(test.body))
 				return true
 			}
-			c := s.start(t, static, once)
-			c.SetMaxAnswer(1000)
+			c := s.start(t, static, once, func(c *client.Config) { c.MaxAnswer = 1000 })
 			_, err := c.GetAvatar(t.Context(), "canary")
 			answer, ok := errors.AsType[*client.Error](err)
 			if !ok {

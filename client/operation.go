@@ -108,7 +108,7 @@ func (c *call) send(ctx context.Context, request *http.Request, err error) (*htt
 	if c.params != nil {
 		return nil, errors.New("client: the call has parameters of another operation")
 	}
-	return c.Do(request.WithContext(ctx))
+	return c.Do(request.WithContext(ctx)) //nolint:contextcheck // it is the request's
 }
 
 // decode reads the answer of a call. It is strict about JSON that cannot be a T and tolerant of

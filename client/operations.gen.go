@@ -18,11 +18,14 @@ var operations = struct {
 	GetAvatar           operation
 	CreateAvatar        operation
 	CreateVideo         operation
+	DeleteAvatar        operation
+	DeleteVideo         operation
 	GetVideo            operation
 	ListAvatars         operation
 	ListVideos          operation
 	SubmitConsent       operation
 	CreateLipsync       operation
+	DeleteLipsync       operation
 	GetLipsync          operation
 	ListLipsyncs        operation
 	RotateWebhookSecret operation
@@ -36,7 +39,7 @@ var operations = struct {
 	},
 	Login: operation{
 		id: "Login", method: "POST", path: "/users/login",
-		idempotent: false, keyed: false, answer: answerJSON, empty: false,
+		idempotent: true, keyed: false, answer: answerJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	RefreshTokens: operation{
@@ -58,6 +61,16 @@ var operations = struct {
 		id: "CreateVideo", method: "POST", path: "/v1/avatars/create_video",
 		idempotent: false, keyed: true, answer: answerJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
+	},
+	DeleteAvatar: operation{
+		id: "DeleteAvatar", method: "POST", path: "/v1/avatars/delete_avatar",
+		idempotent: true, keyed: false, answer: answerNone, empty: true,
+		notModified: false, accept: []string{"application/problem+json"},
+	},
+	DeleteVideo: operation{
+		id: "DeleteVideo", method: "POST", path: "/v1/avatars/delete_video",
+		idempotent: true, keyed: false, answer: answerNone, empty: true,
+		notModified: false, accept: []string{"application/problem+json"},
 	},
 	GetVideo: operation{
 		id: "GetVideo", method: "GET", path: "/v1/avatars/inference_details",
@@ -83,6 +96,11 @@ var operations = struct {
 		id: "CreateLipsync", method: "POST", path: "/v1/lipsync/create_lipsync",
 		idempotent: false, keyed: true, answer: answerJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
+	},
+	DeleteLipsync: operation{
+		id: "DeleteLipsync", method: "POST", path: "/v1/lipsync/delete_lipsync",
+		idempotent: true, keyed: false, answer: answerNone, empty: true,
+		notModified: false, accept: []string{"application/problem+json"},
 	},
 	GetLipsync: operation{
 		id: "GetLipsync", method: "GET", path: "/v1/lipsync/inference_details",
@@ -120,11 +138,14 @@ func allOperations() []*operation {
 		&operations.GetAvatar,
 		&operations.CreateAvatar,
 		&operations.CreateVideo,
+		&operations.DeleteAvatar,
+		&operations.DeleteVideo,
 		&operations.GetVideo,
 		&operations.ListAvatars,
 		&operations.ListVideos,
 		&operations.SubmitConsent,
 		&operations.CreateLipsync,
+		&operations.DeleteLipsync,
 		&operations.GetLipsync,
 		&operations.ListLipsyncs,
 		&operations.RotateWebhookSecret,
@@ -154,7 +175,7 @@ func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.
 // 30 days. No Authorization header is used. After 10 failed tries for one email within 15 minutes the
 // answer is 429 until they are over.
 //
-// It is retried only if the service cannot have carried it out.
+// It is retried as a call that reads.
 // The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) Login(ctx context.Context, body gen.LoginRequest, options ...CallOption) (*gen.TokenPair, error) {
 	call := c.call(&operations.Login, options)
@@ -216,6 +237,35 @@ func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, o
 	params := gen.CreateVideoParams{}
 	request, err := gen.NewCreateVideoRequest(c.api.Server, &params, body)
 	return decode[gen.Video](call.send(ctx, request, err))
+}
+
+// DeleteAvatar sends POST /v1/avatars/delete_avatar: delete an avatar.
+//
+// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. The videos
+// made from the avatar are deleted with it. Afterwards the avatar is 404 everywhere. Deleting the
+// avatar again is 204 too for 24 hours, and then 404.
+//
+// It is retried as a call that reads.
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrServer].
+func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest, options ...CallOption) error {
+	call := c.call(&operations.DeleteAvatar, options)
+	request, err := gen.NewDeleteAvatarRequest(c.api.Server, body)
+	return decodeNone(call.send(ctx, request, err))
+}
+
+// DeleteVideo sends POST /v1/avatars/delete_video: delete a video made from an avatar.
+//
+// Stops what runs for the video and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+//
+// It is retried as a call that reads.
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrServer].
+func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
+	call := c.call(&operations.DeleteVideo, options)
+	request, err := gen.NewDeleteVideoRequest(c.api.Server, body)
+	return decodeNone(call.send(ctx, request, err))
 }
 
 // GetVideo sends GET /v1/avatars/inference_details: read a video made from an avatar.
@@ -326,6 +376,20 @@ func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncReques
 	params := gen.CreateLipsyncParams{}
 	request, err := gen.NewCreateLipsyncRequest(c.api.Server, &params, body)
 	return decode[gen.Lipsync](call.send(ctx, request, err))
+}
+
+// DeleteLipsync sends POST /v1/lipsync/delete_lipsync: delete a lip-sync.
+//
+// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+//
+// It is retried as a call that reads.
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrServer].
+func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
+	call := c.call(&operations.DeleteLipsync, options)
+	request, err := gen.NewDeleteLipsyncRequest(c.api.Server, body)
+	return decodeNone(call.send(ctx, request, err))
 }
 
 // GetLipsync sends GET /v1/lipsync/inference_details: read a lip-sync.

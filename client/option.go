@@ -54,7 +54,7 @@ type Response struct {
 	// Header is the header of the last answer.
 	Header http.Header
 
-	// Body is the body of the last answer: of a success up to the limit of 64 MiB, of any other
+	// Body is the body of the last answer: of a success up to [Config].MaxAnswer, of any other
 	// answer its first 64 KiB.
 	Body []byte
 

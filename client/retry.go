@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,16 +46,11 @@ func (r Retry) validate() error {
 }
 
 func (r Retry) withDefaults() Retry {
-	if r.Attempts == 0 {
-		r.Attempts = defaultAttempts
+	return Retry{
+		Attempts:  cmp.Or(r.Attempts, defaultAttempts),
+		BaseDelay: cmp.Or(r.BaseDelay, defaultBaseDelay),
+		MaxDelay:  cmp.Or(r.MaxDelay, defaultMaxDelay),
 	}
-	if r.BaseDelay == 0 {
-		r.BaseDelay = defaultBaseDelay
-	}
-	if r.MaxDelay == 0 {
-		r.MaxDelay = defaultMaxDelay
-	}
-	return r
 }
 
 // delay returns how long to wait before the attempt after attempt, which failed with err.

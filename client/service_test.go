@@ -219,6 +219,14 @@ func (o operations) GetAvatar(_ context.Context, r gen.GetAvatarRequestObject) (
 	return gen.GetAvatar200JSONResponse{AvatarID: r.Params.AvatarID, Status: gen.AvatarStatusPublished, CreatedAt: &moment, UpdatedAt: &moment}, nil
 }
 
+func (o operations) ListAvatars(_ context.Context, r gen.ListAvatarsRequestObject) (gen.ListAvatarsResponseObject, error) {
+	page := gen.ListAvatars200JSONResponse{Data: []gen.Avatar{{AvatarID: "avatar-2", Status: *r.Params.Status}}, NextCursor: new("next")}
+	if r.Params.Cursor != nil {
+		page = gen.ListAvatars200JSONResponse{Data: []gen.Avatar{{AvatarID: "avatar-1", Status: *r.Params.Status}}}
+	}
+	return page, nil
+}
+
 func (o operations) SubmitConsent(_ context.Context, r gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObject, error) {
 	return gen.SubmitConsent200JSONResponse{AvatarID: r.Body.AvatarID, Status: gen.AvatarStatusPublished, CreatedAt: &moment, UpdatedAt: &moment}, nil
 }

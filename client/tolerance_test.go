@@ -81,6 +81,8 @@ func TestTolerance_EveryAnswer(t *testing.T) {
 					returned = in.Out(0).Elem()
 					if field, ok := returned.FieldByName("JSON200"); ok {
 						returned = field.Type.Elem()
+					} else if strings.HasSuffix(name, "WithResponse") {
+						continue // it has no body
 					}
 					if returned.PkgPath() != reflect.TypeFor[gen.Avatar]().PkgPath() {
 						continue

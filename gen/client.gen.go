@@ -193,6 +193,52 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/avatars/create_video (the `CreateVideo` operationId).
 	CreateVideo(ctx context.Context, params *CreateVideoParams, body CreateVideoJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteAvatarWithBody Delete an avatar
+	//
+	// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. The
+	// videos made from the avatar are deleted with it. Afterwards
+	// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/avatars/delete_avatar (the `DeleteAvatar` operationId).
+	DeleteAvatarWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteAvatar Delete an avatar
+	//
+	// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. The
+	// videos made from the avatar are deleted with it. Afterwards
+	// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/avatars/delete_avatar (the `DeleteAvatar` operationId).
+	DeleteAvatar(ctx context.Context, body DeleteAvatarJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteVideoWithBody Delete a video made from an avatar
+	//
+	// Stops what runs for the video and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+	// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/avatars/delete_video (the `DeleteVideo` operationId).
+	DeleteVideoWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteVideo Delete a video made from an avatar
+	//
+	// Stops what runs for the video and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+	// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/avatars/delete_video (the `DeleteVideo` operationId).
+	DeleteVideo(ctx context.Context, body DeleteVideoJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetVideo Read a video made from an avatar
 	//
 	// Answers a video of the caller in its present state.
@@ -257,6 +303,28 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/lipsync/create_lipsync (the `CreateLipsync` operationId).
 	CreateLipsync(ctx context.Context, params *CreateLipsyncParams, body CreateLipsyncJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteLipsyncWithBody Delete a lip-sync
+	//
+	// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+	// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/lipsync/delete_lipsync (the `DeleteLipsync` operationId).
+	DeleteLipsyncWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteLipsync Delete a lip-sync
+	//
+	// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+	// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/lipsync/delete_lipsync (the `DeleteLipsync` operationId).
+	DeleteLipsync(ctx context.Context, body DeleteLipsyncJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetLipsync Read a lip-sync
 	//
@@ -517,6 +585,92 @@ func (c *Client) CreateVideo(ctx context.Context, params *CreateVideoParams, bod
 	return c.Client.Do(req)
 }
 
+// DeleteAvatarWithBody Delete an avatar
+//
+// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. The
+// videos made from the avatar are deleted with it. Afterwards
+// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/avatars/delete_avatar (the `DeleteAvatar` operationId).
+func (c *Client) DeleteAvatarWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteAvatarRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteAvatar Delete an avatar
+//
+// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. The
+// videos made from the avatar are deleted with it. Afterwards
+// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/avatars/delete_avatar (the `DeleteAvatar` operationId).
+func (c *Client) DeleteAvatar(ctx context.Context, body DeleteAvatarJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteAvatarRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteVideoWithBody Delete a video made from an avatar
+//
+// Stops what runs for the video and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/avatars/delete_video (the `DeleteVideo` operationId).
+func (c *Client) DeleteVideoWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteVideoRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteVideo Delete a video made from an avatar
+//
+// Stops what runs for the video and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/avatars/delete_video (the `DeleteVideo` operationId).
+func (c *Client) DeleteVideo(ctx context.Context, body DeleteVideoJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteVideoRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetVideo Read a video made from an avatar
 //
 // Answers a video of the caller in its present state.
@@ -642,6 +796,48 @@ func (c *Client) CreateLipsyncWithBody(ctx context.Context, params *CreateLipsyn
 // Corresponds with POST /v1/lipsync/create_lipsync (the `CreateLipsync` operationId).
 func (c *Client) CreateLipsync(ctx context.Context, params *CreateLipsyncParams, body CreateLipsyncJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateLipsyncRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteLipsyncWithBody Delete a lip-sync
+//
+// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/lipsync/delete_lipsync (the `DeleteLipsync` operationId).
+func (c *Client) DeleteLipsyncWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteLipsyncRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteLipsync Delete a lip-sync
+//
+// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/lipsync/delete_lipsync (the `DeleteLipsync` operationId).
+func (c *Client) DeleteLipsync(ctx context.Context, body DeleteLipsyncJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteLipsyncRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1046,6 +1242,86 @@ func NewCreateVideoRequestWithBody(server string, params *CreateVideoParams, con
 	return req, nil
 }
 
+// NewDeleteAvatarRequest calls the generic DeleteAvatar builder with application/json body
+func NewDeleteAvatarRequest(server string, body DeleteAvatarJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDeleteAvatarRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewDeleteAvatarRequestWithBody constructs an http.Request for the DeleteAvatar method, with any body, and a specified content type
+func NewDeleteAvatarRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/avatars/delete_avatar")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteVideoRequest calls the generic DeleteVideo builder with application/json body
+func NewDeleteVideoRequest(server string, body DeleteVideoJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDeleteVideoRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewDeleteVideoRequestWithBody constructs an http.Request for the DeleteVideo method, with any body, and a specified content type
+func NewDeleteVideoRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/avatars/delete_video")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewGetVideoRequest constructs an http.Request for the GetVideo method
 func NewGetVideoRequest(server string, params *GetVideoParams) (*http.Request, error) {
 	var err error
@@ -1355,6 +1631,46 @@ func NewCreateLipsyncRequestWithBody(server string, params *CreateLipsyncParams,
 		}
 
 	}
+
+	return req, nil
+}
+
+// NewDeleteLipsyncRequest calls the generic DeleteLipsync builder with application/json body
+func NewDeleteLipsyncRequest(server string, body DeleteLipsyncJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDeleteLipsyncRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewDeleteLipsyncRequestWithBody constructs an http.Request for the DeleteLipsync method, with any body, and a specified content type
+func NewDeleteLipsyncRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/lipsync/delete_lipsync")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -1733,6 +2049,52 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/avatars/create_video (the `CreateVideo` operationId).
 	CreateVideoWithResponse(ctx context.Context, params *CreateVideoParams, body CreateVideoJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateVideoResponse, error)
 
+	// DeleteAvatarWithBodyWithResponse Delete an avatar
+	//
+	// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. The
+	// videos made from the avatar are deleted with it. Afterwards
+	// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/avatars/delete_avatar (the `DeleteAvatar` operationId).
+	DeleteAvatarWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeleteAvatarResponse, error)
+
+	// DeleteAvatarWithResponse Delete an avatar
+	//
+	// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. The
+	// videos made from the avatar are deleted with it. Afterwards
+	// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/avatars/delete_avatar (the `DeleteAvatar` operationId).
+	DeleteAvatarWithResponse(ctx context.Context, body DeleteAvatarJSONRequestBody, reqEditors ...RequestEditorFn) (*DeleteAvatarResponse, error)
+
+	// DeleteVideoWithBodyWithResponse Delete a video made from an avatar
+	//
+	// Stops what runs for the video and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+	// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/avatars/delete_video (the `DeleteVideo` operationId).
+	DeleteVideoWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeleteVideoResponse, error)
+
+	// DeleteVideoWithResponse Delete a video made from an avatar
+	//
+	// Stops what runs for the video and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+	// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/avatars/delete_video (the `DeleteVideo` operationId).
+	DeleteVideoWithResponse(ctx context.Context, body DeleteVideoJSONRequestBody, reqEditors ...RequestEditorFn) (*DeleteVideoResponse, error)
+
 	// GetVideoWithResponse Read a video made from an avatar
 	//
 	// Answers a video of the caller in its present state.
@@ -1803,6 +2165,28 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/lipsync/create_lipsync (the `CreateLipsync` operationId).
 	CreateLipsyncWithResponse(ctx context.Context, params *CreateLipsyncParams, body CreateLipsyncJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateLipsyncResponse, error)
+
+	// DeleteLipsyncWithBodyWithResponse Delete a lip-sync
+	//
+	// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+	// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/lipsync/delete_lipsync (the `DeleteLipsync` operationId).
+	DeleteLipsyncWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeleteLipsyncResponse, error)
+
+	// DeleteLipsyncWithResponse Delete a lip-sync
+	//
+	// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+	// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/lipsync/delete_lipsync (the `DeleteLipsync` operationId).
+	DeleteLipsyncWithResponse(ctx context.Context, body DeleteLipsyncJSONRequestBody, reqEditors ...RequestEditorFn) (*DeleteLipsyncResponse, error)
 
 	// GetLipsyncWithResponse Read a lip-sync
 	//
@@ -2526,6 +2910,214 @@ func (r CreateVideoResponse) ContentType() string {
 	return ""
 }
 
+// DeleteAvatarResponse401Headers the declared response headers of an HTTP 401 response for DeleteAvatar
+type DeleteAvatarResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+// DeleteAvatarResponse503Headers the declared response headers of an HTTP 503 response for DeleteAvatar
+type DeleteAvatarResponse503Headers struct {
+	RetryAfter *int
+}
+
+type DeleteAvatarResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadRequest
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthorized
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *NotFound
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *ContentTooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *InternalServerError
+	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
+	ApplicationProblemJSON501 *NotImplemented
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *ServiceUnavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *DeleteAvatarResponse401Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *DeleteAvatarResponse503Headers
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r DeleteAvatarResponse) GetApplicationProblemJSON400() *BadRequest {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DeleteAvatarResponse) GetApplicationProblemJSON401() *Unauthorized {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DeleteAvatarResponse) GetApplicationProblemJSON404() *NotFound {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r DeleteAvatarResponse) GetApplicationProblemJSON413() *ContentTooLarge {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r DeleteAvatarResponse) GetApplicationProblemJSON415() *UnsupportedMediaType {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DeleteAvatarResponse) GetApplicationProblemJSON500() *InternalServerError {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON501 returns the response for an HTTP 501 `application/problem+json` response
+func (r DeleteAvatarResponse) GetApplicationProblemJSON501() *NotImplemented {
+	return r.ApplicationProblemJSON501
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DeleteAvatarResponse) GetApplicationProblemJSON503() *ServiceUnavailable {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteAvatarResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteAvatarResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteAvatarResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteAvatarResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteVideoResponse401Headers the declared response headers of an HTTP 401 response for DeleteVideo
+type DeleteVideoResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+// DeleteVideoResponse503Headers the declared response headers of an HTTP 503 response for DeleteVideo
+type DeleteVideoResponse503Headers struct {
+	RetryAfter *int
+}
+
+type DeleteVideoResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadRequest
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthorized
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *NotFound
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *ContentTooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *InternalServerError
+	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
+	ApplicationProblemJSON501 *NotImplemented
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *ServiceUnavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *DeleteVideoResponse401Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *DeleteVideoResponse503Headers
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r DeleteVideoResponse) GetApplicationProblemJSON400() *BadRequest {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DeleteVideoResponse) GetApplicationProblemJSON401() *Unauthorized {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DeleteVideoResponse) GetApplicationProblemJSON404() *NotFound {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r DeleteVideoResponse) GetApplicationProblemJSON413() *ContentTooLarge {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r DeleteVideoResponse) GetApplicationProblemJSON415() *UnsupportedMediaType {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DeleteVideoResponse) GetApplicationProblemJSON500() *InternalServerError {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON501 returns the response for an HTTP 501 `application/problem+json` response
+func (r DeleteVideoResponse) GetApplicationProblemJSON501() *NotImplemented {
+	return r.ApplicationProblemJSON501
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DeleteVideoResponse) GetApplicationProblemJSON503() *ServiceUnavailable {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteVideoResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteVideoResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteVideoResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteVideoResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetVideoResponse401Headers the declared response headers of an HTTP 401 response for GetVideo
 type GetVideoResponse401Headers struct {
 	WWWAuthenticate *string
@@ -3033,6 +3625,110 @@ func (r CreateLipsyncResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateLipsyncResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteLipsyncResponse401Headers the declared response headers of an HTTP 401 response for DeleteLipsync
+type DeleteLipsyncResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+// DeleteLipsyncResponse503Headers the declared response headers of an HTTP 503 response for DeleteLipsync
+type DeleteLipsyncResponse503Headers struct {
+	RetryAfter *int
+}
+
+type DeleteLipsyncResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadRequest
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthorized
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *NotFound
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *ContentTooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *InternalServerError
+	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
+	ApplicationProblemJSON501 *NotImplemented
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *ServiceUnavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *DeleteLipsyncResponse401Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *DeleteLipsyncResponse503Headers
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r DeleteLipsyncResponse) GetApplicationProblemJSON400() *BadRequest {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DeleteLipsyncResponse) GetApplicationProblemJSON401() *Unauthorized {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DeleteLipsyncResponse) GetApplicationProblemJSON404() *NotFound {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r DeleteLipsyncResponse) GetApplicationProblemJSON413() *ContentTooLarge {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r DeleteLipsyncResponse) GetApplicationProblemJSON415() *UnsupportedMediaType {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DeleteLipsyncResponse) GetApplicationProblemJSON500() *InternalServerError {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON501 returns the response for an HTTP 501 `application/problem+json` response
+func (r DeleteLipsyncResponse) GetApplicationProblemJSON501() *NotImplemented {
+	return r.ApplicationProblemJSON501
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DeleteLipsyncResponse) GetApplicationProblemJSON503() *ServiceUnavailable {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteLipsyncResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteLipsyncResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteLipsyncResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteLipsyncResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -3713,6 +4409,76 @@ func (c *ClientWithResponses) CreateVideoWithResponse(ctx context.Context, param
 	return ParseCreateVideoResponse(rsp)
 }
 
+// DeleteAvatarWithBodyWithResponse Delete an avatar
+//
+// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. The
+// videos made from the avatar are deleted with it. Afterwards
+// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/avatars/delete_avatar (the `DeleteAvatar` operationId).
+func (c *ClientWithResponses) DeleteAvatarWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeleteAvatarResponse, error) {
+	rsp, err := c.DeleteAvatarWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteAvatarResponse(rsp)
+}
+
+// DeleteAvatarWithResponse Delete an avatar
+//
+// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. The
+// videos made from the avatar are deleted with it. Afterwards
+// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/avatars/delete_avatar (the `DeleteAvatar` operationId).
+func (c *ClientWithResponses) DeleteAvatarWithResponse(ctx context.Context, body DeleteAvatarJSONRequestBody, reqEditors ...RequestEditorFn) (*DeleteAvatarResponse, error) {
+	rsp, err := c.DeleteAvatar(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteAvatarResponse(rsp)
+}
+
+// DeleteVideoWithBodyWithResponse Delete a video made from an avatar
+//
+// Stops what runs for the video and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/avatars/delete_video (the `DeleteVideo` operationId).
+func (c *ClientWithResponses) DeleteVideoWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeleteVideoResponse, error) {
+	rsp, err := c.DeleteVideoWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteVideoResponse(rsp)
+}
+
+// DeleteVideoWithResponse Delete a video made from an avatar
+//
+// Stops what runs for the video and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/avatars/delete_video (the `DeleteVideo` operationId).
+func (c *ClientWithResponses) DeleteVideoWithResponse(ctx context.Context, body DeleteVideoJSONRequestBody, reqEditors ...RequestEditorFn) (*DeleteVideoResponse, error) {
+	rsp, err := c.DeleteVideo(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteVideoResponse(rsp)
+}
+
 // GetVideoWithResponse Read a video made from an avatar
 //
 // Answers a video of the caller in its present state.
@@ -3824,6 +4590,40 @@ func (c *ClientWithResponses) CreateLipsyncWithResponse(ctx context.Context, par
 		return nil, err
 	}
 	return ParseCreateLipsyncResponse(rsp)
+}
+
+// DeleteLipsyncWithBodyWithResponse Delete a lip-sync
+//
+// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/lipsync/delete_lipsync (the `DeleteLipsync` operationId).
+func (c *ClientWithResponses) DeleteLipsyncWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeleteLipsyncResponse, error) {
+	rsp, err := c.DeleteLipsyncWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteLipsyncResponse(rsp)
+}
+
+// DeleteLipsyncWithResponse Delete a lip-sync
+//
+// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
+// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/lipsync/delete_lipsync (the `DeleteLipsync` operationId).
+func (c *ClientWithResponses) DeleteLipsyncWithResponse(ctx context.Context, body DeleteLipsyncJSONRequestBody, reqEditors ...RequestEditorFn) (*DeleteLipsyncResponse, error) {
+	rsp, err := c.DeleteLipsync(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteLipsyncResponse(rsp)
 }
 
 // GetLipsyncWithResponse Read a lip-sync
@@ -4550,6 +5350,208 @@ func ParseCreateVideoResponse(rsp *http.Response) (*CreateVideoResponse, error) 
 	return response, nil
 }
 
+// ParseDeleteAvatarResponse parses an HTTP response from a DeleteAvatarWithResponse call
+func ParseDeleteAvatarResponse(rsp *http.Response) (*DeleteAvatarResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteAvatarResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest ContentTooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalServerError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 501:
+		var dest NotImplemented
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON501 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest ServiceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers DeleteAvatarResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 503:
+		var headers DeleteAvatarResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteVideoResponse parses an HTTP response from a DeleteVideoWithResponse call
+func ParseDeleteVideoResponse(rsp *http.Response) (*DeleteVideoResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteVideoResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest ContentTooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalServerError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 501:
+		var dest NotImplemented
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON501 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest ServiceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers DeleteVideoResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 503:
+		var headers DeleteVideoResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetVideoResponse parses an HTTP response from a GetVideoWithResponse call
 func ParseGetVideoResponse(rsp *http.Response) (*GetVideoResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -5020,6 +6022,107 @@ func ParseCreateLipsyncResponse(rsp *http.Response) (*CreateLipsyncResponse, err
 		response.Headers401 = &headers
 	case rsp.StatusCode == 503:
 		var headers CreateLipsyncResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteLipsyncResponse parses an HTTP response from a DeleteLipsyncWithResponse call
+func ParseDeleteLipsyncResponse(rsp *http.Response) (*DeleteLipsyncResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteLipsyncResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest ContentTooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalServerError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 501:
+		var dest NotImplemented
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON501 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest ServiceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers DeleteLipsyncResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 503:
+		var headers DeleteLipsyncResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -297,6 +297,18 @@ type CreateVideoRequest struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
+// DeleteAvatarRequest The avatar to be deleted.
+type DeleteAvatarRequest struct {
+	// AvatarID An avatar of the caller.
+	AvatarID string `json:"avatar_id"`
+}
+
+// DeleteInferenceRequest The video or lip-sync to be deleted.
+type DeleteInferenceRequest struct {
+	// InferenceID A video or a lip-sync of the caller.
+	InferenceID string `json:"inference_id"`
+}
+
 // Event A notification. Its event_type tells which of the three it is.
 type Event = EventEnvelope
 
@@ -917,11 +929,20 @@ type CreateAvatarJSONRequestBody = CreateAvatarRequest
 // CreateVideoJSONRequestBody defines body for CreateVideo for application/json ContentType.
 type CreateVideoJSONRequestBody = CreateVideoRequest
 
+// DeleteAvatarJSONRequestBody defines body for DeleteAvatar for application/json ContentType.
+type DeleteAvatarJSONRequestBody = DeleteAvatarRequest
+
+// DeleteVideoJSONRequestBody defines body for DeleteVideo for application/json ContentType.
+type DeleteVideoJSONRequestBody = DeleteInferenceRequest
+
 // SubmitConsentJSONRequestBody defines body for SubmitConsent for application/json ContentType.
 type SubmitConsentJSONRequestBody = ConsentRequest
 
 // CreateLipsyncJSONRequestBody defines body for CreateLipsync for application/json ContentType.
 type CreateLipsyncJSONRequestBody = CreateLipsyncRequest
+
+// DeleteLipsyncJSONRequestBody defines body for DeleteLipsync for application/json ContentType.
+type DeleteLipsyncJSONRequestBody = DeleteInferenceRequest
 
 // TestWebhookJSONRequestBody defines body for TestWebhook for application/json ContentType.
 type TestWebhookJSONRequestBody = WebhookTestRequest

@@ -39,6 +39,12 @@ type ServerInterface interface {
 	// CreateVideo Create a video from a published avatar
 	// (POST /v1/avatars/create_video)
 	CreateVideo(w http.ResponseWriter, r *http.Request, params CreateVideoParams)
+	// DeleteAvatar Delete an avatar
+	// (POST /v1/avatars/delete_avatar)
+	DeleteAvatar(w http.ResponseWriter, r *http.Request)
+	// DeleteVideo Delete a video made from an avatar
+	// (POST /v1/avatars/delete_video)
+	DeleteVideo(w http.ResponseWriter, r *http.Request)
 	// GetVideo Read a video made from an avatar
 	// (GET /v1/avatars/inference_details)
 	GetVideo(w http.ResponseWriter, r *http.Request, params GetVideoParams)
@@ -54,6 +60,9 @@ type ServerInterface interface {
 	// CreateLipsync Create a lip-sync video
 	// (POST /v1/lipsync/create_lipsync)
 	CreateLipsync(w http.ResponseWriter, r *http.Request, params CreateLipsyncParams)
+	// DeleteLipsync Delete a lip-sync
+	// (POST /v1/lipsync/delete_lipsync)
+	DeleteLipsync(w http.ResponseWriter, r *http.Request)
 	// GetLipsync Read a lip-sync
 	// (GET /v1/lipsync/inference_details)
 	GetLipsync(w http.ResponseWriter, r *http.Request, params GetLipsyncParams)
@@ -211,6 +220,30 @@ func (siw *ServerInterfaceWrapper) CreateVideo(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// DeleteAvatar reads the parameters of the operation.
+func (siw *ServerInterfaceWrapper) DeleteAvatar(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteAvatar(w, r)
+	}))
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteVideo reads the parameters of the operation.
+func (siw *ServerInterfaceWrapper) DeleteVideo(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteVideo(w, r)
+	}))
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+	handler.ServeHTTP(w, r)
+}
+
 // GetVideo reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetVideo(w http.ResponseWriter, r *http.Request) {
 
@@ -322,6 +355,18 @@ func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateLipsync(w, r, params)
+	}))
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteLipsync reads the parameters of the operation.
+func (siw *ServerInterfaceWrapper) DeleteLipsync(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteLipsync(w, r)
 	}))
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
@@ -546,11 +591,14 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/avatar_details", wrapper.GetAvatar)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/create_avatar", wrapper.CreateAvatar)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/create_video", wrapper.CreateVideo)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/delete_avatar", wrapper.DeleteAvatar)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/delete_video", wrapper.DeleteVideo)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/inference_details", wrapper.GetVideo)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/list", wrapper.ListAvatars)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/list_inferences", wrapper.ListVideos)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/submit_consent", wrapper.SubmitConsent)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/lipsync/create_lipsync", wrapper.CreateLipsync)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/lipsync/delete_lipsync", wrapper.DeleteLipsync)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/lipsync/inference_details", wrapper.GetLipsync)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/lipsync/list", wrapper.ListLipsyncs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/webhooks/rotate_secret", wrapper.RotateWebhookSecret)
@@ -1841,6 +1889,306 @@ func (response CreateVideo503ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return err
 }
 
+type DeleteAvatarRequestObject struct {
+	Body *DeleteAvatarJSONRequestBody
+}
+
+type DeleteAvatarResponseObject interface {
+	VisitDeleteAvatarResponse(w http.ResponseWriter) error
+}
+
+type DeleteAvatar204Response struct {
+}
+
+func (response DeleteAvatar204Response) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteAvatar400ApplicationProblemPlusJSONResponse struct {
+	BadRequestApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteAvatar400ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteAvatar401ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteAvatar401ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteAvatar404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteAvatar404ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteAvatar413ApplicationProblemPlusJSONResponse struct {
+	ContentTooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteAvatar413ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteAvatar415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteAvatar415ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteAvatar500ApplicationProblemPlusJSONResponse struct {
+	InternalServerErrorApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteAvatar500ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteAvatar501ApplicationProblemPlusJSONResponse struct {
+	NotImplementedApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteAvatar501ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(501)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteAvatar503ApplicationProblemPlusJSONResponse struct {
+	ServiceUnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteAvatar503ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteVideoRequestObject struct {
+	Body *DeleteVideoJSONRequestBody
+}
+
+type DeleteVideoResponseObject interface {
+	VisitDeleteVideoResponse(w http.ResponseWriter) error
+}
+
+type DeleteVideo204Response struct {
+}
+
+func (response DeleteVideo204Response) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteVideo400ApplicationProblemPlusJSONResponse struct {
+	BadRequestApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteVideo400ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteVideo401ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteVideo401ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteVideo404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteVideo404ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteVideo413ApplicationProblemPlusJSONResponse struct {
+	ContentTooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteVideo413ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteVideo415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteVideo415ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteVideo500ApplicationProblemPlusJSONResponse struct {
+	InternalServerErrorApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteVideo500ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteVideo501ApplicationProblemPlusJSONResponse struct {
+	NotImplementedApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteVideo501ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(501)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteVideo503ApplicationProblemPlusJSONResponse struct {
+	ServiceUnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteVideo503ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetVideoRequestObject struct {
 	Params GetVideoParams
 }
@@ -2526,6 +2874,156 @@ func (response CreateLipsync503ApplicationProblemPlusJSONResponse) VisitCreateLi
 	return err
 }
 
+type DeleteLipsyncRequestObject struct {
+	Body *DeleteLipsyncJSONRequestBody
+}
+
+type DeleteLipsyncResponseObject interface {
+	VisitDeleteLipsyncResponse(w http.ResponseWriter) error
+}
+
+type DeleteLipsync204Response struct {
+}
+
+func (response DeleteLipsync204Response) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteLipsync400ApplicationProblemPlusJSONResponse struct {
+	BadRequestApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteLipsync400ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteLipsync401ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteLipsync401ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteLipsync404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteLipsync404ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteLipsync413ApplicationProblemPlusJSONResponse struct {
+	ContentTooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteLipsync413ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteLipsync415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteLipsync415ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteLipsync500ApplicationProblemPlusJSONResponse struct {
+	InternalServerErrorApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteLipsync500ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteLipsync501ApplicationProblemPlusJSONResponse struct {
+	NotImplementedApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteLipsync501ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(501)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteLipsync503ApplicationProblemPlusJSONResponse struct {
+	ServiceUnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteLipsync503ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetLipsyncRequestObject struct {
 	Params GetLipsyncParams
 }
@@ -3186,6 +3684,12 @@ type StrictServerInterface interface {
 	// CreateVideo Create a video from a published avatar
 	// (POST /v1/avatars/create_video)
 	CreateVideo(ctx context.Context, request CreateVideoRequestObject) (CreateVideoResponseObject, error)
+	// DeleteAvatar Delete an avatar
+	// (POST /v1/avatars/delete_avatar)
+	DeleteAvatar(ctx context.Context, request DeleteAvatarRequestObject) (DeleteAvatarResponseObject, error)
+	// DeleteVideo Delete a video made from an avatar
+	// (POST /v1/avatars/delete_video)
+	DeleteVideo(ctx context.Context, request DeleteVideoRequestObject) (DeleteVideoResponseObject, error)
 	// GetVideo Read a video made from an avatar
 	// (GET /v1/avatars/inference_details)
 	GetVideo(ctx context.Context, request GetVideoRequestObject) (GetVideoResponseObject, error)
@@ -3201,6 +3705,9 @@ type StrictServerInterface interface {
 	// CreateLipsync Create a lip-sync video
 	// (POST /v1/lipsync/create_lipsync)
 	CreateLipsync(ctx context.Context, request CreateLipsyncRequestObject) (CreateLipsyncResponseObject, error)
+	// DeleteLipsync Delete a lip-sync
+	// (POST /v1/lipsync/delete_lipsync)
+	DeleteLipsync(ctx context.Context, request DeleteLipsyncRequestObject) (DeleteLipsyncResponseObject, error)
 	// GetLipsync Read a lip-sync
 	// (GET /v1/lipsync/inference_details)
 	GetLipsync(ctx context.Context, request GetLipsyncRequestObject) (GetLipsyncResponseObject, error)
@@ -3508,6 +4015,38 @@ func (h *strictHandler) CreateVideo(w http.ResponseWriter, r *http.Request, para
 	serveStrict(h, w, r, "CreateVideo", request, StrictServerInterface.CreateVideo, CreateVideoResponseObject.VisitCreateVideoResponse)
 }
 
+// DeleteAvatar decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) DeleteAvatar(w http.ResponseWriter, r *http.Request) {
+	var request DeleteAvatarRequestObject
+
+	var body DeleteAvatarJSONRequestBody
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, "JSON", err)
+		return
+	}
+
+	serveStrict(h, w, r, "DeleteAvatar", request, StrictServerInterface.DeleteAvatar, DeleteAvatarResponseObject.VisitDeleteAvatarResponse)
+}
+
+// DeleteVideo decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) DeleteVideo(w http.ResponseWriter, r *http.Request) {
+	var request DeleteVideoRequestObject
+
+	var body DeleteVideoJSONRequestBody
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, "JSON", err)
+		return
+	}
+
+	serveStrict(h, w, r, "DeleteVideo", request, StrictServerInterface.DeleteVideo, DeleteVideoResponseObject.VisitDeleteVideoResponse)
+}
+
 // GetVideo decodes the request, carries out the operation and writes its answer.
 func (h *strictHandler) GetVideo(w http.ResponseWriter, r *http.Request, params GetVideoParams) {
 	var request GetVideoRequestObject
@@ -3567,6 +4106,22 @@ func (h *strictHandler) CreateLipsync(w http.ResponseWriter, r *http.Request, pa
 	}
 
 	serveStrict(h, w, r, "CreateLipsync", request, StrictServerInterface.CreateLipsync, CreateLipsyncResponseObject.VisitCreateLipsyncResponse)
+}
+
+// DeleteLipsync decodes the request, carries out the operation and writes its answer.
+func (h *strictHandler) DeleteLipsync(w http.ResponseWriter, r *http.Request) {
+	var request DeleteLipsyncRequestObject
+
+	var body DeleteLipsyncJSONRequestBody
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, "JSON", err)
+		return
+	}
+
+	serveStrict(h, w, r, "DeleteLipsync", request, StrictServerInterface.DeleteLipsync, DeleteLipsyncResponseObject.VisitDeleteLipsyncResponse)
 }
 
 // GetLipsync decodes the request, carries out the operation and writes its answer.

@@ -29,7 +29,8 @@ func serveSecured(t *testing.T, security string, authenticator Authenticator) (h
 			"bearer": {"type": "http", "scheme": "bearer"}, "basic": {"type": "http", "scheme": "basic"},
 			"header": {"type": "apiKey", "in": "header", "name": "x-key"}, "query": {"type": "apiKey", "in": "query", "name": "key"},
 			"cookie": {"type": "apiKey", "in": "cookie", "name": "session"}, "tls": {"type": "mutualTLS"},
-			"oidc": {"type": "openIdConnect", "openIdConnectUrl": "https://id.example.com"}}}}`), validate.Config{})
+			"oidc": {"type": "openIdConnect", "openIdConnectUrl": "https://id.example.com"},
+			"digest": {"type": "http", "scheme": "digest"}}}}`), validate.Config{Lenient: func(*validate.DocumentError) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,6 +112,10 @@ func TestAuthentication(t *testing.T) {
 		{mixed, "X-Key: a", "/p", `401 Bearer, ApiKey in="header", name="x-key", ApiKey in="query", name="key"`},
 		{mixed, "X-Key: a", "/p?key=b", "query=b[] true query=b[]"},
 		{mixed, "X-Key: bad\nAuthorization: Bearer a", "/p?key=b", "query=b[] true query=b[]"},
+		// A scheme that is not supported lets nobody in, though the document is served leniently.
+		{`[{"digest": []}]`, "Authorization: Digest a", "/p", "401 "},
+		{`[{"digest": [], "header": []}]`, "X-Key: a", "/p", `401 ApiKey in="header", name="x-key"`},
+		{`[{"digest": []}, {"header": []}]`, "X-Key: a", "/p", "header=a[] true header=a[]"},
 		{`[]`, "Authorization: Bearer bad", "/p", " false <nil>"},
 		{`[{}]`, "Authorization: Bearer bad", "/p", " false <nil>"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 )
@@ -160,11 +161,11 @@ func newRequestID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// validRequestID takes what cannot do harm in a log or a URN.
+// validRequestID takes what the document allows, which cannot do harm in a log or a URN.
 func validRequestID(id string) bool {
 	for _, c := range []byte(id) {
 		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("._~+/=:@-", c) >= 0:
 		default:
 			return false
 		}

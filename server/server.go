@@ -5,7 +5,23 @@
 // unknown paths and wrong methods included.
 //
 // A request passes: request id, access log, recovery, [Config.Wrap], routing, authentication,
-// validation, decoding, [Config.Middleware], the implementation. The body of a request that is not authenticated is never read.
+// validation, decoding, [Config.Middleware], the implementation. The body of a request that is
+// not authenticated is never read.
+//
+// # Errors
+//
+// An implementation, a middleware and an [Authenticator] answer an error by returning an [*Error].
+// [Config.MapError] makes one of any other error, in one place. A func(http.Handler) http.Handler
+// answers with [WriteProblem]. What is no *Error is a 500 with a fixed text; the log has the cause,
+// beside the request id that the caller got.
+//
+// # Authentication
+//
+// HTTP bearer and basic authentication, OAuth 2, OpenID Connect, API keys in headers, queries and
+// cookies, and client certificates are served, with scopes, as alternatives, in combination, and
+// as an option. What a request presents is never ignored: where the document makes authentication
+// optional, a wrong credential is a 401 and not an anonymous request. A 401 names the schemes of
+// the operation in WWW-Authenticate.
 package server
 
 import (
@@ -47,15 +63,9 @@ type Config struct {
 	Logger *slog.Logger
 	// BasePath comes before every path of the document, such as "/studio". Default: none.
 	BasePath string
-	// MaxBodyBytes limits the body of a request. Default 1 MiB.
-	MaxBodyBytes int64
-	// OperationBodyBytes limits the bodies of the operations with these ids, in place of
-	// MaxBodyBytes. Default: none.
-	OperationBodyBytes map[string]int64
-	// MaxParts and MaxPartBytes limit how many parts a multipart body has, and each of them.
-	// Default: those of [validate.Config].
-	MaxParts     int
-	MaxPartBytes int64
+	// Validation holds the limits of bodies, formats of your own, and whether to serve a document
+	// of which a part is not supported. Default: that of [validate.Load], with bodies of 1 MiB.
+	Validation validate.Config
 	// ValidateResponses says what to do about answers that the document forbids.
 	// Default [ResponsesUnchecked].
 	ValidateResponses ResponseCheck
@@ -74,10 +84,7 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	if !validBasePath(cfg.BasePath) {
 		return nil, errors.New("server: Config.BasePath must begin with a slash, not end with one, and be clean")
 	}
-	validator, err := validate.Load(api.Spec, validate.Config{
-		MaxBodyBytes: cfg.MaxBodyBytes, OperationBodyBytes: cfg.OperationBodyBytes,
-		MaxParts: cfg.MaxParts, MaxPartBytes: cfg.MaxPartBytes,
-	})
+	validator, err := validate.Load(api.Spec, cfg.Validation)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}

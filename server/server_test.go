@@ -197,7 +197,7 @@ func TestHandler_neverReadsTheBodyOfAStranger(t *testing.T) {
 
 func TestHandler_refusesWhatTheDocumentForbids(t *testing.T) {
 	t.Parallel()
-	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) { cfg.MaxBodyBytes = 100 })
+	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) { cfg.Validation.MaxBodyBytes = 100 })
 	p := problem(t, do(handler, "POST", "/users/login", `{"email":7}`), 400)
 	if p.Errors == nil || len(*p.Errors) != 2 || (*p.Errors)[0].Pointer != "/email" || (*p.Errors)[1].Pointer != "/password" {
 		t.Errorf("violations are %v", p.Errors)
@@ -290,12 +290,21 @@ func TestHandler_keepsOrMakesARequestID(t *testing.T) {
 	t.Parallel()
 	handler, _ := setup(t, server.Unimplemented{})
 	for given, kept := range map[string]bool{
-		"": false, "r-1": true, "A_b.9": true, "a b": false, "a\tb": false, "é": false,
+		"": false, "r-1": true, "A_b.9": true, "1-67891233-abcdef012345678912345678": true, "Zm9v+/~:@==": true,
+		"a b": false, "a\tb": false, "é": false, `a"b`: false, "a%b": false, "a;b": false,
 		strings.Repeat("a", 128): true, strings.Repeat("a", 129): false,
 	} {
 		got := do(handler, "GET", "/", "", "X-Request-Id", given).Header().Get("X-Request-ID")
 		if got == "" || (got == given) != kept {
 			t.Errorf("%q is answered %q, want it kept: %v", given, got, kept)
+		}
+		status := http.StatusBadRequest // as the document has it
+		if kept {
+			status = http.StatusNotImplemented
+		}
+		p := problem(t, do(handler, "GET", details, "", append(bearer("good"), "X-Request-Id", given)...), status)
+		if !kept && (*p.Errors)[0].Pointer != "header:X-Request-Id" {
+			t.Errorf("%q is refused for %v", given, *p.Errors)
 		}
 	}
 }

@@ -38,6 +38,16 @@ func (Unimplemented) CreateVideo(context.Context, gen.CreateVideoRequestObject) 
 	return nil, errUnimplemented
 }
 
+// DeleteAvatar answers 501.
+func (Unimplemented) DeleteAvatar(context.Context, gen.DeleteAvatarRequestObject) (gen.DeleteAvatarResponseObject, error) {
+	return nil, errUnimplemented
+}
+
+// DeleteVideo answers 501.
+func (Unimplemented) DeleteVideo(context.Context, gen.DeleteVideoRequestObject) (gen.DeleteVideoResponseObject, error) {
+	return nil, errUnimplemented
+}
+
 // GetVideo answers 501.
 func (Unimplemented) GetVideo(context.Context, gen.GetVideoRequestObject) (gen.GetVideoResponseObject, error) {
 	return nil, errUnimplemented
@@ -60,6 +70,11 @@ func (Unimplemented) SubmitConsent(context.Context, gen.SubmitConsentRequestObje
 
 // CreateLipsync answers 501.
 func (Unimplemented) CreateLipsync(context.Context, gen.CreateLipsyncRequestObject) (gen.CreateLipsyncResponseObject, error) {
+	return nil, errUnimplemented
+}
+
+// DeleteLipsync answers 501.
+func (Unimplemented) DeleteLipsync(context.Context, gen.DeleteLipsyncRequestObject) (gen.DeleteLipsyncResponseObject, error) {
 	return nil, errUnimplemented
 }
 

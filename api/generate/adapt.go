@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -10,8 +11,29 @@ import (
 
 // adapt changes the document, in memory, where oapi-codegen would not generate what is wanted.
 func adapt(document *openapi3.T) error {
+	withoutRequestID(document)
 	shortNames(document)
 	return nullableMembers(document)
+}
+
+// withoutRequestID removes the X-Request-Id of every request and answer: the server's wrapper and the
+// client see to it, so that it is no parameter and no field for each operation.
+func withoutRequestID(document *openapi3.T) {
+	isRequestID := func(name string) bool { return strings.EqualFold(name, "X-Request-Id") }
+	isParameter := func(ref *openapi3.ParameterRef) bool { return isRequestID(ref.Value.Name) }
+	for _, path := range document.Paths.Map() {
+		path.Parameters = slices.DeleteFunc(path.Parameters, isParameter)
+		for _, operation := range path.Operations() {
+			operation.Parameters = slices.DeleteFunc(operation.Parameters, isParameter)
+			for _, response := range operation.Responses.Map() {
+				maps.DeleteFunc(response.Value.Headers, func(name string, _ *openapi3.HeaderRef) bool { return isRequestID(name) })
+			}
+		}
+	}
+	maps.DeleteFunc(document.Components.Parameters, func(_ string, ref *openapi3.ParameterRef) bool { return isParameter(ref) })
+	for _, response := range document.Components.Responses {
+		maps.DeleteFunc(response.Value.Headers, func(name string, _ *openapi3.HeaderRef) bool { return isRequestID(name) })
+	}
 }
 
 // shortNames leaves out of Go names what their types say: the constants of EventType end in the name

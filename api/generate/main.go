@@ -50,17 +50,24 @@ func run(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.write("client/operations.gen.go", clientSource, all); err != nil {
+	notifications, err := events(document)
+	if err != nil {
 		return err
 	}
-	if err := f.write("server/unimplemented.gen.go", unimplementedSource, all); err != nil {
-		return err
-	}
-	if err := f.write("gen/doc.gen.go", docSource, nil); err != nil {
-		return err
-	}
-	if err := f.write("gen/nullable.gen.go", nullableSource, nil); err != nil {
-		return err
+	for _, file := range []struct {
+		path, source string
+		data         any
+	}{
+		{"client/operations.gen.go", clientSource, all},
+		{"server/unimplemented.gen.go", unimplementedSource, all},
+		{"client/webhook/handlers.gen.go", handlersSource, notifications},
+		{"gen/events.gen.go", eventsSource, notifications},
+		{"gen/nullable.gen.go", nullableSource, nil},
+		{"gen/doc.gen.go", docSource, nil},
+	} {
+		if err := f.write(file.path, file.source, file.data); err != nil {
+			return err
+		}
 	}
 	return f.replace()
 }

@@ -126,23 +126,28 @@ func startDaemon(t *testing.T, program, dsn string) string {
 	stderr, err := daemon.StderrPipe()
 	check(t, err)
 	check(t, daemon.Start())
-	lines := bufio.NewScanner(stderr)
+	serving, read := make(chan string, 1), make(chan struct{})
+	go func() { // all of it, or the daemon would wait for a reader of its log
+		defer close(read)
+		defer close(serving)
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			if found := regexp.MustCompile(`msg=serving url=(\S+)`).FindStringSubmatch(lines.Text()); found != nil {
+				serving <- found[1]
+			}
+		}
+	}()
 	t.Cleanup(func() {
 		_ = daemon.Process.Signal(syscall.SIGTERM)
-		for more := true; more; more = lines.Scan() { // until its log has been read, for which it would wait
-			continue
-		}
+		<-read
 		if err := daemon.Wait(); err != nil {
 			t.Errorf("the daemon ends with %v", err)
 		}
 	})
-	for lines.Scan() {
-		if found := regexp.MustCompile(`msg=serving url=(\S+)`).FindStringSubmatch(lines.Text()); found != nil {
-			return found[1]
-		}
+	url, ok := <-serving
+	if !ok {
+		t.Fatal("the daemon does not serve")
 	}
-	t.Fatal("the daemon does not serve")
-	return ""
+	return url
 }
 
 func testProjects(t *testing.T, owner string) []gen.Project {

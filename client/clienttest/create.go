@@ -99,6 +99,9 @@ func (s *studio) create(ctx context.Context, made subject, request any, key *str
 					Pointer: "header:Idempotency-Key", Keyword: "idempotency", Detail: "must be new for a new request",
 				})
 			}
+			if s.subjects[earlier.created.id].deleted() {
+				return subject{}, &server.Error{Status: http.StatusConflict, Detail: "What the Idempotency-Key created has been deleted."}
+			}
 			return earlier.created, nil
 		}
 	}

@@ -54,6 +54,23 @@ func newEvent(s *subject) *event {
 	return &event{subject: s.id, Event: Event{URL: s.webhookURL, ID: newID(), Sequence: s.sequence, Body: data}}
 }
 
+// Sample returns an event of a type as the document shows it, to be given a URL and fired. It has no
+// Body when the document does not list the type.
+func Sample(eventType gen.EventType) Event {
+	sample, ok := gen.SampleEvent(eventType, "", "")
+	if !ok {
+		return Event{}
+	}
+	body, err := json.Marshal(struct {
+		EventType gen.EventType `json:"event_type"`
+		Data      gen.EventData `json:"data"`
+	}{sample.EventType, sample.Data})
+	if err != nil { // the data is JSON that was marshalled
+		panic(err)
+	}
+	return Event{Body: body}
+}
+
 // SetAvatar moves an avatar to a state, by way of those between: consent_pending comes before
 // published and consent_failed, and is left at once when consent has been decided. A move that
 // the contract does not have fails the test.

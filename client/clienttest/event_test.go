@@ -232,3 +232,20 @@ func TestService_failsTheTest(t *testing.T) {
 		})
 	}
 }
+
+// Every event of the document can be sent without anything having happened.
+func TestSample(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	r := newReceiver(t, s)
+	for _, eventType := range gen.EventTypes() {
+		sample := clienttest.Sample(eventType)
+		sample.URL = r.url
+		if attempt := s.Fire(sample); !attempt.Delivered() {
+			t.Errorf("%s: %+v", eventType, attempt)
+		}
+	}
+	if sample := clienttest.Sample("other_event"); sample.Body != nil {
+		t.Errorf("got %s", sample.Body)
+	}
+}

@@ -59,6 +59,7 @@ func playTo(t *testing.T, to target) []string {
 	s.avatars(t)
 	s.inferences(t)
 	s.lists(t)
+	s.deletions(t)
 	s.webhooks(t)
 	s.lockout(t)
 	return s.lines
@@ -97,6 +98,9 @@ func (s *script) call(t *testing.T, method, path, body string, headers ...string
 	}
 	line = append(line, fmt.Sprint(got.header.Get("Retry-After") != "", got.header.Get("X-Request-Id") != ""))
 	var members map[string]any
+	if got.status == http.StatusNoContent && got.body == "" {
+		got.body = "{}"
+	}
 	if err := json.Unmarshal([]byte(got.body), &members); err != nil {
 		t.Errorf("%s %s is answered with %q", method, path, got.body)
 	}
@@ -339,6 +343,39 @@ func (s *script) lists(t *testing.T) {
 	}
 	s.call(t, http.MethodGet, "/v1/avatars/list_inferences?avatar_id=unknown", "")
 	s.call(t, http.MethodGet, "/v1/avatars/list_inferences?avatar_id=", "")
+}
+
+func (s *script) deletions(t *testing.T) {
+	t.Helper()
+	published := s.call(t, http.MethodPost, "/v1/avatars/create_avatar", `{}`, "Idempotency-Key: doomed")["avatar_id"]
+	s.settle(t, s, avatarDetails, published, "consent_pending")
+	s.call(t, http.MethodPost, "/v1/avatars/submit_consent", `{"avatar_id":"`+published+`","granted":true}`)
+	ids := map[string]string{
+		"/v1/avatars/delete_avatar":  published,
+		"/v1/avatars/delete_video":   s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"`+published+`"}`)["inference_id"],
+		"/v1/lipsync/delete_lipsync": s.call(t, http.MethodPost, "/v1/lipsync/create_lipsync", `{}`)["inference_id"],
+	}
+	for _, doomed := range []struct{ path, member, details string }{
+		{"/v1/lipsync/delete_lipsync", "inference_id", lipsyncDetails},
+		{"/v1/avatars/delete_avatar", "avatar_id", avatarDetails},
+		{"/v1/avatars/delete_video", "inference_id", videoDetails}, // with its avatar
+	} {
+		id := ids[doomed.path]
+		remove := func(id string) { s.call(t, http.MethodPost, doomed.path, `{"`+doomed.member+`":"`+id+`"}`) }
+		for _, body := range []string{`{}`, `{"` + doomed.member + `":7}`} {
+			s.call(t, http.MethodPost, doomed.path, body)
+		}
+		remove("")
+		remove("unknown")
+		s.asBob(t, func() { remove(id) })
+		remove(id)
+		remove(id)
+		s.asBob(t, func() { remove(id) })
+		s.call(t, http.MethodGet, doomed.details+id, "")
+	}
+	s.call(t, http.MethodPost, "/v1/avatars/create_avatar", `{}`, "Idempotency-Key: doomed")
+	s.call(t, http.MethodPost, "/v1/avatars/create_avatar", `{"title":"x"}`, "Idempotency-Key: doomed")
+	s.call(t, http.MethodGet, "/v1/avatars/list_inferences?avatar_id="+published, "")
 }
 
 func (s *script) webhooks(t *testing.T) {

@@ -105,7 +105,7 @@ func (s *studio) move(id, status string, avatars bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	subject := s.subjects[id]
-	if subject == nil || (subject.kind == avatar) != avatars {
+	if subject == nil || subject.deleted() || (subject.kind == avatar) != avatars {
 		return errors.New("there is none with this id")
 	}
 	return s.moveSubject(subject, status)

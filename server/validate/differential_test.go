@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	differentialPairs = flag.Int("validate.pairs", 200_000, "pairs of schema and document to compare")
+	differentialPairs = flag.Int("validate.pairs", 50_000, "pairs of schema and document to compare")
 	differentialSeed  = flag.Uint64("validate.seed", 1, "seed of the random schemas and documents")
 )
 
@@ -61,6 +61,88 @@ func compare(t *testing.T, g *generator, i int, mine *validate.Schema, theirs *j
 		return 1
 	}
 	return 0
+}
+
+// FuzzDifferential is the same with schemas and a document that the fuzzer makes.
+func FuzzDifferential(f *testing.F) {
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, seed))
+		schema, body := make([]byte, 400), make([]byte, 100)
+		for _, bytes := range [][]byte{schema, body} {
+			for i := range bytes {
+				bytes[i] = byte(random.Uint32())
+			}
+		}
+		f.Add(schema, body)
+	}
+	f.Fuzz(func(t *testing.T, schema, body []byte) {
+		const schemas = 3
+		g := &generator{Rand: rand.New(newChoices(schema))}
+		mine, theirs := compileBoth(t, g.document(schemas))
+		g.Rand = rand.New(newChoices(body))
+		for i := range schemas {
+			s, _ := mine.Schema(schemaName(i))
+			for range 10 {
+				compare(t, g, i, s, theirs[i])
+			}
+		}
+	})
+}
+
+// choices are random numbers of the fuzzer's, and others when it has no more.
+type choices struct {
+	rest []byte
+	then *rand.PCG
+}
+
+func newChoices(text []byte) *choices {
+	return &choices{text, rand.NewPCG(uint64(len(text)), 1)}
+}
+
+func (c *choices) Uint64() uint64 {
+	if len(c.rest) == 0 {
+		return c.then.Uint64()
+	}
+	next := c.rest[0]
+	c.rest = c.rest[1:]
+	return uint64(next) << 56
+}
+
+// The comparison is of all keywords that have an effect.
+func TestDifferential_hasAllKeywords(t *testing.T) {
+	t.Parallel()
+	found := make(map[string]bool)
+	for seed := range uint64(4) {
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, 0))}
+		g.document(100)
+		for _, s := range g.schemas {
+			var note func(value any)
+			note = func(value any) {
+				switch v := value.(type) {
+				case object:
+					for name, member := range v {
+						found[name] = true
+						note(member)
+					}
+				case []any:
+					for _, element := range v {
+						note(element)
+					}
+				}
+			}
+			note(s)
+		}
+	}
+	for keyword := range keywordCases {
+		switch keyword {
+		case "$anchor", "$id", "$dynamicRef", "$dynamicAnchor": // have no meaning where the other looks; the suite has them
+		case "readOnly", "writeOnly": // have a meaning in requests and answers only
+		default:
+			if !found[keyword] {
+				t.Errorf("no random schema has %s", keyword)
+			}
+		}
+	}
 }
 
 func compileBoth(tb testing.TB, document map[string]any) (*validate.Validator, []*jsonschema.Schema) {

@@ -1,5 +1,10 @@
 package validate
 
+import (
+	"maps"
+	"slices"
+)
+
 // Work validates body and returns how often a value was checked against a node, and how many
 // bytes were read again.
 func (s *Schema) Work(body []byte) int {
@@ -15,3 +20,6 @@ func TranslatePattern(text string) (string, error) {
 	err := t.translate()
 	return t.out.String(), err
 }
+
+// Keywords returns the keywords that a schema may have, sorted.
+func Keywords() []string { return slices.Sorted(maps.Keys(openAPIObject("Schema"))) }

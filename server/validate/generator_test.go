@@ -9,7 +9,7 @@ import (
 
 type object = map[string]any
 
-// generator makes schemas of the supported set, and documents that match them more or less.
+// generator makes schemas with all keywords, and documents that match them more or less.
 type generator struct {
 	*rand.Rand
 	schemas []object
@@ -85,7 +85,57 @@ func (g *generator) schema(depth, n int) object {
 		}
 		s["allOf"] = also
 	}
+	g.apply(s, depth, n)
 	return s
+}
+
+// apply adds keywords that apply other schemas to the same value.
+func (g *generator) apply(s object, depth, n int) {
+	if depth == 0 {
+		return
+	}
+	if g.chance(4) {
+		s["not"] = g.either(depth-1, n)
+	}
+	if g.chance(6) {
+		s["if"] = g.either(depth-1, n)
+		for _, keyword := range []string{"then", "else"} {
+			if g.chance(60) {
+				s[keyword] = g.either(depth-1, n)
+			}
+		}
+	}
+	for _, keyword := range []string{"oneOf", "anyOf"} {
+		if g.chance(4) && s[keyword] == nil {
+			var alternatives []any
+			for range 1 + g.IntN(3) {
+				alternatives = append(alternatives, g.either(depth-1, n))
+			}
+			s[keyword] = alternatives
+		}
+	}
+	if g.chance(3) {
+		s["$defs"] = object{"of it": g.schema(depth-1, n)}
+	}
+}
+
+// either is a schema for the same value, which may be a boolean or an earlier one.
+func (g *generator) either(depth, n int) any {
+	switch {
+	case g.chance(6):
+		return g.chance(60)
+	case g.chance(10) && len(g.schemas) > 1:
+		return object{"$ref": refTo(g.IntN(len(g.schemas) - 1))}
+	}
+	return g.schema(depth, n)
+}
+
+// inside is a schema for a part of a value, which may be a boolean.
+func (g *generator) inside(depth, n int) any {
+	if g.chance(8) {
+		return g.chance(60)
+	}
+	return g.part(depth, n)
 }
 
 // part is the schema of something inside a value; it may lead anywhere.
@@ -113,24 +163,27 @@ func (g *generator) constrain(s object, kind string, depth, n int) {
 		g.maybe(s, "maxLength", g.IntN(5))
 		g.maybe(s, "pattern", pick(g, "^a", "b$", "[a-c]+", "^.{2}$", "é"))
 		if s["type"] == "string" && g.chance(20) {
-			s["format"] = pick(g, "uuid", "date-time", "date", "email", "uri")
+			s["format"] = pick(g, "uuid", "date-time", "date", "email", "uri", "time", "duration", "ipv4", "ipv6", "hostname", "json-pointer", "uri-reference")
 		}
 	case "integer", "number":
 		g.maybe(s, pick(g, "minimum", "exclusiveMinimum"), pick(g, numbers...))
 		g.maybe(s, pick(g, "maximum", "exclusiveMaximum"), pick(g, numbers...))
+		g.maybe(s, "multipleOf", pick(g, any(1), 2, 3, 0.5, 0.25, 0.1, 1e-8))
 	case "array":
 		g.maybe(s, "minItems", g.IntN(3))
 		g.maybe(s, "maxItems", g.IntN(4))
+		g.maybe(s, "uniqueItems", g.chance(80))
 		if depth > 0 && g.chance(70) {
-			s["items"] = g.part(depth-1, n)
+			s["items"] = g.inside(depth-1, n)
 		}
+		g.elements(s, depth, n)
 	case "object":
 		if depth == 0 {
 			return
 		}
 		properties := object{}
 		for range g.IntN(4) {
-			properties[pick(g, memberNames...)] = g.part(depth-1, n)
+			properties[pick(g, memberNames...)] = g.inside(depth-1, n)
 		}
 		if len(properties) > 0 {
 			s["properties"] = properties
@@ -152,8 +205,50 @@ func (g *generator) constrain(s object, kind string, depth, n int) {
 		case 0:
 			s["additionalProperties"] = g.chance(50)
 		case 1:
-			s["additionalProperties"] = g.part(depth-1, n)
+			s["additionalProperties"] = g.inside(depth-1, n)
 		}
+		g.members(s, depth, n)
+	}
+}
+
+// elements adds the rarer keywords of arrays.
+func (g *generator) elements(s object, depth, n int) {
+	if depth == 0 {
+		return
+	}
+	if g.chance(15) {
+		var prefix []any
+		for range 1 + g.IntN(2) {
+			prefix = append(prefix, g.inside(depth-1, n))
+		}
+		s["prefixItems"] = prefix
+	}
+	if g.chance(12) {
+		s["contains"] = g.inside(depth-1, n)
+		g.maybe(s, "minContains", g.IntN(3))
+		g.maybe(s, "maxContains", g.IntN(3))
+	}
+	if g.chance(12) {
+		s["unevaluatedItems"] = g.inside(depth-1, n)
+	}
+}
+
+// members adds the rarer keywords of objects.
+func (g *generator) members(s object, depth, n int) {
+	if g.chance(12) {
+		s["patternProperties"] = object{pick(g, "^[ab]$", "c", "^t", "."): g.inside(depth-1, n)}
+	}
+	if g.chance(8) {
+		s["propertyNames"] = pick(g, object{"maxLength": 3}, object{"pattern": "^[a-d]"}, object{"enum": []any{"a", "b", "tag"}}, object{"not": object{"const": "c"}})
+	}
+	if g.chance(10) {
+		s["dependentRequired"] = object{pick(g, memberNames...): []any{pick(g, memberNames...)}}
+	}
+	if g.chance(8) {
+		s["dependentSchemas"] = object{pick(g, memberNames...): g.either(depth-1, n)}
+	}
+	if g.chance(15) {
+		s["unevaluatedProperties"] = g.inside(depth-1, n)
 	}
 }
 
@@ -184,7 +279,7 @@ var (
 	numbers     = []any{-2, -1, 0, 1, 2, 3, 17, 0.5, 1.5, -0.25, 100000000}
 	stringsPool = []any{
 		"", "a", "ab", "abc", "bcd", "é", "éa", "😀", "a\"\\\n", "\u0000", "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20", "2026-01-12T09:30:00Z",
-		"2026-02-30T09:30:00Z", "2026-01-12", "2026-02-30", "ada@example.com", "https://example.com/a?b=c", "/relative",
+		"09:30:00Z", "P1DT2H", "127.0.0.1", "::1", "a/b", "2026-02-30T09:30:00Z", "2026-01-12", "2026-02-30", "ada@example.com", "https://example.com/a?b=c", "/relative",
 	}
 )
 
@@ -225,6 +320,14 @@ func asJSON(value any) string {
 	return string(encoded)
 }
 
+// matchAny is match for a schema that may be a boolean.
+func (g *generator) matchAny(s any, depth int) any {
+	if o, ok := s.(object); ok {
+		return g.match(o, depth)
+	}
+	return g.value(1)
+}
+
 // match returns a value that tries to match s.
 func (g *generator) match(s object, depth int) any {
 	if depth == 0 || g.chance(4) {
@@ -242,7 +345,9 @@ func (g *generator) match(s object, depth int) any {
 	}
 	for _, keyword := range []string{"oneOf", "anyOf"} {
 		if alternatives, ok := s[keyword].([]any); ok {
-			return g.match(pick(g, alternatives...).(object), depth)
+			if len(s) <= 2 || g.chance(50) {
+				return g.matchAny(pick(g, alternatives...), depth)
+			}
 		}
 	}
 	kind, _ := s["type"].(string)
@@ -261,10 +366,17 @@ func (g *generator) match(s object, depth int) any {
 	case "null":
 		return nil
 	case "array":
-		items, _ := s["items"].(object)
+		prefix, _ := s["prefixItems"].([]any)
 		elements := []any{}
-		for range g.IntN(3) {
-			elements = append(elements, g.match(items, depth-1))
+		for i := range g.IntN(4) {
+			switch {
+			case i < len(prefix):
+				elements = append(elements, g.matchAny(prefix[i], depth-1))
+			case s["contains"] != nil && g.chance(40):
+				elements = append(elements, g.matchAny(s["contains"], depth-1))
+			default:
+				elements = append(elements, g.matchAny(s["items"], depth-1))
+			}
 		}
 		return elements
 	case "object":
@@ -278,13 +390,13 @@ func (g *generator) matchObject(s object, depth int) any {
 	properties, _ := s["properties"].(object)
 	for _, name := range memberNames {
 		if property, ok := properties[name]; ok && g.chance(70) {
-			members[name] = g.match(property.(object), depth-1)
+			members[name] = g.matchAny(property, depth-1)
 		}
 	}
 	required, _ := s["required"].([]any)
 	for _, name := range required {
 		if property, ok := properties[name.(string)]; ok && g.chance(90) {
-			members[name.(string)] = g.match(property.(object), depth-1)
+			members[name.(string)] = g.matchAny(property, depth-1)
 		}
 	}
 	if g.chance(20) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,12 +19,12 @@ import (
 )
 
 func (p *program) triggerCommand() *cli.Command {
-	return leaf("trigger", "send an event of your own to a receiver: avatar_event, avatar_inference_event or lipsync_inference_event", "EVENT",
+	return leaf("trigger", "send an event of your own to a receiver: "+eventNames(), "EVENT",
 		`  studio trigger --secret-file secret.txt avatar_event
   studio trigger --secret-file secret.txt --status failed --to http://127.0.0.1:3000/webhooks lipsync_inference_event`,
 		[]cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "URL of the receiver", Value: "http://" + listenAddress + "/"},
-			&cli.StringFlag{Name: "status", Usage: "state that the event tells", DefaultText: "published or succeeded"},
+			&cli.StringFlag{Name: "status", Usage: "state that the event tells", DefaultText: "that of the example in the document"},
 			&cli.StringFlag{Name: "id", Usage: "id of the avatar, the video or the lip-sync", DefaultText: "a new one"},
 			&cli.Int64Flag{Name: "sequence", Usage: "position among the events of the id", Value: 1},
 			secretFileFlag(),
@@ -32,11 +33,7 @@ func (p *program) triggerCommand() *cli.Command {
 }
 
 func (p *program) trigger(ctx context.Context, command *cli.Command) error {
-	event, err := sampleEvent(gen.EventType(command.Args().First()), cmp.Or(command.String("id"), uuid.NewString()), command.String("status"))
-	if err != nil {
-		return err
-	}
-	body, err := json.Marshal(event)
+	body, err := sampleEvent(gen.EventType(command.Args().First()), cmp.Or(command.String("id"), uuid.NewString()), command.String("status"))
 	if err != nil {
 		return err
 	}
@@ -81,27 +78,26 @@ func (p *program) trigger(ctx context.Context, command *cli.Command) error {
 	return err
 }
 
-// sample is an event with its members in the order in which the service writes them.
-type sample struct {
-	EventType gen.EventType `json:"event_type"`
-	Data      any           `json:"data"`
-}
-
-func sampleEvent(eventType gen.EventType, id, status string) (*sample, error) {
-	var known bool
-	event := &sample{EventType: eventType}
-	switch eventType {
-	case gen.EventTypeAvatar:
-		data := gen.AvatarEventData{AvatarID: id, Status: cmp.Or(gen.AvatarStatus(status), gen.AvatarStatusPublished)}
-		event.Data, known = data, data.Status.Valid()
-	case gen.EventTypeAvatarInference, gen.EventTypeLipsyncInference:
-		data := gen.InferenceEventData{InferenceID: id, Status: cmp.Or(gen.InferenceEventStatus(status), gen.InferenceEventStatusSucceeded)}
-		event.Data, known = data, data.Status.Valid()
-	default:
+// sampleEvent is an event with its members in the order in which the service writes them.
+func sampleEvent(eventType gen.EventType, id, status string) ([]byte, error) {
+	if !eventType.Valid() {
 		return nil, usagef("there is no such event; see studio trigger --help")
 	}
-	if !known {
+	event, ok := gen.SampleEvent(eventType, id, status)
+	if !ok {
 		return nil, usagef("--status must be a state that this event tells")
 	}
-	return event, nil
+	return json.Marshal(struct {
+		EventType gen.EventType `json:"event_type"`
+		Data      gen.EventData `json:"data"`
+	}{event.EventType, event.Data})
+}
+
+// eventNames lists the events of the document.
+func eventNames() string {
+	var names []string
+	for _, eventType := range gen.EventTypes() {
+		names = append(names, string(eventType))
+	}
+	return strings.Join(names, ", ")
 }

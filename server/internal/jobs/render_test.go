@@ -54,3 +54,27 @@ func TestLocal_rendersAgainBeforeASubjectFails(t *testing.T) {
 		})
 	}
 }
+
+// A rendering is cancelled when its subject is deleted, and nothing is announced then.
+func TestRender_endsWithItsSubject(t *testing.T) { //nolint:paralleltest // inBubble calls Parallel
+	inBubble(t, func(s *setup) {
+		var took time.Duration
+		s.renderer = func(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
+			if err := s.studio.Delete(ctx, subject.UserID, subject.Kind, subject.ID); err != nil {
+				s.t.Error(err)
+			}
+			began := time.Now()
+			<-ctx.Done()
+			took = time.Since(began)
+			return studio.Rendering{}, ctx.Err()
+		}
+		avatar := s.create()
+		s.work(10 * time.Minute)
+		if took == 0 || took > 2*time.Second {
+			s.t.Errorf("the rendering was cancelled after %v", took)
+		}
+		if _, err := s.db.Subject(s.t.Context(), avatar.ID); !errors.Is(err, studio.ErrNotFound) {
+			s.t.Errorf("error %v", err)
+		}
+	})
+}

@@ -21,13 +21,13 @@ type jsonParser struct {
 	text []byte
 	dec  *jsontext.Decoder
 
-	lineStart int // of the line of the last position
-	line      int
+	last         int // the offset of the last position
+	line, column int // there, both from 0
 }
 
 func parseJSON(file string, text []byte) (*Node, *jsonError) {
 	p := &jsonParser{
-		file: file, text: text, line: 1,
+		file: file, text: text,
 		dec: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)),
 	}
 	root, err := p.value(nil, "", 1)
@@ -54,16 +54,14 @@ func (p *jsonParser) broken(err error) *jsonError {
 
 // position returns where an offset is. Offsets are asked for in rising order.
 func (p *jsonParser) position(offset int) Position {
-	offset = min(offset, len(p.text))
-	for {
-		end := bytes.IndexByte(p.text[p.lineStart:max(offset, p.lineStart)], '\n')
-		if end < 0 {
-			break
-		}
-		p.lineStart += end + 1
-		p.line++
+	offset = max(p.last, min(offset, len(p.text)))
+	passed := p.text[p.last:offset]
+	if lines := bytes.Count(passed, []byte("\n")); lines > 0 {
+		p.line, p.column = p.line+lines, 0
+		passed = passed[bytes.LastIndexByte(passed, '\n')+1:]
 	}
-	return Position{p.file, p.line, 1 + utf8.RuneCount(p.text[p.lineStart:max(offset, p.lineStart)])}
+	p.last, p.column = offset, p.column+utf8.RuneCount(passed)
+	return Position{p.file, p.line + 1, p.column + 1}
 }
 
 // next returns where the next token begins.

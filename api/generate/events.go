@@ -1,0 +1,191 @@
+package main
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
+)
+
+var (
+	//go:embed handlers.tmpl
+	handlersSource string
+
+	//go:embed events.tmpl
+	eventsSource string
+)
+
+// event is what the templates know of a webhook of the document.
+type event struct {
+	Type, Name string // avatar_event, Avatar
+	Schema     string // in Go
+	Comment    string
+	Subject    string // the field of data with the id of what the event is about, if there is one
+	Status     string // the field of data with its state, if there is one
+	StatusType string // in Go, of an enum
+	Sample     string // of data
+}
+
+// events describes the webhooks of the document, in the order of EventType.
+func events(document *openapi3.T) ([]event, error) {
+	types := document.Components.Schemas["EventType"]
+	var all []event
+	for name, item := range document.Webhooks {
+		described, err := describeEvent(name, item.Post)
+		if err == nil && (types == nil || !slices.Contains(types.Value.Enum, any(name))) {
+			err = errors.New("the schema EventType does not list it")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("webhook %s: %w", name, err)
+		}
+		all = append(all, described)
+	}
+	if types != nil && len(types.Value.Enum) != len(all) {
+		return nil, errors.New("the schema EventType lists what is no webhook")
+	}
+	slices.SortFunc(all, func(a, b event) int {
+		return slices.Index(types.Value.Enum, any(a.Type)) - slices.Index(types.Value.Enum, any(b.Type))
+	})
+	return all, nil
+}
+
+func describeEvent(name string, operation *openapi3.Operation) (event, error) {
+	e := event{Type: name, Name: codegen.SchemaNameToTypeName(strings.TrimSuffix(name, "_event"))}
+	if operation == nil || operation.RequestBody == nil || operation.RequestBody.Value.Content.Get("application/json") == nil {
+		return e, errors.New("must be a POST of JSON")
+	}
+	media := operation.RequestBody.Value.Content.Get("application/json")
+	var ok bool
+	if e.Schema, ok = componentName(media.Schema.Ref); !ok {
+		return e, errors.New("its schema must be a component")
+	}
+	properties := media.Schema.Value.Properties
+	if properties["event_type"] == nil || properties["event_type"].Value.Const != name || properties["data"] == nil {
+		return e, errors.New("its schema must have an event_type, which is the constant of its name, and data")
+	}
+	e.Comment = lowerFirst(strings.TrimSuffix(operation.Summary, "."))
+	data := properties["data"].Value
+	if err := e.addSubject(data); err != nil {
+		return e, err
+	}
+	if status := data.Properties["status"]; status != nil && slices.Contains(data.Required, "status") {
+		e.Status = fieldName("status", status)
+		e.StatusType, _ = componentName(status.Ref)
+	}
+	sample, err := sampleOf(media, data)
+	e.Sample = string(sample)
+	return e, err
+}
+
+// addSubject finds the member with the id of the avatar, video or lip-sync that the event is about: the
+// one that x-subject of the data names, or else the only one that is required and ends in _id.
+func (e *event) addSubject(data *openapi3.Schema) error {
+	var candidates []string
+	if named, ok := data.Extensions["x-subject"].(string); ok {
+		candidates = []string{named}
+	} else {
+		for _, name := range data.Required {
+			if property := data.Properties[name]; property != nil && property.Value.Type.Is("string") && strings.HasSuffix(name, "_id") {
+				candidates = append(candidates, name)
+			}
+		}
+	}
+	switch {
+	case len(candidates) > 1:
+		return fmt.Errorf("x-subject must say which of %s names what it is about", strings.Join(candidates, ", "))
+	case len(candidates) == 1 && data.Properties[candidates[0]] == nil:
+		return errors.New("x-subject names no property")
+	case len(candidates) == 1:
+		e.Subject = fieldName(candidates[0], data.Properties[candidates[0]])
+	}
+	return nil
+}
+
+func fieldName(name string, ref *openapi3.SchemaRef) string {
+	return codegen.Property{JsonFieldName: name, Extensions: ref.Extensions}.GoFieldName()
+}
+
+// sampleOf is the data of the first example, or one that is made from the schema.
+func sampleOf(media *openapi3.MediaType, data *openapi3.Schema) ([]byte, error) {
+	for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
+		if value, ok := media.Examples[name].Value.Value.(map[string]any); ok {
+			return json.Marshal(value["data"])
+		}
+	}
+	if value, ok := media.Example.(map[string]any); ok {
+		return json.Marshal(value["data"])
+	}
+	return json.Marshal(invent(data, 0))
+}
+
+// invent makes a value that a schema allows, from the keywords that schemas of data usually have.
+func invent(schema *openapi3.Schema, depth int) any {
+	switch {
+	case schema == nil || depth > 8:
+		return nil
+	case schema.Example != nil:
+		return schema.Example
+	case schema.Const != nil:
+		return schema.Const
+	case len(schema.Enum) > 0:
+		return schema.Enum[0]
+	}
+	for _, refs := range []openapi3.SchemaRefs{schema.OneOf, schema.AnyOf} {
+		if len(refs) > 0 {
+			return invent(refs[0].Value, depth+1)
+		}
+	}
+	types := schema.Type.Slice()
+	switch {
+	case slices.Contains(types, "object") || len(schema.AllOf) > 0:
+		object := map[string]any{}
+		for _, part := range append(slices.Clone(schema.AllOf), &openapi3.SchemaRef{Value: schema}) {
+			for _, name := range part.Value.Required {
+				if property := part.Value.Properties[name]; property != nil {
+					object[name] = invent(property.Value, depth+1)
+				}
+			}
+		}
+		return object
+	case slices.Contains(types, "array"):
+		items := []any{}
+		for range schema.MinItems {
+			items = append(items, invent(schema.Items.Value, depth+1))
+		}
+		return items
+	case slices.Contains(types, "integer") || slices.Contains(types, "number"):
+		if schema.Min != nil {
+			return *schema.Min
+		}
+		return 0
+	case slices.Contains(types, "boolean"):
+		return true
+	}
+	return inventString(schema)
+}
+
+func inventString(schema *openapi3.Schema) string {
+	switch schema.Format {
+	case "uuid":
+		return "01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30"
+	case "date-time":
+		return "2026-01-12T09:30:00Z"
+	case "date":
+		return "2026-01-12"
+	case "uri":
+		return "https://example.com/"
+	case "email":
+		return "ada@example.com"
+	}
+	text := "example"
+	for uint64(len(text)) < schema.MinLength {
+		text += "."
+	}
+	return text
+}

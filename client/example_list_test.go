@@ -1,0 +1,31 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// A list is read page by page as it is ranged over.
+func ExampleClient_Avatars() {
+	baseURL, stop := startService()
+	defer stop()
+	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	published := client.ListAvatarsParams{Status: new(gen.AvatarStatusPublished)}
+	for avatar, err := range studio.Avatars(context.Background(), published) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(avatar.AvatarID, avatar.Status)
+	}
+
+	// Output:
+	// avatar-2 published
+	// avatar-1 published
+}

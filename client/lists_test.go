@@ -1,0 +1,134 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func newStudio(t *testing.T, service *clienttest.Service) *client.Client {
+	t.Helper()
+	c, err := client.New(client.Config{BaseURL: service.URL, Email: service.Email, Password: client.Secret(service.Password)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// createLipsyncs returns the ids of n new lip-syncs, newest first.
+func createLipsyncs(t *testing.T, c *client.Client, n int) (ids []string) {
+	t.Helper()
+	for range n {
+		lipsync, err := c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append([]string{lipsync.InferenceID}, ids...)
+	}
+	return ids
+}
+
+// A list is read page by page to its end, and as often as it is ranged over.
+func TestLipsyncs(t *testing.T) {
+	t.Parallel()
+	service := clienttest.New(t)
+	c := newStudio(t, service)
+	want := createLipsyncs(t, c, 5)
+	all := c.Lipsyncs(t.Context(), client.ListLipsyncsParams{Limit: new(2)})
+	for range 2 {
+		var got []string
+		for lipsync, err := range all {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, lipsync.InferenceID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	if requests := service.Requests("listLipsyncs"); len(requests) != 6 {
+		t.Errorf("%d pages were read, want 2 times 3", len(requests))
+	}
+}
+
+func TestLipsyncs_readsNoMoreThanIsAskedFor(t *testing.T) {
+	t.Parallel()
+	service := clienttest.New(t)
+	c := newStudio(t, service)
+	createLipsyncs(t, c, 3)
+	for _, err := range c.Lipsyncs(t.Context(), client.ListLipsyncsParams{Limit: new(2)}) {
+		if err != nil {
+			t.Error(err)
+		}
+		break
+	}
+	if requests := service.Requests("listLipsyncs"); len(requests) != 1 {
+		t.Errorf("%d pages were read", len(requests))
+	}
+}
+
+func TestAvatars_filters(t *testing.T) {
+	t.Parallel()
+	service := clienttest.New(t)
+	c := newStudio(t, service)
+	var ids []string
+	for range 3 {
+		avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, avatar.AvatarID)
+	}
+	service.SetAvatar(ids[1], gen.AvatarStatusPublished)
+	video, err := c.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: ids[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for avatar, err := range c.Avatars(t.Context(), client.ListAvatarsParams{Status: new(gen.AvatarStatusPublished)}) {
+		if err != nil || avatar.AvatarID != ids[1] {
+			t.Errorf("avatar %v, error %v", avatar, err)
+		}
+	}
+	for of, want := range map[string]int{ids[0]: 0, ids[1]: 1} {
+		found := 0
+		for got, err := range c.Videos(t.Context(), client.ListVideosParams{AvatarID: &of}) {
+			if err != nil || got.InferenceID != video.InferenceID {
+				t.Errorf("video %v, error %v", got, err)
+			}
+			found++
+		}
+		if found != want {
+			t.Errorf("%d videos of %s, want %d", found, of, want)
+		}
+	}
+}
+
+// An error is the last that a list gives.
+func TestLists_endWithAnError(t *testing.T) {
+	t.Parallel()
+	service := clienttest.New(t)
+	c := newStudio(t, service)
+	createLipsyncs(t, c, 3)
+	service.Fail("listLipsyncs", 1, clienttest.Status(500))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var got []error
+	for _, err := range c.Lipsyncs(ctx, client.ListLipsyncsParams{Limit: new(2)}) {
+		got = append(got, err)
+		cancel() // the second page is not read
+	}
+	if len(got) != 3 || got[0] != nil || got[1] != nil || !errors.Is(got[2], context.Canceled) {
+		t.Errorf("errors %v", got)
+	}
+	for _, err := range c.Avatars(t.Context(), client.ListLipsyncsParams{}) { // which are not of this list
+		if err == nil {
+			t.Error("parameters of another list are taken")
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// Every event of the document has one callback, which gets its sample, and none is unhandled.
+func TestHandlers_oneForEachEventOfTheDocument(t *testing.T) {
+	t.Parallel()
+	var called []string
+	handlers := webhook.Handlers{Unhandled: func(_ context.Context, e gen.Event, _ webhook.Delivery) error {
+		t.Errorf("%s is unhandled", e.EventType)
+		return nil
+	}}
+	var got gen.EventType
+	fields := reflect.ValueOf(&handlers).Elem()
+	for i := range fields.NumField() {
+		name := fields.Type().Field(i).Name
+		if name == "Unhandled" || name == "Stale" {
+			continue
+		}
+		fields.Field(i).Set(reflect.MakeFunc(fields.Field(i).Type(), func(arguments []reflect.Value) []reflect.Value {
+			called = append(called, name)
+			got, _ = reflect.TypeAssert[gen.EventType](arguments[1].FieldByName("EventType"))
+			return []reflect.Value{reflect.Zero(reflect.TypeFor[error]())}
+		}))
+	}
+	receiver, err := webhook.NewReceiver(handlers, webhook.Unverified())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, eventType := range gen.EventTypes() {
+		sample, ok := gen.SampleEvent(eventType, "an id", "")
+		body, err := json.Marshal(sample)
+		if !ok || err != nil {
+			t.Fatalf("%s has no sample: %v", eventType, err)
+		}
+		if err := receiver.Handle(t.Context(), http.Header{}, body); err != nil || got != eventType {
+			t.Errorf("%s: got %q, error %v", eventType, got, err)
+		}
+	}
+	slices.Sort(called)
+	if all := len(gen.EventTypes()); len(slices.Compact(called)) != all || fields.NumField() != all+2 {
+		t.Errorf("called %q of %d callbacks", called, fields.NumField()-2)
+	}
+}
+
+func TestSampleEvent_refusesWhatTheDocumentDoesNotList(t *testing.T) {
+	t.Parallel()
+	if _, ok := gen.SampleEvent("other_event", "", ""); ok {
+		t.Error("there is a sample of an unknown type")
+	}
+	if _, ok := gen.SampleEvent(gen.EventTypeAvatar, "", "succeeded"); ok {
+		t.Error("there is a sample with a status that the event does not have")
+	}
+	sample, ok := gen.SampleEvent(gen.EventTypeAvatar, "a", "failed")
+	if !ok || string(sample.Data) != `{"avatar_id":"a","status":"failed"}` {
+		t.Errorf("got %s", sample.Data)
+	}
+}

@@ -1,0 +1,143 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/rest"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// record is what the answers of the three kinds have in common.
+type record struct {
+	AvatarID      string `json:"avatar_id"`
+	InferenceID   string `json:"inference_id"`
+	Status        string `json:"status"`
+	CreatedAt     string `json:"created_at"`
+	UpdatedAt     string `json:"updated_at"`
+	FailureReason string `json:"failure_reason"`
+	Video         string `json:"video"`
+	VideoURL      string `json:"video_url"`
+}
+
+// record makes a request that must succeed.
+func (s *setup) record(method, target, body string, header map[string]string) record {
+	s.t.Helper()
+	status, answer := s.do(method, target, body, header)
+	if status != http.StatusOK {
+		s.t.Fatalf("%s %s: %d %s", method, target, status, answer)
+	}
+	var r record
+	s.check(json.Unmarshal([]byte(answer), &r))
+	return r
+}
+
+// Each kind of record, with the id of a published avatar for those that need one.
+func (s *setup) kinds() []kind {
+	s.t.Helper()
+	avatar := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil)
+	_, err := s.studio.SubmitConsent(s.t.Context(), s.user.ID, avatar.AvatarID, true)
+	s.check(err)
+	_, err = s.studio.Rendered(s.t.Context(), avatar.AvatarID, studio.Rendering{}, nil)
+	s.check(err)
+	return []kind{
+		{"/v1/avatars/create_avatar", `{"title":"Ada"}`, "/v1/avatars/avatar_details?avatar_id="},
+		{"/v1/avatars/create_video", `{"avatar_id":"` + avatar.AvatarID + `"}`, "/v1/avatars/inference_details?inference_id="},
+		{"/v1/lipsync/create_lipsync", `{"title":"Ada"}`, "/v1/lipsync/inference_details?inference_id="},
+	}
+}
+
+type kind struct{ create, body, details string }
+
+func (k kind) id(r record) string {
+	if k.create == "/v1/avatars/create_avatar" {
+		return r.AvatarID
+	}
+	return r.InferenceID
+}
+
+// A record says why it failed and when, in UTC.
+func TestAnswers_ofAFailure(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		for _, kind := range s.kinds() {
+			created := s.record("POST", kind.create, kind.body, nil)
+			if created.UpdatedAt != created.CreatedAt || created.Status != "processing" {
+				s.t.Errorf("%s answers %+v", kind.create, created)
+			}
+			s.clock.Add(time.Minute)
+			_, err := s.studio.Rendered(s.t.Context(), kind.id(created), studio.Rendering{}, &studio.RenderError{Reason: "No face."})
+			s.check(err)
+			failed := s.record("GET", kind.details+kind.id(created), "", nil)
+			if failed.Status != "failed" || failed.FailureReason != "No face." {
+				s.t.Errorf("%s answers %+v", kind.details, failed)
+			}
+			began, ended := s.utc(failed.CreatedAt), s.utc(failed.UpdatedAt)
+			if failed.CreatedAt != created.CreatedAt || ended.Sub(began) != time.Minute {
+				s.t.Errorf("%s: created at %s, updated at %s", kind.details, failed.CreatedAt, failed.UpdatedAt)
+			}
+		}
+	})
+}
+
+func (s *setup) utc(text string) time.Time {
+	s.t.Helper()
+	at, err := time.Parse("2006-01-02T15:04:05.999999Z", text)
+	s.check(err)
+	return at
+}
+
+// A video and a lip-sync that succeeded say where they are.
+func TestAnswers_ofASuccess(t *testing.T) {
+	const address = "https://media.example.com/1.mp4"
+	eachSetup(t, func(s *setup) {
+		for _, kind := range s.kinds()[1:] {
+			created := s.record("POST", kind.create, kind.body, nil)
+			_, err := s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{VideoURL: address}, nil)
+			s.check(err)
+			done := s.record("GET", kind.details+created.InferenceID, "", nil)
+			if done.Status != "succeeded" || done.FailureReason != "" || done.Video+done.VideoURL != address {
+				s.t.Errorf("%s answers %+v", kind.details, done)
+			}
+		}
+	})
+}
+
+// Every creation takes a key.
+func TestCreate_withAKeyTwiceCreatesOne(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		for _, kind := range s.kinds() {
+			key := map[string]string{"Idempotency-Key": "key of " + kind.create}
+			first, again := s.record("POST", kind.create, kind.body, key), s.record("POST", kind.create, kind.body, key)
+			other := s.record("POST", kind.create, kind.body, nil)
+			if kind.id(first) != kind.id(again) || kind.id(first) == kind.id(other) {
+				s.t.Errorf("%s made %s, then %s with the same key and %s without", kind.create, kind.id(first), kind.id(again), kind.id(other))
+			}
+		}
+	})
+}
+
+// Errors of the domain that a request can rarely provoke have their statuses too.
+func TestMapError(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		err    error
+		status int
+		pause  bool
+	}{
+		{studio.ErrBusy, http.StatusServiceUnavailable, true},
+		{studio.ErrKeyInUse, http.StatusConflict, false},
+		{&studio.LimitError{Limit: studio.ErrTooManyTries, RetryAfter: time.Minute}, http.StatusTooManyRequests, true},
+	} {
+		answer := rest.MapError(t.Context(), test.err)
+		if answer == nil || answer.Status != test.status || (answer.RetryAfter > 0) != test.pause {
+			t.Errorf("%v is answered as %+v", test.err, answer)
+		}
+	}
+	if answer := rest.MapError(t.Context(), context.Canceled); answer != (*server.Error)(nil) {
+		t.Errorf("a failure of the service is answered as %+v", answer)
+	}
+}
