@@ -25,6 +25,7 @@ func (c *compiler) schemaIn(s *scope, source *document.Node) *node {
 	s = s.enter(c.resourceOf(source))
 	key := compiled{source, s.key()}
 	if n := c.nodes[key]; n != nil {
+		n.shared = true
 		return n
 	}
 	if ref := source.Get("$ref"); ref != nil && isPlain(source, "$ref") && c.resolve(source) != nil {

@@ -259,6 +259,7 @@ func (c *compiler) opaque(at *document.Node, n *node) (size [2]limit) {
 	}
 	rest := *n
 	rest.types &^= kindString
+	rest.shared = false
 	rest.minLength, rest.maxLength = limit{}, limit{}
 	if rest.format.isBinary() {
 		rest.format = nil

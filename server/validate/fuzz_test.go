@@ -23,6 +23,9 @@ func FuzzSchema(f *testing.F) {
 		{"type": "object", "required": ["k"], "additionalProperties": {"$ref": "#/components/schemas/T"}, "properties": {"k": {"const": "b"}}}]},
 		"T": {"minimum": -1e3, "exclusiveMaximum": 0.5, "minLength": 1, "pattern": "a", "maxItems": 3, "maxProperties": 3,
 			"enum": ["a", 0.25, [1, {"a": null}], {"b": [true]}], "items": {"type": ["integer", "null"]}}}`)
+	branching := compileSchemas(f, `{"S": {"anyOf": [{"$ref": "#/components/schemas/T"}, {"not": {"$ref": "#/components/schemas/T"}}], "unevaluatedItems": {"$ref": "#/components/schemas/S"},
+		"patternProperties": {"a": {"$ref": "#/components/schemas/S"}}, "unevaluatedProperties": false, "uniqueItems": true, "contains": {"if": {"type": "string"}, "else": {"$ref": "#/components/schemas/T"}}},
+		"T": {"prefixItems": [{"$ref": "#/components/schemas/S"}], "properties": {"a": {"$ref": "#/components/schemas/S"}, "B": {}}, "multipleOf": 0.3}}`)
 	for _, d := range allOperations(f) {
 		for _, body := range d.requestBodies(f) {
 			f.Add([]byte(body))
@@ -37,7 +40,10 @@ func FuzzSchema(f *testing.F) {
 		if first, second := strict.Validate(body), strict.Validate(body); !same(failure(t, first), failure(t, second)) {
 			t.Errorf("%q: got %v, then %v", body, first, second)
 		}
-		if work := strict.Work(body); work > 6*len(body)+1000 {
+		if first, second := branching.Validate(body), branching.Validate(body); !same(failure(t, first), failure(t, second)) {
+			t.Errorf("%q: got %v, then %v", body, first, second)
+		}
+		if work := max(strict.Work(body), branching.Work(body)); work > 40*len(body)+1000 {
 			t.Errorf("%q: %d of work", body, work)
 		}
 		if !bytes.Equal(body, original) {

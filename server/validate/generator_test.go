@@ -163,7 +163,7 @@ func (g *generator) constrain(s object, kind string, depth, n int) {
 		g.maybe(s, "maxLength", g.IntN(5))
 		g.maybe(s, "pattern", pick(g, "^a", "b$", "[a-c]+", "^.{2}$", "é"))
 		if s["type"] == "string" && g.chance(20) {
-			s["format"] = pick(g, "uuid", "date-time", "date", "email", "uri", "time", "duration", "ipv4", "ipv6", "hostname", "json-pointer", "uri-reference")
+			s["format"] = pick(g, "uuid", "date-time", "date", "email", "uri", "time", "duration", "ipv4", "ipv6", "hostname", "json-pointer")
 		}
 	case "integer", "number":
 		g.maybe(s, pick(g, "minimum", "exclusiveMinimum"), pick(g, numbers...))

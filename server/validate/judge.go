@@ -3,31 +3,48 @@ package validate
 import (
 	"slices"
 	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // judge checks a value in memory, for the sake of schemas that need to look at it more than once.
-// A value is checked against a schema once, or alternatives that lead to themselves would double
-// the work at each level.
+// A container that has others is checked against a schema once, or alternatives that lead to
+// themselves would double the work at each level.
 type judge struct {
 	*walker
-	known map[judged]verdict
-	fold  bool // some name differs in case from one that a schema knows
+	tree
+	known  map[judged]outcome
+	marks  map[judged]marks
+	names  map[int]*member // names that a schema knows
+	folded map[int]*member // names that differ in case from one that a schema knows
 }
 
-type judged struct {
-	value *value
-	node  *node
-	quiet bool
+// judged is a value, a node that several schemas lead to, and whether it was quiet.
+type judged uint64
+
+func (j *judge) key(v int, n *node) judged {
+	key := judged(v)<<32 | judged(n.id)<<1 //nolint:gosec // neither has more than 31 bits
+	if j.quiet > 0 {
+		key |= 1
+	}
+	return key
 }
 
-// verdict is what came of it.
+// outcome is a set of what is known of something judged. It is small, for there can be many.
+type outcome uint8
+
+const (
+	passed outcome = 1 << iota
+	collected
+)
+
+// verdict is what came of a check.
 type verdict struct {
-	ok        bool
-	seen      marks // when collected
-	collected bool
+	ok   bool
+	seen marks // when collected
 }
 
-// marks are the members or elements that a schema has evaluated.
+// marks are the members or elements that a schema has evaluated, by their place in the container.
 type marks []uint64
 
 func (m *marks) set(i int) {
@@ -49,44 +66,61 @@ func (m *marks) add(other marks) {
 }
 
 // judge checks the value of a text against the nodes in force from base on.
-func (w *walker) judge(text []byte, base int) error {
-	var v value
-	w.resetAhead(text)
-	if err := w.readValue(&v); err != nil {
-		return err
-	}
+func (w *walker) judge(text []byte, base int) {
+	j := &judge{walker: w, tree: readTree(text)}
 	w.work += len(text)
-	j := &judge{walker: w, known: make(map[judged]verdict)}
 	for i := base; i < len(w.inForce); i++ {
-		j.check(&v, w.inForce[i].node, false)
+		j.check(0, w.inForce[i].node, false)
 	}
-	if j.fold {
-		j.refuseCase(&v)
+	if j.folded != nil {
+		j.refuseCase(0)
 	}
-	return nil
+}
+
+// judgeScalar checks a scalar that is not in a text, a string without quotes and escapes.
+func (w *walker) judgeScalar(n *node, kind jsontext.Kind, text []byte) bool {
+	j := &judge{walker: w, tree: tree{text: text, values: []value{{kind: kind, end: uint32(len(text)), size: 1}}}} //nolint:gosec // no text has 4 GiB
+	return j.check(0, n, false).ok
 }
 
 // refuseCase reports the names that differ only in case from one that a schema knows, which
 // encoding/json would take for it.
-func (j *judge) refuseCase(v *value) {
-	for i := range v.elements {
-		j.path = append(j.path, step{index: i})
-		j.refuseCase(&v.elements[i])
-		j.path = j.path[:len(j.path)-1]
-	}
-	for i := range v.members {
-		m := &v.members[i]
-		if m.folded != nil && m.token == anyMember {
-			j.addBelow(m.folded.token, "case", "must be written "+strconv.Quote(m.folded.name))
+func (j *judge) refuseCase(v int) {
+	count := 0
+	for at := v + 1; at < j.next(v) && j.isContainer(v); at = j.next(at) {
+		s := step{index: count}
+		if j.values[v].kind == '{' {
+			if m := j.folded[at]; m != nil && j.names[at] == nil {
+				j.addBelow(m.token, "case", "must be written "+strconv.Quote(m.name))
+			}
+			s.token = j.token(at)
+			at++
 		}
-		j.path = append(j.path, step{token: m.token})
-		j.refuseCase(&m.value)
+		j.path = append(j.path, s)
+		j.refuseCase(at)
 		j.path = j.path[:len(j.path)-1]
+		count++
 	}
 }
 
+// token returns what stands for a name in a pointer.
+func (j *judge) token(name int) string {
+	if m := j.names[name]; m != nil {
+		return m.token
+	}
+	return anyMember
+}
+
+// know notes that a schema knows a name.
+func (j *judge) know(name int, m *member) {
+	if j.names == nil {
+		j.names = make(map[int]*member)
+	}
+	j.names[name] = m
+}
+
 // try is check without a report.
-func (j *judge) try(v *value, n *node, collect bool) verdict {
+func (j *judge) try(v int, n *node, collect bool) verdict {
 	j.quiet++
 	before := j.failures
 	found := j.check(v, n, collect)
@@ -96,34 +130,50 @@ func (j *judge) try(v *value, n *node, collect bool) verdict {
 }
 
 // check checks v against n. It collects what n evaluates when somebody wants to know.
-func (j *judge) check(v *value, n *node, collect bool) verdict {
+func (j *judge) check(v int, n *node, collect bool) verdict {
 	if n == nil {
 		return verdict{ok: true}
 	}
-	key := judged{v, n, j.quiet > 0}
-	container := v.kind == '{' || v.kind == '['
-	if container {
-		if known, ok := j.known[key]; ok && (known.collected || !collect || !known.ok) {
-			if !known.ok {
-				j.failures++
-			}
-			return known
+	remember := n.id != 0 && j.values[v].tall
+	key := j.key(v, n)
+	if known, ok := j.known[key]; remember && ok && (known&collected != 0 || !collect || known&passed == 0) {
+		if known&passed == 0 {
+			j.failures++
 		}
+		return verdict{ok: known&passed != 0, seen: j.marks[key]}
 	}
 	j.work++
-	t := trial{judge: j, v: v, n: n, collect: collect, before: j.failures}
+	t := trial{judge: j, v: v, kind: j.values[v].kind, n: n, collect: collect, before: j.failures}
 	t.run()
-	found := verdict{ok: j.failures == t.before, seen: t.seen, collected: t.collect}
-	if container {
-		j.known[key] = found
+	found := verdict{ok: j.failures == t.before, seen: t.seen}
+	if remember {
+		j.remember(key, found, t.collect)
 	}
 	return found
+}
+
+func (j *judge) remember(key judged, found verdict, collect bool) {
+	known := outcome(0)
+	if found.ok {
+		known |= passed
+	}
+	if collect {
+		known |= collected
+	}
+	if j.known == nil {
+		j.known, j.marks = make(map[judged]outcome), make(map[judged]marks)
+	}
+	j.known[key] = known
+	if len(found.seen) > 0 {
+		j.marks[key] = found.seen
+	}
 }
 
 // trial is one check of a value against a node.
 type trial struct {
 	*judge
-	v       *value
+	v       int
+	kind    jsontext.Kind
 	n       *node
 	collect bool
 	seen    marks
@@ -134,16 +184,19 @@ type trial struct {
 func (t *trial) lost() bool { return t.quiet > 0 && t.failures > t.before }
 
 func (t *trial) run() {
-	n := t.n
-	t.collect = t.collect || n.unevaluated(t.v.kind) != nil
-	if !t.begin(n, t.v.kind, t.v.text) {
+	n, scalar := t.n, []byte(nil)
+	t.collect = t.collect || n.unevaluated(t.kind) != nil
+	if !t.isContainer(t.v) {
+		scalar = t.content(t.v)
+	}
+	if !t.begin(n, t.kind, scalar) {
 		return
 	}
-	switch t.v.kind {
+	switch t.kind {
 	case '"':
-		t.checkString(n, t.v.text)
+		t.checkString(n, scalar)
 	case '0':
-		t.checkNumber(n, t.v.text)
+		t.checkNumber(n, scalar)
 	case '{':
 		t.object()
 	case '[':
@@ -153,7 +206,7 @@ func (t *trial) run() {
 		if t.lost() {
 			return
 		}
-		text, ok := t.v.appendCanonical(t.scratch[:0], l.depth)
+		text, ok := t.appendCanonical(t.scratch[:0], t.v, l.depth)
 		t.scratch = text
 		if !ok {
 			text = text[:0]
@@ -161,7 +214,7 @@ func (t *trial) run() {
 		t.checkLiteral(l, text)
 	}
 	t.inPlace()
-	if rest := n.unevaluated(t.v.kind); rest != nil && !t.lost() {
+	if rest := n.unevaluated(t.kind); rest != nil && !t.lost() {
 		t.unevaluated(rest)
 	}
 }
@@ -198,71 +251,52 @@ func (t *trial) inPlace() {
 }
 
 func (t *trial) union(u *union) {
-	switch {
-	case !u.general:
+	if !u.general {
 		t.also(t.pick(u))
 		return
-	case u.keyword == "anyOf":
-		if t.anyOf(u) {
-			return
-		}
-	default:
-		matches := 0
-		for _, n := range u.alternatives {
-			if found := t.try(t.v, n, t.collect); found.ok {
-				matches++
-				t.seen.add(found.seen)
-			}
-		}
-		if matches == 1 {
-			return
-		}
-		if matches > 1 {
-			t.add(u.keyword, "must match one alternative of the document, and matches several")
-			return
-		}
 	}
-	if likely := u.likely(t.v); likely != nil && t.quiet == 0 {
-		t.check(t.v, likely, false)
-		return
-	}
-	t.add(u.keyword, "must match an alternative of the document")
-}
-
-func (t *trial) anyOf(u *union) bool {
-	matched := false
+	matches := 0
 	for _, n := range u.alternatives {
-		found := t.try(t.v, n, t.collect)
-		if found.ok {
+		if matches > 0 && u.keyword == "anyOf" && !t.collect {
+			break
+		}
+		if found := t.try(t.v, n, t.collect); found.ok {
+			matches++
 			t.seen.add(found.seen)
-			matched = true
-			if !t.collect {
-				break
-			}
 		}
 	}
-	return matched
+	switch {
+	case matches == 1 || matches > 1 && u.keyword == "anyOf":
+	case matches > 1:
+		t.add(u.keyword, "must match one alternative of the document, and matches several")
+	default:
+		if likely := t.likely(u); likely != nil && t.quiet == 0 {
+			t.check(t.v, likely, false)
+			return
+		}
+		t.add(u.keyword, "must match an alternative of the document")
+	}
 }
 
 // pick is walker.choose for a value in memory.
 func (t *trial) pick(u *union) *node {
 	for _, alternative := range u.byType {
-		if alternative.types.allow(t.v.kind, nil) {
+		if alternative.types.allow(t.kind, nil) {
 			return alternative.node
 		}
 	}
-	if u.by == nil || t.v.kind != '{' {
+	if u.by == nil || t.kind != '{' {
 		t.add("type", "must be "+u.types.String())
 		return nil
 	}
-	m := t.v.find(u.by.name)
-	if m == nil {
+	name := t.find(t.v, u.by.name)
+	if name < 0 {
 		t.addBelow(u.by.token, "required", "is required")
 		return nil
 	}
-	m.token = u.by.token
-	n := u.byValue[string(m.value.text)]
-	if m.value.kind != '"' || n == nil {
+	t.know(name, u.by)
+	n := u.byValue[string(t.content(name+1))]
+	if t.values[name+1].kind != '"' || n == nil {
 		t.addBelow(u.by.token, u.keyword, "must be one of "+u.values)
 		return nil
 	}
@@ -271,15 +305,15 @@ func (t *trial) pick(u *union) *node {
 
 // likely returns the alternative that a value was probably meant to be: the one that the
 // discriminator names, or the only one of its type.
-func (u *union) likely(v *value) *node {
-	if m := v.find(u.hint); u.hint != "" && m != nil && m.value.kind == '"' {
-		if n := u.byHint[string(m.value.text)]; n != nil {
+func (t *trial) likely(u *union) *node {
+	if name := t.find(t.v, u.hint); u.hint != "" && name >= 0 && t.values[name+1].kind == '"' {
+		if n := u.byHint[string(t.content(name+1))]; n != nil {
 			return n
 		}
 	}
 	var likely *node
 	for i, n := range u.alternatives {
-		if !u.typesOf[i].allow(v.kind, nil) {
+		if !u.typesOf[i].allow(t.kind, nil) {
 			continue
 		}
 		if likely != nil {
@@ -298,7 +332,7 @@ func (t *trial) evaluated(i int) {
 }
 
 // below checks a member or an element against a node.
-func (t *trial) below(s step, v *value, n *node) {
+func (t *trial) below(s step, v int, n *node) {
 	if n == nil || t.lost() {
 		return
 	}
@@ -308,65 +342,61 @@ func (t *trial) below(s step, v *value, n *node) {
 }
 
 func (t *trial) array() {
-	n := t.n
-	for i := range t.v.elements {
+	n, count, matching := t.n, 0, uint64(0)
+	for at := t.v + 1; at < t.next(t.v); at = t.next(at) {
 		item, evaluated := n.items, n.hasItems
-		if i < len(n.prefix) {
-			item, evaluated = n.prefix[i], true
+		if count < len(n.prefix) {
+			item, evaluated = n.prefix[count], true
+		}
+		if n.contains != nil && !t.lost() && t.try(at, n.contains.node, false).ok {
+			matching++
+			evaluated = true
 		}
 		if evaluated {
-			t.evaluated(i)
+			t.evaluated(count)
 		}
-		t.below(step{index: i}, &t.v.elements[i], item)
+		t.below(step{index: count}, at, item)
+		count++
 	}
-	t.checkRange(uint64(len(t.v.elements)), n.minItems, n.maxItems, "minItems", "maxItems", "elements")
-	if n.contains != nil && !t.lost() {
-		t.contains(n.contains)
+	t.checkRange(uint64(count), n.minItems, n.maxItems, "minItems", "maxItems", "elements") //nolint:gosec // not negative
+	if c := n.contains; c != nil {
+		least, keyword := c.least, "minContains"
+		if !least.set {
+			least, keyword = limit{1, true}, "contains"
+		}
+		t.checkRange(matching, least, c.most, keyword, "maxContains", "matching elements")
 	}
-	if n.unique && !t.lost() && t.v.repeats() {
+	if n.unique && !t.lost() && t.repeats(t.v) {
 		t.add("uniqueItems", "must not have equal elements")
 	}
 }
 
-func (t *trial) contains(c *contains) {
-	count := uint64(0)
-	for i := range t.v.elements {
-		if t.try(&t.v.elements[i], c.node, false).ok {
-			count++
-			t.evaluated(i)
-		}
-	}
-	keyword := "contains"
-	if c.least.set {
-		keyword = "minContains"
-	}
-	least := c.least
-	if !least.set {
-		least = limit{1, true}
-	}
-	t.checkRange(count, least, c.most, keyword, "maxContains", "matching elements")
-}
-
 func (t *trial) object() {
-	n := t.n
-	for i := range t.v.members {
+	n, count := t.n, 0
+	var given marks // of required members
+	for name := t.v + 1; name < t.next(t.v); name = t.next(name + 1) {
 		if t.lost() {
 			return
 		}
-		t.member(i, &t.v.members[i])
+		text := t.content(name)
+		if m := n.members[string(text)]; m != nil && m.index >= 0 {
+			given.set(m.index)
+		}
+		t.member(count, name, text)
+		count++
 	}
-	for _, m := range n.required {
-		if m.exempt&t.direction == 0 && t.v.find(m.name) == nil {
+	for i, m := range n.required {
+		if !given.has(i) && m.exempt&t.direction == 0 {
 			t.addBelow(m.token, "required", "is required")
 		}
 	}
-	t.checkRange(uint64(len(t.v.members)), n.minProps, n.maxProps, "minProperties", "maxProperties", "members")
+	t.checkRange(uint64(count), n.minProps, n.maxProps, "minProperties", "maxProperties", "members") //nolint:gosec // not negative
 	for _, d := range n.dependents {
-		if t.v.find(d.name) == nil {
+		if t.find(t.v, d.name) < 0 {
 			continue
 		}
 		for _, m := range d.required {
-			if t.v.find(m.name) == nil {
+			if t.find(t.v, m.name) < 0 {
 				t.addBelow(m.token, "dependentRequired", "is required")
 			}
 		}
@@ -374,69 +404,66 @@ func (t *trial) object() {
 	}
 }
 
-func (t *trial) member(i int, f *field) {
+func (t *trial) member(i, name int, text []byte) {
 	n := t.n
-	m := n.members[f.name]
+	m := n.members[string(text)]
 	if m != nil {
-		f.token = m.token
+		t.know(name, m)
 	} else if len(n.folded) > 0 {
-		t.scratch = foldName(t.scratch[:0], []byte(f.name))
-		if f.folded = n.folded[string(t.scratch)]; f.folded != nil {
-			t.fold = true
+		t.scratch = foldName(t.scratch[:0], text)
+		if known := n.folded[string(t.scratch)]; known != nil {
+			if t.folded == nil {
+				t.folded = make(map[int]*member)
+			}
+			t.folded[name] = known
 		}
 	}
-	matched := false
-	if m != nil && m.declared {
-		matched = true
-		t.below(step{token: f.token}, &f.value, m.node)
+	if n.names != nil {
+		t.checkName(n.names, text)
+	}
+	s := step{token: t.token(name)}
+	matched := m != nil && m.declared
+	if matched {
+		t.below(s, name+1, m.node)
 	}
 	for _, p := range n.patterns {
-		if p.pattern.MatchString(f.name) {
+		if p.pattern.Match(text) {
 			matched = true
-			t.below(step{token: f.token}, &f.value, p.node)
+			t.below(s, name+1, p.node)
 		}
 	}
 	if !matched && n.closed {
 		t.add("additionalProperties", closedDetail)
 	} else if !matched && n.hasAdditional {
 		matched = true
-		t.below(step{token: f.token}, &f.value, n.additional)
+		t.below(s, name+1, n.additional)
 	}
 	if matched {
 		t.evaluated(i)
-	}
-	if n.names != nil && !t.lost() {
-		t.checkName(n.names, []byte(f.name))
 	}
 }
 
 // unevaluated checks what no schema has evaluated.
 func (t *trial) unevaluated(rest *rest) {
-	for i := range t.v.members {
-		if m := &t.v.members[i]; !t.seen.has(i) {
-			t.leftOver(rest, step{token: m.token}, &m.value, "unevaluatedProperties", closedDetail)
+	count := 0
+	for at := t.v + 1; at < t.next(t.v); at = t.next(at) {
+		s := step{index: count}
+		keyword, detail := "unevaluatedItems", "must have no elements but those of the document"
+		if t.kind == '{' {
+			s.token = t.token(at)
+			keyword, detail = "unevaluatedProperties", closedDetail
+			at++
 		}
-	}
-	for i := range t.v.elements {
-		if !t.seen.has(i) {
-			t.leftOver(rest, step{index: i}, &t.v.elements[i], "unevaluatedItems", "must have no elements but those of the document")
-		}
-	}
-	if t.collect {
-		for i := range max(len(t.v.members), len(t.v.elements)) {
-			t.seen.set(i)
-		}
-	}
-}
-
-func (t *trial) leftOver(rest *rest, s step, v *value, keyword, detail string) {
-	if rest.closed {
-		if !t.lost() {
+		switch seen := t.seen.has(count); {
+		case seen || t.lost():
+		case rest.closed:
 			t.add(keyword, detail)
+		default:
+			t.below(s, at, rest.node)
 		}
-		return
+		t.evaluated(count)
+		count++
 	}
-	t.below(s, v, rest.node)
 }
 
 // closeTrees finds which values each node needs in memory, and which members need not be given
@@ -460,6 +487,11 @@ func (c *compiler) closeTrees() {
 	}
 	for _, p := range c.order {
 		visit(p.node)
+	}
+	for i, p := range c.order {
+		if p.node.shared {
+			p.node.id = uint32(i + 1) //nolint:gosec // no document has that many
+		}
 	}
 	for _, p := range c.order {
 		for _, m := range p.node.required {

@@ -87,6 +87,8 @@ type node struct {
 	types  kinds
 	barred direction // in which a value must not be sent
 	tree   kinds     // of values that are needed in memory
+	shared bool      // whether several schemas lead here
+	id     uint32    // of a shared node
 
 	literals []*literal // enum and const
 

@@ -101,8 +101,12 @@ func (w *walker) member(base, end int, name []byte) string {
 
 // checkName checks a name against propertyNames.
 func (w *walker) checkName(n *node, name []byte) {
-	j := judge{walker: w}
-	if !j.try(&value{kind: '"', text: name}, n, false).ok {
+	w.quiet++
+	before := w.failures
+	ok := w.judgeScalar(n, '"', name)
+	w.failures = before
+	w.quiet--
+	if !ok {
 		w.add("propertyNames", "must have only names that the document allows")
 	}
 }

@@ -54,8 +54,7 @@ func (w *walker) checkScalar(n *node, kind jsontext.Kind, text []byte) {
 	w.path, w.inForce = w.path[:0], w.inForce[:0]
 	w.force(0, n)
 	if w.needsTree(0, kindOf(kind)) {
-		j := judge{walker: w}
-		j.check(&value{kind: kind, text: text}, n, false)
+		w.judgeScalar(n, kind, text)
 		return
 	}
 	w.expand(0, kind)

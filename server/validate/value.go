@@ -7,107 +7,156 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// value is a JSON value in memory, for schemas that have to look at it more than once.
+// tree is a JSON text in memory, for schemas that have to look at a value more than once. Its
+// values are in the order of the text; the members of an object are names and values in turn.
+type tree struct {
+	text   []byte
+	values []value
+	seed   maphash.Seed
+	hashes []uint64 // of values, when they have been asked for
+}
+
+// value is small, for a text has up to one for each two of its bytes.
 type value struct {
-	kind     jsontext.Kind
-	text     []byte // of a scalar; a string is without quotes and escapes
-	elements []value
-	members  []field
-	byName   map[string]int // of members, when there are many
-	hash     uint64
-	hashed   bool
+	kind       jsontext.Kind
+	escaped    bool   // whether a string has escapes
+	tall       bool   // whether a container has another
+	start, end uint32 // in the text; of a string without its quotes
+	size       int32  // how many values begin here, with those that it contains
 }
 
-// field is a member of an object.
-type field struct {
-	name   string
-	token  string  // of a JSON pointer; anyMember when the document does not know the name
-	folded *member // that the name differs from in case only
-	value  value
+// readTree reads what is known to be one value.
+func readTree(text []byte) tree {
+	t := tree{text: text, values: make([]value, 0, countValues(text))}
+	t.read(0)
+	return t
 }
 
-// manyMembers is how many members are searched one by one.
-const manyMembers = 8
+// countValues returns how many values a text has, names included.
+func countValues(text []byte) int {
+	count := 1
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{', '[', ',', ':':
+			count++
+		case '"':
+			i = endOfString(text, i)
+		}
+	}
+	return count
+}
 
-// readValue reads what is known to be one value from w.ahead.
-func (w *walker) readValue(v *value) error {
-	v.kind = w.ahead.PeekKind()
-	if v.kind != '{' && v.kind != '[' {
-		text, err := w.ahead.ReadValue()
-		v.text = bytes.Clone(unquoted(text))
-		return err
+// endOfString returns where the string ends that begins at i.
+func endOfString(text []byte, i int) int {
+	for i++; text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
 	}
-	if _, err := w.ahead.ReadToken(); err != nil {
-		return err
+	return i
+}
+
+// read reads the value that begins at i or behind the space there, and returns where it ends.
+func (t *tree) read(i int) int {
+	for isSpace(t.text[i]) {
+		i++
 	}
-	for next := w.ahead.PeekKind(); next != '}' && next != ']'; next = w.ahead.PeekKind() {
-		if v.kind == '[' {
-			v.elements = append(v.elements, value{})
-			if err := w.readValue(&v.elements[len(v.elements)-1]); err != nil {
-				return err
+	at := len(t.values)
+	v := value{kind: jsontext.Kind(t.text[i]), start: uint32(i)} //nolint:gosec // no body has 4 GiB
+	if v.kind == '-' || '0' <= v.kind && v.kind <= '9' {
+		v.kind = '0'
+	}
+	t.values = append(t.values, v)
+	switch v.kind {
+	case '{', '[':
+		i, v.tall = t.readInside(i + 1)
+	case '"':
+		end := endOfString(t.text, i)
+		v.start++
+		v.escaped = bytes.IndexByte(t.text[i:end], '\\') >= 0
+		i = end
+	default:
+		for i < len(t.text) && bytes.IndexByte([]byte(",:]}"), t.text[i]) < 0 && !isSpace(t.text[i]) {
+			i++
+		}
+	}
+	v.end = uint32(i) //nolint:gosec // see above
+	if v.kind == '"' {
+		i++
+	}
+	v.size = int32(len(t.values) - at) //nolint:gosec // see above
+	t.values[at] = v
+	return i
+}
+
+// readInside reads what a container has, and reports whether that has a container.
+func (t *tree) readInside(i int) (end int, tall bool) {
+	for {
+		switch c := t.text[i]; {
+		case c == '}' || c == ']':
+			return i + 1, tall
+		case c == ',' || c == ':' || isSpace(c):
+			i++
+		default:
+			at := len(t.values)
+			i = t.read(i)
+			tall = tall || t.isContainer(at)
+		}
+	}
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
+
+func (t *tree) isContainer(v int) bool { return t.values[v].kind == '{' || t.values[v].kind == '[' }
+
+// content returns the text of a scalar; a string is without quotes and escapes.
+func (t *tree) content(v int) []byte {
+	text := t.text[t.values[v].start:t.values[v].end]
+	if t.values[v].escaped {
+		text, _ = jsontext.AppendUnquote(nil, t.text[t.values[v].start-1:t.values[v].end+1])
+	}
+	return text
+}
+
+// next returns the value behind v and all that v contains.
+func (t *tree) next(v int) int { return v + int(t.values[v].size) }
+
+// find returns the name of a member of an object, or -1.
+func (t *tree) find(v int, name string) int {
+	if t.values[v].kind == '{' {
+		for at := v + 1; at < t.next(v); at = t.next(at + 1) {
+			if string(t.content(at)) == name {
+				return at
 			}
-			continue
-		}
-		name, err := w.ahead.ReadValue()
-		if err != nil {
-			return err
-		}
-		v.members = append(v.members, field{name: string(unquoted(name)), token: anyMember})
-		if err := w.readValue(&v.members[len(v.members)-1].value); err != nil {
-			return err
 		}
 	}
-	_, err := w.ahead.ReadToken()
-	return err
+	return -1
 }
 
-// find returns the member of a name, or nil.
-func (v *value) find(name string) *field {
-	if len(v.members) <= manyMembers {
-		for i := range v.members {
-			if v.members[i].name == name {
-				return &v.members[i]
-			}
-		}
-		return nil
-	}
-	if v.byName == nil {
-		v.byName = make(map[string]int, len(v.members))
-		for i := range v.members {
-			v.byName[v.members[i].name] = i
-		}
-	}
-	if i, ok := v.byName[name]; ok {
-		return &v.members[i]
-	}
-	return nil
-}
-
-// appendCanonical writes the canonical text of v, and reports whether it is nested no deeper
-// than depth.
-func (v *value) appendCanonical(dst []byte, depth int) ([]byte, bool) {
-	if v.kind != '{' && v.kind != '[' {
-		return appendScalar(dst, v.kind, v.text), true
+// appendCanonical writes the canonical text of v, and reports whether v is nested no deeper than
+// depth.
+func (t *tree) appendCanonical(dst []byte, v, depth int) ([]byte, bool) {
+	if !t.isContainer(v) {
+		return appendScalar(dst, t.values[v].kind, t.content(v)), true
 	}
 	if depth == 0 {
 		return dst, false
 	}
 	ok := true
-	if v.kind == '[' {
+	if t.values[v].kind == '[' {
 		dst = append(dst, '[')
-		for i := range v.elements {
-			if dst, ok = v.elements[i].appendCanonical(dst, depth-1); !ok {
+		for at := v + 1; at < t.next(v); at = t.next(at) {
+			if dst, ok = t.appendCanonical(dst, at, depth-1); !ok {
 				return dst, false
 			}
 			dst = append(dst, ',')
 		}
 		return append(dst, ']'), true
 	}
-	members := make([]string, 0, len(v.members))
-	for i := range v.members {
-		m := &v.members[i]
-		text := append(appendScalar(nil, '"', []byte(m.name)), ':')
-		if text, ok = m.value.appendCanonical(text, depth-1); !ok {
+	var members []string
+	for at := v + 1; at < t.next(v); at = t.next(at + 1) {
+		text := append(appendScalar(nil, '"', t.content(at)), ':')
+		if text, ok = t.appendCanonical(text, at+1, depth-1); !ok {
 			return dst, false
 		}
 		members = append(members, string(text))
@@ -115,75 +164,81 @@ func (v *value) appendCanonical(dst []byte, depth int) ([]byte, bool) {
 	return appendMembers(dst, members), true
 }
 
-// sum returns a hash that equal values share.
-func (v *value) sum(seed maphash.Seed) uint64 {
-	if v.hashed {
-		return v.hash
+// hash returns what equal values share.
+func (t *tree) hash(v int) uint64 {
+	if t.hashes == nil {
+		t.seed, t.hashes = maphash.MakeSeed(), make([]uint64, len(t.values))
+	}
+	if t.hashes[v] != 0 {
+		return t.hashes[v]
 	}
 	var h maphash.Hash
-	h.SetSeed(seed)
-	switch v.kind {
+	h.SetSeed(t.seed)
+	switch t.values[v].kind {
 	case '[':
-		h.WriteByte('[') //nolint:errcheck // never fails
-		for i := range v.elements {
-			maphash.WriteComparable(&h, v.elements[i].sum(seed))
+		for at := v + 1; at < t.next(v); at = t.next(at) {
+			maphash.WriteComparable(&h, t.hash(at))
 		}
 	case '{':
-		total := uint64(len(v.members)) // in no order
-		for i := range v.members {
-			m := &v.members[i]
-			total += maphash.Comparable(seed, [2]uint64{maphash.String(seed, m.name), m.value.sum(seed)})
+		total := uint64(1) // in no order
+		for at := v + 1; at < t.next(v); at = t.next(at + 1) {
+			total += maphash.Comparable(t.seed, [2]uint64{maphash.Bytes(t.seed, t.content(at)), t.hash(at + 1)})
 		}
-		h.WriteByte('{') //nolint:errcheck // never fails
 		maphash.WriteComparable(&h, total)
 	default:
-		h.Write(appendScalar(nil, v.kind, v.text)) //nolint:errcheck // never fails
+		var scratch [64]byte
+		h.Write(appendScalar(scratch[:0], t.values[v].kind, t.content(v))) //nolint:errcheck // it never fails
 	}
-	v.hash, v.hashed = h.Sum64(), true
-	return v.hash
+	t.hashes[v] = max(1, h.Sum64())
+	return t.hashes[v]
 }
 
-// equals reports whether two values are the same to JSON Schema.
-func (v *value) equals(other *value) bool {
-	if v.kind != other.kind || len(v.elements) != len(other.elements) || len(v.members) != len(other.members) {
+// equal reports whether two values are the same to JSON Schema.
+func (t *tree) equal(v, other int) bool {
+	kind := t.values[v].kind
+	if kind != t.values[other].kind || t.hash(v) != t.hash(other) {
 		return false
 	}
-	switch v.kind {
+	switch kind {
 	case '[':
-		for i := range v.elements {
-			if !v.elements[i].equals(&other.elements[i]) {
+		a, b := v+1, other+1
+		for ; a < t.next(v) && b < t.next(other); a, b = t.next(a), t.next(b) {
+			if !t.equal(a, b) {
 				return false
 			}
 		}
-		return true
+		return a == t.next(v) && b == t.next(other)
 	case '{':
-		for i := range v.members {
-			m := other.find(v.members[i].name)
-			if m == nil || !v.members[i].value.equals(&m.value) {
+		count := 0
+		for at := other + 1; at < t.next(other); at = t.next(at + 1) {
+			count++
+		}
+		for at := v + 1; at < t.next(v); at = t.next(at + 1) {
+			same := t.find(other, string(t.content(at)))
+			if same < 0 || !t.equal(at+1, same+1) {
 				return false
 			}
+			count--
 		}
-		return true
+		return count == 0
 	case '0':
-		a, _ := parseDecimal(nil, v.text)
-		b, _ := parseDecimal(nil, other.text)
+		a, _ := parseDecimal(nil, t.content(v))
+		b, _ := parseDecimal(nil, t.content(other))
 		return a.compare(b) == 0
 	default:
-		return bytes.Equal(v.text, other.text)
+		return bytes.Equal(t.content(v), t.content(other))
 	}
 }
 
 // repeats reports whether two elements of an array are equal.
-func (v *value) repeats() bool {
-	seed := maphash.MakeSeed()
-	first := make(map[uint64]*value, len(v.elements))
-	for i := range v.elements {
-		e := &v.elements[i]
-		hash := e.sum(seed)
-		if other := first[hash]; other != nil && other.equals(e) {
+func (t *tree) repeats(v int) bool {
+	first := make(map[uint64]int)
+	for at := v + 1; at < t.next(v); at = t.next(at) {
+		hash := t.hash(at)
+		if other, ok := first[hash]; ok && t.equal(other, at) {
 			return true
 		}
-		first[hash] = e
+		first[hash] = at
 	}
 	return false
 }

@@ -258,7 +258,8 @@ func (w *walker) inMemory(base int) error {
 	if w.dec.StackDepth()+depthOf(value) > w.limits.depth {
 		return errTooDeep
 	}
-	return w.judge(value, base)
+	w.judge(value, base)
+	return nil
 }
 
 // unquote is unquoted without allocation; its result is valid until the next call.

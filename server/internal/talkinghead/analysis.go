@@ -11,7 +11,7 @@ import (
 const (
 	leastSeconds = 1.0
 	leastEyes    = 20 // pixels between the eyes
-	darkest      = 28 // mean luma of the face
+	darkest      = 34 // mean luma of the face
 	brightest    = 228
 	leastFlat    = 7   // deviation of the luma
 	leastSeen    = 0.1 // of the frames

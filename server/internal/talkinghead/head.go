@@ -99,10 +99,11 @@ func (h *head) closed(seconds float64) (part float64) {
 
 // The parts of an eye, around the pupil.
 const (
-	eyeSide   = 0.27
-	upperLid  = -0.085
-	lowerLid  = 0.075
-	underBrow = -0.24
+	eyeSide   = 0.30
+	upperLid  = -0.14
+	lowerLid  = 0.085
+	underBrow = -0.26
+	lash      = 0.016 // half the thickness of the line of the lashes
 )
 
 // blink lowers the eyelids of a face in a frame.
@@ -124,6 +125,7 @@ func (h *head) blink(f *frame, face pose, part float64) {
 					if arch <= 0 || q.Y < underBrow {
 						continue
 					}
+					arch = math.Sqrt(arch)
 					open := upperLid * arch
 					lid := open + (lowerLid-upperLid)*arch*part
 					below := smoothstep(-0.7/face.Scale, 0.7/face.Scale, q.Y-lid)
@@ -135,6 +137,10 @@ func (h *head) blink(f *frame, face pose, part float64) {
 					place := h.face.inFrame(eye.plus(point{q.X, underBrow + t*(open-underBrow)}))
 					at := &p.pix[row*p.width+column]
 					skin := from[i].at(place.X, place.Y)
+					if !p.half {
+						line := (q.Y - lid + lash) / lash
+						skin *= 1 - 0.6*part*math.Exp(-line*line)
+					}
 					*at = toByte(skin + (float64(*at)-skin)*below)
 				}
 			}

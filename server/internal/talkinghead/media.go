@@ -25,6 +25,7 @@ const (
 	maxVideoSide  = 4096             // 4K, also upright
 	maxVideo      = 4096 * 2304      // pixels
 	maxPicture    = 25_000_000       // pixels
+	maxPixels     = 40_000_000       // of what ffmpeg decodes at all; so that 8K is called too large
 	maxRate       = 60               // frames a second
 	pictureRate   = 25               // frames a second that are made of a picture
 	leastRate     = 10               // frames a second, below which frames are repeated
@@ -112,7 +113,7 @@ type colorTags struct{ space, transfer, primaries string }
 func (m *media) inputArgs() []string {
 	return []string{
 		"-protocol_whitelist", "file,pipe", "-f", m.demuxer, "-codec_whitelist", codecs,
-		"-max_pixels", strconv.Itoa(maxPicture), "-i", "file:" + m.path,
+		"-max_pixels", strconv.Itoa(maxPixels), "-i", "file:" + m.path,
 	}
 }
 
@@ -162,7 +163,7 @@ func checkPicture(path, name string) error {
 	config, _, err := image.DecodeConfig(f)
 	switch {
 	case err != nil:
-		return unusable("%s cannot be read: the file is damaged.", name)
+		return damaged(name)
 	case config.Width*config.Height > maxPicture:
 		return unusable("%s is too large: it has %d × %d pixels, and at most %d million are accepted.", name, config.Width, config.Height, maxPicture/1_000_000)
 	}
@@ -262,7 +263,7 @@ func spoiled(err error) bool {
 }
 
 func damaged(name string) error {
-	return unusable("%s cannot be read: the file is damaged or incomplete.", name)
+	return unusable("%s cannot be read: the file is damaged, incomplete or of a kind that is not accepted.", name)
 }
 
 func tooLong(name string) error {

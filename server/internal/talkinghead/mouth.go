@@ -75,12 +75,8 @@ func (o *opening) at(u, v float64) motion {
 	across := math.Copysign(from/half, u)
 
 	// Up and down.
-	arch := max(1-across*across, 0)
-	if o.round > 0 {
-		arch = math.Pow(arch, 0.75-0.25*o.round)
-	} else {
-		arch = math.Pow(arch, 0.75)
-	}
+	arch := math.Sqrt(max(1-across*across, 0))
+	arch *= o.round + (1-o.round)*math.Sqrt(arch) // "oo" is rounder
 	upper, lower := o.lips.edges(across)
 	line := upper + (lower-upper)*0.35
 	lipsUp, lipsDown := line-o.up*arch, line+o.down*arch
@@ -178,6 +174,9 @@ func (m *mouth) skin(i int, own, base plane, face pose, q point, top float64) fl
 // mouthMask is how much of the skin at a place comes from the mouth's own frame.
 func mouthMask(q point) float64 {
 	x, y := q.X/0.74, (q.Y-maskMiddle)/maskHeight
+	if x*x+y*y <= 0.55*0.55 {
+		return 1
+	}
 	return 1 - smoothstep(0.55, 1, math.Sqrt(x*x+y*y))
 }
 

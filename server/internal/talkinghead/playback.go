@@ -121,6 +121,7 @@ type pieces struct {
 	length int // frames of each piece but the last
 	loaded int // the number of the piece in frames
 	frames []*frame
+	spare  []*frame // that frames are of
 }
 
 // pieceBytes is how much memory the frames of a piece may take.
@@ -171,7 +172,8 @@ func (p *pieces) load(ctx context.Context, piece int) error {
 		return err
 	}
 	defer d.stop()
-	spare := p.frames[:cap(p.frames)]
+	spare := p.spare
+	defer func() { p.spare = spare }()
 	p.frames, p.loaded = p.frames[:0], piece
 	for {
 		f, err := d.next()
@@ -184,12 +186,10 @@ func (p *pieces) load(ctx context.Context, piece int) error {
 		if len(p.frames) == p.length {
 			return fmt.Errorf("piece %d has more than %d frames", piece, p.length)
 		}
-		var keep *frame
-		if i := len(p.frames); i < len(spare) {
-			keep = spare[i]
-		} else {
-			keep = newFrame(f.width, f.height)
+		if len(p.frames) == len(spare) {
+			spare = append(spare, newFrame(f.width, f.height))
 		}
+		keep := spare[len(p.frames)]
 		copy(keep.pix, f.pix)
 		d.release(f)
 		p.frames = append(p.frames, keep)

@@ -60,7 +60,7 @@ func articulate(s sound) shape {
 	jaw := in(s.open, -14, -3)
 	murmur := in(s.voice, -6, -1) * (1 - jaw)
 	vowel := in(s.front, -24, -15)
-	back := in(s.back, -27, -17)
+	back := in(s.back, -27, -17) * (1 - smoothstep(8, 18, decibels(s.front)-decibels(s.back)))
 	hiss := in(s.hiss, -5, -1)
 	spread := in(s.front, -12, -5)
 

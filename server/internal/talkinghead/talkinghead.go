@@ -75,7 +75,7 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 	}
 	defer os.RemoveAll(work)
 	if !l.Mode.known() {
-		return Video{}, unusable("sync_mode must be one of bounce, loop, cut_off, silence and remap.")
+		return Video{}, unusable("The sync_mode must be one of bounce, loop, cut_off, silence and remap.")
 	}
 	if l.Video == "" && l.UseAudioFromVideo {
 		return Video{}, unusable("There is no video to take the sound from: video_url is missing.")

@@ -1,0 +1,149 @@
+package talkinghead_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
+)
+
+// Each input that cannot be used fails for good, with a reason that a person understands.
+func TestMakeLipsync_refuses(t *testing.T) {
+	t.Parallel()
+	need(t, "ffmpeg", "ffprobe")
+	dir := t.TempDir()
+	file := func(name string, content []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	generate := func(name string, args ...string) string {
+		path := filepath.Join(dir, name)
+		ffmpeg(t, append(args, path)...)
+		return path
+	}
+	lavfi := func(name, source string, args ...string) string {
+		return generate(name, append([]string{"-f", "lavfi", "-i", source}, args...)...)
+	}
+	face := sample(t)
+	voice := lavfi("voice.wav", "sine=frequency=300:sample_rate=16000:duration=1")
+	whole, err := os.ReadFile(lavfi("whole.mp4", "testsrc=s=320x240:r=25", "-t", "2", "-pix_fmt", "yuv420p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := file("secret.txt", []byte("a secret of this machine"))
+	video := func(path string) talkinghead.Lipsync { return talkinghead.Lipsync{Video: path, Audio: voice} }
+	sound := func(path string) talkinghead.Lipsync { return talkinghead.Lipsync{Video: face, Audio: path} }
+
+	for name, test := range map[string]struct {
+		lipsync talkinghead.Lipsync
+		reason  string // a part of it
+	}{
+		"empty":                     {video(file("empty.mp4", nil)), "empty"},
+		"text named MP4":            {video(file("text.mp4", []byte("just text"))), "not accepted"},
+		"HTML":                      {video(file("page.mp4", []byte("<!doctype html><html>404</html>"))), "not accepted"},
+		"truncated before its end":  {video(file("half.mp4", whole[:len(whole)/2])), "damaged"},
+		"only a header":             {video(file("header.mp4", whole[:24])), "damaged"},
+		"a box of 10 GB":            {video(file("box.mp4", append(whole[:32:32], 0, 0, 0, 1, 'm', 'o', 'o', 'v', 0, 0, 0, 2, 0x54, 0x0b, 0xe4, 0, 1, 2, 3))), "neither pictures nor sound"},
+		"noise after a header":      {video(file("noise.mkv", append([]byte("\x1aE\xdf\xa3"), make([]byte, 5000)...))), "damaged"},
+		"HLS of a file":             {video(file("hls.mp4", []byte("#EXTM3U\n#EXTINF:10,\nfile://"+secret+"\n"))), "not accepted"},
+		"HLS of an address":         {video(file("hls.m3u8", []byte("#EXTM3U\n#EXTINF:10,\nhttp://127.0.0.1:1/a.ts\n"))), "not accepted"},
+		"a list to join":            {video(file("list.mp4", []byte("ffconcat version 1.0\nfile "+secret+"\n"))), "not accepted"},
+		"SVG":                       {video(file("drawing.svg", []byte(`<svg xmlns="http://www.w3.org/2000/svg"><image href="file://`+secret+`"/></svg>`))), "not accepted"},
+		"zip":                       {video(file("bomb.zip", []byte("PK\x03\x04aaaaaaaaaaaaaaaaaaaaaaaa"))), "not accepted"},
+		"PNG of 20,000 × 20,000":    {video(file("large.png", png(20_000, 20_000))), "20000 × 20000"},
+		"PNG without content":       {video(file("hollow.png", png(200, 200))), "damaged"},
+		"JPEG cut off":              {video(file("cut.jpg", []byte("\xff\xd8\xff\xe0\x00\x10JFIF"))), "damaged"},
+		"8K":                        {video(lavfi("8k.mp4", "color=s=7680x4320:r=1", "-frames:v", "1", "-c:v", "mpeg4")), "too large"},
+		"tiny":                      {video(lavfi("tiny.mp4", "color=s=32x32:r=25", "-t", "1", "-pix_fmt", "yuv420p")), "too small"},
+		"no face":                   {video(lavfi("test.mp4", "testsrc=s=320x240:r=25", "-t", "1.2", "-pix_fmt", "yuv420p")), "No face"},
+		"no face in a picture":      {video(lavfi("test.png", "testsrc=s=320x240", "-frames:v", "1")), "No face"},
+		"ten faces":                 {video(generate("ten.png", "-loop", "1", "-i", face, "-vf", "scale=240:-1,tile=5x2", "-frames:v", "1")), "10 faces"},
+		"a small face":              {video(generate("small.png", "-i", face, "-vf", "scale=40:-1,pad=180:180:70:70:white")), "small"},
+		"a face in the dark":        {video(generate("dark.png", "-i", face, "-vf", "format=gray,lutyuv=y=val/10+4")), "dark"},
+		"a short video":             {video(generate("short.mp4", "-loop", "1", "-i", face, "-t", "0.4", "-pix_fmt", "yuv420p")), "too short"},
+		"a video of 11 minutes":     {video(lavfi("long.mp4", "color=s=64x64:r=1", "-t", "660", "-pix_fmt", "yuv420p")), "too long"},
+		"sound for a video":         {video(voice), "no pictures"},
+		"a sound of 11 minutes":     {sound(lavfi("long.wav", "anullsrc=r=8000:cl=mono", "-t", "660")), "too long"},
+		"a sound of 0 s":            {sound(lavfi("nothing.wav", "sine", "-t", "0")), "too short"},
+		"a picture for sound":       {sound(face), "no sound"},
+		"a video without sound":     {sound(filepath.Join(dir, "whole.mp4")), "no sound"},
+		"a sound in text":           {sound(file("text.wav", []byte("RIFFtext"))), "not accepted"},
+		"a codec that is not taken": {sound(lavfi("odd.avi", "sine=duration=1", "-c:a", "adpcm_swf")), "not accepted"},
+		"nothing to say":            {talkinghead.Lipsync{Video: face}, "audio_url"},
+		"sound of a picture":        {talkinghead.Lipsync{Video: face, UseAudioFromVideo: true}, "no sound"},
+		"sound of no video":         {talkinghead.Lipsync{UseAudioFromVideo: true}, "video_url"},
+		"an unknown mode":           {talkinghead.Lipsync{Video: face, Audio: voice, Mode: "backwards"}, "sync_mode"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			output := t.TempDir()
+			began := time.Now()
+			_, err := talkinghead.Config{}.MakeLipsync(t.Context(), test.lipsync, output)
+			failure, ok := errors.AsType[*talkinghead.InputError](err)
+			if !ok {
+				t.Fatalf("error is %v", err)
+			}
+			if reason := failure.Reason; !strings.Contains(reason, test.reason) || !strings.HasSuffix(reason, ".") ||
+				!unicode.IsUpper(rune(reason[0])) || strings.Contains(reason, dir) || strings.Contains(reason, "secret") {
+				t.Errorf("the reason is %q", reason)
+			}
+			if took := time.Since(began); took > time.Minute {
+				t.Errorf("it took %v", took)
+			}
+			if left, err := os.ReadDir(output); err != nil || len(left) > 0 {
+				t.Errorf("left are %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// png is a picture of a size that ends after its header.
+func png(width, height uint32) []byte {
+	header := append([]byte("IHDR"), binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, width), height)...)
+	header = append(header, 8, 2, 0, 0, 0)
+	picture := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d"), header...)
+	return binary.BigEndian.AppendUint32(picture, crc32.ChecksumIEEE(header))
+}
+
+// A rendering that is given up ends at once and leaves nothing.
+func TestMakeLipsync_endsWithItsContext(t *testing.T) {
+	t.Parallel()
+	need(t, "ffmpeg", "ffprobe")
+	dir, output := t.TempDir(), t.TempDir()
+	sound := filepath.Join(dir, "long.wav")
+	ffmpeg(t, "-f", "lavfi", "-i", "sine=sample_rate=16000", "-t", "300", sound)
+	ctx, cancel := context.WithCancel(t.Context())
+	var began time.Time
+	_, err := talkinghead.Config{Progress: func(done float64) {
+		if done > 0.3 && began.IsZero() {
+			began = time.Now()
+			cancel()
+		}
+	}}.MakeLipsync(ctx, talkinghead.Lipsync{Video: sample(t), Audio: sound}, output)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it ended after %v", took)
+	}
+	left, err := os.ReadDir(output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range left {
+		if entry.IsDir() {
+			t.Errorf("%s is left", entry.Name())
+		}
+	}
+}

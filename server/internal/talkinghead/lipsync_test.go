@@ -1,0 +1,248 @@
+package talkinghead_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
+)
+
+// sample is the picture of a face that the module pigo comes with.
+func sample(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(pigoModule(t), "testdata", "sample.jpg")
+}
+
+// module is where the module pigo is, which go list takes long to tell.
+var module struct {
+	sync.Once
+	dir string
+}
+
+func pigoModule(t testing.TB) string {
+	t.Helper()
+	module.Do(func() {
+		module.dir = strings.TrimSpace(string(command(t, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/esimov/pigo")))
+	})
+	return module.dir
+}
+
+// The cascades are those of the module.
+func TestCascades(t *testing.T) {
+	t.Parallel()
+	files, err := os.ReadDir("cascade")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		ours, err := os.ReadFile(filepath.Join("cascade", file.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, err := os.ReadFile(filepath.Join(pigoModule(t), "cascade", file.Name()))
+		if err != nil {
+			theirs, err = os.ReadFile(filepath.Join(pigoModule(t), "cascade", "lps", file.Name()))
+		}
+		if err != nil {
+			theirs, err = os.ReadFile(filepath.Join(pigoModule(t), file.Name()))
+		}
+		if err != nil || string(ours) != string(theirs) {
+			t.Errorf("%s is not the module's: %v", file.Name(), err)
+		}
+	}
+}
+
+// speech is a sentence with silence of 0.6 s around it.
+func speech(t testing.TB, text string, format ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	command(t, "espeak-ng", "-s", "150", "-w", filepath.Join(dir, "plain.wav"), text)
+	path := filepath.Join(dir, "speech.wav")
+	ffmpeg(t, append(append([]string{"-i", filepath.Join(dir, "plain.wav"), "-af", "adelay=600:all=1,apad=pad_dur=0.6"}, format...), path)...)
+	return path
+}
+
+// clip makes a video of the sample.
+func clip(t testing.TB, rate, filter string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "clip.mp4")
+	ffmpeg(t, "-loop", "1", "-r", rate, "-i", sample(t), "-t", "2.2", "-vf", filter+",format=yuv420p",
+		"-c:v", "libx264", "-preset", "ultrafast", "-crf", "16", path)
+	return path
+}
+
+const (
+	steady = "scale=-2:400,pad=640:ih:(ow-iw)/2:0:white,noise=alls=4:allf=t"
+	moving = "scale=-2:460,pad=700:520:(ow-iw)/2:40:white,rotate=0.09*sin(2*PI*t/1.9):c=white,noise=alls=4:allf=t," +
+		"crop=560:420:70+50*sin(2*PI*t/1.7):50+24*sin(2*PI*t/1.3)"
+	upright = "scale=360:-2,pad=iw:640:0:80:white,noise=alls=4:allf=t"
+)
+
+func TestMakeLipsync(t *testing.T) {
+	t.Parallel()
+	need(t, "ffmpeg", "ffprobe", "espeak-ng")
+	const sentence = "Hello! How are you? I am very glad."
+	for name, test := range map[string]struct {
+		rate, filter string // of a video; "" for the picture itself
+		sound        []string
+	}{
+		"picture":         {sound: []string{"-ar", "44100"}},
+		"steady 25 fps":   {"25", steady, []string{"-ar", "48000", "-ac", "2"}},
+		"moving 30 fps":   {"30", moving, []string{"-ar", "22050"}},
+		"upright 24 fps":  {"24000/1001", upright, []string{"-ar", "16000", "-ac", "1"}},
+		"presenter alone": {sound: []string{"-ar", "16000"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lipsync := talkinghead.Lipsync{Audio: speech(t, sentence, test.sound...)}
+			switch {
+			case test.filter != "":
+				lipsync.Video = clip(t, test.rate, test.filter)
+			case name == "picture":
+				lipsync.Video = sample(t)
+			}
+			var progress []float64
+			made, err := talkinghead.Config{
+				Progress: func(done float64) { progress = append(progress, done) },
+			}.MakeLipsync(t.Context(), lipsync, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.IsSorted(progress) || len(progress) < 3 || progress[len(progress)-1] != 1 {
+				t.Errorf("progress is %v", progress)
+			}
+			f := watch(t, made.Path)
+			checkFormat(t, f, made)
+			checkLips(t, f, closedLips(t, lipsync.Video))
+			if test.filter != "" {
+				checkRest(t, f, lipsync.Video)
+			}
+		})
+	}
+}
+
+// closedLips is the dark area between the lips of an input, which are closed: the line that
+// one sees there.
+func closedLips(t *testing.T, input string) float64 {
+	t.Helper()
+	if input == "" { // the presenter, whose lips are closed when nothing is said
+		silence := filepath.Join(t.TempDir(), "silence.wav")
+		ffmpeg(t, "-f", "lavfi", "-i", "anullsrc=r=16000", "-t", "0.2", silence)
+		made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Audio: silence}, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		input = made.Path
+	}
+	plain := filepath.Join(t.TempDir(), "closed.mp4")
+	ffmpeg(t, "-i", input, "-an", "-frames:v", "5", "-c:v", "libx264", "-pix_fmt", "yuv420p", plain)
+	dark := watch(t, plain).dark(t)
+	slices.Sort(dark)
+	return dark[len(dark)/2]
+}
+
+// checkFormat checks what players need.
+func checkFormat(t *testing.T, f *film, made talkinghead.Video) {
+	t.Helper()
+	frame := 1 / f.rate
+	if math.Abs(f.video-f.audio) > frame || math.Abs(f.video-made.Seconds) > frame/2 {
+		t.Errorf("pictures last %v s, the sound %v s, and it says %v s", f.video, f.audio, made.Seconds)
+	}
+	for _, s := range f.streams {
+		switch {
+		case s.Kind == "video" && (s.Codec != "h264" || s.Profile != "High" || s.Format != "yuv420p"),
+			s.Kind == "audio" && s.Codec != "aac", s.FirstTime != "0.000000":
+			t.Errorf("stream is %+v", s)
+		}
+	}
+	if !strings.Contains(f.comment, "generated by a machine") {
+		t.Errorf("comment is %q", f.comment)
+	}
+	data, err := os.ReadFile(made.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if index, media := strings.Index(string(data), "moov"), strings.Index(string(data), "mdat"); index < 0 || index > media {
+		t.Error("the index comes after the media")
+	}
+	if size, err := os.Stat(made.Thumbnail); err != nil || size.Size() < 1000 {
+		t.Errorf("thumbnail: %v, %v", size, err)
+	}
+}
+
+// checkLips checks that the mouth says the sound.
+func checkLips(t *testing.T, f *film, closed float64) {
+	t.Helper()
+	open, heard := f.opening(t, closed), f.loudness()
+	largest := slices.Max(open)
+	best, at := -1.0, 0
+	for lag := -5; lag <= 5; lag++ {
+		if c := correlation(heard, open, lag); c > best {
+			best, at = c, lag
+		}
+	}
+	t.Logf("correlation %.2f, %.2f at a lag of %d; largest opening %.3f", correlation(heard, open, 0), best, at, largest)
+	if correlation(heard, open, 0) < 0.7 || at < -1 || at > 1 {
+		t.Errorf("opening and loudness correlate by %.2f, and by %.2f at a lag of %d frames", correlation(heard, open, 0), best, at)
+	}
+	if largest < 0.02 {
+		t.Errorf("the largest opening is %.3f squares of the distance of the eyes", largest)
+	}
+	silent := int(0.45 * f.rate)
+	for i := range open {
+		if (i < silent || i >= len(open)-silent/2) && open[i] > 0.05*largest {
+			t.Errorf("in silence, frame %d, the mouth is open by %.1f %%", i, 100*open[i]/largest)
+		}
+	}
+}
+
+// checkRest checks that all but the lower face is the input.
+func checkRest(t *testing.T, f *film, input string) {
+	t.Helper()
+	plain := filepath.Join(t.TempDir(), "plain.mp4")
+	ffmpeg(t, "-i", input, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p", plain)
+	original := watch(t, plain)
+	if f.width != original.width || f.height != original.height || f.rate != original.rate {
+		t.Errorf("%d × %d at %v, of %d × %d at %v", f.width, f.height, f.rate, original.width, original.height, original.rate)
+	}
+	finder := newFinder(t)
+	faces := make([]seen, len(original.frames))
+	for i, luma := range original.frames {
+		faces[i] = finder.find(t, luma, original.width, original.height)
+	}
+	psnr := difference(f, original, func(frame, x, y int) bool {
+		face := faces[frame]
+		unit := face.eyes()
+		mouth := [2]float64{(face.mouthLeft[0] + face.mouthRight[0]) / 2, (face.mouthLeft[1] + face.mouthRight[1]) / 2}
+		u, v := (float64(x)-mouth[0])/unit, (float64(y)-mouth[1])/unit
+		return math.Abs(u) > 1 || v < -0.5 || v > 1.1
+	})
+	t.Logf("PSNR outside the lower face: %.1f dB", psnr)
+	if psnr < 38 {
+		t.Errorf("outside the lower face PSNR is %.1f dB", psnr)
+	}
+}
+
+// Pressed lips and an open mouth are told apart by the sound alone.
+func TestMakeLipsync_tellsSoundsApart(t *testing.T) {
+	t.Parallel()
+	need(t, "ffmpeg", "ffprobe", "espeak-ng")
+	closed := closedLips(t, sample(t))
+	opening := func(phonemes string) float64 {
+		made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: sample(t), Audio: speech(t, phonemes)}, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Max(watch(t, made.Path).opening(t, closed))
+	}
+	mm, aa := opening("[[m:m:m:m:]]"), opening("[[A:A:A:]]")
+	t.Logf("mm %.4f, aa %.4f", mm, aa)
+	if mm > aa/4 || aa < 0.02 {
+		t.Errorf("the mouth is open by %.3f for mm, by %.3f for aa", mm, aa)
+	}
+}

@@ -1,0 +1,158 @@
+package talkinghead
+
+import (
+	"math"
+	"os/exec"
+	"testing"
+)
+
+// formants is the sound of a voice of 110 Hz with resonances at frequencies of given heights
+// in dB, which is how vowels differ.
+func formants(seconds float64, resonances ...[2]float64) []int16 {
+	samples := make([]int16, int(seconds*soundRate))
+	for harmonic := 1; harmonic*110 < soundRate/2; harmonic++ {
+		frequency, height := float64(harmonic)*110, -70.0
+		for _, r := range resonances {
+			away := (frequency - r[0]) / 90
+			height = max(height, r[1]-20*math.Log10(1+away*away))
+		}
+		for i := range samples {
+			samples[i] += int16(6000 * math.Pow(10, height/20) * math.Sin(2*math.Pi*frequency*float64(i)/soundRate+float64(harmonic*harmonic)))
+		}
+	}
+	return samples
+}
+
+func shapesOf(samples []int16) shapes {
+	var sounds []sound
+	s := newSpectrum()
+	for end := soundWindow; end <= len(samples); end += soundHop {
+		sounds = append(sounds, s.measure(samples[end-soundWindow:end]))
+	}
+	return speak(sounds)
+}
+
+func TestSpeak_shapesVowels(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		resonances [][2]float64
+		want       func(shape) bool
+	}{
+		"aa is open":             {[][2]float64{{750, 0}, {1200, -4}, {2500, -22}}, func(s shape) bool { return s.open > 0.7 && s.press == 0 }},
+		"ee is narrow and wide":  {[][2]float64{{280, 0}, {2300, -8}}, func(s shape) bool { return s.open > 0.15 && s.open < 0.6 && s.width > 0.4 }},
+		"oo is narrow and round": {[][2]float64{{300, 0}, {850, -14}, {2200, -16}}, func(s shape) bool { return s.open > 0.15 && s.open < 0.6 && s.width < -0.4 }},
+		"mm is closed":           {[][2]float64{{220, 0}, {1000, -26}, {2300, -34}}, func(s shape) bool { return s.open < 0.08 && s.press > 0.6 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if s := shapesOf(formants(0.5, test.resonances...)).at(0.3); !test.want(s) {
+				t.Errorf("the shape is %+v", s)
+			}
+		})
+	}
+}
+
+func TestSpeak_isClosedInSilence(t *testing.T) {
+	t.Parallel()
+	vowel := formants(0.4, [2]float64{750, 0}, [2]float64{1200, -4})
+	quiet := make([]int16, soundRate/2)
+	for i := range quiet {
+		quiet[i] = int16(i*7919%31 - 15) // a noise of -66 dB
+	}
+	said := shapesOf(append(append(append([]int16{}, quiet...), vowel...), quiet...))
+	if s := said.at(0.7); s.open < 0.6 {
+		t.Errorf("while it speaks, the mouth is open by %v", s.open)
+	}
+	for _, at := range []float64{-1, 0, 0.2, 0.4, 1.1, 1.3, 9} {
+		if s := said.at(at); s.open != 0 {
+			t.Errorf("in silence, at %v s, the mouth is open by %v", at, s.open)
+		}
+	}
+	for _, samples := range [][]int16{nil, quiet, make([]int16, soundRate)} {
+		for _, s := range shapesOf(samples)[:] {
+			if s.open > 0 && samples[0] == 0 {
+				t.Errorf("of nothing, the mouth is open by %v", s.open)
+			}
+		}
+	}
+}
+
+// A mouth has inertia, and is neither early nor late.
+func TestSpeak_isSmoothAndInTime(t *testing.T) {
+	t.Parallel()
+	silence := make([]int16, soundRate/2)
+	vowel := formants(0.3, [2]float64{750, 0}, [2]float64{1200, -4})
+	said := shapesOf(append(append(append([]int16{}, silence...), vowel...), silence...))
+	var previous, sum, center float64
+	for i := range 130 {
+		open := said.at(float64(i) / soundsSecond).open
+		if step := math.Abs(open - previous); step > 0.35 {
+			t.Errorf("in 10 ms, at %d, the mouth moves by %v", i, step)
+		}
+		previous = open
+		sum, center = sum+open, center+open*float64(i)/soundsSecond
+	}
+	if middle := center / sum; math.Abs(middle-0.65) > 0.02 {
+		t.Errorf("the middle of the vowel is seen at %v s and heard at 0.65 s", middle)
+	}
+}
+
+func TestSyncMode(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[SyncMode]struct {
+		longer, shorter int
+		source          []int
+	}{
+		"":      {7, 2, []int{0, 1, 2, 1, 0, 1, 2}},
+		Bounce:  {7, 2, []int{0, 1, 2, 1, 0, 1, 2}},
+		Loop:    {7, 2, []int{0, 1, 2, 0, 1, 2, 0}},
+		CutOff:  {3, 2, []int{0, 1, 2}},
+		Silence: {7, 3, []int{0, 1, 2, 2, 2, 2, 2}},
+		Remap:   {7, 2, []int{0, 0, 0, 1, 1, 2, 2}},
+	} {
+		if longer, shorter := mode.frames(3, 7), mode.frames(3, 2); longer != want.longer || shorter != want.shorter {
+			t.Errorf("%s: 3 frames with a sound of 7 or 2 become %d or %d", mode, longer, shorter)
+		}
+		for i, source := range want.source {
+			if got := mode.source(i, 3, want.longer); got != source {
+				t.Errorf("%s: frame %d is that of %d, want %d", mode, i, got, source)
+			}
+		}
+		if got := mode.source(5, 1, 9); got != 0 {
+			t.Errorf("%s: of one frame it shows %d", mode, got)
+		}
+	}
+}
+
+// Frames come in any order, backwards too, each as it is in the file.
+func TestPlayer(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		t.Skipf("%v; other tests fail in CI", err)
+	}
+	dir := t.TempDir()
+	path := dir + "/clip.mp4"
+	// Frame n has the luma 20 + n.
+	if output, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=black:s=640x480:r=25,format=yuv420p,geq=lum=20+N:cb=128:cr=128",
+		"-frames:v", "150", "-c:v", "libx264", "-preset", "ultrafast", path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	m, err := open(t.Context(), path, "The video")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := m.play(dir)
+	defer p.close()
+	last := -1
+	for i := range 420 {
+		want := Bounce.source(i, 150, 420)
+		f, err := p.frame(t.Context(), want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.pix[640*240+320]; math.Abs(float64(got)-float64(20+want)) > 1 {
+			t.Fatalf("frame %d, of %d after %d, has the luma %d", i, want, last, got)
+		}
+		last = want
+	}
+}
