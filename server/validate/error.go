@@ -16,10 +16,13 @@ type Error struct {
 
 // Violation is one rule that is broken in one place.
 type Violation struct {
-	// Pointer is a JSON pointer (RFC 6901) into the body, "header:NAME" or "query:NAME". A member
-	// that the document does not name is "*".
+	// Pointer is a JSON pointer (RFC 6901) into the body, or "path:NAME", "query:NAME",
+	// "header:NAME" or "cookie:NAME" with a pointer into that parameter, such as
+	// "query:filter/min". A header of a part is "/PART/header:NAME". A member that the document does
+	// not name is "*".
 	Pointer string
-	// Keyword is the broken keyword of the schema, or "duplicate", "case" or "repeated".
+	// Keyword is the broken keyword of the schema, or "duplicate", "case", "repeated", "escape",
+	// "style", "content" for what is no JSON, or "contentType" of a part.
 	Keyword string
 	// Detail says what the rule asks for.
 	Detail string

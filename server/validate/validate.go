@@ -34,6 +34,41 @@
 //   - a multipleOf has at most 18 significant digits
 //   - a schema must not contain itself without a member or an element between
 //
+// # Parameters and bodies
+//
+// A parameter is read in its style, percent-decoded in a path and a query only, as the JSON that it
+// stands for: null, a boolean or a number where the schema allows it and the text is one, else a
+// string. Where several are allowed, what matches the schema counts. OpenAPI leaves open, and this
+// package decides:
+//
+//   - a query parameter or a cookie that the document does not name is let through, unless an
+//     exploded object has no properties or has additionalProperties; it takes all others
+//   - an empty text is no element of a list between delimiters; that of a required scalar is missing
+//   - keys below the keys of a deepObject lead to members of members, and indexes from 0 on, or
+//     empty keys, to elements
+//   - an exploded value in cookies is several cookies
+//   - a default is for the implementation to apply
+//   - the body of an operation that takes none is not touched
+//
+// JSON, text/plain and forms are held in memory and checked before the next handler is called. The
+// parts of multipart/form-data are checked while they are read: a field before its first byte, a
+// file for its media type, headers and size. What is of any other media type passes as a stream of
+// limited size, of which a schema can say the length only. A field of a form is as its encoding
+// says, else name=value, with an array or an object as name[key]=value, or an object as JSON.
+//
+// The strict server that oapi-codegen generates with the templates of this module binds all of it.
+// The client that oapi-codegen 2.8.2 generates cannot write everything:
+//
+//   - a query array that is spaceDelimited is sent with spaces in the URL, which net/http answers
+//     with 400, and an object that is spaceDelimited or pipeDelimited is not sent at all
+//   - an array or an object in a cookie is written as if explode were false and the style simple;
+//     say explode: false
+//   - deepObject is not sent without explode: true
+//   - commas in an array of a header or a cookie, dots in that of a label, and pipes in one that is
+//     pipeDelimited are delimiters, however they are written
+//   - an operation whose body, or whose answer of one status, has two media types besides JSON, text,
+//     forms and multipart does not compile
+//
 // [Config] has formats of the user's own, and a lenient mode that leaves out what is not known.
 //
 // No text that this package returns contains a submitted value or a submitted name.
