@@ -68,14 +68,17 @@ func (b *requestBody) check(w *walker, r *http.Request) (io.ReadCloser, error) {
 	if err := w.read(r, b.limits.body); err != nil {
 		return nil, err
 	}
-	body := &readBody{rest: w.body}
+	var standsFor []byte
 	if len(w.body) > 0 || b.required {
-		body.standsFor = w.checkHeld(c, w.body)
+		standsFor = w.checkHeld(c, w.body)
 	}
 	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
 		return nil, err
 	}
-	return body, nil
+	if standsFor != nil {
+		return &textBody{readBody{rest: w.body}, standsFor}, nil
+	}
+	return &readBody{rest: w.body}, nil
 }
 
 // stream answers what is known before a body is read. The rest is checked while next reads it.
@@ -170,9 +173,8 @@ func tooLargeFor(what string, limit int64) error {
 // readBody is a body in memory. It is not reused, so that who keeps it for too long reads
 // nothing, and not the body of another request.
 type readBody struct {
-	rest      []byte
-	standsFor []byte // the JSON of a text or a form
-	closed    bool
+	rest   []byte
+	closed bool
 }
 
 func (b *readBody) Read(p []byte) (int, error) {
@@ -188,20 +190,30 @@ func (b *readBody) Read(p []byte) (int, error) {
 }
 
 // ValidJSON takes what has not been read yet, for who decodes it as a whole: the generated server
-// looks for this method. It is valid JSON when nothing has been read, and must not be kept. Of a
-// text or a form it is the JSON that the body stands for.
+// looks for this method. It is valid JSON when nothing has been read, and must not be kept.
 func (b *readBody) ValidJSON() []byte {
 	text := b.rest
-	if b.standsFor != nil {
-		text = b.standsFor
-	}
-	b.rest, b.standsFor = nil, nil
+	b.rest = nil
 	return text
 }
 
 func (b *readBody) Close() error {
-	b.rest, b.standsFor, b.closed = nil, nil, true
+	b.rest, b.closed = nil, true
 	return nil
+}
+
+// textBody is a text or a form, and the JSON that it stands for.
+type textBody struct {
+	readBody
+
+	standsFor []byte
+}
+
+// ValidJSON takes the JSON in place of what has not been read yet.
+func (b *textBody) ValidJSON() []byte {
+	text := b.standsFor
+	b.rest, b.standsFor = nil, nil
+	return text
 }
 
 // limitedBody is a body that fails when it is larger than the limit.

@@ -48,6 +48,8 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 		switch body := body.(type) {
 		case *readBody:
 			r.ContentLength = int64(len(body.rest))
+		case *textBody:
+			r.ContentLength = int64(len(body.rest))
 		case *multipartBody:
 			r.ContentLength = -1
 		}

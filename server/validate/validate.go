@@ -66,8 +66,9 @@
 //   - deepObject is not sent without explode: true
 //   - commas in an array of a header or a cookie, dots in that of a label, and pipes in one that is
 //     pipeDelimited are delimiters, however they are written
-//   - an operation whose body, or whose answer of one status, has two media types besides JSON, text,
-//     forms and multipart does not compile
+//
+// And an operation whose body has two media types besides JSON, text, forms and multipart becomes a
+// type with two fields of one name, which does not compile.
 //
 // [Config] has formats of the user's own, and a lenient mode that leaves out what is not known.
 //
