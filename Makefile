@@ -55,6 +55,10 @@ bench: ## Compare with other validators and write server/bench/RESULTS.md (2 min
 bench-delivery: ## Measure webhook delivery and write server/bench/DELIVERY.md (15 minutes)
 	cd server/bench/delivery && go run .
 
+.PHONY: bench-render
+bench-render: ## Measure rendering beside a plain ffmpeg and write server/bench/RENDER.md (5 minutes)
+	cd server/bench && go run ./render
+
 .PHONY: check-bench
 check-bench: ## Test both comparisons, which are modules of their own, with short runs
 	cd server/bench && go mod tidy -diff && go vet ./... && go test ./...

@@ -949,6 +949,9 @@ type NotFoundApplicationProblemPlusJSONResponse Problem
 
 type NotImplementedApplicationProblemPlusJSONResponse Problem
 
+type SampleRefusedResponse struct {
+}
+
 type ServiceUnavailableResponseHeaders struct {
 	RetryAfter *int
 }

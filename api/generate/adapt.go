@@ -16,6 +16,16 @@ func adapt(document *openapi3.T) error {
 	return nullableMembers(document)
 }
 
+// withoutCallbacks leaves the notifications to the webhooks. A callback of the document is one of
+// them, and oapi-codegen would declare its types a second time.
+func withoutCallbacks(document *openapi3.T) {
+	for _, item := range document.Paths.Map() {
+		for _, operation := range item.Operations() {
+			operation.Callbacks = nil
+		}
+	}
+}
+
 // withoutRequestID removes the X-Request-Id of every request and answer: the server's wrapper and the
 // client see to it, so that it is no parameter and no field for each operation.
 func withoutRequestID(document *openapi3.T) {

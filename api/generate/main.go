@@ -132,7 +132,12 @@ func (f files) generate(path, settingsPath string) (*openapi3.T, error) {
 }
 
 func load(path string) (*openapi3.T, error) {
-	return openapi3.NewLoader().LoadFromFile(path)
+	document, err := openapi3.NewLoader().LoadFromFile(path)
+	if err != nil {
+		return nil, err
+	}
+	withoutCallbacks(document)
+	return document, nil
 }
 
 // replace writes the files, and removes what an earlier run generated and this one does not.

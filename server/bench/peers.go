@@ -127,9 +127,9 @@ func (ogenService) CreateLipsync(
 	made := lipsync(&title)
 	return &ogenapi.Lipsync{
 		InferenceID: made.InferenceID,
-		Status:      ogenapi.InferenceStatus(made.Status),
+		Status:      ogenapi.InferenceState(made.Status),
 		Title:       ogenapi.NewOptNilString(title),
-		CreatedAt:   made.CreatedAt,
-		UpdatedAt:   made.UpdatedAt,
+		CreatedAt:   ogenapi.NewOptNilDateTime(*made.CreatedAt),
+		UpdatedAt:   ogenapi.NewOptNilDateTime(*made.UpdatedAt),
 	}, nil
 }

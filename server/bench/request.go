@@ -52,8 +52,8 @@ func lipsync(title *string) gen.Lipsync {
 		InferenceID: "01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52",
 		Status:      gen.InferenceStatusProcessing,
 		Title:       title,
-		CreatedAt:   at,
-		UpdatedAt:   at,
+		CreatedAt:   &at,
+		UpdatedAt:   &at,
 	}
 }
 

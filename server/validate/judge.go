@@ -23,7 +23,7 @@ type judge struct {
 type judged uint64
 
 func (j *judge) key(v int, n *node) judged {
-	key := judged(v)<<32 | judged(n.id)<<1 //nolint:gosec // neither has more than 31 bits
+	key := judged(v)<<32 | judged(n.id)<<1
 	if j.quiet > 0 {
 		key |= 1
 	}
@@ -54,7 +54,7 @@ func (m *marks) set(i int) {
 	(*m)[i/64] |= 1 << (i % 64)
 }
 
-func (m marks) has(i int) bool { return i/64 < len(m) && m[i/64]&(1<<(i%64)) != 0 }
+func (m *marks) has(i int) bool { return i/64 < len(*m) && (*m)[i/64]&(1<<(i%64)) != 0 }
 
 func (m *marks) add(other marks) {
 	for len(*m) < len(other) {
@@ -79,7 +79,7 @@ func (w *walker) judge(text []byte, base int) {
 
 // judgeScalar checks a scalar that is not in a text, a string without quotes and escapes.
 func (w *walker) judgeScalar(n *node, kind jsontext.Kind, text []byte) bool {
-	j := &judge{walker: w, tree: tree{text: text, values: []value{{kind: kind, end: uint32(len(text)), size: 1}}}} //nolint:gosec // no text has 4 GiB
+	j := &judge{walker: w, tree: tree{text: text, values: []value{{kind: kind, end: uint32(len(text)), size: 1}}}}
 	return j.check(0, n, false).ok
 }
 
@@ -358,7 +358,7 @@ func (t *trial) array() {
 		t.below(step{index: count}, at, item)
 		count++
 	}
-	t.checkRange(uint64(count), n.minItems, n.maxItems, "minItems", "maxItems", "elements") //nolint:gosec // not negative
+	t.checkRange(uint64(count), n.minItems, n.maxItems, "minItems", "maxItems", "elements")
 	if c := n.contains; c != nil {
 		least, keyword := c.least, "minContains"
 		if !least.set {
@@ -390,7 +390,7 @@ func (t *trial) object() {
 			t.addBelow(m.token, "required", "is required")
 		}
 	}
-	t.checkRange(uint64(count), n.minProps, n.maxProps, "minProperties", "maxProperties", "members") //nolint:gosec // not negative
+	t.checkRange(uint64(count), n.minProps, n.maxProps, "minProperties", "maxProperties", "members")
 	for _, d := range n.dependents {
 		if t.find(t.v, d.name) < 0 {
 			continue
@@ -490,7 +490,7 @@ func (c *compiler) closeTrees() {
 	}
 	for i, p := range c.order {
 		if p.node.shared {
-			p.node.id = uint32(i + 1) //nolint:gosec // no document has that many
+			p.node.id = uint32(i + 1)
 		}
 	}
 	for _, p := range c.order {

@@ -83,18 +83,19 @@ func (l *loader) load(name string, text []byte) {
 		l.fail(version, "must be OpenAPI 3.1")
 		return
 	}
-	l.conforms(root, "OpenAPI")
+	l.conform(root, "OpenAPI")
 	if dialect := root.Get("jsonSchemaDialect"); dialect != nil {
 		l.dialect(dialect)
 	}
 	if root.Get("paths") == nil && root.Get("components") == nil && root.Get("webhooks") == nil {
 		l.fail(root, "must have paths, components or webhooks")
 	}
-	for len(l.links) > 0 {
-		links := l.links
-		l.links = nil
-		for _, link := range links {
-			l.follow(link)
+	for i := 0; i < len(l.links); i++ { // more are found on the way
+		l.follow(l.links[i])
+	}
+	for _, link := range l.links {
+		if link.to != "Schema" { // whose circles are those of compilation
+			l.resolve(link.from.Parent())
 		}
 	}
 	l.uniqueIDs()
@@ -228,7 +229,7 @@ func (l *loader) follow(link link) {
 	default:
 		rule = "&" + rule
 	}
-	l.conforms(target, rule)
+	l.conform(target, rule)
 }
 
 func (l *loader) lookUp(ref *document.Node) *document.Node {
@@ -247,7 +248,7 @@ func (l *loader) lookUp(ref *document.Node) *document.Node {
 		}
 		r = l.resources[uri.String()]
 		if root := r.root; root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil {
-			l.conforms(root, "Schema") // so that its anchors are known
+			l.conform(root, "Schema") // so that its anchors are known
 		}
 	}
 	if r == nil {

@@ -20,60 +20,45 @@ type object struct {
 	required []string
 }
 
-// conforms reports whether n is what a rule of openAPIObject asks for. What is wrong with it, and
-// with all that it contains, is reported. Every reference in it is noted, to be followed later.
-func (l *loader) conforms(n *document.Node, rule string) bool {
+// conform checks that n is what a rule of openAPIObject asks for. What is wrong with it, and with
+// all that it contains, is reported. Every reference in it is noted, to be followed later.
+func (l *loader) conform(n *document.Node, rule string) {
 	rule = strings.TrimPrefix(rule, "*")
 	if l.visited[visit{n, rule}] {
-		return true
+		return
 	}
 	l.visited[visit{n, rule}] = true
-	switch rule {
-	case "any":
-		return true
-	case "string", "boolean", "number":
+	list, isList := strings.CutPrefix(rule, "[")
+	switch {
+	case rule == "any", rule == "Schema" && (n.Kind == 't' || n.Kind == 'f'):
+	case kindNamed(rule) != 0:
 		if kindOf(n.Kind) != kindNamed(rule) {
 			l.fail(n, "must be "+kindNamed(rule).String())
-			return false
 		}
-		return true
-	case "count":
+	case rule == "count":
 		if _, ok := countOf(n); !ok {
 			l.fail(n, "must be an integer that is not negative")
-			return false
 		}
-		return true
-	}
-	if inner, ok := strings.CutPrefix(rule, "["); ok {
-		if n.Kind != '[' {
-			l.fail(n, "must be an array")
-			return false
-		}
+	case isList && n.Kind == '[':
 		for _, element := range n.Elements {
-			l.conforms(element, strings.TrimSuffix(inner, "]"))
+			l.conform(element, strings.TrimSuffix(list, "]"))
 		}
-		return true
+	case isList:
+		l.fail(n, "must be an array")
+	case n.Kind == '{':
+		l.object(n, rule)
+	case rule == "Schema":
+		l.fail(n, "must be a schema: an object or a boolean")
+	default:
+		l.fail(n, "must be an object")
 	}
-	if rule == "Schema" && (n.Kind == 't' || n.Kind == 'f') {
-		return true
-	}
-	if n.Kind != '{' {
-		if rule == "Schema" {
-			l.fail(n, "must be a schema: an object or a boolean")
-		} else {
-			l.fail(n, "must be an object")
-		}
-		return false
-	}
-	l.object(n, rule)
-	return true
 }
 
 // object checks the members of an object.
 func (l *loader) object(n *document.Node, rule string) {
 	if inner, ok := strings.CutPrefix(rule, "{"); ok {
 		for _, m := range n.Members {
-			l.conforms(m.Value, strings.TrimSuffix(inner, "}"))
+			l.conform(m.Value, strings.TrimSuffix(inner, "}"))
 		}
 		return
 	}
@@ -113,11 +98,11 @@ func (l *loader) named(n *document.Node, rule string) {
 			if !isStatus(m.Name) {
 				l.failAt(n, m, "is no status, which has three digits, or one and XX, or is default")
 			}
-			l.conforms(m.Value, "&Response")
+			l.conform(m.Value, "&Response")
 		case rule == "Paths" && !strings.HasPrefix(m.Name, "/"):
 			l.failAt(n, m, "must begin with a slash")
 		default:
-			l.conforms(m.Value, "PathItem")
+			l.conform(m.Value, "PathItem")
 		}
 	}
 }
@@ -141,7 +126,7 @@ func (l *loader) members(n *document.Node, rule string) {
 	}
 	for _, m := range n.Members {
 		if rule, ok := o.members[m.Name]; ok {
-			l.conforms(m.Value, rule)
+			l.conform(m.Value, rule)
 		} else if !strings.HasPrefix(m.Name, "x-") {
 			l.refuseAt(n, m, "is not known")
 		}

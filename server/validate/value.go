@@ -62,7 +62,7 @@ func (t *tree) read(i int) int {
 		i++
 	}
 	at := len(t.values)
-	v := value{kind: jsontext.Kind(t.text[i]), start: uint32(i)} //nolint:gosec // no body has 4 GiB
+	v := value{kind: jsontext.Kind(t.text[i]), start: uint32(i)}
 	if v.kind == '-' || '0' <= v.kind && v.kind <= '9' {
 		v.kind = '0'
 	}
@@ -80,11 +80,11 @@ func (t *tree) read(i int) int {
 			i++
 		}
 	}
-	v.end = uint32(i) //nolint:gosec // see above
+	v.end = uint32(i)
 	if v.kind == '"' {
 		i++
 	}
-	v.size = int32(len(t.values) - at) //nolint:gosec // see above
+	v.size = int32(len(t.values) - at)
 	t.values[at] = v
 	return i
 }
@@ -142,10 +142,10 @@ func (t *tree) appendCanonical(dst []byte, v, depth int) ([]byte, bool) {
 	if depth == 0 {
 		return dst, false
 	}
-	ok := true
 	if t.values[v].kind == '[' {
 		dst = append(dst, '[')
 		for at := v + 1; at < t.next(v); at = t.next(at) {
+			var ok bool
 			if dst, ok = t.appendCanonical(dst, at, depth-1); !ok {
 				return dst, false
 			}
@@ -156,7 +156,8 @@ func (t *tree) appendCanonical(dst []byte, v, depth int) ([]byte, bool) {
 	var members []string
 	for at := v + 1; at < t.next(v); at = t.next(at + 1) {
 		text := append(appendScalar(nil, '"', t.content(at)), ':')
-		if text, ok = t.appendCanonical(text, at+1, depth-1); !ok {
+		text, ok := t.appendCanonical(text, at+1, depth-1)
+		if !ok {
 			return dst, false
 		}
 		members = append(members, string(text))
@@ -187,7 +188,7 @@ func (t *tree) hash(v int) uint64 {
 		maphash.WriteComparable(&h, total)
 	default:
 		var scratch [64]byte
-		h.Write(appendScalar(scratch[:0], t.values[v].kind, t.content(v))) //nolint:errcheck // it never fails
+		h.Write(appendScalar(scratch[:0], t.values[v].kind, t.content(v)))
 	}
 	t.hashes[v] = max(1, h.Sum64())
 	return t.hashes[v]

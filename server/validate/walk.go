@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -166,6 +167,10 @@ var (
 func (w *walker) walkBody(text []byte, n *node) {
 	if len(text) == 0 {
 		w.add("required", "is required")
+		return
+	}
+	if len(text) > math.MaxInt32 {
+		w.malformed = "The JSON is larger than 2 GiB."
 		return
 	}
 	w.text = text

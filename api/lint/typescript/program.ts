@@ -46,6 +46,22 @@ export const uses: { [Id in Called]: () => Promise<unknown> } = {
   submitConsent: async () => (await call("submitConsent", { body: { avatar_id: "id", granted: true }, parameters: none })).status,
   getAvatar: async () => (await call("getAvatar", { body: undefined, parameters: { query: { avatar_id: "id" } } })).title,
   getVideo: async () => (await call("getVideo", { body: undefined, parameters: { query: { inference_id: "id" } } })).status,
+  listAvatars: async () => {
+    const page = await call("listAvatars", { body: undefined, parameters: { query: { limit: 100, status: "published" } } });
+    const next: string | null | undefined = page.next_cursor;
+    return [next, ...page.data.map((avatar) => avatar.avatar_id)];
+  },
+  listVideos: async () => (await call("listVideos", { body: undefined, parameters: { query: { avatar_id: "id" } } })).data.length,
+  listLipsyncs: async () => (await call("listLipsyncs", { body: undefined, parameters: none })).data.map((lipsync) => lipsync.status),
+  getWebhookSecrets: async () => (await call("getWebhookSecrets", { body: undefined, parameters: none })).data[0],
+  rotateWebhookSecret: async () => (await call("rotateWebhookSecret", { body: undefined, parameters: none })).data[0],
+  testWebhook: async () => {
+    const sample = { webhook_url: "https://hooks.example.com/avatar-studio", event_type: "avatar_event" } as const;
+    return (await call("testWebhook", { body: sample, parameters: none })).duration_ms;
+  },
+  deleteAvatar: async () => (await call("deleteAvatar", { body: { avatar_id: "id" }, parameters: none })) satisfies undefined,
+  deleteVideo: async () => (await call("deleteVideo", { body: { inference_id: "id" }, parameters: none })) satisfies undefined,
+  deleteLipsync: async () => (await call("deleteLipsync", { body: { inference_id: "id" }, parameters: none })) satisfies undefined,
   createLipsync: async () => (await call("createLipsync", { body: { title: null, ...registration }, parameters: key })).inference_id,
   getLipsync: async () => (await call("getLipsync", { body: undefined, parameters: { query: { inference_id: "id" } } })).status,
 };

@@ -37,6 +37,7 @@ Examples:
 			p.avatarCommand(),
 			p.videoCommand(),
 			p.lipsyncCommand(),
+			p.webhookCommand(),
 			p.listenCommand(),
 			p.triggerCommand(),
 		},

@@ -20,6 +20,8 @@ func (p *program) avatarCommand() *cli.Command {
 				createAvatar, getAvatar),
 			p.showCommand("avatar", getAvatar),
 			p.watchCommand("avatar", getAvatar),
+			p.listCommand("avatar", "processing, consent_pending, published, failed or consent_failed", listAvatars),
+			p.deleteCommand("avatar", "avatar with this id and its videos", deleteAvatar),
 			p.consentCommand(),
 		},
 	}
@@ -74,6 +76,8 @@ func (p *program) videoCommand() *cli.Command {
 				createVideo, getVideo),
 			p.showCommand("video", getVideo),
 			p.watchCommand("video", getVideo),
+			p.listCommand("video", "processing, succeeded or failed", listVideos, &cli.StringFlag{Name: "avatar", Usage: "only those made from the avatar with this id"}),
+			p.deleteCommand("video", "video with this id", deleteVideo),
 		},
 	}
 }
@@ -103,6 +107,8 @@ func (p *program) lipsyncCommand() *cli.Command {
 				createLipsync, getLipsync),
 			p.showCommand("lipsync", getLipsync),
 			p.watchCommand("lipsync", getLipsync),
+			p.listCommand("lipsync", "processing, succeeded or failed", listLipsyncs),
+			p.deleteCommand("lipsync", "lip-sync with this id", deleteLipsync),
 		},
 	}
 }

@@ -4,6 +4,7 @@
 //   - a oneOf of a schema and null becomes the schema: null is lost, in responses alone;
 //   - members beside a $ref, examples and x- members go;
 //   - additionalProperties without a constraint becomes true, which keeps unknown members;
+//   - X-Request-Id goes, for it is the wrapper that sees to it;
 //   - webhooks and servers go, for they are no part of the server that is measured.
 package main
 
@@ -49,13 +50,22 @@ func derive(spec []byte) ([]byte, error) {
 func adapt(value any) any {
 	switch value := value.(type) {
 	case []any:
+		value = slices.DeleteFunc(value, isRequestID)
 		for i := range value {
 			value[i] = adapt(value[i])
 		}
+		return value
 	case map[string]any:
 		return adaptObject(value)
 	}
 	return value
+}
+
+// isRequestID reports whether value refers to the parameter or the header.
+func isRequestID(value any) bool {
+	object, _ := value.(map[string]any)
+	ref, _ := object["$ref"].(string)
+	return strings.HasSuffix(ref, "/RequestID")
 }
 
 func adaptObject(object map[string]any) any {
@@ -66,7 +76,7 @@ func adaptObject(object map[string]any) any {
 		return adapt(only)
 	}
 	for name := range object {
-		if strings.HasPrefix(name, "x-") || name == "example" || name == "examples" {
+		if strings.HasPrefix(name, "x-") || name == "example" || name == "examples" || isRequestID(object[name]) {
 			delete(object, name)
 		}
 	}

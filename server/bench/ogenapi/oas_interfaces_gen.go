@@ -13,6 +13,18 @@ type CreateVideoRes interface {
 	createVideoRes()
 }
 
+type DeleteAvatarRes interface {
+	deleteAvatarRes()
+}
+
+type DeleteLipsyncRes interface {
+	deleteLipsyncRes()
+}
+
+type DeleteVideoRes interface {
+	deleteVideoRes()
+}
+
 type GetAvatarRes interface {
 	getAvatarRes()
 }
@@ -25,8 +37,24 @@ type GetVideoRes interface {
 	getVideoRes()
 }
 
+type GetWebhookSecretsRes interface {
+	getWebhookSecretsRes()
+}
+
+type ListAvatarsRes interface {
+	listAvatarsRes()
+}
+
+type ListLipsyncsRes interface {
+	listLipsyncsRes()
+}
+
 type ListProjectsRes interface {
 	listProjectsRes()
+}
+
+type ListVideosRes interface {
+	listVideosRes()
 }
 
 type LoginRes interface {
@@ -37,6 +65,14 @@ type RefreshTokensRes interface {
 	refreshTokensRes()
 }
 
+type RotateWebhookSecretRes interface {
+	rotateWebhookSecretRes()
+}
+
 type SubmitConsentRes interface {
 	submitConsentRes()
+}
+
+type TestWebhookRes interface {
+	testWebhookRes()
 }

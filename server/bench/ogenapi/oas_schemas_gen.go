@@ -11,20 +11,29 @@ import (
 	"github.com/google/uuid"
 )
 
-// An avatar.
+// An avatar. Members without a value are left out.
 // Ref: #/components/schemas/Avatar
 type Avatar struct {
 	// Id of the avatar.
 	AvatarID string `json:"avatar_id"`
+	// What the checks of the base video found.
+	AvatarProcessingResults OptNilAvatarProcessingResultArray `json:"avatar_processing_results"`
+	AvatarWebhook           OptAvatarWebhook                  `json:"avatar_webhook"`
+	// The base_video_url of the request.
+	BaseVideo OptNilString `json:"base_video"`
 	// When it was asked for, in UTC.
-	CreatedAt time.Time `json:"created_at"`
+	CreatedAt OptNilDateTime `json:"created_at"`
 	// Why it failed. Missing unless it did.
 	FailureReason OptNilString `json:"failure_reason"`
-	Status        AvatarStatus `json:"status"`
+	// Per cent of the creation that are done.
+	Progress OptNilFloat64 `json:"progress"`
+	Status   AvatarState   `json:"status"`
+	// Address of a still picture.
+	Thumbnail OptNilString `json:"thumbnail"`
 	// Title of the avatar.
 	Title OptNilString `json:"title"`
 	// When its state last changed, in UTC.
-	UpdatedAt time.Time `json:"updated_at"`
+	UpdatedAt OptNilDateTime `json:"updated_at"`
 }
 
 // GetAvatarID returns the value of AvatarID.
@@ -32,8 +41,23 @@ func (s *Avatar) GetAvatarID() string {
 	return s.AvatarID
 }
 
+// GetAvatarProcessingResults returns the value of AvatarProcessingResults.
+func (s *Avatar) GetAvatarProcessingResults() OptNilAvatarProcessingResultArray {
+	return s.AvatarProcessingResults
+}
+
+// GetAvatarWebhook returns the value of AvatarWebhook.
+func (s *Avatar) GetAvatarWebhook() OptAvatarWebhook {
+	return s.AvatarWebhook
+}
+
+// GetBaseVideo returns the value of BaseVideo.
+func (s *Avatar) GetBaseVideo() OptNilString {
+	return s.BaseVideo
+}
+
 // GetCreatedAt returns the value of CreatedAt.
-func (s *Avatar) GetCreatedAt() time.Time {
+func (s *Avatar) GetCreatedAt() OptNilDateTime {
 	return s.CreatedAt
 }
 
@@ -42,9 +66,19 @@ func (s *Avatar) GetFailureReason() OptNilString {
 	return s.FailureReason
 }
 
+// GetProgress returns the value of Progress.
+func (s *Avatar) GetProgress() OptNilFloat64 {
+	return s.Progress
+}
+
 // GetStatus returns the value of Status.
-func (s *Avatar) GetStatus() AvatarStatus {
+func (s *Avatar) GetStatus() AvatarState {
 	return s.Status
+}
+
+// GetThumbnail returns the value of Thumbnail.
+func (s *Avatar) GetThumbnail() OptNilString {
+	return s.Thumbnail
 }
 
 // GetTitle returns the value of Title.
@@ -53,7 +87,7 @@ func (s *Avatar) GetTitle() OptNilString {
 }
 
 // GetUpdatedAt returns the value of UpdatedAt.
-func (s *Avatar) GetUpdatedAt() time.Time {
+func (s *Avatar) GetUpdatedAt() OptNilDateTime {
 	return s.UpdatedAt
 }
 
@@ -62,8 +96,23 @@ func (s *Avatar) SetAvatarID(val string) {
 	s.AvatarID = val
 }
 
+// SetAvatarProcessingResults sets the value of AvatarProcessingResults.
+func (s *Avatar) SetAvatarProcessingResults(val OptNilAvatarProcessingResultArray) {
+	s.AvatarProcessingResults = val
+}
+
+// SetAvatarWebhook sets the value of AvatarWebhook.
+func (s *Avatar) SetAvatarWebhook(val OptAvatarWebhook) {
+	s.AvatarWebhook = val
+}
+
+// SetBaseVideo sets the value of BaseVideo.
+func (s *Avatar) SetBaseVideo(val OptNilString) {
+	s.BaseVideo = val
+}
+
 // SetCreatedAt sets the value of CreatedAt.
-func (s *Avatar) SetCreatedAt(val time.Time) {
+func (s *Avatar) SetCreatedAt(val OptNilDateTime) {
 	s.CreatedAt = val
 }
 
@@ -72,9 +121,19 @@ func (s *Avatar) SetFailureReason(val OptNilString) {
 	s.FailureReason = val
 }
 
+// SetProgress sets the value of Progress.
+func (s *Avatar) SetProgress(val OptNilFloat64) {
+	s.Progress = val
+}
+
 // SetStatus sets the value of Status.
-func (s *Avatar) SetStatus(val AvatarStatus) {
+func (s *Avatar) SetStatus(val AvatarState) {
 	s.Status = val
+}
+
+// SetThumbnail sets the value of Thumbnail.
+func (s *Avatar) SetThumbnail(val OptNilString) {
+	s.Thumbnail = val
 }
 
 // SetTitle sets the value of Title.
@@ -83,13 +142,171 @@ func (s *Avatar) SetTitle(val OptNilString) {
 }
 
 // SetUpdatedAt sets the value of UpdatedAt.
-func (s *Avatar) SetUpdatedAt(val time.Time) {
+func (s *Avatar) SetUpdatedAt(val OptNilDateTime) {
 	s.UpdatedAt = val
 }
 
 func (*Avatar) createAvatarRes()  {}
 func (*Avatar) getAvatarRes()     {}
 func (*Avatar) submitConsentRes() {}
+
+// An avatar entered a state.
+// Ref: #/components/schemas/AvatarEvent
+type AvatarEvent struct {
+	Data AvatarEventData `json:"data"`
+	// Always avatar_event.
+	EventType string `json:"event_type"`
+}
+
+// GetData returns the value of Data.
+func (s *AvatarEvent) GetData() AvatarEventData {
+	return s.Data
+}
+
+// GetEventType returns the value of EventType.
+func (s *AvatarEvent) GetEventType() string {
+	return s.EventType
+}
+
+// SetData sets the value of Data.
+func (s *AvatarEvent) SetData(val AvatarEventData) {
+	s.Data = val
+}
+
+// SetEventType sets the value of EventType.
+func (s *AvatarEvent) SetEventType(val string) {
+	s.EventType = val
+}
+
+// Payload of an avatar_event.
+// Ref: #/components/schemas/AvatarEventData
+type AvatarEventData struct {
+	// Id of the avatar.
+	AvatarID string       `json:"avatar_id"`
+	Status   AvatarStatus `json:"status"`
+}
+
+// GetAvatarID returns the value of AvatarID.
+func (s *AvatarEventData) GetAvatarID() string {
+	return s.AvatarID
+}
+
+// GetStatus returns the value of Status.
+func (s *AvatarEventData) GetStatus() AvatarStatus {
+	return s.Status
+}
+
+// SetAvatarID sets the value of AvatarID.
+func (s *AvatarEventData) SetAvatarID(val string) {
+	s.AvatarID = val
+}
+
+// SetStatus sets the value of Status.
+func (s *AvatarEventData) SetStatus(val AvatarStatus) {
+	s.Status = val
+}
+
+// A video made from a published avatar ended.
+// Ref: #/components/schemas/AvatarInferenceEvent
+type AvatarInferenceEvent struct {
+	Data InferenceEventData `json:"data"`
+	// Always avatar_inference_event.
+	EventType string `json:"event_type"`
+}
+
+// GetData returns the value of Data.
+func (s *AvatarInferenceEvent) GetData() InferenceEventData {
+	return s.Data
+}
+
+// GetEventType returns the value of EventType.
+func (s *AvatarInferenceEvent) GetEventType() string {
+	return s.EventType
+}
+
+// SetData sets the value of Data.
+func (s *AvatarInferenceEvent) SetData(val InferenceEventData) {
+	s.Data = val
+}
+
+// SetEventType sets the value of EventType.
+func (s *AvatarInferenceEvent) SetEventType(val string) {
+	s.EventType = val
+}
+
+// A page of avatars.
+// Ref: #/components/schemas/AvatarList
+type AvatarList struct {
+	// The records, newest first.
+	Data []Avatar `json:"data"`
+	// Leads to the next page. Missing on the last one.
+	NextCursor OptNilString `json:"next_cursor"`
+}
+
+// GetData returns the value of Data.
+func (s *AvatarList) GetData() []Avatar {
+	return s.Data
+}
+
+// GetNextCursor returns the value of NextCursor.
+func (s *AvatarList) GetNextCursor() OptNilString {
+	return s.NextCursor
+}
+
+// SetData sets the value of Data.
+func (s *AvatarList) SetData(val []Avatar) {
+	s.Data = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *AvatarList) SetNextCursor(val OptNilString) {
+	s.NextCursor = val
+}
+
+func (*AvatarList) listAvatarsRes() {}
+
+// What one check of a base video found.
+// Ref: #/components/schemas/AvatarProcessingResult
+type AvatarProcessingResult struct {
+	// Name of the check.
+	CheckName OptNilString `json:"check_name"`
+	// SUCCESS or FAILED.
+	CheckStatus OptNilString `json:"check_status"`
+	// What was found.
+	Message OptNilString `json:"message"`
+}
+
+// GetCheckName returns the value of CheckName.
+func (s *AvatarProcessingResult) GetCheckName() OptNilString {
+	return s.CheckName
+}
+
+// GetCheckStatus returns the value of CheckStatus.
+func (s *AvatarProcessingResult) GetCheckStatus() OptNilString {
+	return s.CheckStatus
+}
+
+// GetMessage returns the value of Message.
+func (s *AvatarProcessingResult) GetMessage() OptNilString {
+	return s.Message
+}
+
+// SetCheckName sets the value of CheckName.
+func (s *AvatarProcessingResult) SetCheckName(val OptNilString) {
+	s.CheckName = val
+}
+
+// SetCheckStatus sets the value of CheckStatus.
+func (s *AvatarProcessingResult) SetCheckStatus(val OptNilString) {
+	s.CheckStatus = val
+}
+
+// SetMessage sets the value of Message.
+func (s *AvatarProcessingResult) SetMessage(val OptNilString) {
+	s.Message = val
+}
+
+type AvatarState string
 
 // Processing: the avatar is being created. failed: creation failed. published: created and published.
 // consent_pending: awaiting user consent. consent_failed: user consent was not obtained.
@@ -154,6 +371,23 @@ func (s *AvatarStatus) UnmarshalText(data []byte) error {
 	default:
 		return errors.Errorf("invalid value: %q", data)
 	}
+}
+
+// The registration of an avatar.
+// Ref: #/components/schemas/AvatarWebhook
+type AvatarWebhook struct {
+	// URL that receives notifications.
+	WebhookURL OptNilString `json:"webhook_url"`
+}
+
+// GetWebhookURL returns the value of WebhookURL.
+func (s *AvatarWebhook) GetWebhookURL() OptNilString {
+	return s.WebhookURL
+}
+
+// SetWebhookURL sets the value of WebhookURL.
+func (s *AvatarWebhook) SetWebhookURL(val OptNilString) {
+	s.WebhookURL = val
 }
 
 type BearerAuth struct {
@@ -332,8 +566,13 @@ func (*CreateLipsyncNotImplemented) createLipsyncRes() {}
 type CreateLipsyncRequest struct {
 	// Recording that the lips follow.
 	AudioURL OptNilURI `json:"audio_url"`
+	// Description of the lip-sync.
+	Description OptNilString `json:"description"`
+	SyncMode    OptSyncMode  `json:"sync_mode"`
 	// Title of the lip-sync.
 	Title OptNilString `json:"title"`
+	// True when the lips follow the sound of the video, and audio_url is left out.
+	UseAudioFromVideo OptNilBool `json:"use_audio_from_video"`
 	// Video whose lips are moved.
 	VideoURL        OptNilURI        `json:"video_url"`
 	Webhook         OptWebhookSwitch `json:"webhook"`
@@ -346,9 +585,24 @@ func (s *CreateLipsyncRequest) GetAudioURL() OptNilURI {
 	return s.AudioURL
 }
 
+// GetDescription returns the value of Description.
+func (s *CreateLipsyncRequest) GetDescription() OptNilString {
+	return s.Description
+}
+
+// GetSyncMode returns the value of SyncMode.
+func (s *CreateLipsyncRequest) GetSyncMode() OptSyncMode {
+	return s.SyncMode
+}
+
 // GetTitle returns the value of Title.
 func (s *CreateLipsyncRequest) GetTitle() OptNilString {
 	return s.Title
+}
+
+// GetUseAudioFromVideo returns the value of UseAudioFromVideo.
+func (s *CreateLipsyncRequest) GetUseAudioFromVideo() OptNilBool {
+	return s.UseAudioFromVideo
 }
 
 // GetVideoURL returns the value of VideoURL.
@@ -376,9 +630,24 @@ func (s *CreateLipsyncRequest) SetAudioURL(val OptNilURI) {
 	s.AudioURL = val
 }
 
+// SetDescription sets the value of Description.
+func (s *CreateLipsyncRequest) SetDescription(val OptNilString) {
+	s.Description = val
+}
+
+// SetSyncMode sets the value of SyncMode.
+func (s *CreateLipsyncRequest) SetSyncMode(val OptSyncMode) {
+	s.SyncMode = val
+}
+
 // SetTitle sets the value of Title.
 func (s *CreateLipsyncRequest) SetTitle(val OptNilString) {
 	s.Title = val
+}
+
+// SetUseAudioFromVideo sets the value of UseAudioFromVideo.
+func (s *CreateLipsyncRequest) SetUseAudioFromVideo(val OptNilBool) {
+	s.UseAudioFromVideo = val
 }
 
 // SetVideoURL sets the value of VideoURL.
@@ -531,6 +800,284 @@ type CreateVideoUnsupportedMediaType Problem
 
 func (*CreateVideoUnsupportedMediaType) createVideoRes() {}
 
+type DeleteAvatarBadRequest Problem
+
+func (*DeleteAvatarBadRequest) deleteAvatarRes() {}
+
+type DeleteAvatarInternalServerError Problem
+
+func (*DeleteAvatarInternalServerError) deleteAvatarRes() {}
+
+// DeleteAvatarNoContent is response for DeleteAvatar operation.
+type DeleteAvatarNoContent struct{}
+
+func (*DeleteAvatarNoContent) deleteAvatarRes() {}
+
+type DeleteAvatarNotFound Problem
+
+func (*DeleteAvatarNotFound) deleteAvatarRes() {}
+
+type DeleteAvatarNotImplemented Problem
+
+func (*DeleteAvatarNotImplemented) deleteAvatarRes() {}
+
+// The avatar to be deleted.
+// Ref: #/components/schemas/DeleteAvatarRequest
+type DeleteAvatarRequest struct {
+	// An avatar of the caller.
+	AvatarID string `json:"avatar_id"`
+}
+
+// GetAvatarID returns the value of AvatarID.
+func (s *DeleteAvatarRequest) GetAvatarID() string {
+	return s.AvatarID
+}
+
+// SetAvatarID sets the value of AvatarID.
+func (s *DeleteAvatarRequest) SetAvatarID(val string) {
+	s.AvatarID = val
+}
+
+type DeleteAvatarRequestEntityTooLarge Problem
+
+func (*DeleteAvatarRequestEntityTooLarge) deleteAvatarRes() {}
+
+type DeleteAvatarUnsupportedMediaType Problem
+
+func (*DeleteAvatarUnsupportedMediaType) deleteAvatarRes() {}
+
+// The video or lip-sync to be deleted.
+// Ref: #/components/schemas/DeleteInferenceRequest
+type DeleteInferenceRequest struct {
+	// A video or a lip-sync of the caller.
+	InferenceID string `json:"inference_id"`
+}
+
+// GetInferenceID returns the value of InferenceID.
+func (s *DeleteInferenceRequest) GetInferenceID() string {
+	return s.InferenceID
+}
+
+// SetInferenceID sets the value of InferenceID.
+func (s *DeleteInferenceRequest) SetInferenceID(val string) {
+	s.InferenceID = val
+}
+
+type DeleteLipsyncBadRequest Problem
+
+func (*DeleteLipsyncBadRequest) deleteLipsyncRes() {}
+
+type DeleteLipsyncInternalServerError Problem
+
+func (*DeleteLipsyncInternalServerError) deleteLipsyncRes() {}
+
+// DeleteLipsyncNoContent is response for DeleteLipsync operation.
+type DeleteLipsyncNoContent struct{}
+
+func (*DeleteLipsyncNoContent) deleteLipsyncRes() {}
+
+type DeleteLipsyncNotFound Problem
+
+func (*DeleteLipsyncNotFound) deleteLipsyncRes() {}
+
+type DeleteLipsyncNotImplemented Problem
+
+func (*DeleteLipsyncNotImplemented) deleteLipsyncRes() {}
+
+type DeleteLipsyncRequestEntityTooLarge Problem
+
+func (*DeleteLipsyncRequestEntityTooLarge) deleteLipsyncRes() {}
+
+type DeleteLipsyncUnsupportedMediaType Problem
+
+func (*DeleteLipsyncUnsupportedMediaType) deleteLipsyncRes() {}
+
+type DeleteVideoBadRequest Problem
+
+func (*DeleteVideoBadRequest) deleteVideoRes() {}
+
+type DeleteVideoInternalServerError Problem
+
+func (*DeleteVideoInternalServerError) deleteVideoRes() {}
+
+// DeleteVideoNoContent is response for DeleteVideo operation.
+type DeleteVideoNoContent struct{}
+
+func (*DeleteVideoNoContent) deleteVideoRes() {}
+
+type DeleteVideoNotFound Problem
+
+func (*DeleteVideoNotFound) deleteVideoRes() {}
+
+type DeleteVideoNotImplemented Problem
+
+func (*DeleteVideoNotImplemented) deleteVideoRes() {}
+
+type DeleteVideoRequestEntityTooLarge Problem
+
+func (*DeleteVideoRequestEntityTooLarge) deleteVideoRes() {}
+
+type DeleteVideoUnsupportedMediaType Problem
+
+func (*DeleteVideoUnsupportedMediaType) deleteVideoRes() {}
+
+// A notification. Its event_type tells which of the three it is.
+// Ref: #/components/schemas/Event
+type Event struct {
+	OneOf EventSum
+}
+
+// GetOneOf returns the value of OneOf.
+func (s *Event) GetOneOf() EventSum {
+	return s.OneOf
+}
+
+// SetOneOf sets the value of OneOf.
+func (s *Event) SetOneOf(val EventSum) {
+	s.OneOf = val
+}
+
+// EventSum represents sum type.
+type EventSum struct {
+	// Type selects the active sum variant, switch on this field.
+	Type                  EventSumType
+	AvatarEvent           AvatarEvent
+	AvatarInferenceEvent  AvatarInferenceEvent
+	LipsyncInferenceEvent LipsyncInferenceEvent
+}
+
+// EventSumType is oneOf type of EventSum.
+type EventSumType string
+
+// Possible values for EventSumType.
+const (
+	AvatarEventEventSum           EventSumType = "avatar_event"
+	AvatarInferenceEventEventSum  EventSumType = "avatar_inference_event"
+	LipsyncInferenceEventEventSum EventSumType = "lipsync_inference_event"
+)
+
+// IsAvatarEvent reports whether EventSum is AvatarEvent.
+func (s EventSum) IsAvatarEvent() bool { return s.Type == AvatarEventEventSum }
+
+// IsAvatarInferenceEvent reports whether EventSum is AvatarInferenceEvent.
+func (s EventSum) IsAvatarInferenceEvent() bool { return s.Type == AvatarInferenceEventEventSum }
+
+// IsLipsyncInferenceEvent reports whether EventSum is LipsyncInferenceEvent.
+func (s EventSum) IsLipsyncInferenceEvent() bool { return s.Type == LipsyncInferenceEventEventSum }
+
+// SetAvatarEvent sets EventSum to AvatarEvent.
+func (s *EventSum) SetAvatarEvent(v AvatarEvent) {
+	s.Type = AvatarEventEventSum
+	s.AvatarEvent = v
+}
+
+// GetAvatarEvent returns AvatarEvent and true boolean if EventSum is AvatarEvent.
+func (s EventSum) GetAvatarEvent() (v AvatarEvent, ok bool) {
+	if !s.IsAvatarEvent() {
+		return v, false
+	}
+	return s.AvatarEvent, true
+}
+
+// NewAvatarEventEventSum returns new EventSum from AvatarEvent.
+func NewAvatarEventEventSum(v AvatarEvent) EventSum {
+	var s EventSum
+	s.SetAvatarEvent(v)
+	return s
+}
+
+// SetAvatarInferenceEvent sets EventSum to AvatarInferenceEvent.
+func (s *EventSum) SetAvatarInferenceEvent(v AvatarInferenceEvent) {
+	s.Type = AvatarInferenceEventEventSum
+	s.AvatarInferenceEvent = v
+}
+
+// GetAvatarInferenceEvent returns AvatarInferenceEvent and true boolean if EventSum is AvatarInferenceEvent.
+func (s EventSum) GetAvatarInferenceEvent() (v AvatarInferenceEvent, ok bool) {
+	if !s.IsAvatarInferenceEvent() {
+		return v, false
+	}
+	return s.AvatarInferenceEvent, true
+}
+
+// NewAvatarInferenceEventEventSum returns new EventSum from AvatarInferenceEvent.
+func NewAvatarInferenceEventEventSum(v AvatarInferenceEvent) EventSum {
+	var s EventSum
+	s.SetAvatarInferenceEvent(v)
+	return s
+}
+
+// SetLipsyncInferenceEvent sets EventSum to LipsyncInferenceEvent.
+func (s *EventSum) SetLipsyncInferenceEvent(v LipsyncInferenceEvent) {
+	s.Type = LipsyncInferenceEventEventSum
+	s.LipsyncInferenceEvent = v
+}
+
+// GetLipsyncInferenceEvent returns LipsyncInferenceEvent and true boolean if EventSum is LipsyncInferenceEvent.
+func (s EventSum) GetLipsyncInferenceEvent() (v LipsyncInferenceEvent, ok bool) {
+	if !s.IsLipsyncInferenceEvent() {
+		return v, false
+	}
+	return s.LipsyncInferenceEvent, true
+}
+
+// NewLipsyncInferenceEventEventSum returns new EventSum from LipsyncInferenceEvent.
+func NewLipsyncInferenceEventEventSum(v LipsyncInferenceEvent) EventSum {
+	var s EventSum
+	s.SetLipsyncInferenceEvent(v)
+	return s
+}
+
+// What a notification is about.
+// Ref: #/components/schemas/EventType
+type EventType string
+
+const (
+	EventTypeAvatarEvent           EventType = "avatar_event"
+	EventTypeAvatarInferenceEvent  EventType = "avatar_inference_event"
+	EventTypeLipsyncInferenceEvent EventType = "lipsync_inference_event"
+)
+
+// AllValues returns all EventType values.
+func (EventType) AllValues() []EventType {
+	return []EventType{
+		EventTypeAvatarEvent,
+		EventTypeAvatarInferenceEvent,
+		EventTypeLipsyncInferenceEvent,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s EventType) MarshalText() ([]byte, error) {
+	switch s {
+	case EventTypeAvatarEvent:
+		return []byte(s), nil
+	case EventTypeAvatarInferenceEvent:
+		return []byte(s), nil
+	case EventTypeLipsyncInferenceEvent:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *EventType) UnmarshalText(data []byte) error {
+	switch EventType(data) {
+	case EventTypeAvatarEvent:
+		*s = EventTypeAvatarEvent
+		return nil
+	case EventTypeAvatarInferenceEvent:
+		*s = EventTypeAvatarInferenceEvent
+		return nil
+	case EventTypeLipsyncInferenceEvent:
+		*s = EventTypeLipsyncInferenceEvent
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 type GetAvatarBadRequest Problem
 
 func (*GetAvatarBadRequest) getAvatarRes() {}
@@ -578,6 +1125,91 @@ func (*GetVideoNotFound) getVideoRes() {}
 type GetVideoNotImplemented Problem
 
 func (*GetVideoNotImplemented) getVideoRes() {}
+
+type GetWebhookSecretsBadRequest Problem
+
+func (*GetWebhookSecretsBadRequest) getWebhookSecretsRes() {}
+
+type GetWebhookSecretsInternalServerError Problem
+
+func (*GetWebhookSecretsInternalServerError) getWebhookSecretsRes() {}
+
+type GetWebhookSecretsNotImplemented Problem
+
+func (*GetWebhookSecretsNotImplemented) getWebhookSecretsRes() {}
+
+// Payload of an avatar_inference_event and of a lipsync_inference_event.
+// Ref: #/components/schemas/InferenceEventData
+type InferenceEventData struct {
+	// The unique id of the video or of the lip-sync.
+	InferenceID string               `json:"inference_id"`
+	Status      InferenceEventStatus `json:"status"`
+}
+
+// GetInferenceID returns the value of InferenceID.
+func (s *InferenceEventData) GetInferenceID() string {
+	return s.InferenceID
+}
+
+// GetStatus returns the value of Status.
+func (s *InferenceEventData) GetStatus() InferenceEventStatus {
+	return s.Status
+}
+
+// SetInferenceID sets the value of InferenceID.
+func (s *InferenceEventData) SetInferenceID(val string) {
+	s.InferenceID = val
+}
+
+// SetStatus sets the value of Status.
+func (s *InferenceEventData) SetStatus(val InferenceEventStatus) {
+	s.Status = val
+}
+
+// Succeeded: creation succeeded. failed: creation failed.
+// Ref: #/components/schemas/InferenceEventStatus
+type InferenceEventStatus string
+
+const (
+	InferenceEventStatusSucceeded InferenceEventStatus = "succeeded"
+	InferenceEventStatusFailed    InferenceEventStatus = "failed"
+)
+
+// AllValues returns all InferenceEventStatus values.
+func (InferenceEventStatus) AllValues() []InferenceEventStatus {
+	return []InferenceEventStatus{
+		InferenceEventStatusSucceeded,
+		InferenceEventStatusFailed,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s InferenceEventStatus) MarshalText() ([]byte, error) {
+	switch s {
+	case InferenceEventStatusSucceeded:
+		return []byte(s), nil
+	case InferenceEventStatusFailed:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *InferenceEventStatus) UnmarshalText(data []byte) error {
+	switch InferenceEventStatus(data) {
+	case InferenceEventStatusSucceeded:
+		*s = InferenceEventStatusSucceeded
+		return nil
+	case InferenceEventStatusFailed:
+		*s = InferenceEventStatusFailed
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+type InferenceState string
 
 // State of a video or a lip-sync. A notification carries only the final ones.
 // Ref: #/components/schemas/InferenceStatus
@@ -629,27 +1261,46 @@ func (s *InferenceStatus) UnmarshalText(data []byte) error {
 	}
 }
 
-// A lip-sync video.
+// A lip-sync video. Members without a value are left out.
 // Ref: #/components/schemas/Lipsync
 type Lipsync struct {
 	// When it was asked for, in UTC.
-	CreatedAt time.Time `json:"created_at"`
+	CreatedAt OptNilDateTime `json:"created_at"`
+	// Description of the lip-sync.
+	Description OptNilString `json:"description"`
 	// Why it failed. Missing unless it did.
 	FailureReason OptNilString `json:"failure_reason"`
 	// Id of the lip-sync.
-	InferenceID string          `json:"inference_id"`
-	Status      InferenceStatus `json:"status"`
+	InferenceID string `json:"inference_id"`
+	// The audio_url of the request.
+	InputAudio OptNilString `json:"input_audio"`
+	// The video_url of the request.
+	InputVideo OptNilString `json:"input_video"`
+	// Per cent of the creation that are done.
+	Progress OptNilFloat64  `json:"progress"`
+	Status   InferenceState `json:"status"`
+	// The sync_mode of the request.
+	SyncMode OptNilString `json:"sync_mode"`
+	// Address of a still picture.
+	ThumbnailURL OptNilString `json:"thumbnail_url"`
 	// Title of the lip-sync.
 	Title OptNilString `json:"title"`
 	// When its state last changed, in UTC.
-	UpdatedAt time.Time `json:"updated_at"`
-	// The finished video. Missing until the renderer has made one.
-	VideoURL OptNilURI `json:"video_url"`
+	UpdatedAt OptNilDateTime `json:"updated_at"`
+	// Whether the lips follow the sound of the video.
+	UseAudioFromVideo OptNilBool `json:"use_audio_from_video"`
+	// Address of the finished video. Missing until the renderer has made one.
+	VideoURL OptNilString `json:"video_url"`
 }
 
 // GetCreatedAt returns the value of CreatedAt.
-func (s *Lipsync) GetCreatedAt() time.Time {
+func (s *Lipsync) GetCreatedAt() OptNilDateTime {
 	return s.CreatedAt
+}
+
+// GetDescription returns the value of Description.
+func (s *Lipsync) GetDescription() OptNilString {
+	return s.Description
 }
 
 // GetFailureReason returns the value of FailureReason.
@@ -662,9 +1313,34 @@ func (s *Lipsync) GetInferenceID() string {
 	return s.InferenceID
 }
 
+// GetInputAudio returns the value of InputAudio.
+func (s *Lipsync) GetInputAudio() OptNilString {
+	return s.InputAudio
+}
+
+// GetInputVideo returns the value of InputVideo.
+func (s *Lipsync) GetInputVideo() OptNilString {
+	return s.InputVideo
+}
+
+// GetProgress returns the value of Progress.
+func (s *Lipsync) GetProgress() OptNilFloat64 {
+	return s.Progress
+}
+
 // GetStatus returns the value of Status.
-func (s *Lipsync) GetStatus() InferenceStatus {
+func (s *Lipsync) GetStatus() InferenceState {
 	return s.Status
+}
+
+// GetSyncMode returns the value of SyncMode.
+func (s *Lipsync) GetSyncMode() OptNilString {
+	return s.SyncMode
+}
+
+// GetThumbnailURL returns the value of ThumbnailURL.
+func (s *Lipsync) GetThumbnailURL() OptNilString {
+	return s.ThumbnailURL
 }
 
 // GetTitle returns the value of Title.
@@ -673,18 +1349,28 @@ func (s *Lipsync) GetTitle() OptNilString {
 }
 
 // GetUpdatedAt returns the value of UpdatedAt.
-func (s *Lipsync) GetUpdatedAt() time.Time {
+func (s *Lipsync) GetUpdatedAt() OptNilDateTime {
 	return s.UpdatedAt
 }
 
+// GetUseAudioFromVideo returns the value of UseAudioFromVideo.
+func (s *Lipsync) GetUseAudioFromVideo() OptNilBool {
+	return s.UseAudioFromVideo
+}
+
 // GetVideoURL returns the value of VideoURL.
-func (s *Lipsync) GetVideoURL() OptNilURI {
+func (s *Lipsync) GetVideoURL() OptNilString {
 	return s.VideoURL
 }
 
 // SetCreatedAt sets the value of CreatedAt.
-func (s *Lipsync) SetCreatedAt(val time.Time) {
+func (s *Lipsync) SetCreatedAt(val OptNilDateTime) {
 	s.CreatedAt = val
+}
+
+// SetDescription sets the value of Description.
+func (s *Lipsync) SetDescription(val OptNilString) {
+	s.Description = val
 }
 
 // SetFailureReason sets the value of FailureReason.
@@ -697,9 +1383,34 @@ func (s *Lipsync) SetInferenceID(val string) {
 	s.InferenceID = val
 }
 
+// SetInputAudio sets the value of InputAudio.
+func (s *Lipsync) SetInputAudio(val OptNilString) {
+	s.InputAudio = val
+}
+
+// SetInputVideo sets the value of InputVideo.
+func (s *Lipsync) SetInputVideo(val OptNilString) {
+	s.InputVideo = val
+}
+
+// SetProgress sets the value of Progress.
+func (s *Lipsync) SetProgress(val OptNilFloat64) {
+	s.Progress = val
+}
+
 // SetStatus sets the value of Status.
-func (s *Lipsync) SetStatus(val InferenceStatus) {
+func (s *Lipsync) SetStatus(val InferenceState) {
 	s.Status = val
+}
+
+// SetSyncMode sets the value of SyncMode.
+func (s *Lipsync) SetSyncMode(val OptNilString) {
+	s.SyncMode = val
+}
+
+// SetThumbnailURL sets the value of ThumbnailURL.
+func (s *Lipsync) SetThumbnailURL(val OptNilString) {
+	s.ThumbnailURL = val
 }
 
 // SetTitle sets the value of Title.
@@ -708,17 +1419,105 @@ func (s *Lipsync) SetTitle(val OptNilString) {
 }
 
 // SetUpdatedAt sets the value of UpdatedAt.
-func (s *Lipsync) SetUpdatedAt(val time.Time) {
+func (s *Lipsync) SetUpdatedAt(val OptNilDateTime) {
 	s.UpdatedAt = val
 }
 
+// SetUseAudioFromVideo sets the value of UseAudioFromVideo.
+func (s *Lipsync) SetUseAudioFromVideo(val OptNilBool) {
+	s.UseAudioFromVideo = val
+}
+
 // SetVideoURL sets the value of VideoURL.
-func (s *Lipsync) SetVideoURL(val OptNilURI) {
+func (s *Lipsync) SetVideoURL(val OptNilString) {
 	s.VideoURL = val
 }
 
 func (*Lipsync) createLipsyncRes() {}
 func (*Lipsync) getLipsyncRes()    {}
+
+// A lip-sync ended.
+// Ref: #/components/schemas/LipsyncInferenceEvent
+type LipsyncInferenceEvent struct {
+	Data InferenceEventData `json:"data"`
+	// Always lipsync_inference_event.
+	EventType string `json:"event_type"`
+}
+
+// GetData returns the value of Data.
+func (s *LipsyncInferenceEvent) GetData() InferenceEventData {
+	return s.Data
+}
+
+// GetEventType returns the value of EventType.
+func (s *LipsyncInferenceEvent) GetEventType() string {
+	return s.EventType
+}
+
+// SetData sets the value of Data.
+func (s *LipsyncInferenceEvent) SetData(val InferenceEventData) {
+	s.Data = val
+}
+
+// SetEventType sets the value of EventType.
+func (s *LipsyncInferenceEvent) SetEventType(val string) {
+	s.EventType = val
+}
+
+// A page of lip-syncs.
+// Ref: #/components/schemas/LipsyncList
+type LipsyncList struct {
+	// The records, newest first.
+	Data []Lipsync `json:"data"`
+	// Leads to the next page. Missing on the last one.
+	NextCursor OptNilString `json:"next_cursor"`
+}
+
+// GetData returns the value of Data.
+func (s *LipsyncList) GetData() []Lipsync {
+	return s.Data
+}
+
+// GetNextCursor returns the value of NextCursor.
+func (s *LipsyncList) GetNextCursor() OptNilString {
+	return s.NextCursor
+}
+
+// SetData sets the value of Data.
+func (s *LipsyncList) SetData(val []Lipsync) {
+	s.Data = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *LipsyncList) SetNextCursor(val OptNilString) {
+	s.NextCursor = val
+}
+
+func (*LipsyncList) listLipsyncsRes() {}
+
+type ListAvatarsBadRequest Problem
+
+func (*ListAvatarsBadRequest) listAvatarsRes() {}
+
+type ListAvatarsInternalServerError Problem
+
+func (*ListAvatarsInternalServerError) listAvatarsRes() {}
+
+type ListAvatarsNotImplemented Problem
+
+func (*ListAvatarsNotImplemented) listAvatarsRes() {}
+
+type ListLipsyncsBadRequest Problem
+
+func (*ListLipsyncsBadRequest) listLipsyncsRes() {}
+
+type ListLipsyncsInternalServerError Problem
+
+func (*ListLipsyncsInternalServerError) listLipsyncsRes() {}
+
+type ListLipsyncsNotImplemented Problem
+
+func (*ListLipsyncsNotImplemented) listLipsyncsRes() {}
 
 type ListProjectsBadRequest Problem
 
@@ -735,6 +1534,18 @@ func (*ListProjectsInternalServerError) listProjectsRes() {}
 type ListProjectsNotImplemented Problem
 
 func (*ListProjectsNotImplemented) listProjectsRes() {}
+
+type ListVideosBadRequest Problem
+
+func (*ListVideosBadRequest) listVideosRes() {}
+
+type ListVideosInternalServerError Problem
+
+func (*ListVideosInternalServerError) listVideosRes() {}
+
+type ListVideosNotImplemented Problem
+
+func (*ListVideosNotImplemented) listVideosRes() {}
 
 type LoginBadRequest Problem
 
@@ -785,6 +1596,144 @@ type LoginUnsupportedMediaType Problem
 
 func (*LoginUnsupportedMediaType) loginRes() {}
 
+// NewOptAvatarStatus returns new OptAvatarStatus with value set to v.
+func NewOptAvatarStatus(v AvatarStatus) OptAvatarStatus {
+	return OptAvatarStatus{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptAvatarStatus is optional AvatarStatus.
+type OptAvatarStatus struct {
+	Value AvatarStatus
+	Set   bool
+}
+
+// IsSet returns true if OptAvatarStatus was set.
+func (o OptAvatarStatus) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptAvatarStatus) Reset() {
+	var v AvatarStatus
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptAvatarStatus) SetTo(v AvatarStatus) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptAvatarStatus) Get() (v AvatarStatus, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptAvatarStatus) Or(d AvatarStatus) AvatarStatus {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptAvatarWebhook returns new OptAvatarWebhook with value set to v.
+func NewOptAvatarWebhook(v AvatarWebhook) OptAvatarWebhook {
+	return OptAvatarWebhook{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptAvatarWebhook is optional AvatarWebhook.
+type OptAvatarWebhook struct {
+	Value AvatarWebhook
+	Set   bool
+}
+
+// IsSet returns true if OptAvatarWebhook was set.
+func (o OptAvatarWebhook) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptAvatarWebhook) Reset() {
+	var v AvatarWebhook
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptAvatarWebhook) SetTo(v AvatarWebhook) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptAvatarWebhook) Get() (v AvatarWebhook, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptAvatarWebhook) Or(d AvatarWebhook) AvatarWebhook {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptInferenceStatus returns new OptInferenceStatus with value set to v.
+func NewOptInferenceStatus(v InferenceStatus) OptInferenceStatus {
+	return OptInferenceStatus{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptInferenceStatus is optional InferenceStatus.
+type OptInferenceStatus struct {
+	Value InferenceStatus
+	Set   bool
+}
+
+// IsSet returns true if OptInferenceStatus was set.
+func (o OptInferenceStatus) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptInferenceStatus) Reset() {
+	var v InferenceStatus
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptInferenceStatus) SetTo(v InferenceStatus) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptInferenceStatus) Get() (v InferenceStatus, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptInferenceStatus) Or(d InferenceStatus) InferenceStatus {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptInt returns new OptInt with value set to v.
 func NewOptInt(v int) OptInt {
 	return OptInt{
@@ -825,6 +1774,74 @@ func (o OptInt) Get() (v int, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptInt) Or(d int) int {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptNilAvatarProcessingResultArray returns new OptNilAvatarProcessingResultArray with value set to v.
+func NewOptNilAvatarProcessingResultArray(v []AvatarProcessingResult) OptNilAvatarProcessingResultArray {
+	return OptNilAvatarProcessingResultArray{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptNilAvatarProcessingResultArray is optional nullable []AvatarProcessingResult.
+type OptNilAvatarProcessingResultArray struct {
+	Value []AvatarProcessingResult
+	Set   bool
+	Null  bool
+}
+
+// IsSet returns true if OptNilAvatarProcessingResultArray was set.
+func (o OptNilAvatarProcessingResultArray) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptNilAvatarProcessingResultArray) Reset() {
+	var v []AvatarProcessingResult
+	o.Value = v
+	o.Set = false
+	o.Null = false
+}
+
+// SetTo sets value to v.
+func (o *OptNilAvatarProcessingResultArray) SetTo(v []AvatarProcessingResult) {
+	o.Set = true
+	o.Null = false
+	o.Value = v
+}
+
+// IsNull returns true if value is Null.
+func (o OptNilAvatarProcessingResultArray) IsNull() bool { return o.Null }
+
+// SetToNull sets value to null.
+func (o *OptNilAvatarProcessingResultArray) SetToNull() {
+	o.Set = true
+	o.Null = true
+	var v []AvatarProcessingResult
+	o.Value = v
+}
+
+// IsEmpty returns true if the field was omitted from the payload (not Set and not Null).
+func (o OptNilAvatarProcessingResultArray) IsEmpty() bool {
+	return !o.Set && !o.Null
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptNilAvatarProcessingResultArray) Get() (v []AvatarProcessingResult, ok bool) {
+	if o.Null {
+		return v, false
+	}
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptNilAvatarProcessingResultArray) Or(d []AvatarProcessingResult) []AvatarProcessingResult {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -961,6 +1978,74 @@ func (o OptNilDateTime) Get() (v time.Time, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptNilDateTime) Or(d time.Time) time.Time {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptNilFloat64 returns new OptNilFloat64 with value set to v.
+func NewOptNilFloat64(v float64) OptNilFloat64 {
+	return OptNilFloat64{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptNilFloat64 is optional nullable float64.
+type OptNilFloat64 struct {
+	Value float64
+	Set   bool
+	Null  bool
+}
+
+// IsSet returns true if OptNilFloat64 was set.
+func (o OptNilFloat64) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptNilFloat64) Reset() {
+	var v float64
+	o.Value = v
+	o.Set = false
+	o.Null = false
+}
+
+// SetTo sets value to v.
+func (o *OptNilFloat64) SetTo(v float64) {
+	o.Set = true
+	o.Null = false
+	o.Value = v
+}
+
+// IsNull returns true if value is Null.
+func (o OptNilFloat64) IsNull() bool { return o.Null }
+
+// SetToNull sets value to null.
+func (o *OptNilFloat64) SetToNull() {
+	o.Set = true
+	o.Null = true
+	var v float64
+	o.Value = v
+}
+
+// IsEmpty returns true if the field was omitted from the payload (not Set and not Null).
+func (o OptNilFloat64) IsEmpty() bool {
+	return !o.Set && !o.Null
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptNilFloat64) Get() (v float64, ok bool) {
+	if o.Null {
+		return v, false
+	}
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptNilFloat64) Or(d float64) float64 {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -1285,6 +2370,52 @@ func (o OptString) Or(d string) string {
 	return d
 }
 
+// NewOptSyncMode returns new OptSyncMode with value set to v.
+func NewOptSyncMode(v SyncMode) OptSyncMode {
+	return OptSyncMode{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptSyncMode is optional SyncMode.
+type OptSyncMode struct {
+	Value SyncMode
+	Set   bool
+}
+
+// IsSet returns true if OptSyncMode was set.
+func (o OptSyncMode) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptSyncMode) Reset() {
+	var v SyncMode
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptSyncMode) SetTo(v SyncMode) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptSyncMode) Get() (v SyncMode, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptSyncMode) Or(d SyncMode) SyncMode {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptTags returns new OptTags with value set to v.
 func NewOptTags(v Tags) OptTags {
 	return OptTags{
@@ -1518,6 +2649,9 @@ func (o OptWebhookSwitch) Or(d WebhookSwitch) WebhookSwitch {
 // What went wrong (RFC 9457). It never contains a submitted value.
 // Ref: #/components/schemas/Problem
 type Problem struct {
+	// Kind of the problem for programs, in snake case; new codes can come. Where no other is listed it is
+	// the name of the status, such as `not_found`.
+	Code OptString `json:"code"`
 	// What went wrong in this case.
 	Detail OptString `json:"detail"`
 	// All violations of the document, at most 32.
@@ -1528,10 +2662,15 @@ type Problem struct {
 	RequestID OptString `json:"request_id"`
 	// The status of the answer.
 	Status int32 `json:"status"`
-	// Short text for the status.
+	// Short text for the kind of the problem.
 	Title string `json:"title"`
-	// Kind of the problem; about:blank when the status says it all.
+	// Kind of the problem; about:blank when status and code say it all.
 	Type url.URL `json:"type"`
+}
+
+// GetCode returns the value of Code.
+func (s *Problem) GetCode() OptString {
+	return s.Code
 }
 
 // GetDetail returns the value of Detail.
@@ -1567,6 +2706,11 @@ func (s *Problem) GetTitle() string {
 // GetType returns the value of Type.
 func (s *Problem) GetType() url.URL {
 	return s.Type
+}
+
+// SetCode sets the value of Code.
+func (s *Problem) SetCode(val OptString) {
+	s.Code = val
 }
 
 // SetDetail sets the value of Detail.
@@ -1939,6 +3083,18 @@ type RefreshTokensUnsupportedMediaType Problem
 
 func (*RefreshTokensUnsupportedMediaType) refreshTokensRes() {}
 
+type RotateWebhookSecretBadRequest Problem
+
+func (*RotateWebhookSecretBadRequest) rotateWebhookSecretRes() {}
+
+type RotateWebhookSecretInternalServerError Problem
+
+func (*RotateWebhookSecretInternalServerError) rotateWebhookSecretRes() {}
+
+type RotateWebhookSecretNotImplemented Problem
+
+func (*RotateWebhookSecretNotImplemented) rotateWebhookSecretRes() {}
+
 // ServiceUnavailableHeaders wraps Problem with response headers.
 type ServiceUnavailableHeaders struct {
 	RetryAfter OptInt
@@ -1965,16 +3121,25 @@ func (s *ServiceUnavailableHeaders) SetResponse(val Problem) {
 	s.Response = val
 }
 
-func (*ServiceUnavailableHeaders) createAvatarRes()  {}
-func (*ServiceUnavailableHeaders) createLipsyncRes() {}
-func (*ServiceUnavailableHeaders) createVideoRes()   {}
-func (*ServiceUnavailableHeaders) getAvatarRes()     {}
-func (*ServiceUnavailableHeaders) getLipsyncRes()    {}
-func (*ServiceUnavailableHeaders) getVideoRes()      {}
-func (*ServiceUnavailableHeaders) listProjectsRes()  {}
-func (*ServiceUnavailableHeaders) loginRes()         {}
-func (*ServiceUnavailableHeaders) refreshTokensRes() {}
-func (*ServiceUnavailableHeaders) submitConsentRes() {}
+func (*ServiceUnavailableHeaders) createAvatarRes()        {}
+func (*ServiceUnavailableHeaders) createLipsyncRes()       {}
+func (*ServiceUnavailableHeaders) createVideoRes()         {}
+func (*ServiceUnavailableHeaders) deleteAvatarRes()        {}
+func (*ServiceUnavailableHeaders) deleteLipsyncRes()       {}
+func (*ServiceUnavailableHeaders) deleteVideoRes()         {}
+func (*ServiceUnavailableHeaders) getAvatarRes()           {}
+func (*ServiceUnavailableHeaders) getLipsyncRes()          {}
+func (*ServiceUnavailableHeaders) getVideoRes()            {}
+func (*ServiceUnavailableHeaders) getWebhookSecretsRes()   {}
+func (*ServiceUnavailableHeaders) listAvatarsRes()         {}
+func (*ServiceUnavailableHeaders) listLipsyncsRes()        {}
+func (*ServiceUnavailableHeaders) listProjectsRes()        {}
+func (*ServiceUnavailableHeaders) listVideosRes()          {}
+func (*ServiceUnavailableHeaders) loginRes()               {}
+func (*ServiceUnavailableHeaders) refreshTokensRes()       {}
+func (*ServiceUnavailableHeaders) rotateWebhookSecretRes() {}
+func (*ServiceUnavailableHeaders) submitConsentRes()       {}
+func (*ServiceUnavailableHeaders) testWebhookRes()         {}
 
 type SubmitConsentBadRequest Problem
 
@@ -2004,6 +3169,72 @@ type SubmitConsentUnsupportedMediaType Problem
 
 func (*SubmitConsentUnsupportedMediaType) submitConsentRes() {}
 
+// What is done when the recording is longer or shorter than the video. bounce: the video plays on
+// backwards. loop: it begins again. cut_off: the longer one is cut. silence: the shorter recording is
+// followed by silence. remap: the video is stretched.
+// Ref: #/components/schemas/SyncMode
+type SyncMode string
+
+const (
+	SyncModeBounce  SyncMode = "bounce"
+	SyncModeLoop    SyncMode = "loop"
+	SyncModeCutOff  SyncMode = "cut_off"
+	SyncModeSilence SyncMode = "silence"
+	SyncModeRemap   SyncMode = "remap"
+)
+
+// AllValues returns all SyncMode values.
+func (SyncMode) AllValues() []SyncMode {
+	return []SyncMode{
+		SyncModeBounce,
+		SyncModeLoop,
+		SyncModeCutOff,
+		SyncModeSilence,
+		SyncModeRemap,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s SyncMode) MarshalText() ([]byte, error) {
+	switch s {
+	case SyncModeBounce:
+		return []byte(s), nil
+	case SyncModeLoop:
+		return []byte(s), nil
+	case SyncModeCutOff:
+		return []byte(s), nil
+	case SyncModeSilence:
+		return []byte(s), nil
+	case SyncModeRemap:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *SyncMode) UnmarshalText(data []byte) error {
+	switch SyncMode(data) {
+	case SyncModeBounce:
+		*s = SyncModeBounce
+		return nil
+	case SyncModeLoop:
+		*s = SyncModeLoop
+		return nil
+	case SyncModeCutOff:
+		*s = SyncModeCutOff
+		return nil
+	case SyncModeSilence:
+		*s = SyncModeSilence
+		return nil
+	case SyncModeRemap:
+		*s = SyncModeRemap
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // Labels of a project.
 // Ref: #/components/schemas/Tags
 type Tags struct {
@@ -2032,6 +3263,30 @@ func (s *Tags) SetColors(val []string) {
 func (s *Tags) SetNames(val []string) {
 	s.Names = val
 }
+
+type TestWebhookBadRequest Problem
+
+func (*TestWebhookBadRequest) testWebhookRes() {}
+
+type TestWebhookInternalServerError Problem
+
+func (*TestWebhookInternalServerError) testWebhookRes() {}
+
+type TestWebhookNotImplemented Problem
+
+func (*TestWebhookNotImplemented) testWebhookRes() {}
+
+type TestWebhookRequestEntityTooLarge Problem
+
+func (*TestWebhookRequestEntityTooLarge) testWebhookRes() {}
+
+type TestWebhookUnprocessableEntity Problem
+
+func (*TestWebhookUnprocessableEntity) testWebhookRes() {}
+
+type TestWebhookUnsupportedMediaType Problem
+
+func (*TestWebhookUnsupportedMediaType) testWebhookRes() {}
 
 // Addresses of the thumbnails of a project by form; an empty string can occur.
 // Ref: #/components/schemas/Thumbnails
@@ -2156,16 +3411,9 @@ func (s *TooManyRequestsHeaders) SetResponse(val Problem) {
 	s.Response = val
 }
 
-func (*TooManyRequestsHeaders) createAvatarRes()  {}
-func (*TooManyRequestsHeaders) createLipsyncRes() {}
-func (*TooManyRequestsHeaders) createVideoRes()   {}
-func (*TooManyRequestsHeaders) getAvatarRes()     {}
-func (*TooManyRequestsHeaders) getLipsyncRes()    {}
-func (*TooManyRequestsHeaders) getVideoRes()      {}
-func (*TooManyRequestsHeaders) listProjectsRes()  {}
-func (*TooManyRequestsHeaders) loginRes()         {}
-func (*TooManyRequestsHeaders) refreshTokensRes() {}
-func (*TooManyRequestsHeaders) submitConsentRes() {}
+func (*TooManyRequestsHeaders) loginRes()               {}
+func (*TooManyRequestsHeaders) rotateWebhookSecretRes() {}
+func (*TooManyRequestsHeaders) testWebhookRes()         {}
 
 // UnauthorizedHeaders wraps Problem with response headers.
 type UnauthorizedHeaders struct {
@@ -2193,35 +3441,52 @@ func (s *UnauthorizedHeaders) SetResponse(val Problem) {
 	s.Response = val
 }
 
-func (*UnauthorizedHeaders) createAvatarRes()  {}
-func (*UnauthorizedHeaders) createLipsyncRes() {}
-func (*UnauthorizedHeaders) createVideoRes()   {}
-func (*UnauthorizedHeaders) getAvatarRes()     {}
-func (*UnauthorizedHeaders) getLipsyncRes()    {}
-func (*UnauthorizedHeaders) getVideoRes()      {}
-func (*UnauthorizedHeaders) listProjectsRes()  {}
-func (*UnauthorizedHeaders) loginRes()         {}
-func (*UnauthorizedHeaders) refreshTokensRes() {}
-func (*UnauthorizedHeaders) submitConsentRes() {}
+func (*UnauthorizedHeaders) createAvatarRes()        {}
+func (*UnauthorizedHeaders) createLipsyncRes()       {}
+func (*UnauthorizedHeaders) createVideoRes()         {}
+func (*UnauthorizedHeaders) deleteAvatarRes()        {}
+func (*UnauthorizedHeaders) deleteLipsyncRes()       {}
+func (*UnauthorizedHeaders) deleteVideoRes()         {}
+func (*UnauthorizedHeaders) getAvatarRes()           {}
+func (*UnauthorizedHeaders) getLipsyncRes()          {}
+func (*UnauthorizedHeaders) getVideoRes()            {}
+func (*UnauthorizedHeaders) getWebhookSecretsRes()   {}
+func (*UnauthorizedHeaders) listAvatarsRes()         {}
+func (*UnauthorizedHeaders) listLipsyncsRes()        {}
+func (*UnauthorizedHeaders) listProjectsRes()        {}
+func (*UnauthorizedHeaders) listVideosRes()          {}
+func (*UnauthorizedHeaders) loginRes()               {}
+func (*UnauthorizedHeaders) refreshTokensRes()       {}
+func (*UnauthorizedHeaders) rotateWebhookSecretRes() {}
+func (*UnauthorizedHeaders) submitConsentRes()       {}
+func (*UnauthorizedHeaders) testWebhookRes()         {}
 
-// A video made from a published avatar.
+// A video made from a published avatar. Members without a value are left out.
 // Ref: #/components/schemas/Video
 type Video struct {
 	// Id of the avatar it is made from.
 	AvatarID string `json:"avatar_id"`
+	// Title of the avatar it is made from.
+	AvatarTitle OptNilString `json:"avatar_title"`
 	// When it was asked for, in UTC.
-	CreatedAt time.Time `json:"created_at"`
+	CreatedAt OptNilDateTime `json:"created_at"`
 	// Why it failed. Missing unless it did.
 	FailureReason OptNilString `json:"failure_reason"`
 	// Id of the video.
-	InferenceID string          `json:"inference_id"`
-	Status      InferenceStatus `json:"status"`
+	InferenceID string `json:"inference_id"`
+	// The text of the request.
+	InputText OptNilString `json:"input_text"`
+	// Per cent of the creation that are done.
+	Progress OptNilFloat64  `json:"progress"`
+	Status   InferenceState `json:"status"`
+	// Address of a still picture.
+	Thumbnail OptNilString `json:"thumbnail"`
 	// Title of the video.
 	Title OptNilString `json:"title"`
 	// When its state last changed, in UTC.
-	UpdatedAt time.Time `json:"updated_at"`
-	// The finished video. Missing until the renderer has made one.
-	VideoURL OptNilURI `json:"video_url"`
+	UpdatedAt OptNilDateTime `json:"updated_at"`
+	// Address of the finished video. Missing until the renderer has made one.
+	Video OptNilString `json:"video"`
 }
 
 // GetAvatarID returns the value of AvatarID.
@@ -2229,8 +3494,13 @@ func (s *Video) GetAvatarID() string {
 	return s.AvatarID
 }
 
+// GetAvatarTitle returns the value of AvatarTitle.
+func (s *Video) GetAvatarTitle() OptNilString {
+	return s.AvatarTitle
+}
+
 // GetCreatedAt returns the value of CreatedAt.
-func (s *Video) GetCreatedAt() time.Time {
+func (s *Video) GetCreatedAt() OptNilDateTime {
 	return s.CreatedAt
 }
 
@@ -2244,9 +3514,24 @@ func (s *Video) GetInferenceID() string {
 	return s.InferenceID
 }
 
+// GetInputText returns the value of InputText.
+func (s *Video) GetInputText() OptNilString {
+	return s.InputText
+}
+
+// GetProgress returns the value of Progress.
+func (s *Video) GetProgress() OptNilFloat64 {
+	return s.Progress
+}
+
 // GetStatus returns the value of Status.
-func (s *Video) GetStatus() InferenceStatus {
+func (s *Video) GetStatus() InferenceState {
 	return s.Status
+}
+
+// GetThumbnail returns the value of Thumbnail.
+func (s *Video) GetThumbnail() OptNilString {
+	return s.Thumbnail
 }
 
 // GetTitle returns the value of Title.
@@ -2255,13 +3540,13 @@ func (s *Video) GetTitle() OptNilString {
 }
 
 // GetUpdatedAt returns the value of UpdatedAt.
-func (s *Video) GetUpdatedAt() time.Time {
+func (s *Video) GetUpdatedAt() OptNilDateTime {
 	return s.UpdatedAt
 }
 
-// GetVideoURL returns the value of VideoURL.
-func (s *Video) GetVideoURL() OptNilURI {
-	return s.VideoURL
+// GetVideo returns the value of Video.
+func (s *Video) GetVideo() OptNilString {
+	return s.Video
 }
 
 // SetAvatarID sets the value of AvatarID.
@@ -2269,8 +3554,13 @@ func (s *Video) SetAvatarID(val string) {
 	s.AvatarID = val
 }
 
+// SetAvatarTitle sets the value of AvatarTitle.
+func (s *Video) SetAvatarTitle(val OptNilString) {
+	s.AvatarTitle = val
+}
+
 // SetCreatedAt sets the value of CreatedAt.
-func (s *Video) SetCreatedAt(val time.Time) {
+func (s *Video) SetCreatedAt(val OptNilDateTime) {
 	s.CreatedAt = val
 }
 
@@ -2284,9 +3574,24 @@ func (s *Video) SetInferenceID(val string) {
 	s.InferenceID = val
 }
 
+// SetInputText sets the value of InputText.
+func (s *Video) SetInputText(val OptNilString) {
+	s.InputText = val
+}
+
+// SetProgress sets the value of Progress.
+func (s *Video) SetProgress(val OptNilFloat64) {
+	s.Progress = val
+}
+
 // SetStatus sets the value of Status.
-func (s *Video) SetStatus(val InferenceStatus) {
+func (s *Video) SetStatus(val InferenceState) {
 	s.Status = val
+}
+
+// SetThumbnail sets the value of Thumbnail.
+func (s *Video) SetThumbnail(val OptNilString) {
+	s.Thumbnail = val
 }
 
 // SetTitle sets the value of Title.
@@ -2295,24 +3600,59 @@ func (s *Video) SetTitle(val OptNilString) {
 }
 
 // SetUpdatedAt sets the value of UpdatedAt.
-func (s *Video) SetUpdatedAt(val time.Time) {
+func (s *Video) SetUpdatedAt(val OptNilDateTime) {
 	s.UpdatedAt = val
 }
 
-// SetVideoURL sets the value of VideoURL.
-func (s *Video) SetVideoURL(val OptNilURI) {
-	s.VideoURL = val
+// SetVideo sets the value of Video.
+func (s *Video) SetVideo(val OptNilString) {
+	s.Video = val
 }
 
 func (*Video) createVideoRes() {}
 func (*Video) getVideoRes()    {}
+
+// A page of videos.
+// Ref: #/components/schemas/VideoList
+type VideoList struct {
+	// The records, newest first.
+	Data []Video `json:"data"`
+	// Leads to the next page. Missing on the last one.
+	NextCursor OptNilString `json:"next_cursor"`
+}
+
+// GetData returns the value of Data.
+func (s *VideoList) GetData() []Video {
+	return s.Data
+}
+
+// GetNextCursor returns the value of NextCursor.
+func (s *VideoList) GetNextCursor() OptNilString {
+	return s.NextCursor
+}
+
+// SetData sets the value of Data.
+func (s *VideoList) SetData(val []Video) {
+	s.Data = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *VideoList) SetNextCursor(val OptNilString) {
+	s.NextCursor = val
+}
+
+func (*VideoList) listVideosRes() {}
 
 // One place in the request that is not as it must be.
 // Ref: #/components/schemas/Violation
 type Violation struct {
 	// What the rule asks for.
 	Detail string `json:"detail"`
-	// The rule that is broken.
+	// The rule that is broken: a keyword of JSON Schema, such as `required`, `type`, `format`, `pattern`,
+	// `maxLength` or `enum`, or one of these. `duplicate`: a member is given twice. `case`: the name of a
+	// member differs from a known one in case only. `repeated`: a parameter is given twice. `escape`: a
+	// parameter is not percent-encoded. `webhook`: the URL cannot be registered. `idempotency`: the key
+	// was used with another request. `text`: the text cannot be kept. New keywords can come.
 	Keyword string `json:"keyword"`
 	// JSON pointer (RFC 6901) into the body, or header:NAME, or query:NAME.
 	Pointer string `json:"pointer"`
@@ -2347,6 +3687,74 @@ func (s *Violation) SetKeyword(val string) {
 func (s *Violation) SetPointer(val string) {
 	s.Pointer = val
 }
+
+// One attempt to deliver a notification.
+// Ref: #/components/schemas/WebhookAttempt
+type WebhookAttempt struct {
+	// True when the receiver answered 2xx.
+	Delivered bool `json:"delivered"`
+	// How long the attempt took in milliseconds.
+	DurationMs int64 `json:"duration_ms"`
+	// Why it was not delivered. status: the answer is not 2xx. blocked: the address is not public. dns:
+	// the host has no address. connect: no connection. tls: no trusted certificate. timeout: no answer
+	// within 15 seconds. reset: the connection ended without an answer. protocol: the answer is not HTTP.
+	Error OptNilString `json:"error"`
+	Event Event        `json:"event"`
+	// Status that the receiver answered. Missing without an answer.
+	Status OptNilInt `json:"status"`
+}
+
+// GetDelivered returns the value of Delivered.
+func (s *WebhookAttempt) GetDelivered() bool {
+	return s.Delivered
+}
+
+// GetDurationMs returns the value of DurationMs.
+func (s *WebhookAttempt) GetDurationMs() int64 {
+	return s.DurationMs
+}
+
+// GetError returns the value of Error.
+func (s *WebhookAttempt) GetError() OptNilString {
+	return s.Error
+}
+
+// GetEvent returns the value of Event.
+func (s *WebhookAttempt) GetEvent() Event {
+	return s.Event
+}
+
+// GetStatus returns the value of Status.
+func (s *WebhookAttempt) GetStatus() OptNilInt {
+	return s.Status
+}
+
+// SetDelivered sets the value of Delivered.
+func (s *WebhookAttempt) SetDelivered(val bool) {
+	s.Delivered = val
+}
+
+// SetDurationMs sets the value of DurationMs.
+func (s *WebhookAttempt) SetDurationMs(val int64) {
+	s.DurationMs = val
+}
+
+// SetError sets the value of Error.
+func (s *WebhookAttempt) SetError(val OptNilString) {
+	s.Error = val
+}
+
+// SetEvent sets the value of Event.
+func (s *WebhookAttempt) SetEvent(val Event) {
+	s.Event = val
+}
+
+// SetStatus sets the value of Status.
+func (s *WebhookAttempt) SetStatus(val OptNilInt) {
+	s.Status = val
+}
+
+func (*WebhookAttempt) testWebhookRes() {}
 
 // Where notifications go. Unknown members are accepted and kept.
 // Ref: #/components/schemas/WebhookData
@@ -2389,6 +3797,56 @@ func (s *WebhookDataAdditional) init() WebhookDataAdditional {
 	return m
 }
 
+// A secret that signs notifications (Standard Webhooks).
+// Ref: #/components/schemas/WebhookSecret
+type WebhookSecret struct {
+	// When it stops signing, in UTC. Missing for the newest, which signs until the next rotation and
+	// beyond.
+	ExpiresAt OptNilDateTime `json:"expires_at"`
+	// Whsec_ and the key in base64.
+	Secret string `json:"secret"`
+}
+
+// GetExpiresAt returns the value of ExpiresAt.
+func (s *WebhookSecret) GetExpiresAt() OptNilDateTime {
+	return s.ExpiresAt
+}
+
+// GetSecret returns the value of Secret.
+func (s *WebhookSecret) GetSecret() string {
+	return s.Secret
+}
+
+// SetExpiresAt sets the value of ExpiresAt.
+func (s *WebhookSecret) SetExpiresAt(val OptNilDateTime) {
+	s.ExpiresAt = val
+}
+
+// SetSecret sets the value of Secret.
+func (s *WebhookSecret) SetSecret(val string) {
+	s.Secret = val
+}
+
+// The secrets that sign the notifications of a user.
+// Ref: #/components/schemas/WebhookSecretList
+type WebhookSecretList struct {
+	// The secrets in force, newest first.
+	Data []WebhookSecret `json:"data"`
+}
+
+// GetData returns the value of Data.
+func (s *WebhookSecretList) GetData() []WebhookSecret {
+	return s.Data
+}
+
+// SetData sets the value of Data.
+func (s *WebhookSecretList) SetData(val []WebhookSecret) {
+	s.Data = val
+}
+
+func (*WebhookSecretList) getWebhookSecretsRes()   {}
+func (*WebhookSecretList) rotateWebhookSecretRes() {}
+
 // Whether notifications are sent. Unknown members are accepted and kept.
 // Ref: #/components/schemas/WebhookSwitch
 type WebhookSwitch struct {
@@ -2426,4 +3884,32 @@ func (s *WebhookSwitchAdditional) init() WebhookSwitchAdditional {
 		*s = m
 	}
 	return m
+}
+
+// What is sent where.
+// Ref: #/components/schemas/WebhookTestRequest
+type WebhookTestRequest struct {
+	EventType EventType `json:"event_type"`
+	// URL that receives the sample, with the same limits as one that is registered.
+	WebhookURL string `json:"webhook_url"`
+}
+
+// GetEventType returns the value of EventType.
+func (s *WebhookTestRequest) GetEventType() EventType {
+	return s.EventType
+}
+
+// GetWebhookURL returns the value of WebhookURL.
+func (s *WebhookTestRequest) GetWebhookURL() string {
+	return s.WebhookURL
+}
+
+// SetEventType sets the value of EventType.
+func (s *WebhookTestRequest) SetEventType(val EventType) {
+	s.EventType = val
+}
+
+// SetWebhookURL sets the value of WebhookURL.
+func (s *WebhookTestRequest) SetWebhookURL(val string) {
+	s.WebhookURL = val
 }

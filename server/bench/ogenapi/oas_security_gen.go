@@ -35,14 +35,23 @@ func findAuthorization(h http.Header, prefix string) (string, bool) {
 
 // operationRolesBearerAuth is a private map storing roles per operation.
 var operationRolesBearerAuth = map[string][]string{
-	CreateAvatarOperation:  []string{},
-	CreateLipsyncOperation: []string{},
-	CreateVideoOperation:   []string{},
-	GetAvatarOperation:     []string{},
-	GetLipsyncOperation:    []string{},
-	GetVideoOperation:      []string{},
-	ListProjectsOperation:  []string{},
-	SubmitConsentOperation: []string{},
+	CreateAvatarOperation:        []string{},
+	CreateLipsyncOperation:       []string{},
+	CreateVideoOperation:         []string{},
+	DeleteAvatarOperation:        []string{},
+	DeleteLipsyncOperation:       []string{},
+	DeleteVideoOperation:         []string{},
+	GetAvatarOperation:           []string{},
+	GetLipsyncOperation:          []string{},
+	GetVideoOperation:            []string{},
+	GetWebhookSecretsOperation:   []string{},
+	ListAvatarsOperation:         []string{},
+	ListLipsyncsOperation:        []string{},
+	ListProjectsOperation:        []string{},
+	ListVideosOperation:          []string{},
+	RotateWebhookSecretOperation: []string{},
+	SubmitConsentOperation:       []string{},
+	TestWebhookOperation:         []string{},
 }
 
 // GetRolesForBearerAuth returns the required roles for the given operation.

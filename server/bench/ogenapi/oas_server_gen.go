@@ -31,6 +31,31 @@ type Handler interface {
 	//
 	// POST /v1/avatars/create_video
 	CreateVideo(ctx context.Context, req *CreateVideoRequest, params CreateVideoParams) (CreateVideoRes, error)
+	// DeleteAvatar implements deleteAvatar operation.
+	//
+	// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. The videos
+	// made from the avatar are deleted with it. Afterwards the avatar is 404 everywhere. Deleting the
+	// avatar again is 204 too for 24 hours, and then 404.
+	//
+	// POST /v1/avatars/delete_avatar
+	DeleteAvatar(ctx context.Context, req *DeleteAvatarRequest) (DeleteAvatarRes, error)
+	// DeleteLipsync implements deleteLipsync operation.
+	//
+	// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+	// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+	//
+	// POST /v1/lipsync/delete_lipsync
+	DeleteLipsync(ctx context.Context, req *DeleteInferenceRequest) (DeleteLipsyncRes, error)
+	// DeleteVideo implements deleteVideo operation.
+	//
+	// Stops what runs for the video and erases what it was made from. Notifications that have not been
+	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
+	// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+	//
+	// POST /v1/avatars/delete_video
+	DeleteVideo(ctx context.Context, req *DeleteInferenceRequest) (DeleteVideoRes, error)
 	// GetAvatar implements getAvatar operation.
 	//
 	// Answers an avatar of the caller in its present state.
@@ -49,6 +74,29 @@ type Handler interface {
 	//
 	// GET /v1/avatars/inference_details
 	GetVideo(ctx context.Context, params GetVideoParams) (GetVideoRes, error)
+	// GetWebhookSecrets implements getWebhookSecrets operation.
+	//
+	// Answers the secrets of the caller that are in force, newest first. The first call makes the first
+	// secret. A receiver accepts what any of them signs.
+	//
+	// GET /v1/webhooks/secret
+	GetWebhookSecrets(ctx context.Context) (GetWebhookSecretsRes, error)
+	// ListAvatars implements listAvatars operation.
+	//
+	// Answers the avatars of the caller, newest first, a page at a time. A `next_cursor` leads to the page
+	// after; it is missing on the last one. A cursor stays good while records come and go: no record that
+	// is there all the time is left out or listed twice. Use it with the same filters.
+	//
+	// GET /v1/avatars/list
+	ListAvatars(ctx context.Context, params ListAvatarsParams) (ListAvatarsRes, error)
+	// ListLipsyncs implements listLipsyncs operation.
+	//
+	// Answers the lip-syncs of the caller, newest first, a page at a time. A `next_cursor` leads to the
+	// page after; it is missing on the last one. A cursor stays good while records come and go: no record
+	// that is there all the time is left out or listed twice. Use it with the same filters.
+	//
+	// GET /v1/lipsync/list
+	ListLipsyncs(ctx context.Context, params ListLipsyncsParams) (ListLipsyncsRes, error)
 	// ListProjects implements listProjects operation.
 	//
 	// Answers every project of the workspace, newest first. The counts are of the caller's projects in
@@ -57,6 +105,14 @@ type Handler interface {
 	//
 	// GET /projects/v2
 	ListProjects(ctx context.Context, params ListProjectsParams) (ListProjectsRes, error)
+	// ListVideos implements listVideos operation.
+	//
+	// Answers the videos of the caller, newest first, a page at a time. A `next_cursor` leads to the page
+	// after; it is missing on the last one. A cursor stays good while records come and go: no record that
+	// is there all the time is left out or listed twice. Use it with the same filters.
+	//
+	// GET /v1/avatars/list_inferences
+	ListVideos(ctx context.Context, params ListVideosParams) (ListVideosRes, error)
 	// Login implements login operation.
 	//
 	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid for
@@ -72,6 +128,13 @@ type Handler interface {
 	//
 	// POST /users/refresh
 	RefreshTokens(ctx context.Context, req *RefreshRequest) (RefreshTokensRes, error)
+	// RotateWebhookSecret implements rotateWebhookSecret operation.
+	//
+	// Makes a new secret. The ones before it stay in force for 24 hours, in which every notification has a
+	// signature by each. With 10 secrets in force the answer is 429 until the oldest has ended.
+	//
+	// POST /v1/webhooks/rotate_secret
+	RotateWebhookSecret(ctx context.Context) (RotateWebhookSecretRes, error)
 	// SubmitConsent implements submitConsent operation.
 	//
 	// Consent may be given while the avatar is still `processing`; it takes effect when the avatar becomes
@@ -79,6 +142,14 @@ type Handler interface {
 	//
 	// POST /v1/avatars/submit_consent
 	SubmitConsent(ctx context.Context, req *ConsentRequest) (SubmitConsentRes, error)
+	// TestWebhook implements testWebhook operation.
+	//
+	// Sends one sample notification to a URL, signed as real ones are, and answers what came of it. The
+	// attempt is not repeated, and nothing is registered. At most 10 in a minute; after them the answer is
+	// 429.
+	//
+	// POST /v1/webhooks/test
+	TestWebhook(ctx context.Context, req *WebhookTestRequest) (TestWebhookRes, error)
 }
 
 // Server implements http server based on OpenAPI v3 specification and

@@ -78,8 +78,8 @@ func (r *renderer) progress(done float64) {
 	}
 }
 
-// parameters are the members of a client's request that say how it is rendered. What is not of
-// the type that it should be counts as left out: the service has checked the request.
+// parameters are the members of a client's request that say how it is rendered. The service
+// has checked them.
 type parameters struct {
 	Text              string               `json:"text"`
 	UseAudioFromVideo bool                 `json:"use_audio_from_video"`

@@ -65,7 +65,8 @@ type decoder struct {
 
 // decode starts to read the frames. Whoever calls it calls stop.
 func (m *media) decode(ctx context.Context) (*decoder, error) {
-	args := append(m.inputArgs(), "-map", "0:v:0", "-vf", m.filter(), "-t", m.most(), "-f", "rawvideo", "pipe:1")
+	args := append([]string{"-threads", "2"}, m.inputArgs()...)
+	args = append(args, "-map", "0:v:0", "-vf", m.filter(), "-t", m.most(), "-f", "rawvideo", "pipe:1")
 	d := &decoder{process: ffmpeg(ctx, args...), frames: make(chan *frame, framesAhead), free: make(chan *frame, framesAhead+2)}
 	output, err := d.process.command.StdoutPipe()
 	if err != nil {
@@ -227,7 +228,10 @@ func (c *clip) encode(ctx context.Context) (*encoder, error) {
 // encoding is how the pictures of a video are encoded.
 //
 //nolint:gochecknoglobals // a list of arguments
-var encoding = []string{"-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-profile:v", "high", "-pix_fmt", "yuv420p", "-threads", "2"}
+var encoding = []string{
+	"-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-profile:v", "high", "-pix_fmt", "yuv420p",
+	"-threads", "2", "-x264-params", "sync-lookahead=0", // memory
+}
 
 func (t colorTags) args() (args []string) {
 	for _, tag := range [][2]string{{"-colorspace", t.space}, {"-color_trc", t.transfer}, {"-color_primaries", t.primaries}} {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
@@ -18,19 +19,19 @@ func parseYAML(file string, text []byte) (*Node, error) {
 	case errors.Is(err, io.EOF) || err == nil && len(source.Content) == 0:
 		return nil, &Error{Position{file, 1, 1}, "is empty"}
 	case err != nil:
-		return nil, yamlError(file, err)
+		return nil, yamlError(file, text, err)
 	}
 	if err := decoder.Decode(&second); err == nil {
 		return nil, &Error{Position{file, second.Line, max(second.Column, 1)}, "is a second document in one file"}
 	} else if !errors.Is(err, io.EOF) {
-		return nil, yamlError(file, err)
+		return nil, yamlError(file, text, err)
 	}
 	p := &yamlParser{file: file, read: make(map[*yaml.Node]*Node)}
 	return p.value(source.Content[0], nil, "", 1)
 }
 
 // yamlError places an error of the parser, which tells a line in its text only.
-func yamlError(file string, err error) *Error {
+func yamlError(file string, text []byte, err error) *Error {
 	detail := err.Error()
 	position := Position{file, 1, 1}
 	if found := regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`).FindStringSubmatch(detail); found != nil {
@@ -38,6 +39,10 @@ func yamlError(file string, err error) *Error {
 			position.Line = line
 		}
 		detail = found[2]
+		if strings.HasPrefix(detail, "did not find expected") && found[1] != "" {
+			position.Line++ // the parser counts from 0, and the scanner from 1
+		}
+		position.Line = min(position.Line, 1+bytes.Count(bytes.TrimSpace(text), []byte("\n")))
 	}
 	return &Error{position, "is not valid YAML: " + detail}
 }

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// pageLimit is how many records a page of the service has at most.
+const pageLimit = 100
+
+// listed is a page of a list.
+type listed func(command *cli.Command, limit int, cursor *string) request
+
+// listCommand makes the command that lists subjects. list makes the call for a page.
+func (p *program) listCommand(kind, statuses string, list listed, flags ...cli.Flag) *cli.Command {
+	flags = append(serviceFlags(flags...),
+		&cli.StringFlag{Name: "status", Usage: "only those that are " + statuses},
+		&cli.IntFlag{Name: "limit", Usage: "how many are listed at most", Value: 20, Validator: positive},
+		&cli.BoolFlag{Name: "all", Usage: "list all of them"})
+	return leaf("list", "list each "+kind+", the newest first", "", example(kind, "list --status failed\n  studio "+kind+" list --all --json"), flags,
+		func(ctx context.Context, command *cli.Command) error {
+			c, err := p.service(command)
+			if err != nil {
+				return err
+			}
+			table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+			if !command.Bool("json") {
+				_, _ = fmt.Fprintln(table, "ID\tSTATUS\tCREATED\tTITLE")
+			}
+			for record, err := range p.records(ctx, command, c, list) {
+				if err == nil && command.Bool("json") {
+					err = printJSON(p.Stdout, record.document)
+				}
+				if err != nil {
+					return err
+				}
+				if !command.Bool("json") {
+					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", printable(record.id()), printable(record.Status), cell(stamp(record.CreatedAt)), cell(record.Title))
+				}
+			}
+			return table.Flush()
+		})
+}
+
+func positive(n int) error {
+	if n < 1 {
+		return usagef("must be positive")
+	}
+	return nil
+}
+
+// records ranges over what is to be listed, page by page. It reads the documents by itself, in place
+// of [client.Client.Avatars] and its like, to print them with all their members.
+func (p *program) records(ctx context.Context, command *cli.Command, c *client.Client, list listed) func(func(*subject, error) bool) {
+	return func(yield func(*subject, error) bool) {
+		left, all := command.Int("limit"), command.Bool("all")
+		for cursor := (*string)(nil); all || left > 0; {
+			limit := pageLimit
+			if !all {
+				limit = min(limit, left)
+			}
+			var answer client.Response
+			var page struct {
+				Data       []json.RawMessage `json:"data"`
+				NextCursor *string           `json:"next_cursor"`
+			}
+			err := list(command, limit, cursor)(ctx, c, client.WithResponse(&answer))
+			if err == nil {
+				err = json.Unmarshal(answer.Body, &page)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, document := range page.Data {
+				record := &subject{document: document}
+				if err := json.Unmarshal(document, record); !yield(record, err) || err != nil {
+					return
+				}
+			}
+			left -= len(page.Data)
+			if cursor = page.NextCursor; cursor == nil || len(page.Data) == 0 {
+				return
+			}
+		}
+	}
+}
+
+func listAvatars(command *cli.Command, limit int, cursor *string) request {
+	params := client.ListAvatarsParams{Limit: &limit, Cursor: cursor, Status: given[gen.AvatarStatus](command, "status")}
+	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
+		return failure(c.ListAvatars(ctx, append(options, params)...))
+	}
+}
+
+func listVideos(command *cli.Command, limit int, cursor *string) request {
+	params := client.ListVideosParams{
+		Limit: &limit, Cursor: cursor, Status: given[gen.InferenceStatus](command, "status"),
+		AvatarID: given[gen.AvatarFilter](command, "avatar"),
+	}
+	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
+		return failure(c.ListVideos(ctx, append(options, params)...))
+	}
+}
+
+func listLipsyncs(command *cli.Command, limit int, cursor *string) request {
+	params := client.ListLipsyncsParams{Limit: &limit, Cursor: cursor, Status: given[gen.InferenceStatus](command, "status")}
+	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
+		return failure(c.ListLipsyncs(ctx, append(options, params)...))
+	}
+}
+
+// given is the value of a flag that was given, or nil.
+func given[T ~string](command *cli.Command, name string) *T {
+	if !command.IsSet(name) {
+		return nil
+	}
+	return new(T(command.String(name)))
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What there is can be listed, over pages, and deleted.
+func TestListAndDelete(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	p := s.loggedIn(t)
+	var ids []string
+	for _, title := range []string{"One", "Two", "Three"} {
+		ids = append([]string{p.must(t, "", "lipsync", "create", "--title", title)}, ids...)
+	}
+	listed := func(args ...string) (ids []string) {
+		t.Helper()
+		lines := strings.Split(p.must(t, "", append([]string{"lipsync", "list"}, args...)...), "\n")
+		for _, line := range lines[1:] {
+			ids = append(ids, strings.Fields(line)[0])
+		}
+		return ids
+	}
+	if got := listed("--all"); !slices.Equal(got, ids) {
+		t.Errorf("listed are %v, want %v", got, ids)
+	}
+	if got := listed("--limit=2"); !slices.Equal(got, ids[:2]) {
+		t.Errorf("the newest two are %v, want %v", got, ids[:2])
+	}
+	if lines := p.must(t, "", "lipsync", "list", "--json"); strings.Count(lines, `"title":"`) != 3 || strings.Count(lines, "\n") != 2 {
+		t.Errorf("documents are %s", lines)
+	}
+	if out := p.must(t, "", "lipsync", "delete", ids[0]); out != "" {
+		t.Errorf("a deletion says %q", out)
+	}
+	p.must(t, "", "lipsync", "delete", "--json", ids[0])
+	if got := listed(); !slices.Equal(got, ids[1:]) {
+		t.Errorf("left are %v, want %v", got, ids[1:])
+	}
+	if code, _, stderr := p.run(t, "", "lipsync", "show", ids[0]); code != exitNotFound {
+		t.Errorf("what is deleted: exit code %d, %s", code, stderr)
+	}
+	if code, _, stderr := p.run(t, "", "avatar", "delete", "unknown"); code != exitNotFound {
+		t.Errorf("an unknown avatar: exit code %d, %s", code, stderr)
+	}
+	if code, _, _ := p.run(t, "", "video", "list", "--status=published"); code != exitUsage {
+		t.Errorf("a status that no video has: exit code %d", code)
+	}
+	if got := p.must(t, "", "avatar", "list", "--status=published"); !strings.HasPrefix(got, "ID") || strings.Contains(got, "\n") {
+		t.Errorf("published avatars are %q", got)
+	}
+}
+
+func TestWebhookCommands(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	p := s.loggedIn(t)
+	first := p.must(t, "", "webhook", "secret")
+	rotated := strings.Split(p.must(t, "", "webhook", "rotate"), "\n")
+	if len(rotated) != 2 || rotated[1] != first || !strings.HasPrefix(rotated[0], "whsec_") {
+		t.Errorf("there was one secret, and after the rotation there are %d", len(rotated))
+	}
+	if lines := p.must(t, "", "webhook", "secret", "--json"); strings.Count(lines, `"expires_at"`) != 1 {
+		t.Errorf("secrets as JSON: %d lines", strings.Count(lines, "\n")+1)
+	}
+	in := p.startListening(t, "--secret-file", s.secretFile)
+	if out := p.must(t, "", "webhook", "test", "--event", "lipsync_inference_event", in.url); !strings.HasPrefix(out, "lipsync_inference_event -> 2") {
+		t.Errorf("a test says %q", out)
+	}
+	eventually(t, "that the sample is printed", func() bool { return strings.Contains(in.out.String(), "lipsync_inference_event") })
+	code, out, stderr := p.run(t, "", "webhook", "test", "http://127.0.0.1:1/")
+	if code != exitFailure || !strings.Contains(out, "-> connect") || !strings.Contains(stderr, "connect") {
+		t.Errorf("no receiver: exit code %d, %q, %q", code, out, stderr)
+	}
+	if code, _, stderr := p.run(t, "", "webhook", "test", "https://10.0.0.1/"); code != exitUsage {
+		t.Errorf("a refused URL: exit code %d, %s", code, stderr)
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func (p *program) webhookCommand() *cli.Command {
+	return &cli.Command{
+		Name: "webhook", Usage: "show and rotate the secrets that sign notifications, and test a receiver",
+		Description: "Examples:\n" + example("webhook", "secret > secret.txt"),
+		Commands: []*cli.Command{
+			leaf("secret", "print the secrets in force, newest first", "", example("webhook", "secret > secret.txt"), serviceFlags(),
+				p.webhookSecrets((*client.Client).GetWebhookSecrets)),
+			leaf("rotate", "add a secret and print those in force; the old ones sign beside it for 24 hours", "", example("webhook", "rotate > secret.txt"), serviceFlags(),
+				p.webhookSecrets((*client.Client).RotateWebhookSecret)),
+			leaf("test", "let the service send one sample notification to a URL", "URL",
+				example("webhook", "test https://hooks.example.com/\n  studio webhook test --event lipsync_inference_event https://hooks.example.com/"),
+				serviceFlags(&cli.StringFlag{Name: "event", Usage: "which of " + eventNames(), Value: string(gen.EventTypes()[0])}),
+				p.testWebhook),
+		},
+	}
+}
+
+func (p *program) webhookSecrets(
+	get func(*client.Client, context.Context, ...client.CallOption) (*gen.WebhookSecretList, error),
+) cli.ActionFunc {
+	return func(ctx context.Context, command *cli.Command) error {
+		c, err := p.service(command)
+		if err != nil {
+			return err
+		}
+		list, err := get(c, ctx)
+		if err != nil {
+			return err
+		}
+		for _, secret := range list.Data {
+			if command.Bool("json") {
+				err = printValue(p.Stdout, secret)
+			} else {
+				_, err = fmt.Fprintln(p.Stdout, printable(secret.Secret))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (p *program) testWebhook(ctx context.Context, command *cli.Command) error {
+	event := gen.EventType(command.String("event"))
+	if !event.Valid() {
+		return usagef("--event must be one of %s", eventNames())
+	}
+	c, err := p.service(command)
+	if err != nil {
+		return err
+	}
+	attempt, err := c.TestWebhook(ctx, gen.WebhookTestRequest{WebhookURL: command.Args().First(), EventType: event})
+	if err != nil {
+		return err
+	}
+	outcome := cell(attempt.Error)
+	if attempt.Status != nil {
+		outcome = fmt.Sprint(*attempt.Status)
+	}
+	if command.Bool("json") {
+		err = printValue(p.Stdout, attempt)
+	} else {
+		_, err = fmt.Fprintf(p.Stdout, "%s -> %s in %d ms\n", event, outcome, attempt.DurationMs)
+	}
+	if err == nil && !attempt.Delivered {
+		err = fmt.Errorf("the receiver did not take the notification: %s", outcome)
+	}
+	return err
+}

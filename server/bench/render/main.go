@@ -1,0 +1,201 @@
+// Command render measures studio-render beside a plain transcode by ffmpeg of the same clip, in
+// turn and in one run: wall time, CPU time of all processes, and memory of all processes at
+// once, which is read from /proc and is 0 where there is none. "go run ./render" writes
+// RENDER.md; "go run ./render -short" takes seconds, prints, and writes nothing. It never
+// fails because something is slow.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "render:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop has been called
+	}
+}
+
+func run(ctx context.Context, args []string, out, progress io.Writer) error {
+	flags := flag.NewFlagSet("render", flag.ContinueOnError)
+	flags.SetOutput(progress)
+	short := flags.Bool("short", false, "measure for seconds only and write no file")
+	file := flags.String("o", "RENDER.md", "file to write")
+	rounds, seconds, long := 5, 10, 120
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *short {
+		rounds, seconds, long = 1, 1, 2
+	}
+	dir, err := os.MkdirTemp("", "bench-render-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s := setting{Writer: progress, dir: dir, program: filepath.Join(dir, "studio-render")}
+	if err := s.prepare(ctx, seconds, long); err != nil {
+		return err
+	}
+	report, err := s.measure(ctx, rounds, seconds, long)
+	if err != nil {
+		return err
+	}
+	if *short {
+		_, err := io.WriteString(out, report)
+		return err
+	}
+	return os.WriteFile(*file, []byte(report), 0o644) //nolint:gosec // it is to be read
+}
+
+// A setting has the program and the clips.
+type setting struct {
+	io.Writer
+	dir, program string
+}
+
+func (s setting) path(name string) string { return filepath.Join(s.dir, name) }
+
+// prepare builds the program and makes clips of the face that the module pigo comes with.
+func (s setting) prepare(ctx context.Context, seconds, long int) error {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/avatarstudio/avatarstudio").Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-o", s.program, "./server/cmd/studio-render")
+	build.Dir = strings.TrimSpace(string(root))
+	if output, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w: %s", err, output)
+	}
+	find := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/esimov/pigo")
+	find.Dir = build.Dir
+	module, err := find.Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
+	face := filepath.Join(strings.TrimSpace(string(module)), "testdata", "sample.jpg")
+	for name, length := range map[string]int{"clip.mp4": seconds, "long.mp4": long} {
+		// A head that moves before a picture that has some noise, as a camera's has.
+		filter := "scale=-2:800,pad=1480:840:(ow-iw)/2:20:color=0x5a6a72,rotate=0.04*sin(2*PI*t/3):c=0x5a6a72,noise=alls=5:allf=t," +
+			"crop=1280:720:100+60*sin(2*PI*t/4):60+25*sin(2*PI*t/3),format=yuv420p"
+		if err := s.ffmpeg(ctx, "-loop", "1", "-r", "25", "-i", face, "-t", fmt.Sprint(length), "-vf", filter,
+			"-c:v", "libx264", "-preset", "veryfast", "-crf", "18", s.path(name)); err != nil {
+			return err
+		}
+		// Syllables of a voice that hums: four a second.
+		voice := "0.2*(0.5-0.5*cos(2*PI*4*t))*(sin(2*PI*120*t)+sin(2*PI*720*t)+0.5*sin(2*PI*1200*t))"
+		if err := s.ffmpeg(ctx, "-f", "lavfi", "-i", "aevalsrc="+strings.ReplaceAll(voice, ",", "\\,")+":s=48000", "-t", fmt.Sprint(length),
+			s.path(strings.TrimSuffix(name, ".mp4")+".wav")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s setting) ffmpeg(ctx context.Context, args ...string) error {
+	output, err := exec.CommandContext(ctx, "ffmpeg", append([]string{"-v", "error", "-nostdin", "-y"}, args...)...).CombinedOutput() //nolint:gosec // no shell
+	if err != nil {
+		return fmt.Errorf("ffmpeg: %w: %s", err, output)
+	}
+	return nil
+}
+
+// measure runs everything and returns the report.
+func (s setting) measure(ctx context.Context, rounds, seconds, long int) (string, error) {
+	var plain, lips, picture usage
+	for round := range rounds {
+		fmt.Fprintf(s, "round %d of %d\n", round+1, rounds)
+		for _, task := range []struct {
+			best *usage
+			run  func() (usage, error)
+		}{
+			{&plain, func() (usage, error) { return s.transcode(ctx, "clip") }},
+			{&lips, func() (usage, error) { return s.lipsync(ctx, s.path("clip.mp4"), "clip") }},
+			{&picture, func() (usage, error) { return s.lipsync(ctx, "", "clip") }},
+		} {
+			used, err := task.run()
+			if err != nil {
+				return "", err
+			}
+			task.best.improve(used)
+		}
+	}
+	fmt.Fprintf(s, "%d seconds, for the memory\n", long)
+	longest, err := s.lipsync(ctx, s.path("long.mp4"), "long")
+	if err != nil {
+		return "", err
+	}
+	length := time.Duration(seconds) * time.Second
+	var b strings.Builder
+	fmt.Fprintf(&b, `# What rendering costs
+
+A clip of %d s, 1280 × 720 at 25 frames a second with sound of 48 kHz, is given to studio-render and, in turn, to a plain
+ffmpeg that transcodes it with the same settings. CPU time is that of all processes, ffmpeg's included, and memory what all
+have at once. Times are the best of %d rounds, memory is the worst. Reproduce with `+"`make bench-render`"+`; figures depend on the
+machine and on what else it does.
+
+%s %s/%s, %d CPUs.
+
+| | Target | CPU time | Wall time | Memory |
+|---|---|---|---|---|
+| plain transcode | | %.2f s | %.2f s | %d MiB |
+| lip-sync of the clip | ≤ 2.5 × the CPU time, ≥ 2 × real time, < 300 MB | %.2f s (%.2f ×) | %.2f s (%.1f × real time) | %d MiB |
+| lip-sync of the presenter, a picture | ≥ 2 × real time, < 300 MB | %.2f s | %.2f s (%.1f × real time) | %d MiB |
+| lip-sync of a clip of %d s | < 300 MB | %.2f s | %.2f s (%.1f × real time) | %d MiB |
+`, seconds, rounds, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),
+		plain.cpu.Seconds(), plain.wall.Seconds(), plain.memory>>20,
+		lips.cpu.Seconds(), lips.cpu.Seconds()/plain.cpu.Seconds(), lips.wall.Seconds(), length.Seconds()/lips.wall.Seconds(), lips.memory>>20,
+		picture.cpu.Seconds(), picture.wall.Seconds(), length.Seconds()/picture.wall.Seconds(), picture.memory>>20,
+		long, longest.cpu.Seconds(), longest.wall.Seconds(), float64(long)/longest.wall.Seconds(), longest.memory>>20)
+	return b.String(), nil
+}
+
+// transcode encodes a clip as studio-render does, without changing it.
+func (s setting) transcode(ctx context.Context, name string) (usage, error) {
+	return measure(exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-nostdin", "-y", "-i", s.path(name+".mp4"), "-i", s.path(name+".wav"), //nolint:gosec // no shell
+		"-map", "0:v", "-map", "1:a", "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-profile:v", "high", "-pix_fmt", "yuv420p",
+		"-threads", "2", "-x264-params", "sync-lookahead=0", "-c:a", "aac", "-b:a", "160k", "-movflags", "+faststart", s.path("plain.mp4")))
+}
+
+// lipsync runs studio-render.
+func (s setting) lipsync(ctx context.Context, video, name string) (usage, error) {
+	output := s.path("output")
+	if err := errors.Join(os.RemoveAll(output), os.Mkdir(output, 0o700)); err != nil {
+		return usage{}, err
+	}
+	inputs := map[string]string{"audio_url": s.path(name + ".wav")}
+	if video != "" {
+		inputs["video_url"] = video
+	}
+	var request, answer bytes.Buffer
+	if err := protocol.WriteRequest(&request, protocol.Request{
+		Version: protocol.Version, Kind: protocol.Lipsync, ID: "1", Attempt: 1, Request: []byte(`{}`), Inputs: inputs, OutputDir: output,
+	}); err != nil {
+		return usage{}, err
+	}
+	program := exec.CommandContext(ctx, s.program) //nolint:gosec // it was built before
+	program.Stdin, program.Stdout, program.Stderr = &request, &answer, s
+	used, err := measure(program)
+	if err != nil {
+		return usage{}, err
+	}
+	_, err = protocol.Read(&answer, func(float64) {})
+	return used, err
+}

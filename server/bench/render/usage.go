@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// usage is what processes used.
+type usage struct {
+	cpu, wall time.Duration
+	memory    int64 // bytes, the most that all had at once
+}
+
+// improve keeps the shorter times and the larger memory.
+func (u *usage) improve(other usage) {
+	if u.cpu == 0 || other.cpu < u.cpu {
+		u.cpu = other.cpu
+	}
+	if u.wall == 0 || other.wall < u.wall {
+		u.wall = other.wall
+	}
+	u.memory = max(u.memory, other.memory)
+}
+
+// measure runs a command to its end.
+func measure(command *exec.Cmd) (u usage, err error) {
+	began := time.Now()
+	if err := command.Start(); err != nil {
+		return usage{}, err
+	}
+	ended := make(chan struct{})
+	most := make(chan int64)
+	go func() {
+		var memory int64
+		ticker := time.NewTicker(50 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				memory = max(memory, resident(command.Process.Pid))
+			case <-ended:
+				most <- memory
+				return
+			}
+		}
+	}()
+	err = command.Wait()
+	u.wall = time.Since(began)
+	close(ended)
+	u.memory = <-most
+	if err != nil {
+		return usage{}, fmt.Errorf("%s: %w", filepath.Base(command.Path), err)
+	}
+	// The system adds the time of the processes that a process waited for.
+	u.cpu = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+	return u, nil
+}
+
+// resident is the memory of a process and of those that it started; what several share counts
+// once.
+func resident(pid int) (bytes int64) {
+	parents := map[int][]int{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		stat, _ := os.ReadFile(path)
+		// The name of the program, in parentheses, may have blanks in it.
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if fields := strings.Fields(rest); len(fields) > 1 {
+			parent, _ := strconv.Atoi(fields[1])
+			child, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			parents[parent] = append(parents[parent], child)
+		}
+	}
+	family := []int{pid}
+	for i := 0; i < len(family); i++ {
+		family = append(family, parents[family[i]]...)
+		rollup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", family[i]))
+		for line := range strings.Lines(string(rollup)) {
+			if value, ok := strings.CutPrefix(line, "Pss:"); ok {
+				kilobytes, _ := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+				bytes += kilobytes << 10
+			}
+		}
+	}
+	return bytes
+}

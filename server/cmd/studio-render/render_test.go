@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
+)
+
+// The program prepares an avatar, and then makes it speak with a voice of the operator's.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	need(t, "ffmpeg", "ffprobe")
+	avatarDir, videoDir := t.TempDir(), t.TempDir()
+	avatar, err := exchange(t, protocol.Request{Kind: protocol.Avatar, Request: []byte(`{"title":"Ada"}`), OutputDir: avatarDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(avatar.Files) == 0 || avatar.Thumbnail == "" || len(avatar.Checks) == 0 || avatar.Checks[0].Status != protocol.Succeeded {
+		t.Errorf("the avatar is %+v", avatar)
+	}
+	files := map[string]string{}
+	for _, name := range avatar.Files {
+		files[name] = filepath.Join(avatarDir, name)
+	}
+
+	voice := filepath.Join(t.TempDir(), "voice")
+	script := "#!/bin/sh\n[ \"$1 $(cat)\" = 'deep Good morning!' ] && exec ffmpeg -v error -nostdin -f lavfi -i sine=frequency=600 -t 0.5 -f wav -\n"
+	if err := os.WriteFile(voice, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	video, err := exchange(t, protocol.Request{
+		Kind: protocol.Video, Request: []byte(`{"text":"Good morning!","avatar_id":"a"}`), AvatarFiles: files, OutputDir: videoDir,
+	}, "-speech", "exec:"+voice+" deep", "-label", "Synthetic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if video.Video != "out.mp4" || video.Thumbnail != "out.jpg" || video.DurationSeconds < 0.4 || video.DurationSeconds > 0.6 {
+		t.Errorf("the video is %+v", video)
+	}
+	for _, name := range []string{video.Video, video.Thumbnail} {
+		if info, err := os.Stat(filepath.Join(videoDir, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What the input is to blame for is told as a failure for good, and the program succeeds.
+func TestRun_failures(t *testing.T) {
+	t.Parallel()
+	need(t, "ffmpeg", "ffprobe")
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("no media"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := exchange(t, protocol.Request{Kind: protocol.Lipsync, Request: []byte(`{}`), OutputDir: t.TempDir()})
+	if failure, ok := errors.AsType[*protocol.Error](err); !ok || !failure.Permanent || !strings.Contains(failure.Reason, "audio_url") {
+		t.Errorf("nothing to say: %v", err)
+	}
+	_, err = exchange(t, protocol.Request{
+		Kind: protocol.Avatar, Request: []byte(`{}`), Inputs: map[string]string{"base_video_url": text}, OutputDir: t.TempDir(),
+	})
+	if failure, ok := errors.AsType[*protocol.Error](err); !ok || !failure.Permanent || len(failure.Checks) != 1 || failure.Checks[0].Status != protocol.Failed {
+		t.Errorf("an avatar of text: %v", err)
+	}
+}
+
+// What is not the input's fault is an exit status, and says nothing on standard output.
+func TestRun_usage(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		args  []string
+		input string
+		code  int
+	}{
+		"help":            {[]string{"-help"}, "", 0},
+		"an unknown flag": {[]string{"-x"}, "", 2},
+		"an argument":     {[]string{"in.mp4"}, "", 2},
+		"a bare program":  {[]string{"-speech", "espeak"}, "", 2},
+		"no program":      {[]string{"-speech", "exec:"}, "", 2},
+		"no request":      {nil, "", 2},
+		"version 2":       {nil, `{"version":2,"kind":"avatar","id":"1","attempt":1,"request":{},"inputs":{},"output_dir":"/tmp"}`, 2},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), test.args, strings.NewReader(test.input), &stdout, &stderr); code != test.code || stdout.Len() > 0 || stderr.Len() == 0 {
+			t.Errorf("%s: status %d, %q, %q", name, code, stdout.String(), stderr.String())
+		}
+	}
+}
+
+// exchange runs the program as the daemon does.
+func exchange(t *testing.T, request protocol.Request, args ...string) (protocol.Result, error) {
+	t.Helper()
+	request.Version, request.ID, request.Attempt = protocol.Version, "1", 1
+	var input, output, problems bytes.Buffer
+	if err := protocol.WriteRequest(&input, request); err != nil {
+		t.Fatal(err)
+	}
+	if code := run(t.Context(), args, &input, &output, &problems); code != 0 || problems.Len() > 0 {
+		t.Fatalf("status %d: %s", code, problems.Bytes())
+	}
+	return protocol.Read(&output, func(float64) {})
+}
+
+// need skips a test where programs are not installed. In CI all must be.
+func need(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(err)
+			}
+			t.Skipf("%v; it is a package of Debian's", err)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package validate_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// places returns what an error of Load names.
+func places(tb testing.TB, err error) []*validate.DocumentError {
+	tb.Helper()
+	var all []*validate.DocumentError
+	var collect func(error)
+	collect = func(err error) {
+		switch e := err.(type) { //nolint:errorlint // it walks the tree itself
+		case *validate.DocumentError:
+			all = append(all, e)
+		case interface{ Unwrap() error }:
+			collect(e.Unwrap())
+		case interface{ Unwrap() []error }:
+			for _, inner := range e.Unwrap() {
+				collect(inner)
+			}
+		}
+	}
+	collect(err)
+	return all
+}
+
+const head = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\n"
+
+// Whatever is wrong with a document is an error with its place, for YAML and JSON alike.
+func TestLoad_names(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                    "1:1: is empty",
+		"a: [":                                "1:1: is not valid YAML: did not find expected node content",
+		"a: b\nc: {d: e: f}":                  "2:1: is not valid YAML: ",
+		"{\"a\": 1,\n \"a\": 2}":              "2:2: occurs more than once in its object: a",
+		"{\"a\": {\"b\": [1,\n{\"c\": \"}]}}": "2:12: is not valid JSON",
+		"{\"a\": 1} x":                        "1:9: has text after its end",
+		"a: 1\nb: 2\na: 3":                    "3:1: occurs more than once in its object: a",
+		"a: 1\n---\nb: 2":                     "2:1: is a second document in one file",
+		"a: &x [*x]":                          "1:8: is an alias within what it stands for",
+		"a: !!binary aGk=":                    "1:4: has a tag that JSON has no equal for: !!binary",
+		"a: &x {b: 1}\nc: {<<: *x}":           "2:5: is a merge key, which JSON has no equal for",
+		"a: 0x1f":                             "1:4: is written as JSON cannot write it: 0x1f",
+		"a: {[b]: c}":                         "1:5: is no name of a member",
+		"openapi: 3.0.3":                      "1:10: /openapi: must be OpenAPI 3.1",
+		"openapi: 3.2.0":                      "1:10: /openapi: must be OpenAPI 3.1",
+		"info: {}":                            "1:1: must be OpenAPI 3.1",
+		head + "paths: {}\nmore: 1":           "4:1: /more: is not known",
+		head + "paths: []":                    "3:8: /paths: must be an object",
+		head:                                  "1:1: must have paths, components or webhooks",
+		head + "jsonSchemaDialect: https://a.example/\npaths: {}":                "3:20: /jsonSchemaDialect: must be the dialect",
+		head + "paths:\n  a: {}":                                                 "4:3: /paths/a: must begin with a slash",
+		head + "paths:\n  /a:\n    get: {responses: {200: {}}}":                  "5:28: /paths/~1a/get/responses/200: must have the member description",
+		head + "paths:\n  /a:\n    get: {responses: {20: {description: d}}}":     "5:23: /paths/~1a/get/responses/20: is no status",
+		head + "paths:\n  /a:\n    get: {tags: [1]}":                             "5:18: /paths/~1a/get/tags/0: must be a string",
+		head + "paths:\n  /a: {$ref: '#/components/pathItems/none'}":             "4:14: /paths/~1a/$ref: leads nowhere",
+		head + "paths:\n  /a/{b}: {get: {}}":                                     "4:17: /paths/~1a~1{b}/get: must declare the path parameter b",
+		head + "paths:\n  /a: {get: {operationId: x}, put: {operationId: x}}":    "4:50: /paths/~1a/put/operationId: is not unique",
+		head + "components:\n  links: {a: {serve: 1}}":                           "4:15: /components/links/a/serve: is not known",
+		head + "components:\n  headers: {a: {in: header}}":                       "4:17: /components/headers/a/in: is not known",
+		head + "components:\n  examples: {é: {$ref: '#/components/examples/é'}}": "4:24: /components/examples/é/$ref: leads to itself",
+		head + "components:\n  schemas:\n    A: {type: string, minLength: '1'}":  "5:34: /components/schemas/A/minLength: must be an integer that is not negative",
+	} {
+		_, err := validate.Load([]byte(text), validate.Config{Name: "dir/a.yaml"})
+		if err == nil || !strings.HasPrefix(err.Error(), "validate: dir/a.yaml:"+want) {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+		if len(places(t, err)) == 0 {
+			t.Errorf("%q: the error wraps no place", text)
+		}
+	}
+}
+
+// A document has the same meaning in YAML, in a flow of YAML, and in JSON.
+func TestLoad_spellings(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		head + "components: {schemas: {S: &s {type: [array, 'null'], items: *s, minItems: 1}}}",
+		"{openapi: 3.1.0, info: {title: t, version: '1'}, components: {schemas: {S: {type: [array, 'null'], items: {$ref: '#/components/schemas/S'}, minItems: 1}}}}",
+		"\ufeff" + `{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "components": {"schemas": {"S": {"type": ["array", "null"],
+			"items": {"$ref": "#/components/schemas/S"}, "minItems": 1}}}}`,
+	} {
+		v, err := validate.Load([]byte(text), validate.Config{})
+		if strings.Contains(text, "&s") {
+			if err == nil {
+				t.Error("an alias within what it stands for is accepted")
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _ := v.Schema("S")
+		if s.Validate([]byte(`[[null], null]`)) != nil || s.Validate([]byte(`[[]]`)) == nil || s.Validate([]byte(`[1]`)) == nil {
+			t.Errorf("%s: the schema is another", text)
+		}
+	}
+}
+
+// References lead to other documents that are given, and to nothing else.
+func TestLoad_documents(t *testing.T) {
+	t.Parallel()
+	const main = head + `
+paths:
+  /a:
+    get: {parameters: [{$ref: 'shared/parts.yaml#/limit'}], responses: {200: {description: d}}}
+components:
+  schemas:
+    S: {items: {$ref: 'https://schemas.example/name'}}
+`
+	documents := map[string][]byte{
+		"api/shared/parts.yaml":        []byte("limit: {name: limit, in: query, schema: {$ref: '#/count'}}\ncount: {type: integer, maximum: 3}\n"),
+		"https://schemas.example/name": []byte(`{"$ref": "#letters", "$defs": {"x": {"$anchor": "letters", "pattern": "^[a-z]+$"}}}`),
+	}
+	v, err := validate.Load([]byte(main), validate.Config{Name: "api/openapi.yaml", Documents: documents})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, _ := v.Operation("GET", "/a")
+	if got := violations(serve(t, o, jsonRequest("GET", "/a?limit=4", "")).err); got != "query:limit maximum" {
+		t.Errorf("got %s", got)
+	}
+	s, _ := v.Schema("S")
+	if got := violations(failure(t, s.Validate([]byte(`["a", "B"]`)))); got != "/1 pattern" {
+		t.Errorf("got %s", got)
+	}
+	documents["api/shared/parts.yaml"] = []byte("limit:\n  name: limit\n  in: [query]\n")
+	_, err = validate.Load([]byte(main), validate.Config{Name: "api/openapi.yaml", Documents: documents})
+	if err == nil || !strings.Contains(err.Error(), "api/shared/parts.yaml:3:7: /limit/in: must be a string") {
+		t.Errorf("got %v", err)
+	}
+	if _, err = validate.Load([]byte(main), validate.Config{Name: "openapi.yaml", Documents: documents}); err == nil {
+		t.Error("a reference from another place leads there, too")
+	}
+}
+
+// Formats of the user's own are checked, and may take the place of those of the package.
+func TestLoad_formats(t *testing.T) {
+	t.Parallel()
+	v, err := validate.Load(document(t, `{"components": {"schemas": {"S": {"items": {"format": "even"}, "properties": {"a": {"format": "uuid"}}}}}}`),
+		validate.Config{Formats: map[string]func(string) bool{
+			"even": func(text string) bool { return len(text)%2 == 0 },
+			"uuid": func(text string) bool { return text == "u" },
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := v.Schema("S")
+	for body, want := range map[string]string{
+		`["ab", "\u00e9", 1]`: "ok", `["a", "abc"]`: "/0 format, /1 format", `{"a": "u"}`: "ok", `{"a": "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20"}`: "/a format",
+	} {
+		if got := violations(failure(t, s.Validate([]byte(body)))); got != want {
+			t.Errorf("%s: got %s, want %s", body, got, want)
+		}
+	}
+}
+
+// A lenient validator reports what it leaves out, once for each place, and enforces the rest.
+func TestLoad_lenient(t *testing.T) {
+	t.Parallel()
+	text := head + `x-fine: 1
+more: 1
+paths:
+  /a: {get: {responses: {200: {$ref: '#/components/responses/R'}}}}
+  /b: {get: {responses: {200: {$ref: '#/components/responses/R'}}}}
+components:
+  responses:
+    R: {description: d, content: {application/json: {schema: {$ref: '#/components/schemas/S'}}}}
+  schemas:
+    S: {nullable: true, type: string, format: other, pattern: '^(?=a)', maxLength: 2}
+`
+	var left []string
+	v, err := validate.Load([]byte(text), validate.Config{Lenient: func(e *validate.DocumentError) { left = append(left, e.Error()) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"openapi.yaml:4:1: /more: is not known",
+		"openapi.yaml:12:9: /components/schemas/S/nullable: is not known",
+		"openapi.yaml:12:63: /components/schemas/S/pattern: has a group that is not (…), (?:…) or (?<name>…)",
+		"openapi.yaml:12:47: /components/schemas/S/format: is a format that is not known: other",
+	}
+	if !slices.Equal(left, want) {
+		t.Errorf("left out:\n%s", strings.Join(left, "\n"))
+	}
+	s, _ := v.Schema("S")
+	if s.Validate([]byte(`"xy"`)) != nil || s.Validate([]byte(`"xyz"`)) == nil {
+		t.Error("the rest is not enforced")
+	}
+	_, err = validate.Load([]byte(head+"paths: []"), validate.Config{Lenient: func(*validate.DocumentError) {}})
+	if err == nil {
+		t.Error("what is wrong in itself is accepted")
+	}
+}
+
+func TestLoad_limits(t *testing.T) {
+	t.Parallel()
+	text := document(t, `{"components": {"schemas": {"S": {"items": {"type": ["array", "null"]}}}}}`)
+	v, err := validate.Load(text, validate.Config{MaxDepth: 3, MaxViolations: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := v.Schema("S")
+	for body, want := range map[string]string{
+		nested(3): "ok", nested(4): "The JSON is nested more than 3 levels deep.", `[1, 2, 3]`: "/0 type, /1 type",
+	} {
+		if got := violations(failure(t, s.Validate([]byte(body)))); got != want {
+			t.Errorf("%s: got %s, want %s", body, got, want)
+		}
+	}
+	for _, cfg := range []validate.Config{{MaxDepth: -1}, {MaxViolations: -1}, {MaxBodyBytes: -1}} {
+		if _, err := validate.Load(text, cfg); err == nil {
+			t.Errorf("%+v is accepted", cfg)
+		}
+	}
+}
+
+// FuzzLoad checks that no document makes Load panic, and that each error has its place.
+func FuzzLoad(f *testing.F) {
+	f.Add(api.Spec)
+	for keyword, c := range keywordCases {
+		f.Add(fmt.Appendf(nil, "%scomponents: {schemas: {S: %s}, x-%s: 1}", head, c.schema, keyword))
+	}
+	f.Add([]byte(head + "paths: {'/a/{b}': {$ref: '#/x-i'}}\nx-i: {get: {callbacks: {c: {u: {$ref: '#/x-i'}}}, security: [{a: []}]}}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, cfg := range []validate.Config{{}, {Lenient: func(*validate.DocumentError) {}}} {
+			_, err := validate.Load(text, cfg)
+			all := places(t, err)
+			if err != nil && len(all) == 0 {
+				t.Errorf("%q: no place: %v", text, err)
+			}
+			for _, e := range all {
+				if e.Line < 1 || e.Column < 1 || e.File != "openapi.yaml" {
+					t.Errorf("%q: no place: %v", text, e)
+				}
+			}
+			if refused := (*validate.DocumentError)(nil); err != nil && !errors.As(err, &refused) {
+				t.Errorf("%q: got %v", text, err)
+			}
+		}
+	})
+}
