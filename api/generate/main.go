@@ -54,6 +54,10 @@ func run(path string) error {
 	if err != nil {
 		return err
 	}
+	answers, err := constructors(document)
+	if err != nil {
+		return err
+	}
 	for _, file := range []struct {
 		path, source string
 		data         any
@@ -61,6 +65,7 @@ func run(path string) error {
 		{"client/operations.gen.go", clientSource, all},
 		{"server/unimplemented.gen.go", unimplementedSource, all},
 		{"client/webhook/handlers.gen.go", handlersSource, notifications},
+		{"gen/constructors.gen.go", constructorsSource, answers},
 		{"gen/events.gen.go", eventsSource, notifications},
 		{"gen/nullable.gen.go", nullableSource, nil},
 		{"gen/doc.gen.go", docSource, nil},

@@ -199,10 +199,9 @@ func (s *studio) GetLipsync(ctx context.Context, request gen.GetLipsyncRequestOb
 }
 
 func (s *subject) asAvatar() gen.Avatar {
-	a := gen.Avatar{
-		AvatarID: s.id, Status: gen.AvatarStatus(s.status), Title: s.title, BaseVideo: s.avatar.BaseVideoURL.Value,
-		CreatedAt: new(s.createdAt), UpdatedAt: new(s.updatedAt), FailureReason: s.failureReason,
-	}
+	a := gen.NewAvatar(s.id, gen.AvatarStatus(s.status))
+	a.Title, a.BaseVideo, a.FailureReason = s.title, s.avatar.BaseVideoURL.Value, s.failureReason
+	a.CreatedAt, a.UpdatedAt = new(s.createdAt), new(s.updatedAt)
 	if s.webhookURL != "" {
 		a.AvatarWebhook = &gen.AvatarWebhook{WebhookURL: new(s.webhookURL)}
 	}
@@ -210,18 +209,19 @@ func (s *subject) asAvatar() gen.Avatar {
 }
 
 func (s *subject) asVideo() gen.Video {
-	return gen.Video{
-		InferenceID: s.id, AvatarID: s.avatarID, Status: gen.InferenceStatus(s.status), Title: s.title,
-		AvatarTitle: s.avatarTitle, InputText: s.video.Text.Value, Video: s.videoURL,
-		CreatedAt: new(s.createdAt), UpdatedAt: new(s.updatedAt), FailureReason: s.failureReason,
-	}
+	v := gen.NewVideo(s.id, s.avatarID, gen.InferenceStatus(s.status))
+	v.Title, v.AvatarTitle, v.InputText = s.title, s.avatarTitle, s.video.Text.Value
+	v.Video, v.FailureReason = s.videoURL, s.failureReason
+	v.CreatedAt, v.UpdatedAt = new(s.createdAt), new(s.updatedAt)
+	return v
 }
 
 func (s *subject) asLipsync() gen.Lipsync {
-	return gen.Lipsync{
-		InferenceID: s.id, Status: gen.InferenceStatus(s.status), Title: s.title, Description: s.lipsync.Description.Value,
-		InputVideo: s.lipsync.VideoURL.Value, InputAudio: s.lipsync.AudioURL.Value, UseAudioFromVideo: s.lipsync.UseAudioFromVideo.Value,
-		SyncMode: (*string)(s.lipsync.SyncMode.Value), VideoURL: s.videoURL,
-		CreatedAt: new(s.createdAt), UpdatedAt: new(s.updatedAt), FailureReason: s.failureReason,
-	}
+	l := gen.NewLipsync(s.id, gen.InferenceStatus(s.status))
+	l.Title, l.Description = s.title, s.lipsync.Description.Value
+	l.InputVideo, l.InputAudio = s.lipsync.VideoURL.Value, s.lipsync.AudioURL.Value
+	l.UseAudioFromVideo, l.SyncMode = s.lipsync.UseAudioFromVideo.Value, (*string)(s.lipsync.SyncMode.Value)
+	l.VideoURL, l.FailureReason = s.videoURL, s.failureReason
+	l.CreatedAt, l.UpdatedAt = new(s.createdAt), new(s.updatedAt)
+	return l
 }

@@ -26,15 +26,12 @@ func (a *API) CreateAvatar(
 func avatar(s studio.Subject) gen.Avatar {
 	var input gen.CreateAvatarRequest
 	readInput(s, &input)
-	a := gen.Avatar{
-		AvatarID:      s.ID,
-		Status:        gen.AvatarStatus(s.Status),
-		Title:         s.Title,
-		BaseVideo:     input.BaseVideoURL.Value,
-		CreatedAt:     &s.CreatedAt,
-		UpdatedAt:     &s.UpdatedAt,
-		FailureReason: optional(s.FailureReason),
-	}
+	a := gen.NewAvatar(s.ID, gen.AvatarStatus(s.Status))
+	a.Title = s.Title
+	a.BaseVideo = input.BaseVideoURL.Value
+	a.CreatedAt = &s.CreatedAt
+	a.UpdatedAt = &s.UpdatedAt
+	a.FailureReason = optional(s.FailureReason)
 	if s.WebhookURL != "" {
 		a.AvatarWebhook = &gen.AvatarWebhook{WebhookURL: &s.WebhookURL}
 	}

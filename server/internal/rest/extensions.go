@@ -77,16 +77,13 @@ func (a *API) GetLipsync(
 func video(s studio.Subject) gen.Video {
 	var input gen.CreateVideoRequest
 	readInput(s, &input)
-	return gen.Video{
-		InferenceID:   s.ID,
-		AvatarID:      s.AvatarID,
-		Status:        gen.InferenceStatus(s.Status),
-		Title:         s.Title,
-		AvatarTitle:   s.AvatarTitle,
-		InputText:     input.Text.Value,
-		Video:         optional(s.VideoURL),
-		CreatedAt:     &s.CreatedAt,
-		UpdatedAt:     &s.UpdatedAt,
-		FailureReason: optional(s.FailureReason),
-	}
+	v := gen.NewVideo(s.ID, s.AvatarID, gen.InferenceStatus(s.Status))
+	v.Title = s.Title
+	v.AvatarTitle = s.AvatarTitle
+	v.InputText = input.Text.Value
+	v.Video = optional(s.VideoURL)
+	v.CreatedAt = &s.CreatedAt
+	v.UpdatedAt = &s.UpdatedAt
+	v.FailureReason = optional(s.FailureReason)
+	return v
 }

@@ -26,18 +26,16 @@ func (a *API) CreateLipsync(
 func lipsync(s studio.Subject) gen.Lipsync {
 	var input gen.CreateLipsyncRequest
 	readInput(s, &input)
-	return gen.Lipsync{
-		InferenceID:       s.ID,
-		Status:            gen.InferenceStatus(s.Status),
-		Title:             s.Title,
-		Description:       input.Description.Value,
-		InputVideo:        input.VideoURL.Value,
-		InputAudio:        input.AudioURL.Value,
-		UseAudioFromVideo: input.UseAudioFromVideo.Value,
-		SyncMode:          (*string)(input.SyncMode.Value),
-		VideoURL:          optional(s.VideoURL),
-		CreatedAt:         &s.CreatedAt,
-		UpdatedAt:         &s.UpdatedAt,
-		FailureReason:     optional(s.FailureReason),
-	}
+	l := gen.NewLipsync(s.ID, gen.InferenceStatus(s.Status))
+	l.Title = s.Title
+	l.Description = input.Description.Value
+	l.InputVideo = input.VideoURL.Value
+	l.InputAudio = input.AudioURL.Value
+	l.UseAudioFromVideo = input.UseAudioFromVideo.Value
+	l.SyncMode = (*string)(input.SyncMode.Value)
+	l.VideoURL = optional(s.VideoURL)
+	l.CreatedAt = &s.CreatedAt
+	l.UpdatedAt = &s.UpdatedAt
+	l.FailureReason = optional(s.FailureReason)
+	return l
 }

@@ -17,5 +17,5 @@ func (a *API) Login(ctx context.Context, request gen.LoginRequestObject) (gen.Lo
 }
 
 func tokenPair(pair studio.TokenPair) gen.TokenPair {
-	return gen.TokenPair{AccessToken: pair.Access, RefreshToken: pair.Refresh}
+	return gen.NewTokenPair(pair.Access, pair.Refresh)
 }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	_ "embed"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
+)
+
+//go:embed constructors.tmpl
+var constructorsSource string
+
+// constructor is that of a schema of an answer.
+type constructor struct {
+	Name, Article string
+	Members       []parameter
+}
+
+// constructors describes one for each component with required members that is a success of an operation,
+// or the item of a list in one. Go lets a literal leave any field out.
+func constructors(document *openapi3.T) ([]constructor, error) {
+	answers := map[string]*openapi3.Schema{}
+	for _, item := range document.Paths.Map() {
+		for _, operation := range item.Operations() {
+			for status, response := range operation.Responses.Map() {
+				if media := response.Value.Content.Get("application/json"); media != nil && strings.HasPrefix(status, "2") {
+					collect(answers, media.Schema)
+				}
+			}
+		}
+	}
+	var all []constructor
+	for _, name := range slices.Sorted(maps.Keys(answers)) {
+		schema, err := codegen.GenerateGoSchema(&openapi3.SchemaRef{Value: answers[name]}, []string{name})
+		if err != nil {
+			return nil, err
+		}
+		c := constructor{Name: name, Article: "a"}
+		if strings.ContainsAny(name[:1], "AEIOU") {
+			c.Article = "an"
+		}
+		for _, required := range answers[name].Required {
+			for _, p := range schema.Properties {
+				if p.JsonFieldName == required {
+					c.Members = append(c.Members, parameter{Field: p.GoFieldName(), Argument: argument(p.GoFieldName()), Type: p.GoTypeDef()})
+				}
+			}
+		}
+		if len(c.Members) > 0 {
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// collect adds the component that ref names, and those of the items of its lists.
+func collect(answers map[string]*openapi3.Schema, ref *openapi3.SchemaRef) {
+	if ref == nil || ref.Value == nil {
+		return
+	}
+	if name, ok := componentName(ref.Ref); ok && len(ref.Value.Properties) > 0 && answers[name] == nil {
+		answers[name] = ref.Value
+		for _, property := range ref.Value.Properties {
+			collect(answers, property.Value.Items)
+		}
+	}
+	collect(answers, ref.Value.Items)
+}

@@ -1,0 +1,326 @@
+package api_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// edit inserts text into a document behind the end of the first match of after.
+type edit struct{ after, text string }
+
+// The edits of the walk-through. Their indentation is that of the document.
+var walkthrough = []edit{
+	// A path parameter, an answer without a body, and one in text.
+	{`(?m)^paths:\n`, `  /v1/avatars/{avatar_id}:
+    parameters:
+      - { name: avatar_id, in: path, required: true, x-interface: extension, description: An avatar., schema: { type: string, minLength: 8 } }
+    delete:
+      operationId: removeAvatar
+      x-interface: extension
+      tags: [Extensions]
+      summary: Remove an avatar
+      security: [ bearerAuth: [] ]
+      responses:
+        '204': { description: It is gone. }
+        '400': { $ref: '#/components/responses/BadRequest' }
+        '401': { $ref: '#/components/responses/Unauthorized' }
+        '404': { $ref: '#/components/responses/NotFound' }
+  /v1/avatars/{avatar_id}/transcript:
+    parameters:
+      - { name: avatar_id, in: path, required: true, x-interface: extension, description: An avatar., schema: { type: string } }
+    get:
+      operationId: readTranscript
+      x-interface: extension
+      tags: [Extensions]
+      summary: Read what an avatar says
+      security: [ bearerAuth: [] ]
+      responses:
+        '200':
+          description: The words.
+          content: { text/plain: { schema: { type: string } } }
+        '401': { $ref: '#/components/responses/Unauthorized' }
+`},
+	// An array in the query.
+	{`operationId: getAvatar\n(?s:.*?)parameters:\n`, `        - { name: parts, in: query, x-interface: extension, description: What to answer., schema: { type: array, maxItems: 2, items: { type: string, enum: [face, voice] } } }
+`},
+	// A required member.
+	{`(?m)^    Avatar:\n      type: object(?s:.*?)required: \[`, `quality, `},
+	{`(?m)^    Avatar:\n      type: object(?s:.*?)properties:\n`, `        quality: { type: string, minLength: 1, x-interface: extension, description: How good it is. }
+`},
+	// An event.
+	{`(?m)^webhooks:\n`, `  project_event:
+    x-interface: extension
+    post:
+      operationId: notifyProjectEvent
+      x-interface: extension
+      tags: [Projects]
+      summary: A project changed
+      security: []
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema: { $ref: '#/components/schemas/ProjectEvent' }
+      responses:
+        2XX: { $ref: '#/components/responses/EventAccepted' }
+`},
+	{`(?m)^    EventType:\n(?s:.*?)enum: \[`, `project_event, `},
+	{`(?m)^    Event:\n(?s:.*?)oneOf:\n`, `        - $ref: '#/components/schemas/ProjectEvent'
+`},
+	{`(?m)^    Event:\n(?s:.*?)mapping:\n`, `          project_event: '#/components/schemas/ProjectEvent'
+`},
+	{`(?m)^  schemas:\n`, `    ProjectEvent:
+      type: object
+      x-interface: extension
+      description: A project changed.
+      required: [event_type, data]
+      properties:
+        event_type: { type: string, const: project_event, x-interface: extension, description: Always project_event. }
+        data: { $ref: '#/components/schemas/ProjectEventData' }
+    ProjectEventData:
+      type: object
+      x-interface: extension
+      description: Payload of a project_event.
+      required: [project_id]
+      properties:
+        project_id: { type: string, x-interface: extension, description: Id of the project. }
+`},
+}
+
+// byHand is what the compiler demands after the edits, in the least words.
+var byHand = map[string]string{
+	"server/internal/rest/walkthrough.go": `package rest
+
+import (
+	"context"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func (*API) RemoveAvatar(context.Context, gen.RemoveAvatarRequestObject) (gen.RemoveAvatarResponseObject, error) {
+	return gen.RemoveAvatar204Response{}, nil
+}
+
+func (*API) ReadTranscript(context.Context, gen.ReadTranscriptRequestObject) (gen.ReadTranscriptResponseObject, error) {
+	return gen.ReadTranscript200TextResponse(""), nil
+}
+`,
+	"client/clienttest/walkthrough.go": `package clienttest
+
+import (
+	"context"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func (s *studio) RemoveAvatar(ctx context.Context, r gen.RemoveAvatarRequestObject) (gen.RemoveAvatarResponseObject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.find(ctx, avatar, r.AvatarID); err != nil {
+		return nil, err
+	}
+	delete(s.subjects, r.AvatarID)
+	return gen.RemoveAvatar204Response{}, nil
+}
+
+func (s *studio) ReadTranscript(_ context.Context, r gen.ReadTranscriptRequestObject) (gen.ReadTranscriptResponseObject, error) {
+	return gen.ReadTranscript200TextResponse("the words of " + r.AvatarID), nil
+}
+`,
+	"client/clienttest/walkthrough_test.go": `package clienttest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func TestWalkthrough(t *testing.T) {
+	s := clienttest.New(t)
+	s.AllowInvalid()
+	c := newClient(t, s)
+	avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+	check(t, err)
+	if avatar.Quality == "" {
+		t.Error("the required member is empty")
+	}
+
+	parts := []gen.GetAvatarParamsParts{"face", "voice"}
+	_, err = c.GetAvatar(t.Context(), avatar.AvatarID, client.GetAvatarParams{Parts: &parts})
+	check(t, err)
+	request := s.Requests("getAvatar")[0]
+	if got := request.URL.Query()["parts"]; !slices.Equal(got, []string{"face", "voice"}) {
+		t.Errorf("sent %q", got)
+	}
+	parts[0] = "hands"
+	if _, err = c.GetAvatar(t.Context(), avatar.AvatarID, client.GetAvatarParams{Parts: &parts}); !errors.Is(err, client.ErrInvalid) {
+		t.Errorf("a forbidden item: %v", err)
+	}
+	if _, err = c.GetAvatar(t.Context(), avatar.AvatarID, client.ListVideosParams{}); err == nil {
+		t.Error("parameters of another operation are taken")
+	}
+
+	text, err := c.ReadTranscript(t.Context(), "a/b c")
+	if text != "the words of a/b c" || err != nil {
+		t.Errorf("text %q, error %v", text, err)
+	}
+	raw, err := c.Raw().ReadTranscriptWithResponse(t.Context(), "a/b c")
+	if err != nil || string(raw.Body) != text {
+		t.Errorf("Raw: %+v, error %v", raw, err)
+	}
+
+	var response client.Response
+	check(t, c.RemoveAvatar(t.Context(), avatar.AvatarID, client.WithResponse(&response)))
+	if response.StatusCode != 204 {
+		t.Errorf("status %d", response.StatusCode)
+	}
+	if err := c.RemoveAvatar(t.Context(), avatar.AvatarID); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("removed twice: %v", err)
+	}
+	if err := c.RemoveAvatar(t.Context(), "short"); !errors.Is(err, client.ErrInvalid) {
+		t.Errorf("a forbidden id: %v", err)
+	}
+	again, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+	check(t, err)
+	if raw, err := c.Raw().RemoveAvatarWithResponse(t.Context(), again.AvatarID); err != nil || raw.StatusCode() != 204 {
+		t.Errorf("Raw: %v", err)
+	}
+
+	var project string
+	receiver, err := webhook.NewReceiver(webhook.Handlers{
+		Project: func(_ context.Context, e gen.ProjectEvent, _ webhook.Delivery) error {
+			project = e.Data.ProjectID
+			return nil
+		},
+		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return errors.New("unhandled") },
+	}, webhook.Unverified())
+	check(t, err)
+	check(t, receiver.Handle(t.Context(), nil, clienttest.Sample(gen.EventTypeProject).Body))
+	if project == "" {
+		t.Error("the event did not arrive")
+	}
+}
+`,
+}
+
+// What a user does who adds operations, a parameter, a member and an event: edit the document, generate,
+// and write what the compiler demands, and nothing else.
+func TestWalkthrough(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	document := filepath.Join(w.dir, "api", "openapi.yaml")
+	text, err := os.ReadFile(document)
+	w.check(err)
+	for _, e := range walkthrough {
+		at := regexp.MustCompile(e.after).FindIndex(text)
+		if at == nil {
+			t.Fatalf("the document has no place %s", e.after)
+		}
+		text = slices.Concat(text[:at[1]], []byte(e.text), text[at[1]:])
+	}
+	w.check(os.WriteFile(document, text, 0o644))
+	if output, err := w.run("make", "generate"); err != nil {
+		t.Fatal(output)
+	}
+
+	output, _ := w.run("go", "build", "./...")
+	want := []string{
+		"client/clienttest/service.go", "client/clienttest/studio.go", "client/clienttest/subjects.go",
+		"server/internal/rest/avatars.go", "server/internal/rest/rest.go",
+	}
+	if diff := cmp.Diff(want, broken(output)); diff != "" {
+		t.Errorf("files that do not compile (-want +got):\n%s\n%s", diff, output)
+	}
+
+	for path, code := range byHand {
+		w.check(os.WriteFile(filepath.Join(w.dir, path), []byte(code), 0o644))
+	}
+	for _, path := range []string{"client/clienttest/subjects.go", "server/internal/rest/avatars.go"} {
+		code, err := os.ReadFile(filepath.Join(w.dir, path))
+		w.check(err)
+		code = bytes.ReplaceAll(code, []byte("gen.NewAvatar("), []byte(`gen.NewAvatar("good", `))
+		w.check(os.WriteFile(filepath.Join(w.dir, path), code, 0o644))
+	}
+	if output, err := w.run("go", "build", "./..."); err != nil {
+		t.Error(output)
+	}
+	if output, err := w.run("go", "test", "-run", "^TestWalkthrough$", "./client/clienttest"); err != nil {
+		t.Error(output)
+	}
+}
+
+// broken returns the files that the compiler finds errors in.
+func broken(output string) []string {
+	var files []string
+	for _, match := range regexp.MustCompile(`(?m)^(\S+\.go):\d+:\d+: `).FindAllStringSubmatch(output, -1) {
+		files = append(files, match[1])
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// workspace is a copy of the module.
+type workspace struct {
+	*testing.T
+	dir string
+}
+
+func newWorkspace(t *testing.T) workspace {
+	t.Helper()
+	w := workspace{t, t.TempDir()}
+	root, err := filepath.Abs("..")
+	w.check(err)
+	w.check(filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		w.check(err)
+		target := filepath.Join(w.dir, name)
+		switch {
+		case entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
+			return fs.SkipDir
+		case entry.IsDir():
+			return os.MkdirAll(target, 0o755)
+		case !entry.Type().IsRegular():
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		w.check(err)
+		return os.WriteFile(target, content, 0o644)
+	}))
+	return w
+}
+
+func (w workspace) run(name string, arguments ...string) (string, error) {
+	w.Helper()
+	command := exec.CommandContext(w.Context(), name, arguments...)
+	command.Dir = w.dir
+	command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false")
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = &output, &output
+	err := command.Run()
+	return output.String(), err
+}
+
+func (w workspace) check(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
