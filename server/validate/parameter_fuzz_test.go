@@ -79,7 +79,9 @@ func FuzzForm(f *testing.F) {
 				t.Errorf("%q is accepted as %s: %v", body, text, err)
 			}
 			values, err := url.ParseQuery(body)
-			var object struct{ Name string }
+			var object struct {
+				Name string `json:"name"`
+			}
 			if json.Unmarshal(text, &object) != nil || err == nil && values.Get("name") != object.Name {
 				t.Errorf("%q is read as %s, and net/url reads %q, %v", body, text, values, err)
 			}

@@ -1,0 +1,198 @@
+package validate_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+const partsContent = `"multipart/form-data": {
+	"schema": {"type": "object", "required": ["title", "file"], "properties": {
+		"title": {"type": "string", "minLength": 2},
+		"age": {"type": "integer"},
+		"meta": {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}},
+		"tags": {"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 3}},
+		"file": {"type": "string", "format": "binary", "maxLength": 2000},
+		"photo": {},
+		"photos": {"type": "array", "minItems": 2, "items": {"type": "string", "format": "binary"}}}},
+	"encoding": {
+		"photo": {"contentType": "image/png, image/*", "headers": {"X-Width": {"required": true, "schema": {"type": "integer"}}}},
+		"photos": {"contentType": "image/png"}}}`
+
+// sentPart is a part of a body.
+type sentPart struct {
+	name, file, contentType, text string
+	header                        http.Header
+}
+
+func partsOf(tb testing.TB, parts ...sentPart) (contentType string, body []byte) {
+	tb.Helper()
+	var buf bytes.Buffer
+	w := multipart.NewWriter(&buf)
+	for _, p := range parts {
+		header := textproto.MIMEHeader(p.header.Clone())
+		if header == nil {
+			header = make(textproto.MIMEHeader)
+		}
+		disposition := `form-data; name="` + p.name + `"`
+		if p.file != "" {
+			disposition += `; filename="` + p.file + `"`
+		}
+		header.Set("Content-Disposition", disposition)
+		if p.contentType != "" {
+			header.Set("Content-Type", p.contentType)
+		}
+		part, err := w.CreatePart(header)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if _, err := io.WriteString(part, p.text); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return w.FormDataContentType(), buf.Bytes()
+}
+
+// readParts reads a body as the generated server hands it to an implementation.
+func readParts(r *http.Request) (string, error) {
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return "", err
+	}
+	var read strings.Builder
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) && !errors.As(err, new(*validate.Error)) {
+			return read.String(), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		text, err := io.ReadAll(part)
+		if err != nil {
+			return "", err
+		}
+		read.WriteString(part.FormName() + "=" + part.FileName() + ":" + string(text) + ";")
+	}
+}
+
+func TestOperation_Handler_multipart(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", taking(partsContent), anyObject, validate.Config{MaxParts: 6, MaxPartBytes: 3000, MaxPartHeaderBytes: 1000})
+	post := serveHTTP(t, o, readParts)
+	title := sentPart{name: "title", text: "Ada"}
+	file := sentPart{name: "file", file: "a.bin", contentType: "application/octet-stream", text: "\x00\xff\r\n--x"}
+	photo := sentPart{name: "photo", file: "p", contentType: "image/jpeg", text: "p", header: http.Header{"X-Width": {"7"}}}
+	photos := sentPart{name: "photos", file: "p", contentType: "image/png", text: "p"}
+	with := func(p sentPart, change func(*sentPart)) sentPart {
+		change(&p)
+		return p
+	}
+	for name, c := range map[string]struct {
+		parts []sentPart
+		want  string
+	}{
+		"both":                 {[]sentPart{title, file}, "title=:Ada;file=a.bin:\x00\xff\r\n--x;"},
+		"in any order":         {[]sentPart{file, title}, "file=a.bin:\x00\xff\r\n--x;title=:Ada;"},
+		"empty file":           {[]sentPart{title, with(file, func(p *sentPart) { p.text = "" })}, "title=:Ada;file=a.bin:;"},
+		"missing":              {[]sentPart{title}, "/file required"},
+		"nothing":              {nil, "/title required, /file required"},
+		"too short":            {[]sentPart{{name: "title", text: "A"}}, "/title minLength"},
+		"before the file":      {[]sentPart{{name: "age", text: "x"}, file}, "/age type"},
+		"number":               {[]sentPart{title, file, {name: "age", text: "36"}}, "title=:Ada;file=a.bin:\x00\xff\r\n--x;age=:36;"},
+		"UTF-8":                {[]sentPart{{name: "title", text: "\xff"}}, "/title type"},
+		"given twice":          {[]sentPart{title, title}, "/title repeated"},
+		"JSON":                 {[]sentPart{title, file, {name: "meta", contentType: "application/json", text: `{"a":1}`}}, `title=:Ada;file=a.bin:` + "\x00\xff\r\n--x" + `;meta=:{"a":1};`},
+		"JSON without type":    {[]sentPart{{name: "meta", text: `{"a":"x"}`}}, "/meta/a type"},
+		"not JSON":             {[]sentPart{{name: "meta", text: `{`}}, "/meta content"},
+		"JSON, twice a name":   {[]sentPart{{name: "meta", text: `{"a":1,"a":1}`}}, "/meta content"},
+		"JSON of another type": {[]sentPart{{name: "meta", contentType: "text/plain", text: `{"a":1}`}}, "/meta contentType"},
+		"array":                {[]sentPart{title, file, {name: "tags", text: "a"}, {name: "tags", text: "b"}}, "title=:Ada;file=a.bin:\x00\xff\r\n--x;tags=:a;tags=:b;"},
+		"element":              {[]sentPart{{name: "tags", text: "a"}, {name: "tags", text: "abcd"}}, "/tags/1 maxLength"},
+		"too many elements":    {[]sentPart{title, file, {name: "tags", text: "a"}, {name: "tags", text: "b"}, {name: "tags", text: "c"}}, "/tags maxItems"},
+		"too few files":        {[]sentPart{title, file, photos}, "/photos minItems"},
+		"files":                {[]sentPart{title, with(file, func(p *sentPart) { p.text = "f" }), photos, photos}, "title=:Ada;file=a.bin:f;photos=p:p;photos=p:p;"},
+		"file of another type": {[]sentPart{with(photos, func(p *sentPart) { p.contentType = "image/gif" })}, "/photos/0 contentType"},
+		"range":                {[]sentPart{title, with(file, func(p *sentPart) { p.text = "f" }), photo}, "title=:Ada;file=a.bin:f;photo=p:p;"},
+		"out of range":         {[]sentPart{with(photo, func(p *sentPart) { p.contentType = "video/mp4" })}, "/photo contentType"},
+		"no header":            {[]sentPart{with(photo, func(p *sentPart) { p.header = nil })}, "/photo/header:X-Width required"},
+		"wrong header":         {[]sentPart{with(photo, func(p *sentPart) { p.header = http.Header{"X-Width": {"x"}} })}, "/photo/header:X-Width type"},
+		"schema of a file":     {[]sentPart{title, with(file, func(p *sentPart) { p.text = strings.Repeat("x", 2001) })}, "/file maxLength"},
+		"part too large":       {[]sentPart{with(photo, func(p *sentPart) { p.text = strings.Repeat("x", 3001) })}, "A part of the body is larger than 3000 bytes."},
+		"field too large":      {[]sentPart{{name: "title", text: strings.Repeat("x", 3001)}}, "A part of the body is larger than 3000 bytes."},
+		"too many parts":       {[]sentPart{title, file, {name: "a"}, {name: "b"}, {name: "c"}, {name: "d"}, {name: "e"}}, "The body has more than 6 parts."},
+		"header too large":     {[]sentPart{with(title, func(p *sentPart) { p.header = http.Header{"A": {strings.Repeat("x", 9000)}} })}, "The header of a part of the body is too large."},
+		"no name":              {[]sentPart{{text: "x"}}, "The body is not valid multipart/form-data."},
+		"unknown":              {[]sentPart{title, with(file, func(p *sentPart) { p.text = "f" }), {name: "more", text: "m"}, {name: "more", file: "f", text: "\xff"}}, "title=:Ada;file=a.bin:f;more=:m;more=f:\xff;"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			contentType, body := partsOf(t, c.parts...)
+			if _, got := post(contentType, bytes.NewReader(body)); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+	contentType, body := partsOf(t, title, file)
+	for name, c := range map[string]struct {
+		contentType string
+		body        []byte
+		want        string
+	}{
+		"no boundary":      {"multipart/form-data", body, "The content type of the body has no boundary."},
+		"another boundary": {"multipart/form-data; boundary=other", body, "The body is not valid multipart/form-data."},
+		"cut off":          {contentType, body[:len(body)-5], "The body is not valid multipart/form-data."},
+		"empty":            {contentType, []byte("x"), "The body is not valid multipart/form-data."},
+		"too large":        {contentType, bytes.Repeat([]byte("x"), 1<<20+1), "The body is larger than 1048576 bytes."},
+	} {
+		if _, got := post(c.contentType, bytes.NewReader(c.body)); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A file reaches the implementation before it has been sent to its end.
+func TestOperation_Handler_multipartStreams(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", taking(partsContent), anyObject, validate.Config{})
+	begun := make(chan struct{})
+	post := serveHTTP(t, o, func(r *http.Request) (string, error) {
+		parts, err := r.MultipartReader()
+		if err != nil {
+			return "", err
+		}
+		part, err := parts.NextPart()
+		if err != nil {
+			return "", err
+		}
+		if _, err := io.ReadFull(part, make([]byte, 100)); err != nil {
+			return "", err
+		}
+		close(begun)
+		rest, err := io.ReadAll(part)
+		return string(rest), err
+	})
+	contentType, body := partsOf(t, sentPart{name: "file", file: "f", text: strings.Repeat("x", 1990) + "the end"},
+		sentPart{name: "title", text: "Ada"})
+	cut := bytes.Index(body, []byte("the end"))
+	sent, send := io.Pipe()
+	go func() {
+		_, _ = send.Write(body[:cut])
+		<-begun
+		_, _ = send.Write(body[cut:])
+		_ = send.Close()
+	}()
+	if status, got := post(contentType, sent); status != 200 || !strings.HasSuffix(got, "xthe end") {
+		t.Errorf("got %d %s", status, got)
+	}
+}
