@@ -54,6 +54,10 @@ type Error struct {
 	// StatusCode is the status of the answer.
 	StatusCode int
 
+	// Code is the kind of problem, such as "avatar_not_published". The document lists them. It is empty
+	// if the service names none.
+	Code string
+
 	// Problem is what the service says about it. It is zero if the answer is no problem document.
 	Problem gen.Problem
 
@@ -151,6 +155,9 @@ func newProblemError(response *http.Response, body []byte) *Error {
 	e := newError(response, "")
 	if isJSON(response) {
 		_ = json.Unmarshal(body, &e.Problem) // what cannot be read stays zero
+	}
+	if e.Problem.Code != nil {
+		e.Code = *e.Problem.Code
 	}
 	if e.RequestID == "" && e.Problem.RequestID != nil {
 		e.RequestID = *e.Problem.RequestID

@@ -75,7 +75,9 @@ func received(item *openapi3.PathItem) *openapi3.PathItem {
 	notification.Headers = make(openapi3.Headers)
 	for _, parameter := range operation.Parameters {
 		if parameter.Value.In == openapi3.ParameterInHeader {
-			notification.Headers[parameter.Value.Name] = &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: *parameter.Value}}
+			header := &openapi3.Header{Parameter: *parameter.Value}
+			header.Required = true // optional says that other senders may leave it out; ours does not
+			notification.Headers[parameter.Value.Name] = &openapi3.HeaderRef{Value: header}
 		}
 	}
 	return &openapi3.PathItem{Get: &openapi3.Operation{

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -52,7 +53,7 @@ func (s *studio) CreateVideo(
 		return nil, err
 	}
 	if of.status != published {
-		return nil, &server.Error{Status: http.StatusConflict, Detail: "The avatar is not published."}
+		return nil, &server.Error{Status: http.StatusConflict, Code: "avatar_not_published", Detail: "The avatar is not published."}
 	}
 	created, err := s.create(ctx, subject{
 		kind: video, avatarID: of.id, avatarTitle: of.title, title: request.Body.Title.Value, video: *request.Body,
@@ -88,6 +89,11 @@ func (s *studio) create(ctx context.Context, made subject, request any, key *str
 	if err != nil {
 		return subject{}, err
 	}
+	if strings.ContainsRune(value(made.title), 0) {
+		return subject{}, refused("title_invalid", "The title cannot be kept.", gen.Violation{
+			Pointer: "/title", Keyword: "text", Detail: "must not contain U+0000",
+		})
+	}
 	made.id, made.userID, made.createdAt = newID(), caller(ctx), now()
 	named := userKey{userID: made.userID}
 	if key != nil {
@@ -95,12 +101,12 @@ func (s *studio) create(ctx context.Context, made subject, request any, key *str
 		earlier, ok := s.keys[named]
 		if ok && earlier.created.createdAt.Add(keyLifetime).After(made.createdAt) {
 			if earlier.kind != made.kind || earlier.request != string(body) {
-				return subject{}, refused("The Idempotency-Key was used with another request.", gen.Violation{
+				return subject{}, refused("idempotency_key_reused", "The Idempotency-Key was used with another request.", gen.Violation{
 					Pointer: "header:Idempotency-Key", Keyword: "idempotency", Detail: "must be new for a new request",
 				})
 			}
 			if s.subjects[earlier.created.id].deleted() {
-				return subject{}, &server.Error{Status: http.StatusConflict, Detail: "What the Idempotency-Key created has been deleted."}
+				return subject{}, &server.Error{Status: http.StatusConflict, Code: "idempotency_key_spent", Detail: "What the Idempotency-Key created has been deleted."}
 			}
 			return earlier.created, nil
 		}
@@ -130,17 +136,21 @@ func (s *studio) registration(data gen.Nullable[gen.WebhookData], webhook gen.Nu
 // canonical returns the one form of a URL, or says why nothing is sent to it.
 func (s *studio) canonical(pointer string, url *string) (string, error) {
 	violation := gen.Violation{Pointer: pointer, Keyword: "webhook", Detail: "is required when the webhook is enabled"}
+	code := "webhook_url_missing"
 	if value(url) != "" {
 		canonical, err := s.canonicalURL(*url)
 		refusal, ok := errors.AsType[*sender.RefusedError](err)
 		if !ok {
 			return canonical, nil
 		}
-		violation.Detail = refusal.Reason
+		violation.Detail, code = refusal.Reason, "webhook_url_invalid"
+		if refusal.NotPublic {
+			code = "webhook_url_not_public"
+		}
 	}
-	return "", refused("The webhook cannot be registered.", violation)
+	return "", refused(code, "The webhook cannot be registered.", violation)
 }
 
-func refused(detail string, violation gen.Violation) error {
-	return &server.Error{Status: http.StatusUnprocessableEntity, Detail: detail, Violations: []gen.Violation{violation}}
+func refused(code, detail string, violation gen.Violation) error {
+	return &server.Error{Status: http.StatusUnprocessableEntity, Code: code, Detail: detail, Violations: []gen.Violation{violation}}
 }

@@ -73,7 +73,7 @@ func list[T any](s *studio, f filter, cursor *string, limit *int, convert func(*
 	after, known := s.cursors[value(cursor)]
 	if cursor != nil && (!known || after.of != f) {
 		return nil, nil, &server.Error{
-			Status: http.StatusBadRequest, Detail: "The request does not match the interface.",
+			Status: http.StatusBadRequest, Code: "cursor_invalid", Detail: "The request does not match the interface.",
 			Violations: []gen.Violation{{Pointer: "query:cursor", Keyword: "cursor", Detail: "must be a next_cursor of the same list"}},
 		}
 	}

@@ -219,7 +219,7 @@ func (s *script) creations(t *testing.T) {
 	for _, path := range []string{"/v1/avatars/create_avatar", "/v1/lipsync/create_lipsync"} {
 		post := func(body string, headers ...string) { s.call(t, http.MethodPost, path, body, headers...) }
 		for _, body := range []string{
-			`{}`, `null`, `{"title":null,"webhook":null,"webhook_data":null}`, `{"title":7}`, `{"unknown":{"deep":[1]}}`,
+			`{}`, `null`, `{"title":null,"webhook":null,"webhook_data":null}`, `{"title":7}`, `{"title":"a\u0000"}`, `{"unknown":{"deep":[1]}}`,
 			`{"webhook":{"enabled":true}}`, `{"webhook":{"enabled":true},"webhook_data":{}}`,
 			`{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"ftp://hooks.example.com/"}}`,
 			`{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"https://ada:pass@hooks.example.com/"}}`,

@@ -84,7 +84,7 @@ func (s *studio) ListProjects(
 	defer s.mu.Unlock()
 	userID := caller(ctx)
 	if s.members[request.Params.WorkspaceID] != userID {
-		return nil, &server.Error{Status: http.StatusForbidden, Detail: "You are not a member of this workspace."}
+		return nil, &server.Error{Status: http.StatusForbidden, Code: "not_a_member", Detail: "You are not a member of this workspace."}
 	}
 	list := gen.ListProjects200JSONResponse{Data: slices.Clone(s.projects)}
 	if list.Data == nil {

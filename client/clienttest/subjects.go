@@ -159,7 +159,7 @@ func (s *studio) SubmitConsent(
 		return nil, err
 	}
 	if found.nextStates() == nil {
-		return nil, &server.Error{Status: http.StatusConflict, Detail: "The avatar is in a final state."}
+		return nil, &server.Error{Status: http.StatusConflict, Code: "avatar_final", Detail: "The avatar is in a final state."}
 	}
 	found.consent = &request.Body.Granted
 	if found.status == consentPending {

@@ -88,7 +88,7 @@ func (s *studio) Login(_ context.Context, request gen.LoginRequestObject) (gen.L
 	}
 	if try.count >= maxLoginTries {
 		return nil, &server.Error{
-			Status: http.StatusTooManyRequests, Detail: "Too many failed tries. Try again later.", RetryAfter: wait,
+			Status: http.StatusTooManyRequests, Code: "too_many_login_tries", Detail: "Too many failed tries. Try again later.", RetryAfter: wait,
 		}
 	}
 	user := s.users[email]
@@ -120,7 +120,7 @@ func (s *studio) RefreshTokens(
 }
 
 func unauthorized() error {
-	return &server.Error{Status: http.StatusUnauthorized, Detail: "The credentials are wrong."}
+	return &server.Error{Status: http.StatusUnauthorized, Code: "wrong_credentials", Detail: "The credentials are wrong."}
 }
 
 // pair issues tokens. The access token is a JWT in its form, for clients that read when it

@@ -83,7 +83,7 @@ func (s *studio) RotateWebhookSecret(
 	secrets := s.secrets[userID]
 	if n := len(secrets); n >= maxSecrets {
 		return nil, &server.Error{
-			Status: http.StatusTooManyRequests, Detail: tooManySecrets, RetryAfter: secrets[n-1].expires.Sub(now()),
+			Status: http.StatusTooManyRequests, Code: "too_many_webhook_secrets", Detail: tooManySecrets, RetryAfter: secrets[n-1].expires.Sub(now()),
 		}
 	}
 	if len(secrets) > 0 {
@@ -131,7 +131,7 @@ func (s *studio) countTest(userID string) ([]webhook.Secret, error) {
 		tests = loginTry{began: now()}
 	}
 	if tests.count >= maxTests {
-		return nil, &server.Error{Status: http.StatusTooManyRequests, Detail: tooManyTests, RetryAfter: wait}
+		return nil, &server.Error{Status: http.StatusTooManyRequests, Code: "too_many_webhook_tests", Detail: tooManyTests, RetryAfter: wait}
 	}
 	tests.count++
 	s.tests[userID] = tests

@@ -29,11 +29,18 @@ const refusedNetworks = `
 // RefusedError says that the guard refused a URL or an address.
 type RefusedError struct {
 	Reason string // one of a few fixed texts; safe to show
+
+	// NotPublic: the host is an address that is not public, or leads to one.
+	NotPublic bool
 }
 
 func (e *RefusedError) Error() string { return "webhook URL refused: " + e.Reason }
 
 func refused(reason string) error { return &RefusedError{Reason: reason} }
+
+func notPublic() error {
+	return &RefusedError{Reason: "must have a host that is a public address", NotPublic: true}
+}
 
 // guard keeps requests from going anywhere but to public addresses.
 type guard struct {
@@ -66,7 +73,7 @@ func (g *guard) permits(addr netip.Addr) bool {
 // left to be looked up again. It is a [net.Dialer.ControlContext].
 func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	if to, err := netip.ParseAddrPort(address); err != nil || !g.permits(to.Addr()) {
-		return refused("must have a host that is a public address")
+		return notPublic()
 	}
 	return nil
 }
@@ -130,7 +137,7 @@ func (g *guard) host(host string) (string, error) {
 	case err != nil, addr.Zone() != "":
 		return "", refused("must have a valid address as its host")
 	case !g.permits(addr):
-		return "", refused("must have a host that is a public address")
+		return "", notPublic()
 	}
 	addr = addr.Unmap()
 	if addr.Is6() {
@@ -143,7 +150,7 @@ func (g *guard) host(host string) (string, error) {
 func (g *guard) name(host string) error {
 	local := host == "localhost" || strings.HasSuffix(host, ".localhost")
 	if local && !g.permits(netip.IPv6Loopback()) && !g.permits(netip.AddrFrom4([4]byte{127, 0, 0, 1})) {
-		return refused("must have a host that is a public address")
+		return notPublic()
 	}
 	return nil
 }

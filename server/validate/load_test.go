@@ -17,7 +17,7 @@ func places(tb testing.TB, err error) []*validate.DocumentError {
 	var all []*validate.DocumentError
 	var collect func(error)
 	collect = func(err error) {
-		switch e := err.(type) { //nolint:errorlint // it walks the tree itself
+		switch e := err.(type) {
 		case *validate.DocumentError:
 			all = append(all, e)
 		case interface{ Unwrap() error }:

@@ -133,12 +133,16 @@ func (d *daemon) studioConfig(tokens *auth.Tokens, cursors []byte) studio.Config
 	cfg.CursorKey = cursors
 	cfg.SendWebhook = d.sendWebhook
 	cfg.IssueAccessToken = tokens.Issue
-	cfg.CheckWebhook = func(url string) (canonical, refusal string) {
+	cfg.CheckWebhook = func(url string) (canonical string, refusal *studio.InvalidError) {
 		canonical, err := d.sender.CanonicalURL(url)
 		if refused := (*sender.RefusedError)(nil); errors.As(err, &refused) {
-			return "", refused.Reason
+			code := "webhook_url_invalid"
+			if refused.NotPublic {
+				code = "webhook_url_not_public"
+			}
+			return "", &studio.InvalidError{Code: code, Detail: refused.Reason}
 		}
-		return canonical, ""
+		return canonical, nil
 	}
 	if d.cfg.AutoConsent {
 		cfg.AutoConsent = render.Consent

@@ -36,6 +36,7 @@ type setup struct {
 	user      studio.User
 	workspace studio.Workspace
 	token     string
+	tokens    *auth.Tokens
 	log       bytes.Buffer
 }
 
@@ -45,7 +46,7 @@ func newSetup(t testing.TB, db *store.Store, responses server.ResponseCheck) *se
 	tokens, err := auth.NewTokens(auth.NewSeed(), s.clock.Now)
 	s.check(err)
 	cfg := studiotest.Config(db, s.clock.Now)
-	cfg.IssueAccessToken = tokens.Issue
+	cfg.IssueAccessToken, s.tokens = tokens.Issue, tokens
 	s.studio = studio.New(cfg)
 	s.handler, err = server.New(rest.New(s.studio), server.Config{
 		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError, ValidateResponses: responses,
@@ -97,6 +98,9 @@ func (s *setup) do(method, target, body string, header map[string]string) (statu
 	s.handler.ServeHTTP(response, request)
 	content, err := io.ReadAll(response.Body)
 	s.check(err)
+	if response.Code >= http.StatusBadRequest {
+		s.checkCode(content)
+	}
 	if response.Code == http.StatusInternalServerError {
 		s.t.Errorf("%s %s failed: %s", method, target, s.log.String())
 	}

@@ -35,43 +35,43 @@ var answers = []struct {
 	err    error
 	answer server.Error
 }{
-	{studio.ErrUnauthorized, server.Error{Status: http.StatusUnauthorized, Detail: "The credentials are wrong."}},
-	{studio.ErrForbidden, server.Error{Status: http.StatusForbidden, Detail: "You are not a member of this workspace."}},
+	{studio.ErrUnauthorized, server.Error{Status: http.StatusUnauthorized, Code: "wrong_credentials", Detail: "The credentials are wrong."}},
+	{studio.ErrForbidden, server.Error{Status: http.StatusForbidden, Code: "not_a_member", Detail: "You are not a member of this workspace."}},
 	{studio.ErrNotFound, server.Error{Status: http.StatusNotFound, Detail: "There is no such record."}},
-	{studio.ErrFinal, server.Error{Status: http.StatusConflict, Detail: "The avatar is in a final state."}},
-	{studio.ErrNotPublished, server.Error{Status: http.StatusConflict, Detail: "The avatar is not published."}},
+	{studio.ErrFinal, server.Error{Status: http.StatusConflict, Code: "avatar_final", Detail: "The avatar is in a final state."}},
+	{studio.ErrNotPublished, server.Error{Status: http.StatusConflict, Code: "avatar_not_published", Detail: "The avatar is not published."}},
 	{studio.ErrKeyInUse, server.Error{
-		Status: http.StatusConflict, Detail: "A request with the same Idempotency-Key is still running.",
+		Status: http.StatusConflict, Code: "idempotency_key_in_use", Detail: "A request with the same Idempotency-Key is still running.",
 	}},
 	{studio.ErrKeyReused, server.Error{
-		Status: http.StatusUnprocessableEntity,
+		Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",
 		Detail: "The Idempotency-Key was used with another request.",
 		Violations: []gen.Violation{
 			{Pointer: "header:Idempotency-Key", Keyword: "idempotency", Detail: "must be new for a new request"},
 		},
 	}},
 	{studio.ErrTitle, server.Error{
-		Status: http.StatusUnprocessableEntity, Detail: "The title cannot be kept.",
+		Status: http.StatusUnprocessableEntity, Code: "title_invalid", Detail: "The title cannot be kept.",
 		Violations: []gen.Violation{{Pointer: "/title", Keyword: "text", Detail: "must not contain U+0000"}},
 	}},
 	{studio.ErrKeySpent, server.Error{
-		Status: http.StatusConflict, Detail: "What the Idempotency-Key created has been deleted.",
+		Status: http.StatusConflict, Code: "idempotency_key_spent", Detail: "What the Idempotency-Key created has been deleted.",
 	}},
 	{studio.ErrCursor, server.Error{
-		Status: http.StatusBadRequest, Detail: "The request does not match the interface.",
+		Status: http.StatusBadRequest, Code: "cursor_invalid", Detail: "The request does not match the interface.",
 		Violations: []gen.Violation{{Pointer: "query:cursor", Keyword: "cursor", Detail: "must be a next_cursor of the same list"}},
 	}},
 	{studio.ErrTooManyTries, server.Error{
-		Status: http.StatusTooManyRequests, Detail: "Too many failed tries. Try again later.",
+		Status: http.StatusTooManyRequests, Code: "too_many_login_tries", Detail: "Too many failed tries. Try again later.",
 	}},
 	{studio.ErrTooManySecrets, server.Error{
-		Status: http.StatusTooManyRequests, Detail: "Too many secrets are in force. Try again later.",
+		Status: http.StatusTooManyRequests, Code: "too_many_webhook_secrets", Detail: "Too many secrets are in force. Try again later.",
 	}},
 	{studio.ErrTooManyTests, server.Error{
-		Status: http.StatusTooManyRequests, Detail: "Too many sample notifications. Try again later.",
+		Status: http.StatusTooManyRequests, Code: "too_many_webhook_tests", Detail: "Too many sample notifications. Try again later.",
 	}},
 	{studio.ErrBusy, server.Error{
-		Status: http.StatusServiceUnavailable, Detail: "The service is busy. Try again later.", RetryAfter: busyPause,
+		Status: http.StatusServiceUnavailable, Code: "service_busy", Detail: "The service is busy. Try again later.", RetryAfter: busyPause,
 	}},
 }
 
@@ -88,7 +88,7 @@ func MapError(_ context.Context, err error) *server.Error {
 	}
 	if invalid := (*studio.InvalidError)(nil); errors.As(err, &invalid) {
 		return &server.Error{
-			Status: http.StatusUnprocessableEntity, Detail: "The webhook cannot be registered.",
+			Status: http.StatusUnprocessableEntity, Code: invalid.Code, Detail: "The webhook cannot be registered.",
 			Violations: []gen.Violation{{Pointer: invalid.Pointer, Keyword: "webhook", Detail: invalid.Detail}},
 		}
 	}

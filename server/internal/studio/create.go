@@ -98,11 +98,11 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 
 func (s *Service) checkWebhook(pointer, url string) (canonical string, err error) {
 	if url == "" {
-		return "", &InvalidError{Pointer: pointer, Detail: "is required when the webhook is enabled", Missing: true}
+		return "", &InvalidError{Pointer: pointer, Code: "webhook_url_missing", Detail: "is required when the webhook is enabled"}
 	}
 	canonical, refusal := s.CheckWebhook(url)
-	if refusal != "" {
-		return "", &InvalidError{Pointer: pointer, Detail: refusal}
+	if refusal != nil {
+		return "", &InvalidError{Pointer: pointer, Code: refusal.Code, Detail: refusal.Detail}
 	}
 	return canonical, nil
 }

@@ -56,9 +56,9 @@ func (e *LimitError) Unwrap() error { return e.Limit }
 
 // InvalidError names the member of a well-formed request that cannot be carried out.
 type InvalidError struct {
+	Code    string // of the document
 	Pointer string // JSON pointer into the request
 	Detail  string // safe to show; never a submitted value
-	Missing bool   // the member is not there
 }
 
 func (e *InvalidError) Error() string { return "studio: " + e.Pointer + " " + e.Detail }

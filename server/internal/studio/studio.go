@@ -23,7 +23,7 @@ type Config struct {
 	IssueAccessToken func(userID string, at time.Time) (string, error)
 	// CheckWebhook returns the canonical form of a webhook URL, in which each receiver has one
 	// spelling, or says why the URL is refused, in words that may be shown.
-	CheckWebhook func(url string) (canonical, refusal string)
+	CheckWebhook func(url string) (canonical string, refusal *InvalidError)
 	// SendWebhook makes one attempt to deliver an event to a canonical URL.
 	SendWebhook func(ctx context.Context, url string, event Event, secrets []string) WebhookAttempt
 	// CursorKey authenticates the cursors of lists. It is the same in every process on a database.

@@ -216,7 +216,7 @@ func TestCreate_registersTheCanonicalURL(t *testing.T) {
 	const canonical = "https://hooks.example.com/"
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		cfg := studiotest.Config(db, studiotest.NewClock().Now)
-		cfg.CheckWebhook = func(string) (string, string) { return canonical, "" }
+		cfg.CheckWebhook = func(string) (string, *studio.InvalidError) { return canonical, nil }
 		service := studio.New(cfg)
 		creation := registered(studiotest.AddUser(t, service, "ada@example.com"))
 		creation.Webhook.URL = "https://ｈｏｏｋｓ.example.com:443/#part"

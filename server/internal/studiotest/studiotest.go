@@ -95,11 +95,14 @@ func Config(db *store.Store, now func() time.Time) studio.Config {
 		Store:            db,
 		Passwords:        passwords{},
 		IssueAccessToken: func(userID string, _ time.Time) (string, error) { return "access:" + userID, nil },
-		CheckWebhook: func(url string) (canonical, refusal string) {
+		CheckWebhook: func(url string) (canonical string, refusal *studio.InvalidError) {
 			if strings.HasPrefix(url, "https://refused.example/") {
-				return "", "must not be refused"
+				return "", &studio.InvalidError{Code: "webhook_url_not_public", Detail: "must not be refused"}
 			}
-			return url, ""
+			if !strings.HasPrefix(url, "http") {
+				return "", &studio.InvalidError{Code: "webhook_url_invalid", Detail: "must be http"}
+			}
+			return url, nil
 		},
 		SendWebhook: func(_ context.Context, url string, _ studio.Event, secrets []string) studio.WebhookAttempt {
 			return studio.WebhookAttempt{Delivered: url != "https://down.example/" && len(secrets) > 0, Status: 204, Duration: time.Second}

@@ -99,11 +99,11 @@ func (h *head) closed(seconds float64) (part float64) {
 
 // The parts of an eye, around the pupil.
 const (
-	eyeSide   = 0.30
-	upperLid  = -0.14
-	lowerLid  = 0.085
-	underBrow = -0.26
-	lash      = 0.016 // half the thickness of the line of the lashes
+	eyeSide  = 0.29
+	upperLid = -0.125
+	lowerLid = 0.085
+	underEye = 0.17  // where smooth skin begins
+	lash     = 0.014 // half the thickness of the line of the lashes
 )
 
 // blink lowers the eyelids of a face in a frame.
@@ -122,26 +122,26 @@ func (h *head) blink(f *frame, face pose, part float64) {
 				for column := left; column < right; column++ {
 					q := face.inFace(point{p.toFrame(column), p.toFrame(row)}).minus(eye)
 					arch := 1 - (q.X/eyeSide)*(q.X/eyeSide)
-					if arch <= 0 || q.Y < underBrow {
+					if arch <= 0 || q.Y < 2*upperLid {
 						continue
 					}
 					arch = math.Sqrt(arch)
 					open := upperLid * arch
 					lid := open + (lowerLid-upperLid)*arch*part
-					below := smoothstep(-0.7/face.Scale, 0.7/face.Scale, q.Y-lid)
-					if below == 1 {
+					covered := smoothstep(open-0.03, open+0.02, q.Y) * (1 - smoothstep(-0.7/face.Scale, 0.7/face.Scale, q.Y-lid)) *
+						smoothstep(0, 0.5, arch) * smoothstep(0, 0.3, part)
+					if covered == 0 {
 						continue
 					}
-					// The skin between brow and lid is drawn down.
-					t := (q.Y - underBrow) / (lid - underBrow)
-					place := h.face.inFrame(eye.plus(point{q.X, underBrow + t*(open-underBrow)}))
+					// A lid looks like the skin below the eye, which is in no one's way.
+					place := h.face.inFrame(eye.plus(point{q.X * 0.9, underEye + (lid-q.Y)*0.5}))
 					at := &p.pix[row*p.width+column]
 					skin := from[i].at(place.X, place.Y)
 					if !p.half {
 						line := (q.Y - lid + lash) / lash
-						skin *= 1 - 0.6*part*math.Exp(-line*line)
+						skin *= 0.97 - 0.55*math.Exp(-line*line)
 					}
-					*at = toByte(skin + (float64(*at)-skin)*below)
+					*at = toByte(float64(*at) + (skin-float64(*at))*covered)
 				}
 			}
 		}

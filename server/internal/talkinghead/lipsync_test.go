@@ -246,3 +246,26 @@ func TestMakeLipsync_tellsSoundsApart(t *testing.T) {
 		t.Errorf("the mouth is open by %.3f for mm, by %.3f for aa", mm, aa)
 	}
 }
+
+// A person who already speaks in the input says nothing else: in silence the mouth is closed.
+func TestMakeLipsync_quietensASpeaker(t *testing.T) {
+	t.Parallel()
+	need(t, "ffmpeg", "ffprobe", "espeak-ng")
+	closed := closedLips(t, sample(t))
+	video, dir := clip(t, "25", steady), t.TempDir()
+	speaking, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, Audio: speech(t, "Hello! How are you?")}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	silence := filepath.Join(dir, "silence.wav")
+	ffmpeg(t, "-f", "lavfi", "-i", "anullsrc=r=16000", "-t", "2", silence)
+	silent, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: speaking.Path, Audio: silence, Mode: talkinghead.CutOff}, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := slices.Max(watch(t, speaking.Path).opening(t, closed)), slices.Max(watch(t, silent.Path).opening(t, closed))
+	t.Logf("largest opening %.3f, then %.4f", before, after)
+	if after > 0.05*before {
+		t.Errorf("the mouth of a speaker who is silent is open by %.3f, before by %.3f", after, before)
+	}
+}

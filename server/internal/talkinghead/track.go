@@ -44,7 +44,7 @@ const (
 	fade          = 0.2  // seconds in which a mouth comes and goes
 	steady        = 0.45 // seconds over which landmarks are averaged
 	leastLikeness = 0.55
-	coverLikeness = 0.35
+	coverLikeness = 0.55
 	maxScenes     = 200
 	analysed      = 640 // pixels of the longer side in which faces are looked for
 )
@@ -75,6 +75,7 @@ type tracker struct {
 	size   float64
 	offset point // from the pose's origin to the middle of the sighting, in the face
 	start  int   // of the scene
+	recent int   // the last frame in which the face was seen, be it covered
 	looks  []look
 }
 
@@ -118,7 +119,7 @@ func (t *tracker) add(f *frame) {
 	if t.last != nil {
 		p := &t.track.Places[n]
 		p.Face, p.Scene = t.face.times(float64(t.factor)), len(t.track.Scenes)-1
-		if unseen := float64(n-t.looks[len(t.looks)-1].frame) / t.rate; unseen > bridge {
+		if unseen := float64(n-t.recent) / t.rate; unseen > bridge {
 			t.end()
 		}
 	}
@@ -153,6 +154,7 @@ func (t *tracker) look(f *frame, gray plane, n int) {
 	face := poseOf(marks.LeftEye, marks.RightEye)
 	mouth := face.inFace(middle(marks.LeftCorner, marks.RightCorner))
 	covering := newCover(gray, face.at(mouth))
+	t.recent = n
 	if t.last != nil && t.lower.likeness(covering) < coverLikeness {
 		return
 	}

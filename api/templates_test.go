@@ -1,0 +1,62 @@
+package api_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// originals are the checksums of the generator's templates that ours were last compared with.
+var originals = map[string]string{
+	"additional-properties.tmpl":       "0f103d51a4326c94d47915773b89717f5ddf75c099ce42c952698f8d0944e131",
+	"strict/strict-http.tmpl":          "6716129414539c094b3df1d5f05a785a086610e1a7fffde43263cdbcd5ace3a4",
+	"stdhttp/std-http-middleware.tmpl": "7948102f817da01a85e01d1923bc57d52a33937c77c2a0963a2c0456544e46a0",
+}
+
+// Whoever moves to another version of the generator has to look at what our templates replace.
+func TestTemplates_areComparedWithTheirOriginals(t *testing.T) {
+	t.Parallel()
+	output, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/oapi-codegen/oapi-codegen/v2").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory := filepath.Join(strings.TrimSpace(string(output)), "pkg", "codegen", "templates")
+	for name, want := range originals {
+		text, err := os.ReadFile(filepath.Join(directory, name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != want {
+			t.Errorf("the generator's %s has changed: see api/templates/README.md, then record %x", name, sum)
+		}
+	}
+	ours, err := filepath.Glob("templates/*.tmpl")
+	if err != nil || len(ours) != len(originals) {
+		t.Errorf("%d templates replace %d originals: %v", len(ours), len(originals), err)
+	}
+}
+
+// The three files of settings must shape types alike.
+func TestSettings_differInWhatTheyGenerateAlone(t *testing.T) {
+	t.Parallel()
+	shared := func(name string) string {
+		text, err := os.ReadFile("gen-" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), "compatibility:")
+		return rest
+	}
+	for _, name := range []string{"client", "server"} {
+		if diff := cmp.Diff(shared("models"), shared(name)); diff != "" {
+			t.Errorf("gen-models.yaml and gen-%s.yaml:\n%s", name, diff)
+		}
+	}
+}
