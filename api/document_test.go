@@ -215,7 +215,7 @@ func TestDocument_examplesMatchTheirSchemas(t *testing.T) {
 		operation("webhook "+name, item.Post)
 	}
 	for name, parameter := range document.Components.Parameters {
-		if parameter.Value.Example == nil {
+		if parameter.Value.Example == nil && len(parameter.Value.Examples) == 0 {
 			t.Errorf("parameter %s has no example", name)
 		}
 	}

@@ -65,7 +65,9 @@ func statements() []statement {
 		{"responses/EventFailed", "the next event of the same record waits", "../server/internal/jobs: TestDelivery_keepsItsPromisesOverTheWholeSchedule"},
 		{"parameters/EventID", "the same in every attempt", "../server/internal/jobs: TestTrigger_sendsTheSameIDAndBytesInEveryAttempt"},
 		{"parameters/EventSequence", "the first is 1", "../server/internal/store: TestStore_UpdateSubject_numbersEventsWithoutGaps"},
-		{"parameters/IdempotencyKey", "The same key with another body is 422", "../server/internal/rest: TestErrors_haveTheStatusesOfTheContract"},
+		{"parameters/IdempotencyKey", "Only successes are kept", "../server/internal/rest: TestIdempotencyKey_keepsSuccessesOnly"},
+		{"parameters/IdempotencyKey", "visible ASCII", "../server/internal/rest: TestIdempotencyKey_isVisibleASCII"},
+		{"parameters/IdempotencyKey", "another operation or another body is 422", "../server/internal/rest: TestErrors_haveTheStatusesOfTheContract"},
 		{"parameters/IdempotencyKey", "24 hours", "../server/internal/studio: TestCreate_withAnIdempotencyKeyAnswersTheSame"},
 	}
 }

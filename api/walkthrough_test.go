@@ -19,7 +19,7 @@ type edit struct{ after, text string }
 
 // The edits of the walk-through. Their indentation is that of the document.
 var walkthrough = []edit{
-	// A path parameter, an answer without a body, and one in text.
+	// A path parameter, an answer without a body, one in text, and one that is streamed.
 	{`(?m)^paths:\n`, `  /v1/avatars/{avatar_id}:
     parameters:
       - { name: avatar_id, in: path, required: true, x-interface: extension, description: An avatar., schema: { type: string, minLength: 8 } }
@@ -34,6 +34,20 @@ var walkthrough = []edit{
         '400': { $ref: '#/components/responses/BadRequest' }
         '401': { $ref: '#/components/responses/Unauthorized' }
         '404': { $ref: '#/components/responses/NotFound' }
+  /v1/avatars/{avatar_id}/picture:
+    parameters:
+      - { name: avatar_id, in: path, required: true, x-interface: extension, description: An avatar., schema: { type: string } }
+    get:
+      operationId: readPicture
+      x-interface: extension
+      tags: [Extensions]
+      summary: Read the picture of an avatar
+      security: [ bearerAuth: [] ]
+      responses:
+        '200':
+          description: The picture.
+          content: { application/octet-stream: { schema: { type: string, format: binary } } }
+        '401': { $ref: '#/components/responses/Unauthorized' }
   /v1/avatars/{avatar_id}/transcript:
     parameters:
       - { name: avatar_id, in: path, required: true, x-interface: extension, description: An avatar., schema: { type: string } }
@@ -110,6 +124,10 @@ func (*API) RemoveAvatar(context.Context, gen.RemoveAvatarRequestObject) (gen.Re
 	return gen.RemoveAvatar204Response{}, nil
 }
 
+func (*API) ReadPicture(context.Context, gen.ReadPictureRequestObject) (gen.ReadPictureResponseObject, error) {
+	return gen.ReadPicture200ApplicationOctetStreamResponse{}, nil
+}
+
 func (*API) ReadTranscript(context.Context, gen.ReadTranscriptRequestObject) (gen.ReadTranscriptResponseObject, error) {
 	return gen.ReadTranscript200TextResponse(""), nil
 }
@@ -118,6 +136,7 @@ func (*API) ReadTranscript(context.Context, gen.ReadTranscriptRequestObject) (ge
 
 import (
 	"context"
+	"strings"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -132,6 +151,10 @@ func (s *studio) RemoveAvatar(ctx context.Context, r gen.RemoveAvatarRequestObje
 	return gen.RemoveAvatar204Response{}, nil
 }
 
+func (s *studio) ReadPicture(_ context.Context, r gen.ReadPictureRequestObject) (gen.ReadPictureResponseObject, error) {
+	return gen.ReadPicture200ApplicationOctetStreamResponse{Body: strings.NewReader("the picture of " + r.AvatarID)}, nil
+}
+
 func (s *studio) ReadTranscript(_ context.Context, r gen.ReadTranscriptRequestObject) (gen.ReadTranscriptResponseObject, error) {
 	return gen.ReadTranscript200TextResponse("the words of " + r.AvatarID), nil
 }
@@ -141,6 +164,7 @@ func (s *studio) ReadTranscript(_ context.Context, r gen.ReadTranscriptRequestOb
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"testing"
 
@@ -181,6 +205,16 @@ func TestWalkthrough(t *testing.T) {
 	}
 	raw, err := c.Raw().ReadTranscriptWithResponse(t.Context(), "a/b c")
 	if err != nil || string(raw.Body) != text {
+		t.Errorf("Raw: %+v, error %v", raw, err)
+	}
+
+	picture, err := c.ReadPicture(t.Context(), "a")
+	check(t, err)
+	content, err := io.ReadAll(picture)
+	if string(content) != "the picture of a" || err != nil || picture.Close() != nil {
+		t.Errorf("picture %q, error %v", content, err)
+	}
+	if raw, err := c.Raw().ReadPictureWithResponse(t.Context(), "a"); err != nil || string(raw.Body) != string(content) {
 		t.Errorf("Raw: %+v, error %v", raw, err)
 	}
 

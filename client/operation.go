@@ -108,6 +108,9 @@ func (c *call) send(ctx context.Context, request *http.Request, err error) (*htt
 	if c.params != nil {
 		return nil, errors.New("client: the call has parameters of another operation")
 	}
+	if request.Body == nil {
+		request.Header.Del("Content-Type") // of an optional body
+	}
 	return c.Do(request.WithContext(ctx)) //nolint:contextcheck // it is the request's
 }
 

@@ -702,7 +702,7 @@ type WebhookAttempt struct {
 type WebhookData struct {
 	// WebhookURL URL that receives notifications. An absolute https URL without user information, of at most
 	// 2048 characters; http and addresses that are not public only where the service allows them.
-	// Anything else is 422.
+	// Anything else is 422 when the webhook is enabled.
 	WebhookURL           Nullable[string]           `json:"webhook_url,omitzero"`
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
@@ -828,15 +828,17 @@ type GetAvatarParams struct {
 
 // CreateAvatarParams defines parameters for CreateAvatar.
 type CreateAvatarParams struct {
-	// IdempotencyKey The same key with the same body answers, for 24 hours, what the first call answered, and
-	// creates nothing. The same key with another body is 422.
+	// IdempotencyKey The same key with the same operation and body answers, for 24 hours, what the first call
+	// answered, and creates nothing. The same key with another operation or another body is 422. Only
+	// successes are kept: after an error the key is as good as new. It has visible ASCII characters.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateVideoParams defines parameters for CreateVideo.
 type CreateVideoParams struct {
-	// IdempotencyKey The same key with the same body answers, for 24 hours, what the first call answered, and
-	// creates nothing. The same key with another body is 422.
+	// IdempotencyKey The same key with the same operation and body answers, for 24 hours, what the first call
+	// answered, and creates nothing. The same key with another operation or another body is 422. Only
+	// successes are kept: after an error the key is as good as new. It has visible ASCII characters.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -875,8 +877,9 @@ type ListVideosParams struct {
 
 // CreateLipsyncParams defines parameters for CreateLipsync.
 type CreateLipsyncParams struct {
-	// IdempotencyKey The same key with the same body answers, for 24 hours, what the first call answered, and
-	// creates nothing. The same key with another body is 422.
+	// IdempotencyKey The same key with the same operation and body answers, for 24 hours, what the first call
+	// answered, and creates nothing. The same key with another operation or another body is 422. Only
+	// successes are kept: after an error the key is as good as new. It has visible ASCII characters.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 

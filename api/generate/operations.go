@@ -3,7 +3,6 @@ package main
 import (
 	_ "embed"
 	"fmt"
-	"go/token"
 	"maps"
 	"slices"
 	"strings"
@@ -92,7 +91,7 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 		if err != nil {
 			return o, err
 		}
-		o.PathParams = append(o.PathParams, parameter{Argument: p.GoVariableName(), Type: t})
+		o.PathParams = append(o.PathParams, parameter{Argument: argument(p.GoName()), Type: t})
 	}
 	for _, definition := range codegen.GenerateParamsTypes(d) {
 		if definition.TypeName != o.Name+"Params" {
@@ -143,7 +142,7 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 				continue
 			}
 			name := b.Schema.TypeDecl()
-			if !token.IsIdentifier(name) { // declared in place
+			if d.Spec.RequestBody.Value.Content[b.ContentType].Schema.Ref == "" { // declared in place
 				name = codegen.UppercaseFirstCharacter(d.OperationId) + tag + "RequestBody"
 			}
 			qualified, err := qualify(name)

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -48,7 +49,8 @@ func argument(field string) string {
 		upper-- // the last one begins the next word
 	}
 	name := strings.ToLower(field[:upper]) + field[upper:]
-	if token.IsKeyword(name) || name == "options" || name == "body" || name == "ctx" {
+	taken := []string{"body", "c", "call", "contentType", "ctx", "err", "gen", "optional", "options", "params", "request"}
+	if token.IsKeyword(name) || slices.Contains(taken, name) {
 		name += "Value"
 	}
 	return name

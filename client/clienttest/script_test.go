@@ -267,7 +267,7 @@ func (s *script) avatars(t *testing.T) {
 			s.call(t, http.MethodPost, "/v1/avatars/submit_consent", `{"avatar_id":"`+id+`","granted":`+granted+`}`)
 		}
 		newVideo := func(title string) string {
-			return s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"`+id+`","title":"`+title+`","text":"Hello."}`, "Idempotency-Key: "+title)["inference_id"]
+			return s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"`+id+`","title":"`+title+`","text":"Hello."}`, "Idempotency-Key: "+strings.ReplaceAll(title, " ", "-"))["inference_id"]
 		}
 		newVideo("too early")
 		if test.decision == "" {

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/urfave/cli/v3"
@@ -211,8 +213,8 @@ func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Proje
 	if fields.ProjectID == nil {
 		return p, "", errors.New("must have a project_id")
 	}
-	document := value.Clone()
-	if err := document.Compact(); err != nil {
+	document, err := withTimesInUTC(value)
+	if err != nil {
 		return p, "", err
 	}
 	p = studio.Project{ID: strings.ToLower(*fields.ProjectID), Document: json.RawMessage(document)}
@@ -224,6 +226,44 @@ func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Proje
 	}
 	p.Published = fields.Status != nil && studio.IsPublished(*fields.Status)
 	return p, "", nil
+}
+
+// withTimesInUTC returns a project without white space, in which the times that the service answers
+// are in UTC. Nothing else is changed.
+func withTimesInUTC(project jsontext.Value) (jsontext.Value, error) {
+	var out bytes.Buffer
+	raw := jsontext.PreserveRawStrings(true)
+	from, to := jsontext.NewDecoder(bytes.NewReader(project), raw), jsontext.NewEncoder(&out, raw)
+	for {
+		name, err := from.ReadToken()
+		if errors.Is(err, io.EOF) {
+			return bytes.TrimSpace(out.Bytes()), nil
+		}
+		if err == nil {
+			err = to.WriteToken(name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if name.Kind() != '"' {
+			continue // the object begins or ends
+		}
+		member := name.String()
+		value, err := from.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		if (member == "created_at" || member == "updated_at") && value.Kind() == '"' {
+			var at time.Time
+			if err := json.Unmarshal(value, &at); err != nil {
+				return nil, err
+			}
+			value = jsontext.Value(strconv.Quote(at.UTC().Format(time.RFC3339Nano)))
+		}
+		if err := to.WriteValue(value); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // offsetOf returns where in value the member begins that pointer names; 0 when there is none.

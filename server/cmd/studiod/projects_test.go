@@ -15,7 +15,7 @@ func TestParseProjects(t *testing.T) {
 		"data": [
 			{
 				"project_id": "` + strings.ToUpper(projectID) + `", "status": "Published", "unknown": [1, 2],
-				"created_at": "2026-01-12T11:30:00+02:00"
+				"created_at": "2026-01-12T11:30:00+02:00", "updated_at": null
 			}, {"project_id": "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21", "user_id": "` + projectID + `", "status": null}
 		]
 	}`)
@@ -31,7 +31,7 @@ func TestParseProjects(t *testing.T) {
 	if two.UserID != projectID || two.Published || !two.CreatedAt.IsZero() {
 		t.Errorf("%+v", two)
 	}
-	want := `{"project_id":"` + strings.ToUpper(projectID) + `","status":"Published","unknown":[1,2],"created_at":"2026-01-12T11:30:00+02:00"}`
+	want := `{"project_id":"` + strings.ToUpper(projectID) + `","status":"Published","unknown":[1,2],"created_at":"2026-01-12T09:30:00Z","updated_at":null}`
 	if string(one.Document) != want {
 		t.Errorf("document is %s", one.Document)
 	}

@@ -159,7 +159,7 @@ func (s *setup) operations() map[string]operation {
 		"GET /projects/v2": {
 			header: map[string]string{"x-workspace-id": s.workspace.ID},
 			shows:  `{"data":[],"size":0,"unpublished_projects":0}`,
-			bad:    []string{"/projects/v2"},
+			bad:    []string{"/projects/v2"}, // without the header
 		},
 		"POST /v1/avatars/create_avatar": {
 			body:  `{"title":"Ada","base_video_url":"https://media.example.com/1","custom":{"kept":true},` + registration + `}`,
@@ -458,6 +458,37 @@ func TestErrors_forTextThatNoDatabaseKeeps(t *testing.T) {
 		} {
 			if status, answer := s.do(c.method, c.target, c.body, nil); status != c.status {
 				s.t.Errorf("%s %s %s: %d %s, want %d", c.method, c.target, c.body, status, answer, c.status)
+			}
+		}
+	})
+}
+
+// After an error a key is as good as new, with any body.
+func TestIdempotencyKey_keepsSuccessesOnly(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		key := map[string]string{"Idempotency-Key": "key"}
+		for _, c := range []struct {
+			path, body string
+			status     int
+		}{
+			{"/v1/lipsync/create_lipsync", `{"webhook":{"enabled":true}}`, 422},
+			{"/v1/lipsync/create_lipsync", `{"title":7}`, 400},
+			{"/v1/avatars/create_video", `{"avatar_id":"unknown"}`, 404},
+			{"/v1/lipsync/create_lipsync", `{"title":"one"}`, 200},
+			{"/v1/avatars/create_avatar", `{"title":"one"}`, 422}, // another operation
+		} {
+			if status, answer := s.do("POST", c.path, c.body, key); status != c.status {
+				s.t.Errorf("%s %s: %d %s, want %d", c.path, c.body, status, answer, c.status)
+			}
+		}
+	})
+}
+
+func TestIdempotencyKey_isVisibleASCII(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		for key, want := range map[string]int{"!~": 200, strings.Repeat("k", 255): 200, strings.Repeat("k", 256): 400, "a b": 400, "é": 400, "": 400} {
+			if status, answer := s.do("POST", "/v1/lipsync/create_lipsync", `{}`, map[string]string{"Idempotency-Key": key}); status != want {
+				s.t.Errorf("%q: %d %s, want %d", key, status, answer, want)
 			}
 		}
 	})
