@@ -25,6 +25,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -120,6 +121,7 @@ func (cfg *Config) failed(w http.ResponseWriter, r *http.Request, err error) {
 // load reads the document in JSON, which takes a fraction of the time, unless the YAML has been
 // edited since. What is reported has its place in the YAML.
 func load(cfg validate.Config) (*validate.Validator, error) {
+	cfg.Name = cmp.Or(cfg.Name, "api/openapi.yaml")
 	if cfg.Lenient == nil && fmt.Sprintf("%x", sha256.Sum256(api.Spec)) == gen.DocumentSource {
 		if validator, err := validate.Load([]byte(gen.Document), cfg); err == nil {
 			return validator, nil
