@@ -66,7 +66,7 @@ type daemon struct {
 	studio   *studio.Service
 	sender   *sender.Sender
 	http     *http.Server
-	trigger  jobs.Trigger
+	trigger  *jobs.Trigger
 }
 
 // openDaemon binds the port and opens the database, so that what is wrong with either shows

@@ -68,7 +68,7 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 		case 2:
 			attempt.Status, attempt.Failure, attempt.Excerpt = 410, "status", []byte(hostile)
 		}
-		_, err = s.RecordAttempt(ctx, next.Event, attempt, outcome)
+		_, err = s.Record(ctx, "", store.Record{Event: next.Event, Attempt: attempt, Outcome: outcome})
 		check(t, err)
 	}
 	return "--db=" + dsn

@@ -67,7 +67,7 @@ func (s *setup) workBy(receiver *setSender, d time.Duration, meanwhile func()) {
 	}()
 	stop, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	jobs.NewLocal(jobs.New(cfg)).Run(stop, stop)
+	newTrigger(jobs.New(cfg)).Run(stop, stop)
 	<-done
 }
 

@@ -3,11 +3,11 @@ package jobs
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
@@ -17,73 +17,77 @@ const (
 	minRecordPause    = time.Second
 	maxRecordPause    = time.Minute
 	lastRecordTimeout = 2 * time.Second
+
+	secretsLifetime = time.Second
+	maxSecrets      = 10_000 // users
 )
 
-// Deliver sends the events of a subject that are due, in order, until none is left, one has to
-// wait, or stop ends. It returns when to call it again: at the zero time when nothing is left. Each
-// event that waits for the limits of its origin gets a time of its own, so that they do not all
-// come at once. When ctx ends during an attempt, the attempt counts for nothing.
-func (j *Jobs) Deliver(ctx, stop context.Context, subjectID string) (again time.Time, err error) {
-	again, _, err = j.deliver(ctx, stop, subjectID, "", 0)
-	return again, err
-}
-
-// deliver is Deliver after the origin admitted has admitted the first attempt, if it is not "". It
-// reports whether the job with this number, if it is not 0, has ended with the last attempt.
-func (j *Jobs) deliver(
-	ctx, stop context.Context, subjectID, admitted string, job int64,
-) (again time.Time, settled bool, err error) {
-	defer func() {
-		if admitted != "" {
-			j.origins.done(admitted, unknown) // it was not needed
-		}
-	}()
-	for first := true; stop.Err() == nil && !settled; first = false {
-		next, err := j.Store.NextDelivery(ctx, subjectID)
-		switch {
-		case errors.Is(err, studio.ErrNotFound) && first:
-			return time.Time{}, false, j.repair(ctx, subjectID)
-		case errors.Is(err, studio.ErrNotFound):
-			return time.Time{}, false, nil
-		case err != nil:
-			return j.Now(), false, err
-		case next.DueAt.After(j.Now()):
-			return next.DueAt, false, nil
-		case next.Off:
-			if err := j.Store.GiveUp(ctx, subjectID, j.Now(), store.ReasonOff); err != nil {
-				return j.Now(), false, err
-			}
-			j.Logger.InfoContext(ctx, "events given up", "subject", subjectID, "reason", string(store.ReasonOff))
-			continue
-		}
-		if admitted == "" {
-			if ok, at := j.origins.admitWithin(stop, next.Origin, j.patience); !ok {
-				return at, false, nil
-			}
-			admitted = next.Origin
-		}
-		secrets, err := j.secrets(ctx, next.UserID)
-		if err != nil {
-			return j.Now(), false, err
-		}
-		if stop.Err() != nil { // meanwhile
-			break
-		}
-		admitted = ""
-		if settled, err = j.attempt(ctx, next, secrets, job); err != nil {
-			return j.Now(), false, err
+// work delivers an event, for as long as the lease holds, in the name of a holder. It returns when the
+// subject has more to deliver, by the clock of the database; the zero time when it has not.
+//
+//nolint:contextcheck // what has happened is recorded even after the lease
+func (d *deliverer) work(lease context.Context, holder string, l *line, next store.Delivery) (again time.Time) {
+	judged := verdictNone
+	admitted := true
+	end := func() {
+		if admitted {
+			admitted = false
+			d.call(func() { d.attempted(l, judged) })
 		}
 	}
-	return j.Now(), settled, nil
+	defer end()
+	if next.Off {
+		return d.giveUp(next)
+	}
+	secrets, err := d.jobs.secretsOf(lease, next.UserID)
+	if err != nil || lease.Err() != nil || d.stop.Err() != nil {
+		return d.failed(err)
+	}
+	sent := d.jobs.Sender.Send(lease, sender.Message{
+		URL: next.URL, ID: next.Event.ID, Sequence: next.Event.Sequence, Body: next.Event.Body, Secrets: secrets,
+	})
+	if lease.Err() != nil && !sent.Delivered() {
+		return d.databaseNow() // it counts for nothing
+	}
+	judged = judgeOrigin(sent)
+	end()
+
+	tries := next.Tries + 1
+	outcome, wait := judge(tries, sent)
+	outcome.RetryAt = d.databaseNow().Add(wait)
+	again, err = d.jobs.record(d.ctx, holder, store.Record{Event: next.Event, Outcome: outcome, Attempt: store.Attempt{
+		At: sent.At, Duration: sent.Duration, Address: sent.Address,
+		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
+	}})
+	if err != nil {
+		return d.failed(err)
+	}
+	d.jobs.Logger.InfoContext(d.ctx, "delivery attempted", "event", next.Event.ID, "subject", next.Event.SubjectID,
+		"sequence", next.Event.Sequence, "try", tries, "state", string(outcome.State), "status", sent.Status,
+		"failure", string(sent.Failure), "duration", sent.Duration)
+	if outcome.SwitchOff {
+		d.jobs.Logger.WarnContext(d.ctx, "endpoint switched off", "user", next.UserID, "origin", next.Origin)
+	}
+	return again
 }
 
-// repair makes a subject that has no pending event due no more, or it would be looked at for ever.
-func (j *Jobs) repair(ctx context.Context, subjectID string) error {
-	repaired, err := j.Store.RepairSubject(ctx, subjectID)
-	if repaired {
-		j.Logger.ErrorContext(ctx, "a subject was due that has no event", "subject", subjectID)
+// giveUp ends the events of a subject whose URL is switched off.
+func (d *deliverer) giveUp(next store.Delivery) time.Time {
+	err := d.jobs.Store.GiveUp(d.ctx, next.Event.SubjectID, d.databaseNow(), store.ReasonOff)
+	if err != nil {
+		return d.failed(err)
 	}
-	return err
+	d.jobs.Logger.InfoContext(d.ctx, "events given up", "subject", next.Event.SubjectID, "reason", string(store.ReasonOff))
+	return time.Time{}
+}
+
+// failed makes a subject wait for a while after an error.
+func (d *deliverer) failed(err error) time.Time {
+	if err == nil {
+		return d.databaseNow()
+	}
+	d.jobs.report(d.ctx, store.Deliver, err)
+	return d.databaseNow().Add(errorPause)
 }
 
 // repairAll is repair for every subject, at the start.
@@ -95,77 +99,74 @@ func (j *Jobs) repairAll(stop context.Context) {
 	}
 }
 
-// attempt sends an event that its origin has admitted, and records what came of it.
-func (j *Jobs) attempt(
-	ctx context.Context, next store.Delivery, secrets []webhook.Secret, job int64,
-) (settled bool, err error) {
-	sent := j.Sender.Send(ctx, sender.Message{
-		URL: next.URL, ID: next.Event.ID, Sequence: next.Event.Sequence, Body: next.Event.Body, Secrets: secrets,
-	})
-	j.judgeOrigin(ctx, next.Origin, sent)
-	if ctx.Err() != nil && !sent.Delivered() {
-		return false, ctx.Err()
+// record stores an attempt. Sending the event again would duplicate it, so record retries until the
+// database accepts it, or until ctx has ended, and then once more for a while. What another process
+// has taken over meanwhile is its own to decide, but for the fact that the receiver has the event.
+func (j *Jobs) record(ctx context.Context, holder string, r store.Record) (again time.Time, err error) {
+	try := func(ctx context.Context) error {
+		again, err = j.Store.Record(ctx, holder, r)
+		if errors.Is(err, store.ErrNotHeld) {
+			if holder = ""; r.Outcome.State != store.Delivered {
+				r.Outcome = store.Outcome{State: store.Undecided}
+			}
+			again, err = j.Store.Record(ctx, holder, r)
+		}
+		return err
 	}
-	tries := next.Tries + 1
-	outcome, wait := judge(tries, sent)
-	outcome.Job, outcome.RetryAt = job, sent.At.Add(sent.Duration+wait)
-	settled, err = j.record(ctx, next.Event, store.Attempt{
-		At: sent.At, Duration: sent.Duration, Address: sent.Address,
-		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
-	}, outcome)
-	if err != nil {
-		return false, err
-	}
-	j.Logger.InfoContext(ctx, "delivery attempted", "event", next.Event.ID, "subject", next.Event.SubjectID,
-		"sequence", next.Event.Sequence, "try", tries, "state", string(outcome.State), "status", sent.Status,
-		"failure", string(sent.Failure), "duration", sent.Duration)
-	if outcome.SwitchOff {
-		j.Logger.WarnContext(ctx, "endpoint switched off", "user", next.UserID, "origin", next.Origin)
-	}
-	return settled, nil
-}
-
-// judgeOrigin ends an attempt for its origin.
-func (j *Jobs) judgeOrigin(ctx context.Context, origin string, sent sender.Attempt) {
-	opened, closed := j.origins.done(origin, judgeOrigin(sent))
-	if opened > 0 {
-		j.Logger.WarnContext(ctx, "origin is failing", "origin", origin, "pause", opened)
-	}
-	if closed {
-		j.Logger.InfoContext(ctx, "origin recovers", "origin", origin)
-	}
-}
-
-// record writes an attempt, which has happened and must not be repeated because the database is
-// full or busy: it tries until it can, or until ctx has ended, and then once more for a while.
-func (j *Jobs) record(
-	ctx context.Context, event studio.Event, attempt store.Attempt, outcome store.Outcome,
-) (settled bool, err error) {
 	for wait := minRecordPause; ctx.Err() == nil; wait = min(2*wait, maxRecordPause) {
-		settled, err := j.Store.RecordAttempt(ctx, event, attempt, outcome)
-		if err == nil {
-			return settled, nil
+		if try(ctx) == nil {
+			return again, nil
 		}
 		if ctx.Err() == nil {
-			j.Logger.ErrorContext(ctx, "attempt not recorded", "event", event.ID, "err", err)
+			j.Logger.ErrorContext(ctx, "attempt not recorded", "event", r.Event.ID, "err", err)
 			pause(ctx, wait)
 		}
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRecordTimeout)
 	defer cancel()
-	return j.Store.RecordAttempt(last, event, attempt, outcome)
+	err = try(last)
+	return again, err
 }
 
-func (j *Jobs) secrets(ctx context.Context, userID string) ([]webhook.Secret, error) {
+// secrets keeps the secrets of users for a moment: there are many events for each.
+type secrets struct {
+	mu    sync.Mutex
+	users map[string]userSecrets
+}
+
+type userSecrets struct {
+	secrets []webhook.Secret
+	until   time.Time
+}
+
+// secretsOf returns the secrets that sign a user's events. A new one may take secretsLifetime until it
+// signs; the one before it is still in force then.
+func (j *Jobs) secretsOf(ctx context.Context, userID string) ([]webhook.Secret, error) {
+	now := time.Now()
+	j.secrets.mu.Lock()
+	known := j.secrets.users[userID]
+	if len(j.secrets.users) > maxSecrets {
+		j.secrets.users = nil
+	}
+	j.secrets.mu.Unlock()
+	if now.Before(known.until) {
+		return known.secrets, nil
+	}
 	texts, err := j.Studio.WebhookSecrets(ctx, userID)
 	if err != nil {
 		return nil, err
 	}
-	secrets := make([]webhook.Secret, len(texts))
+	known = userSecrets{make([]webhook.Secret, len(texts)), now.Add(secretsLifetime)}
 	for i, text := range texts {
-		if secrets[i], err = webhook.ParseSecret(text); err != nil {
+		if known.secrets[i], err = webhook.ParseSecret(text); err != nil {
 			return nil, err
 		}
 	}
-	return secrets, nil
+	j.secrets.mu.Lock()
+	defer j.secrets.mu.Unlock()
+	if j.secrets.users == nil {
+		j.secrets.users = make(map[string]userSecrets)
+	}
+	j.secrets.users[userID] = known
+	return known.secrets, nil
 }

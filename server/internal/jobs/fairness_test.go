@@ -322,7 +322,7 @@ func TestLocal_seesWhatAnotherProcessMadeDue(t *testing.T) {
 			created = time.Now()
 			s.seed(1, "https://hooks.example.com/")
 		}()
-		local := jobs.NewLocal(jobs.New(jobs.Config{Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer}))
+		local := newTrigger(jobs.New(jobs.Config{Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer}))
 		stop, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 		defer cancel()
 		local.Run(stop, stop)

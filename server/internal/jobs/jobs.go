@@ -1,12 +1,4 @@
-// Package jobs does what is due for subjects: it renders them and delivers their events. The
-// rows in the store hold all state, order and due times; a trigger only says when to look.
-// [Jobs.Render] and [Jobs.Deliver] are the work, [Local] is the trigger for a database that
-// one process has to itself, and [River] the one for a database that any number share.
-//
-// Both may be called again for the same subject at any time, after a crash for instance:
-// rendering is repeated until its result is written, and an attempt that was not recorded is
-// made again with the same event id. For one subject, one kind of work must not run twice at
-// the same time; the trigger sees to that.
+// Package jobs does what is due for subjects: it renders them and delivers their events.
 package jobs
 
 import (
@@ -33,8 +25,7 @@ type Config struct {
 	Renderer studio.Renderer
 	// RenderTimeout ends a rendering that hangs; it is then tried again. Default 15 minutes.
 	RenderTimeout time.Duration
-	// Workers is how many subjects have their events delivered at once. Default 64, and 256 on
-	// PostgreSQL, where some of them wait for their origins.
+	// Workers is how many attempts are made at once. Default 256.
 	Workers int
 	// InFlight is how many attempts may be in flight to one origin. Default 4.
 	InFlight int
@@ -56,15 +47,15 @@ type Config struct {
 // Jobs does the work. It is safe for concurrent use with the limit that the package states.
 type Jobs struct {
 	Config
-	origins *origins
-	// patience is for how long a worker waits for an origin, before another subject gets it.
-	patience time.Duration
+	secrets secrets
+	// safetyNet is how often a look is taken at everything when nothing says that one is needed.
+	safetyNet time.Duration
 }
 
 // New makes a Jobs.
 func New(cfg Config) *Jobs {
 	setDefault(&cfg.RenderTimeout, 15*time.Minute)
-	setDefault(&cfg.Workers, defaultWorkers(cfg.Store))
+	setDefault(&cfg.Workers, 256)
 	setDefault(&cfg.InFlight, 4)
 	setDefault(&cfg.Rate, 50)
 	setDefault(&cfg.BreakAfter, 10)
@@ -76,14 +67,23 @@ func New(cfg Config) *Jobs {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Jobs{Config: cfg, origins: newOrigins(cfg)}
+	return &Jobs{Config: cfg, safetyNet: defaultSafetyNet}
 }
 
-func defaultWorkers(db *store.Store) int {
-	if db != nil && db.Pool() != nil {
-		return 256
+// lane is the share that an origin belongs to: on SQLite, one for all.
+func (j *Jobs) lane(origin string) int {
+	if j.Store.Pool() == nil {
+		return 0
 	}
-	return 64
+	return store.Lane(origin)
+}
+
+// lanes is what [store.Store.DueLines] wants to have for some lanes.
+func (j *Jobs) lanes(lanes []int) []int {
+	if j.Store.Pool() == nil {
+		return nil
+	}
+	return lanes
 }
 
 func setDefault[T int | time.Duration](field *T, value T) {

@@ -1,11 +1,11 @@
 package jobs
 
 import (
-	"context"
 	"net/http"
-	"sync"
+	"slices"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
@@ -15,167 +15,134 @@ const (
 	rampSuccesses = 10
 	// forgetAfter is how long an origin is remembered that nothing is sent to.
 	forgetAfter = 15 * time.Minute
-	// crowdedPause is how long a failing origin waits when others like it have their share of workers.
-	crowdedPause = time.Second
 )
 
 // origins keeps the limits of each receiver: how many attempts are in flight, how many begin in
-// a second, and a circuit breaker. It is in memory, so the limits are those of one daemon, and a
-// restart forgets what a breaker knew; ten failures teach it again.
+// a second, and a circuit breaker. All events for an origin are sent by one process, so the limits
+// hold for all daemons together. It is not safe for concurrent use.
 //
 // After BreakAfter failures in a row the breaker opens: no attempt is made for BreakPause. Then
 // one attempt is made as a probe. While it fails, the breaker opens again for twice as long, up to
 // MaxBreakPause. After one that succeeds, one attempt in flight is allowed and a like share of the
-// rate, and one more after every ten successes.
-//
-// All origins whose last attempt failed share half of the workers, so that many that hang leave
-// the other half to those that answer.
+// rate, and one more after every ten successes. The store remembers breakers that are open.
 //
 // Events that wait for an origin stay due in the store, with the tries they had.
 type origins struct {
-	cfg Config
-
-	mu      sync.Mutex
-	all     map[string]*origin
-	swept   time.Time
-	suspect int // attempts in flight to origins that were failing when they began
-	waiting int // callers of admitWithin
+	cfg   Config
+	all   map[string]*origin
+	swept time.Time
 }
 
 type origin struct {
+	name      string
 	inFlight  int
-	suspect   int       // of those in flight
 	allowed   int       // in flight; the limit, or less while the origin recovers
 	next      time.Time // when the next attempt begins if they are spread evenly
-	turn      time.Time // the last that was given to an attempt that was turned away
 	used      time.Time
+	answered  bool          // at least once
 	failures  int           // in a row
 	successes int           // since one more was allowed
 	pause     time.Duration // of the breaker, the next time that it opens
 	until     time.Time     // when the breaker lets a probe pass; zero while it is closed
-	waiting   int           // callers of admitWithin
-	ended     chan struct{} // receives when an attempt has ended, for one of them
+
+	lines   map[*line]struct{}
+	blocked []*line // that wait for room, the first of them first
+	waker   *line   // that is made ready when the rate or the breaker lets an attempt pass
 }
 
 func newOrigins(cfg Config) *origins {
-	return &origins{cfg: cfg, all: make(map[string]*origin), swept: cfg.Now()}
+	return &origins{cfg: cfg, all: make(map[string]*origin)}
+}
+
+func (o *origin) class() class {
+	switch {
+	case o.failures > 0:
+		return failing
+	case o.answered:
+		return proven
+	default:
+		return fresh
+	}
+}
+
+func (o *origins) get(name string) *origin {
+	known := o.all[name]
+	if known == nil {
+		known = &origin{name: name, allowed: o.cfg.InFlight, pause: o.cfg.BreakPause, lines: make(map[*line]struct{})}
+		o.all[name] = known
+	}
+	return known
 }
 
 // free returns how many attempts may begin now. When it is none, at is when to ask again: the zero
 // time when that is after the end of one in flight.
-func (o *origins) free(name string) (n int, at time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.freeOf(o.get(name), o.cfg.Now())
-}
-
-// admit begins an attempt, which [origins.done] ends. When none may begin, it returns a time to
-// come again. Each caller gets another, so that they come no faster than the rate.
-func (o *origins) admit(name string) (admitted bool, at time.Time) {
-	return o.admitWithin(context.Background(), name, 0)
-}
-
-// admitWithin is admit that waits for a while if an attempt may begin in it. Few may wait for one
-// origin, and no more than half of the workers for all.
-func (o *origins) admitWithin(ctx context.Context, name string, limit time.Duration) (admitted bool, at time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	now := o.cfg.Now()
-	o.sweep(now)
-	origin := o.get(name)
-	for deadline := now.Add(limit); ; now = o.cfg.Now() {
-		origin.used = now
-		free, at := o.freeOf(origin, now)
-		if free > 0 {
-			o.begin(origin, now)
-			return true, time.Time{}
+func (o *origins) free(origin *origin, now time.Time) (n int, at time.Time) {
+	allowed := origin.allowed - origin.inFlight
+	if !origin.until.IsZero() {
+		if now.Before(origin.until) {
+			return 0, origin.until
 		}
-		if at.IsZero() {
-			at = deadline // or the end of one in flight
-		}
-		if !now.Before(deadline) || at.After(deadline) || ctx.Err() != nil ||
-			origin.waiting >= 2*o.cfg.InFlight || o.waiting >= o.cfg.Workers/2 {
-			origin.turn = latest(origin.turn, at, now).Add(o.interval(origin))
-			return false, origin.turn
-		}
-		o.wait(ctx, origin, at.Sub(now))
+		allowed = 1 - origin.inFlight // the probe
 	}
-}
-
-// wait waits for the end of an attempt, and not longer than d. Others may use o meanwhile.
-func (o *origins) wait(ctx context.Context, origin *origin, d time.Duration) {
-	origin.waiting++
-	o.waiting++
-	o.mu.Unlock()
-	timer := time.NewTimer(d)
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	case <-origin.ended:
+	if allowed <= 0 {
+		return 0, time.Time{}
 	}
-	timer.Stop()
-	o.mu.Lock()
-	origin.waiting--
-	o.waiting--
+	interval := o.interval(origin)
+	// A fifth of a second's worth may begin at once.
+	burst := max(o.cfg.Rate*origin.allowed/o.cfg.InFlight/5, 1)
+	earliest := origin.next.Add(-time.Duration(burst-1) * interval)
+	if earliest.After(now) {
+		return 0, earliest
+	}
+	return min(allowed, burst, int(now.Sub(earliest)/interval)+1), time.Time{}
 }
 
+// begin begins an attempt, which done ends.
 func (o *origins) begin(origin *origin, now time.Time) {
 	origin.inFlight++
-	if origin.failures > 0 {
-		origin.suspect++
-		o.suspect++
+	origin.used = now
+	next := origin.next
+	if next.Before(now) {
+		next = now
 	}
-	origin.next = latest(origin.next, now).Add(o.interval(origin))
+	origin.next = next.Add(o.interval(origin))
 }
 
 // verdict is what an attempt says about its origin.
 type verdict int
 
 const (
-	unknown verdict = iota // nothing
-	alive                  // it works, whatever it thinks of the event
-	failing
+	verdictNone verdict = iota // nothing
+	verdictUp                  // the origin answered, even if it refused the event
+	verdictDown
 )
 
 // judgeOrigin leaves out what is the fault of one URL: others have theirs at the same origin.
 func judgeOrigin(attempt sender.Attempt) verdict {
 	switch attempt.Failure {
 	case sender.FailureInvalid, sender.FailureBlocked, sender.FailureCanceled:
-		return unknown
+		return verdictNone
 	case "":
-		return alive
+		return verdictUp
 	case sender.FailureStatus:
 		if attempt.Status >= http.StatusInternalServerError || retriable(attempt.Status) {
-			return failing
+			return verdictDown
 		}
-		return alive
+		return verdictUp
 	default:
-		return failing
+		return verdictDown
 	}
 }
 
 // done ends an attempt. It reports whether the breaker opened, and for how long, or closed.
-func (o *origins) done(name string, v verdict) (opened time.Duration, closed bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	now := o.cfg.Now()
-	origin := o.get(name)
+func (o *origins) done(origin *origin, v verdict, now time.Time) (opened time.Duration, closed bool) {
 	origin.inFlight--
-	if origin.waiting > 0 {
-		select {
-		case origin.ended <- struct{}{}:
-		default:
-		}
-	}
-	if origin.suspect > 0 {
-		origin.suspect--
-		o.suspect--
-	}
 	origin.used = now
 	switch v {
-	case alive:
+	case verdictUp:
+		origin.answered = true
 		return 0, o.succeeded(origin)
-	case failing:
+	case verdictDown:
 		return o.failed(origin, now), false
 	default:
 		return 0, false
@@ -212,44 +179,61 @@ func (o *origins) failed(origin *origin, now time.Time) (opened time.Duration) {
 	return opened
 }
 
-func (o *origins) freeOf(origin *origin, now time.Time) (n int, at time.Time) {
-	allowed := origin.allowed - origin.inFlight
+// restore opens a breaker that was open in the store. One that is known to be open stays so.
+func (o *origins) restore(b store.Breaker, now, database time.Time) {
+	origin := o.get(b.Origin)
 	if !origin.until.IsZero() {
-		if now.Before(origin.until) {
-			return 0, origin.until
-		}
-		allowed = 1 - origin.inFlight // the probe
+		return
 	}
-	if allowed <= 0 {
-		return 0, time.Time{}
+	origin.used, origin.failures = now, o.cfg.BreakAfter
+	origin.until = now.Add(min(max(b.Until.Sub(database), 0), b.Pause))
+	origin.pause = min(2*b.Pause, o.cfg.MaxBreakPause)
+}
+
+// block makes a line wait until there is room, or for a time if that is not zero. It reports whether
+// the line is the one that is to be made ready then; the others follow it one by one.
+func (o *origin) block(l *line, at time.Time) (wakes bool) {
+	if !at.IsZero() && o.waker == nil {
+		o.waker = l
+		return true
 	}
-	if origin.failures > 0 {
-		if allowed = min(allowed, max(o.cfg.Workers/2, 1)-o.suspect); allowed <= 0 {
-			return 0, now.Add(crowdedPause)
-		}
+	l.blocked = true
+	o.blocked = append(o.blocked, l)
+	return false
+}
+
+// woken says that a line does not wait any more.
+func (o *origin) woken(l *line) {
+	if o.waker == l {
+		o.waker = nil
 	}
-	interval := o.interval(origin)
-	// A fifth of a second's worth may begin at once.
-	burst := max(o.cfg.Rate*origin.allowed/o.cfg.InFlight/5, 1)
-	earliest := origin.next.Add(-time.Duration(burst-1) * interval)
-	if earliest.After(now) {
-		return 0, earliest
+}
+
+// unblock returns the line that has waited the longest, which waits no more; nil when none does.
+func (o *origin) unblock() *line {
+	if len(o.blocked) == 0 {
+		return nil
 	}
-	return min(allowed, burst, int(now.Sub(earliest)/interval)+1), time.Time{}
+	l := o.blocked[0]
+	o.blocked[0], o.blocked = nil, o.blocked[1:]
+	l.blocked = false
+	return l
+}
+
+// remove makes a line wait no more. It reports whether it was to wake the others.
+func (o *origin) remove(l *line) (wakes bool) {
+	wakes = o.waker == l
+	o.woken(l)
+	if l.blocked {
+		l.blocked = false
+		o.blocked = slices.DeleteFunc(o.blocked, func(other *line) bool { return other == l })
+	}
+	return wakes
 }
 
 // interval is the time between attempts at the rate that the origin has.
 func (o *origins) interval(origin *origin) time.Duration {
 	return max(time.Second*time.Duration(o.cfg.InFlight)/time.Duration(o.cfg.Rate*origin.allowed), 1)
-}
-
-func (o *origins) get(name string) *origin {
-	known := o.all[name]
-	if known == nil {
-		known = &origin{allowed: o.cfg.InFlight, pause: o.cfg.BreakPause, ended: make(chan struct{}, o.cfg.InFlight)}
-		o.all[name] = known
-	}
-	return known
 }
 
 // sweep forgets, once in a while, the origins that nothing is sent to.
@@ -259,18 +243,8 @@ func (o *origins) sweep(now time.Time) {
 	}
 	o.swept = now
 	for name, origin := range o.all {
-		if origin.inFlight == 0 && origin.waiting == 0 && now.Sub(latest(origin.used, origin.until, origin.turn)) > forgetAfter {
+		if len(origin.lines) == 0 && now.Sub(origin.used) > forgetAfter && now.Sub(origin.until) > forgetAfter {
 			delete(o.all, name)
 		}
 	}
-}
-
-func latest(times ...time.Time) time.Time {
-	var last time.Time
-	for _, t := range times {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
 }

@@ -6,23 +6,42 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 const hooks = "https://hooks.example.com"
 
-func newTestOrigins() (*origins, *studiotest.Clock) {
+// testOrigins is origins with a clock, by their names.
+type testOrigins struct {
+	*origins
+	clock *studiotest.Clock
+}
+
+func (o testOrigins) admit(name string) bool {
+	free, _ := o.free(o.get(name), o.clock.Now())
+	if free > 0 {
+		o.begin(o.get(name), o.clock.Now())
+	}
+	return free > 0
+}
+
+func (o testOrigins) done(name string, v verdict) (opened time.Duration, closed bool) {
+	return o.origins.done(o.get(name), v, o.clock.Now())
+}
+
+func newTestOrigins() (testOrigins, *studiotest.Clock) {
 	clock := studiotest.NewClock()
-	return New(Config{Now: clock.Now}).origins, clock
+	return testOrigins{newOrigins(New(Config{Now: clock.Now}).Config), clock}, clock
 }
 
 // fails makes the breaker of hooks open.
-func fails(t *testing.T, o *origins, clock *studiotest.Clock) {
+func fails(t *testing.T, o testOrigins, clock *studiotest.Clock) {
 	t.Helper()
 	for i := range 10 {
 		wantAdmitted(t, o, true)
-		opened, _ := o.done(hooks, failing)
+		opened, _ := o.done(hooks, verdictDown)
 		if want := i == 9; (opened > 0) != want {
 			t.Fatalf("after %d failures the breaker opens for %v", i+1, opened)
 		}
@@ -30,10 +49,10 @@ func fails(t *testing.T, o *origins, clock *studiotest.Clock) {
 	}
 }
 
-func wantAdmitted(t *testing.T, o *origins, want bool) {
+func wantAdmitted(t *testing.T, o testOrigins, want bool) {
 	t.Helper()
-	if got, at := o.admit(hooks); got != want {
-		t.Fatalf("admitted: %v (again at %v), want %v", got, at, want)
+	if got := o.admit(hooks); got != want {
+		t.Fatalf("admitted: %v, want %v", got, want)
 	}
 }
 
@@ -44,15 +63,15 @@ func TestOrigins_fourInFlight(t *testing.T) {
 		wantAdmitted(t, o, true)
 	}
 	wantAdmitted(t, o, false)
-	if free, at := o.free(hooks); free != 0 || !at.IsZero() {
+	if free, at := o.free(o.get(hooks), clock.Now()); free != 0 || !at.IsZero() {
 		t.Errorf("%d free at %v, want none until one ends", free, at)
 	}
-	if admitted, _ := o.admit("https://other.example.com"); !admitted {
+	if !o.admit("https://other.example.com") {
 		t.Error("another origin waits for this one")
 	}
 	clock.Add(time.Second)
 	wantAdmitted(t, o, false)
-	o.done(hooks, alive)
+	o.done(hooks, verdictUp)
 	wantAdmitted(t, o, true)
 	wantAdmitted(t, o, false)
 }
@@ -62,13 +81,9 @@ func TestOrigins_fiftyInASecond(t *testing.T) {
 	o, clock := newTestOrigins()
 	admitted := 0
 	for range 10_000 { // ten seconds
-		for {
-			ok, _ := o.admit(hooks)
-			if !ok {
-				break
-			}
+		for o.admit(hooks) {
 			admitted++
-			o.done(hooks, alive)
+			o.done(hooks, verdictUp)
 		}
 		clock.Add(time.Millisecond)
 	}
@@ -77,18 +92,23 @@ func TestOrigins_fiftyInASecond(t *testing.T) {
 	}
 }
 
-// Who is turned away comes again at a time of its own.
-func TestOrigins_turnsAwayToDifferentTimes(t *testing.T) {
+// A restart opens the breaker again for what is left of its pause, whatever has become of the clock.
+func TestOrigins_aBreakerSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	o, clock := newTestOrigins()
-	fails(t, o, clock)
-	var last time.Time
-	for i := range 1000 {
-		_, at := o.admit(hooks)
-		if at.Sub(last) < 20*time.Millisecond || at.Before(clock.Now().Add(29*time.Second)) {
-			t.Fatalf("the %d. comes again at %v, the one before at %v", i+1, at, last)
+	for left, want := range map[time.Duration]time.Duration{
+		20 * time.Second: 20 * time.Second, -time.Hour: 0, time.Hour: 30 * time.Second,
+	} {
+		o, clock := newTestOrigins()
+		o.restore(store.Breaker{Origin: hooks, Until: clock.Now().Add(left), Pause: 30 * time.Second}, clock.Now(), clock.Now())
+		if want > 0 {
+			wantAdmitted(t, o, false)
 		}
-		last = at
+		clock.Add(want)
+		wantAdmitted(t, o, true)
+		wantAdmitted(t, o, false) // one probe
+		if opened, _ := o.done(hooks, verdictDown); opened != time.Minute {
+			t.Errorf("after a probe that fails the breaker opens for %v", opened)
+		}
 	}
 }
 
@@ -104,7 +124,7 @@ func TestOrigins_breakerOpensLongerEachTimeThatItsProbeFails(t *testing.T) {
 		clock.Add(time.Millisecond)
 		wantAdmitted(t, o, true)
 		wantAdmitted(t, o, false) // one probe
-		o.done(hooks, failing)
+		o.done(hooks, verdictDown)
 	}
 }
 
@@ -119,13 +139,10 @@ func TestOrigins_recoverStepByStep(t *testing.T) {
 	var begun, most [5]int
 	for ms := range 5000 {
 		for len(ends) > 0 && !ends[0].After(clock.Now()) {
-			o.done(hooks, alive)
+			o.done(hooks, verdictUp)
 			ends = ends[1:]
 		}
-		for {
-			if admitted, _ := o.admit(hooks); !admitted {
-				break
-			}
+		for o.admit(hooks) {
 			begun[ms/1000]++
 			ends = append(ends, clock.Now().Add(100*time.Millisecond))
 		}
@@ -144,22 +161,22 @@ func TestOrigins_recoverStepByStep(t *testing.T) {
 func TestJudgeOrigin(t *testing.T) {
 	t.Parallel()
 	for attempt, want := range map[*sender.Attempt]verdict{
-		{Status: 200}: alive,
-		{Status: http.StatusMovedPermanently, Failure: sender.FailureStatus}:    alive,
-		{Status: http.StatusNotFound, Failure: sender.FailureStatus}:            alive,
-		{Status: http.StatusGone, Failure: sender.FailureStatus}:                alive,
-		{Status: http.StatusRequestTimeout, Failure: sender.FailureStatus}:      failing,
-		{Status: http.StatusTooManyRequests, Failure: sender.FailureStatus}:     failing,
-		{Status: http.StatusInternalServerError, Failure: sender.FailureStatus}: failing,
-		{Failure: sender.FailureTimeout}:                                        failing,
-		{Failure: sender.FailureConnect}:                                        failing,
-		{Failure: sender.FailureDNS}:                                            failing,
-		{Failure: sender.FailureTLS}:                                            failing,
-		{Failure: sender.FailureReset}:                                          failing,
-		{Failure: sender.FailureProtocol}:                                       failing,
-		{Failure: sender.FailureBlocked}:                                        unknown,
-		{Failure: sender.FailureInvalid}:                                        unknown,
-		{Failure: sender.FailureCanceled}:                                       unknown,
+		{Status: 200}: verdictUp,
+		{Status: http.StatusMovedPermanently, Failure: sender.FailureStatus}:    verdictUp,
+		{Status: http.StatusNotFound, Failure: sender.FailureStatus}:            verdictUp,
+		{Status: http.StatusGone, Failure: sender.FailureStatus}:                verdictUp,
+		{Status: http.StatusRequestTimeout, Failure: sender.FailureStatus}:      verdictDown,
+		{Status: http.StatusTooManyRequests, Failure: sender.FailureStatus}:     verdictDown,
+		{Status: http.StatusInternalServerError, Failure: sender.FailureStatus}: verdictDown,
+		{Failure: sender.FailureTimeout}:                                        verdictDown,
+		{Failure: sender.FailureConnect}:                                        verdictDown,
+		{Failure: sender.FailureDNS}:                                            verdictDown,
+		{Failure: sender.FailureTLS}:                                            verdictDown,
+		{Failure: sender.FailureReset}:                                          verdictDown,
+		{Failure: sender.FailureProtocol}:                                       verdictDown,
+		{Failure: sender.FailureBlocked}:                                        verdictNone,
+		{Failure: sender.FailureInvalid}:                                        verdictNone,
+		{Failure: sender.FailureCanceled}:                                       verdictNone,
 	} {
 		if got := judgeOrigin(*attempt); got != want {
 			t.Errorf("%d %s is %d, want %d", attempt.Status, attempt.Failure, got, want)
@@ -173,12 +190,12 @@ func TestOrigins_areForgotten(t *testing.T) {
 	for i := range 1000 {
 		name := fmt.Sprint(i)
 		o.admit(name)
-		o.done(name, failing)
+		o.done(name, verdictDown)
 	}
-	wantAdmitted(t, o, true) // and stays in flight
+	o.get(hooks).lines[new(line)] = struct{}{} // something waits
 	clock.Add(forgetAfter + time.Second)
-	o.admit("new")
-	if len(o.all) != 2 {
-		t.Errorf("%d origins are remembered, want 2", len(o.all))
+	o.sweep(clock.Now())
+	if len(o.all) != 1 {
+		t.Errorf("%d origins are remembered, want 1", len(o.all))
 	}
 }

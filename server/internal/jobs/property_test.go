@@ -174,13 +174,12 @@ func TestDelivery_keepsItsPromisesOverTheWholeSchedule(t *testing.T) {
 			})
 		})
 	}
-	t.Run("River", func(t *testing.T) {
-		t.Parallel()
-		onRiver(t, func(s *setup) {
-			s.limits.Rate, s.limits.BreakAfter = 100_000, 1<<30 // real time does not count
-			s.wantPromisesKept(6, 3, func(time.Duration) {}, time.Minute)
-		})
-	})
+}
+
+// The clock of PostgreSQL is that of the test, too.
+func TestDelivery_keepsItsPromisesOnPostgres(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(s *setup) { s.wantPromisesKept(6, 3, time.Sleep, 24*time.Hour) })
 }
 
 // wantPromisesKept delivers what a number of subjects have to announce, whose receivers pause

@@ -119,12 +119,7 @@ func (d *deployment) login() {
 // recorded: a record does not count for the origin any more.
 const inFlight = 4
 
-func (d *deployment) workers() int {
-	if strings.HasPrefix(d.dsn, "sqlite:") {
-		return 64
-	}
-	return 256
-}
+func (d *deployment) workers() int { return 256 }
 
 // daemon is a process.
 type daemon struct {

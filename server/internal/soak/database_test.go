@@ -21,7 +21,7 @@ func lock(t *testing.T, dsn string) (unlock func()) {
 	return func() { check(t, tx.Rollback()) }
 }
 
-const seedPrefix = "seed "
+const seedPrefix = "seed-"
 
 // seed adds subjects for each URL whose events, some each, are all due now.
 func (d *deployment) seed(subjects, events int, urls ...string) {
@@ -33,7 +33,7 @@ func (d *deployment) seed(subjects, events int, urls ...string) {
 	for _, url := range urls {
 		d.seeded++
 		check(d.t, studiotest.Backlog{
-			UserID: d.userID, Prefix: fmt.Sprintf("%s%d ", seedPrefix, d.seeded), URL: url, Subjects: subjects, Events: events,
+			UserID: d.userID, Prefix: fmt.Sprintf("%s%d-", seedPrefix, d.seeded), URL: url, Subjects: subjects, Events: events,
 		}.Insert(d.t.Context(), tx, d.dsn))
 	}
 	check(d.t, tx.Commit())

@@ -11,14 +11,19 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
+// rule is a query for the subjects that break it, and what is then to be said of them.
+type rule struct{ broken, query string }
+
 // rules find what must not be, by subject. $1 is a time before which events may have been pruned.
 //
 //nolint:gochecknoglobals // a table
-var rules = []struct{ broken, query string }{
+var rules = []rule{
 	{
 		"is due at another time than its first pending event",
-		`SELECT id FROM subjects WHERE (deliver_at IS NOT NULL OR id IN (SELECT subject_id FROM events WHERE state = 'pending'))
-			AND deliver_at IS DISTINCT FROM ` + dueOfSubject,
+		`SELECT s.id FROM subjects s LEFT JOIN events e ON e.subject_id = s.id AND e.sequence =
+			(SELECT MIN(f.sequence) FROM events f WHERE f.subject_id = s.id AND f.state = 'pending')
+		WHERE (s.deliver_at IS NOT NULL OR s.id IN (SELECT subject_id FROM events WHERE state = 'pending'))
+			AND (s.deliver_at IS NULL OR e.id IS NULL OR s.deliver_at <> COALESCE(e.due_at, s.deliver_at))`,
 	},
 	{
 		"has a gap in the sequence of its events",
@@ -39,16 +44,16 @@ var rules = []struct{ broken, query string }{
 // jobRules are those of River's jobs.
 //
 //nolint:gochecknoglobals // a table
-var jobRules = []struct{ broken, query string }{
+var jobRules = []rule{
 	{
-		"has work to do and no job, or more than one",
-		`SELECT id FROM subjects s WHERE %[1]s_at IS NOT NULL AND 1 <> (SELECT COUNT(*) FROM river_job
-			WHERE kind = '%[1]s' AND args->>'subject_id' = s.id AND finalized_at IS NULL)`,
+		"is to be rendered and has no job, or more than one",
+		`SELECT id FROM subjects s WHERE render_at IS NOT NULL AND 1 <> (SELECT COUNT(*) FROM river_job
+			WHERE kind = 'render' AND args->>'subject_id' = s.id AND finalized_at IS NULL)`,
 	},
 	{
-		"has a job and no work to do",
-		`SELECT args->>'subject_id' FROM river_job WHERE kind = '%[1]s' AND finalized_at IS NULL
-			AND NOT EXISTS (SELECT FROM subjects WHERE id = args->>'subject_id' AND %[1]s_at IS NOT NULL)`,
+		"has a job and is not to be rendered",
+		`SELECT args->>'subject_id' FROM river_job WHERE kind = 'render' AND finalized_at IS NULL
+			AND NOT EXISTS (SELECT FROM subjects WHERE id = args->>'subject_id' AND render_at IS NOT NULL)`,
 	},
 }
 
@@ -65,14 +70,7 @@ func (v Violation) String() string { return "subject " + v.SubjectID + " " + v.R
 func (s *Store) Check(ctx context.Context) (all []Violation, err error) {
 	checked, kept := rules, fmt.Sprint(time.Now().Add(-Retention).UnixMicro())
 	if s.Pool() != nil {
-		checked = slices.Clone(checked)
-		for _, work := range []Work{Render, Deliver} {
-			for _, rule := range jobRules {
-				rule.broken += " (" + string(work) + ")"
-				rule.query = fmt.Sprintf(rule.query, work)
-				checked = append(checked, rule)
-			}
-		}
+		checked = slices.Concat(rules, jobRules)
 	}
 	for _, rule := range checked {
 		err := s.engine.query(ctx, func(scan func(...any) error) error {
@@ -113,16 +111,16 @@ func (s *Store) Repair(ctx context.Context) (repaired []string, err error) {
 // RepairSubject is Repair for one subject. It reports whether there was something to repair.
 func (s *Store) RepairSubject(ctx context.Context, id string) (changed bool, err error) {
 	err = s.write(ctx, func(tx transaction) error {
-		derive := deriveDue(id)
-		derive.query += ` AND deliver_at IS DISTINCT FROM ` + dueOfSubject
-		rows, err := tx.execAll(ctx, []statement{s.lockSubject(id), derive})
+		if _, err := tx.execAll(ctx, []statement{lockSubject(tx, id)}); err != nil {
+			return err
+		}
+		var wrong string
+		err := one(ctx, tx, []any{&wrong}, rules[0].query+` AND s.id = $1`, id)
 		if err != nil {
 			return err
 		}
-		if changed = rows[1] > 0; !changed {
-			return nil
-		}
-		return s.deliverNow(ctx, tx, id)
+		changed = true
+		return eventsAdded(ctx, tx, id)
 	})
 	if errors.Is(err, studio.ErrNotFound) {
 		err = nil

@@ -44,9 +44,9 @@ func (s *Store) EnableEndpoint(ctx context.Context, userID, url string) error {
 }
 
 // switchOff disables the URL of a subject for its user.
-func switchOff(ctx context.Context, tx transaction, subjectID string, now time.Time, reason Reason) error {
+func switchOff(ctx context.Context, tx transaction, r Record) error {
 	_, err := tx.exec(ctx, `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason)
 		SELECT user_id, webhook_url, origin, CAST($2 AS BIGINT), CAST($3 AS TEXT) FROM subjects WHERE id = $1
-		ON CONFLICT (user_id, url) DO NOTHING`, subjectID, micros(now), string(reason))
+		ON CONFLICT (user_id, url) DO NOTHING`, r.Event.SubjectID, micros(r.ended()), string(r.Outcome.Reason))
 	return err
 }

@@ -47,6 +47,7 @@ func (f EventFilter) where() (conditions string, args []any) {
 		add("e.subject_id =", f.SubjectID)
 	}
 	switch f.State { // as text, because only then a partial index serves
+	case Undecided:
 	case Pending, Delivered, Exhausted:
 		all = append(all, "e.state = '"+string(f.State)+"'")
 	}
@@ -119,7 +120,10 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 			}, query, args...)
 			for _, id := range slices.Sorted(maps.Keys(subjects)) {
 				if err == nil {
-					err = s.deliverNow(ctx, tx, id)
+					_, err = tx.execAll(ctx, []statement{lockSubject(tx, id)})
+				}
+				if err == nil {
+					err = eventsAdded(ctx, tx, id)
 				}
 			}
 			return err
@@ -129,17 +133,4 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 		}
 	}
 	return replayed, nil
-}
-
-// deliverNow wakes who delivers the events of a subject, some of which are pending again.
-func (s *Store) deliverNow(ctx context.Context, tx transaction, subjectID string) error {
-	if _, err := tx.execAll(ctx, []statement{s.lockSubject(subjectID), deriveDue(subjectID)}); err != nil {
-		return err
-	}
-	var origin string
-	err := one(ctx, tx, []any{&origin}, `SELECT origin FROM subjects WHERE id = $1`, subjectID)
-	if err != nil {
-		return err
-	}
-	return tx.workDue(ctx, Deliver, subjectID, origin, true)
 }

@@ -101,7 +101,7 @@ func TestStore_Replay_putsEventsBackIntoTheirPlace(t *testing.T) {
 		default:
 			t.Error("a replayed event is work")
 		}
-		if woken := db.Woken(); !slices.Equal(woken, []string{"https://hooks.example.com"}) {
+		if woken := db.Woken(); !slices.Equal(woken, []store.Line{{UserID: "ada", Origin: "https://hooks.example.com"}}) {
 			t.Errorf("woken are %v", woken)
 		}
 		for _, want := range []string{"a-1", "a-3", "a-4"} {
@@ -218,39 +218,6 @@ func TestStore_endpointIsOffForOneUser(t *testing.T) {
 		check(t, err)
 		if next.Off {
 			t.Error("an enabled URL is off")
-		}
-	})
-}
-
-func TestStore_DueOrigins_hasEachWithItsFirst(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		none, err := db.DueOrigins(t.Context())
-		check(t, err)
-		if len(none) != 0 {
-			t.Errorf("due are %v", none)
-		}
-		for i := range 30 {
-			s := subject(fmt.Sprintf("%02d", i), 1)
-			s.WebhookURL = fmt.Sprintf("https://%d.example.com/%d", i%3, i)
-			s.Events[0].CreatedAt = noon().Add(time.Duration(30-i) * time.Hour)
-			create(t, db, s)
-		}
-		check(t, db.GiveUp(t.Context(), "29", noon(), store.ReasonOff))
-		got, err := db.DueOrigins(t.Context())
-		check(t, err)
-		want := []store.OriginDue{
-			{Origin: "https://0.example.com", At: noon().Add(3 * time.Hour)},
-			{Origin: "https://1.example.com", At: noon().Add(2 * time.Hour)},
-			{Origin: "https://2.example.com", At: noon().Add(4 * time.Hour)},
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("origins (-want +got):\n%s", diff)
-		}
-		due, err := db.NextDueAt(t.Context(), "https://1.example.com", 2)
-		check(t, err)
-		if len(due) != 2 || due[0].SubjectID != "28" || due[1].SubjectID != "25" {
-			t.Errorf("due at one origin are %v", due)
 		}
 	})
 }

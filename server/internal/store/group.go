@@ -30,7 +30,7 @@ type member struct {
 
 func newGroup() group { return group{turn: make(chan struct{}, 1)} }
 
-func (e *sqlite) write(ctx context.Context, due func(origins []string), change func(transaction) error) error {
+func (e *sqlite) write(ctx context.Context, due func(lines []Line), change func(transaction) error) error {
 	m := &member{change: change, ctx: ctx, done: make(chan struct{})}
 	if e.group.join(m) {
 		e.group.turn <- struct{}{}
@@ -44,7 +44,7 @@ func (e *sqlite) write(ctx context.Context, due func(origins []string), change f
 		panic(m.panicked) // in the goroutine that the change belongs to
 	}
 	if m.err == nil && m.tx.due {
-		due(m.tx.origins)
+		due(m.tx.lines)
 	}
 	return m.err
 }
@@ -124,7 +124,7 @@ type sqliteTransaction struct {
 	tx         *sql.Tx
 	statements *statements
 	due        bool
-	origins    []string
+	lines      []Line
 }
 
 func (t *sqliteTransaction) exec(ctx context.Context, query string, args ...any) (int64, error) {
@@ -164,14 +164,15 @@ func (t *sqliteTransaction) query(
 
 func (t *sqliteTransaction) forUpdate() string { return "" } // writers take turns
 
+func (t *sqliteTransaction) subjectDue() string { return dueSQLite }
+
 func (t *sqliteTransaction) claim(context.Context, string) (bool, error) { return true, nil }
 
-func (t *sqliteTransaction) workDue(_ context.Context, work Work, _, origin string, _ bool) error {
+func (t *sqliteTransaction) deliverDue(line Line) {
 	t.due = true
-	if work == Deliver {
-		t.origins = append(t.origins, origin)
-	}
-	return nil
+	t.lines = append(t.lines, line)
 }
 
-func (t *sqliteTransaction) workLater(Work, string, time.Time) {}
+func (t *sqliteTransaction) renderDue(string) { t.due = true }
+
+func (t *sqliteTransaction) renderLater(string, time.Time) {}

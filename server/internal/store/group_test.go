@@ -111,7 +111,8 @@ func TestSQLite_migratesOrigins(t *testing.T) {
 	check(t, err)
 	defer func() { check(t, raw.Close()) }()
 	for _, query := range []string{
-		`DROP INDEX subjects_origin`, `ALTER TABLE subjects DROP COLUMN origin`, `DROP INDEX events_created`, `DROP INDEX events_exhausted`,
+		`DROP INDEX subjects_line`, `DROP TABLE breakers`,
+		`CREATE INDEX subjects_deliver ON subjects (deliver_at)`, `ALTER TABLE subjects DROP COLUMN origin`, `DROP INDEX events_created`, `DROP INDEX events_exhausted`,
 		`ALTER TABLE events DROP COLUMN reason`, `DROP TABLE endpoints`, `ALTER TABLE events DROP COLUMN due_at`,
 		`DROP INDEX subjects_deleted`, `DROP INDEX subjects_newest`, `DROP INDEX subjects_videos`, `DROP INDEX idempotency_keys_subject`,
 		`ALTER TABLE subjects DROP COLUMN deleted_at`,

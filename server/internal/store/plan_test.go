@@ -109,19 +109,18 @@ func useEverything(t *testing.T, db *store.Store) {
 			return nil
 		})
 		check(t, err)
-		for _, work := range []store.Work{store.Render, store.Deliver} {
-			_, err = db.NextDue(ctx, work, 128)
-			check(t, err)
-		}
+		_, err = db.NextDue(ctx, store.Render, 128)
+		check(t, err)
 		delivery, err := db.NextDelivery(ctx, "s9")
 		check(t, err)
 		check(t, recordAttempt(ctx, db, delivery.Event, store.Attempt{At: now}, store.Outcome{State: store.Delivered, SwitchOff: true, Reason: store.ReasonGone}))
 		_, err = db.Attempts(ctx, delivery.Event.ID)
 		check(t, err)
 		check(t, db.EnableEndpoint(ctx, "u9", "https://hooks.example.com/"))
-		_, err = db.NextDueAt(ctx, "https://10", 5)
+		line := store.Line{UserID: "u10", Origin: "https://10"}
+		_, err = db.Deliveries(ctx, []store.Want{{line, 5}})
 		check(t, err)
-		_, err = db.DueOrigins(ctx)
+		_, err = db.DueLines(ctx, nil)
 		check(t, err)
 		for _, filter := range []studio.SubjectFilter{
 			{UserID: "u5", Kind: studio.Lipsync},
@@ -134,6 +133,10 @@ func useEverything(t *testing.T, db *store.Store) {
 			_, err = db.Subjects(ctx, filter, studio.Position{CreatedAt: now, ID: "s9"}, 21)
 			check(t, err)
 		}
+		check(t, db.SaveBreaker(ctx, store.Breaker{Origin: line.Origin, Until: now, Pause: time.Second}))
+		_, err = db.Breakers(ctx)
+		check(t, err)
+		check(t, db.ForgetBreaker(ctx, line.Origin))
 		check(t, db.GiveUp(ctx, "s9", now, store.ReasonOff))
 		_, err = db.Replay(ctx, store.EventFilter{SubjectID: "s9"}, now)
 		check(t, err)

@@ -15,17 +15,16 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
-	postgresConnections = 16
+	// postgresConnections is what a daemon has, less two: one to renew its lease and one to listen.
+	postgresConnections = 14
 	// connectTimeout bounds making a connection, and acquireTimeout waiting for one of the pool.
-	connectTimeout    = 5 * time.Second
-	acquireTimeout    = 5 * time.Second
-	postgresForUpdate = " FOR NO KEY UPDATE"
+	connectTimeout = 5 * time.Second
+	acquireTimeout = 5 * time.Second
 	// postgresTries is how often a transaction is tried that others keep from its commit.
 	postgresTries = 5
 )
@@ -36,7 +35,7 @@ const (
 var postgresTimeouts = map[string]string{
 	"lock_timeout":                        "5s",
 	"statement_timeout":                   "30s",
-	"idle_in_transaction_session_timeout": "60s", // of a daemon that cannot be reached any more
+	"idle_in_transaction_session_timeout": "2s", // of a process that is frozen or cannot be reached any more
 }
 
 //go:embed migrations/postgres/*.sql
@@ -133,7 +132,7 @@ func (e *postgres) query(
 	return postgresQuerier{connection}.query(ctx, each, query, args...)
 }
 
-func (e *postgres) write(ctx context.Context, due func(origins []string), change func(transaction) error) error {
+func (e *postgres) write(ctx context.Context, due func(lines []Line), change func(transaction) error) error {
 	for try := 1; ; try++ {
 		err := e.writeOnce(ctx, due, change)
 		switch postgresCode(err) {
@@ -146,7 +145,7 @@ func (e *postgres) write(ctx context.Context, due func(origins []string), change
 	}
 }
 
-func (e *postgres) writeOnce(ctx context.Context, due func(origins []string), change func(transaction) error) error {
+func (e *postgres) writeOnce(ctx context.Context, due func(lines []Line), change func(transaction) error) error {
 	connection, err := e.acquire(ctx)
 	if err != nil {
 		return err
@@ -167,8 +166,9 @@ func (e *postgres) writeOnce(ctx context.Context, due func(origins []string), ch
 	if err := tx.Commit(ctx); err != nil {
 		return err
 	}
-	if len(t.jobs) > 0 {
-		due(t.origins)
+	connection.Release()
+	if len(t.lines) > 0 {
+		due(t.lines)
 	}
 	return nil
 }
@@ -178,19 +178,8 @@ func (e *postgres) insertJobs(ctx context.Context, t *postgresTransaction) error
 	if len(t.jobs) == 0 {
 		return nil
 	}
-	inserted, err := e.inserter.InsertManyTx(ctx, t.tx, t.jobs)
-	if err != nil {
-		return err
-	}
-	for _, result := range inserted {
-		// Who runs one looks again before it ends.
-		if t.now && result.UniqueSkippedAsDuplicate && result.Job.State != rivertype.JobStateRunning {
-			if _, err := e.inserter.JobRetryTx(ctx, t.tx, result.Job.ID); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	_, err := e.inserter.InsertManyTx(ctx, t.tx, t.jobs)
+	return err
 }
 
 // Conditions of PostgreSQL's (Appendix A of its documentation).
@@ -230,14 +219,15 @@ func postgresCode(err error) string {
 
 type postgresTransaction struct {
 	postgresQuerier
-	tx      pgx.Tx
-	jobs    []river.InsertManyParams
-	now     bool // those of them that exist are not to wait any more
-	origins []string
+	tx    pgx.Tx
+	jobs  []river.InsertManyParams
+	lines []Line
 }
 
 // forUpdate leaves others free to refer to the row.
-func (t *postgresTransaction) forUpdate() string { return postgresForUpdate }
+func (t *postgresTransaction) forUpdate() string { return " FOR NO KEY UPDATE" }
+
+func (t *postgresTransaction) subjectDue() string { return duePostgres }
 
 // claim takes an advisory lock of the schema's, so that services that share a database do not
 // keep names from each other.
@@ -247,17 +237,14 @@ func (t *postgresTransaction) claim(ctx context.Context, name string) (free bool
 	return free, err
 }
 
-func (t *postgresTransaction) workDue(_ context.Context, work Work, subjectID, origin string, now bool) error {
-	t.jobs = append(t.jobs, newJob(work, subjectID, priorityNew, time.Time{}))
-	t.now = t.now || now
-	if work == Deliver {
-		t.origins = append(t.origins, origin)
-	}
-	return nil
+func (t *postgresTransaction) deliverDue(line Line) { t.lines = append(t.lines, line) }
+
+func (t *postgresTransaction) renderDue(subjectID string) {
+	t.jobs = append(t.jobs, newJob(subjectID, priorityNew, time.Time{}))
 }
 
-func (t *postgresTransaction) workLater(work Work, subjectID string, at time.Time) {
-	t.jobs = append(t.jobs, newJob(work, subjectID, priorityWaited, at))
+func (t *postgresTransaction) renderLater(subjectID string, at time.Time) {
+	t.jobs = append(t.jobs, newJob(subjectID, priorityWaited, at))
 }
 
 // execAll sends all before it waits for the first.

@@ -219,7 +219,7 @@ func TestPostgres_limitsEveryConnection(t *testing.T) {
 		return [3]string{db.Setting(t, "lock_timeout"), db.Setting(t, "statement_timeout"), db.Setting(t, "idle_in_transaction_session_timeout")}
 	}
 	db := studiotest.Open(t, strings.Replace(dsn, "pool_max_conns=8&", "", 1))
-	if got := limits(db); got != [3]string{"5s", "30s", "1min"} || db.MaxConnections() != 16 {
+	if got := limits(db); got != [3]string{"5s", "30s", "2s"} || db.MaxConnections() != 14 {
 		t.Errorf("limits are %v with %d connections", got, db.MaxConnections())
 	}
 	db = studiotest.Open(t, dsn+"&lock_timeout=1s&statement_timeout=2s&idle_in_transaction_session_timeout=3s")

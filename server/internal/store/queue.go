@@ -16,10 +16,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Lease is for how long the jobs of a daemon are its own after its last [Store.Alive]. It is above
-// the deadline of an attempt and the time between two of those calls together, so that an attempt
-// of a daemon that has lost the database ends before another daemon makes the next.
-const Lease = 22 * time.Second
+// DaemonLease is for how long the jobs of a daemon are its own after its last [Store.Alive].
+const DaemonLease = 22 * time.Second
 
 // sweepBatch is how many jobs one transaction rebuilds.
 const sweepBatch = 5000
@@ -39,28 +37,16 @@ type RenderArgs struct {
 // Kind is the name of the work, and of its queue.
 func (RenderArgs) Kind() string { return string(Render) }
 
-// DeliverArgs are those of a River job that says: look at whether this subject has events due.
-type DeliverArgs struct {
-	SubjectID string `json:"subject_id"`
-}
-
-// Kind is the name of the work, and of its queue.
-func (DeliverArgs) Kind() string { return string(Deliver) }
-
-// newJob describes a job that comes at a time; the zero time is now. There is one for each subject
-// and work that has not ended.
-func newJob(work Work, subjectID string, priority int, at time.Time) river.InsertManyParams {
-	opts := &river.InsertOpts{
-		MaxAttempts: math.MaxInt16, Priority: priority, Queue: string(work), ScheduledAt: at,
+// newJob describes a rendering that comes at a time; the zero time is now. There is one for each
+// subject that has not ended.
+func newJob(subjectID string, priority int, at time.Time) river.InsertManyParams {
+	return river.InsertManyParams{Args: RenderArgs{subjectID}, InsertOpts: &river.InsertOpts{
+		MaxAttempts: math.MaxInt16, Priority: priority, Queue: string(Render), ScheduledAt: at,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
 			rivertype.JobStateRunning, rivertype.JobStateScheduled,
 		}},
-	}
-	if work == Render {
-		return river.InsertManyParams{Args: RenderArgs{subjectID}, InsertOpts: opts}
-	}
-	return river.InsertManyParams{Args: DeliverArgs{subjectID}, InsertOpts: opts}
+	}}
 }
 
 // newInserter makes a client of River's that only adds jobs. Its cool-down is for notifications: one
@@ -80,28 +66,22 @@ func (s *Store) Pool() *pgxpool.Pool {
 }
 
 // Settle ends a running job after a look at its subject: in one transaction the job is deleted, and
-// one that comes at the time when the subject has work again, but not before again, takes its place.
-// When that is now, nothing is changed and settled is false.
-func (s *Store) Settle(
-	ctx context.Context, job int64, work Work, subjectID string, again, now time.Time,
-) (settled bool, err error) {
+// one that comes at the time when the subject is to be rendered again takes its place. When that is
+// now, nothing is changed and settled is false.
+func (s *Store) Settle(ctx context.Context, job int64, subjectID string, now time.Time) (settled bool, err error) {
 	err = s.write(ctx, func(tx transaction) error {
 		var due time.Time
 		// The lock keeps anybody from making work due until the job has ended.
-		err := one(ctx, tx, []any{instant{&due}},
-			`SELECT `+string(work)+`_at FROM subjects WHERE id = $1`+tx.forUpdate(), subjectID)
+		err := one(ctx, tx, []any{instant{&due}}, `SELECT render_at FROM subjects WHERE id = $1`+tx.forUpdate(), subjectID)
 		if err != nil && !errors.Is(err, studio.ErrNotFound) {
 			return err
-		}
-		if !due.IsZero() && due.Before(again) {
-			due = again
 		}
 		if settled = due.IsZero() || due.After(now); !settled {
 			return nil
 		}
 		deleted, err := tx.exec(ctx, `DELETE FROM river_job WHERE id = $1 AND state = 'running'`, job)
 		if deleted > 0 && !due.IsZero() { // and it was not taken away
-			tx.workLater(work, subjectID, due)
+			tx.renderLater(subjectID, due)
 		}
 		return err
 	})
@@ -130,47 +110,41 @@ func (s *Store) Gone(ctx context.Context, daemon string) error {
 // there and is not. When no job was taken away, it looks for missing ones only if all is true. It does
 // nothing while another daemon does it.
 func (s *Store) Sweep(ctx context.Context, all bool) error {
-	for _, work := range []Work{Deliver, Render} {
-		missing := sweepBatch
-		for missing == sweepBatch {
-			err := s.write(ctx, func(tx transaction) error {
-				missing = 0
-				free, err := tx.claim(ctx, "sweep")
-				if err != nil || !free {
-					return err
-				}
-				taken, err := tx.exec(ctx, `DELETE FROM river_job WHERE kind = $1 AND queue = $1 AND state = 'running' AND NOT EXISTS
-					(SELECT FROM daemons WHERE id = attempted_by[cardinality(attempted_by)]
-						AND seen_at > clock_timestamp() - make_interval(secs => $2))`, string(work), Lease.Seconds())
-				if err != nil || taken == 0 && !all {
-					return err
-				}
-				missing, err = addMissing(ctx, tx, work)
-				return err
-			})
-			if err != nil {
+	for missing := sweepBatch; missing == sweepBatch; {
+		err := s.write(ctx, func(tx transaction) error {
+			missing = 0
+			free, err := tx.claim(ctx, "sweep")
+			if err != nil || !free {
 				return err
 			}
+			taken, err := tx.exec(ctx, `DELETE FROM river_job WHERE kind = 'render' AND state = 'running' AND NOT EXISTS
+				(SELECT FROM daemons WHERE id = attempted_by[cardinality(attempted_by)]
+					AND seen_at > clock_timestamp() - make_interval(secs => $1))`, DaemonLease.Seconds())
+			if err != nil || taken == 0 && !all {
+				return err
+			}
+			missing, err = addMissing(ctx, tx)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// addMissing adds the jobs of some subjects that have work before them and no job, shuffled: the
-// workers would wait for the limits of one origin if its jobs came one after the other.
-func addMissing(ctx context.Context, tx transaction, work Work) (added int, err error) {
+// addMissing adds the jobs of some subjects that are to be rendered and have no job.
+func addMissing(ctx context.Context, tx transaction) (added int, err error) {
 	pt := tx.(*postgresTransaction)
-	column := string(work) + "_at"
 	err = tx.query(ctx, func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
-		pt.jobs = append(pt.jobs, newJob(work, id, prioritySwept, time.Time{}))
+		pt.jobs = append(pt.jobs, newJob(id, prioritySwept, time.Time{}))
 		added++
 		return err
-	}, `SELECT id FROM (SELECT id FROM subjects WHERE `+column+` IS NOT NULL EXCEPT
-		SELECT args->>'subject_id' FROM river_job WHERE kind = $1
-			AND state IN ('available', 'pending', 'retryable', 'running', 'scheduled')) missing
-		ORDER BY md5(id) LIMIT $2`, string(work), sweepBatch)
+	}, `SELECT id FROM subjects WHERE render_at IS NOT NULL EXCEPT
+		SELECT args->>'subject_id' FROM river_job WHERE kind = 'render'
+			AND state IN ('available', 'pending', 'retryable', 'running', 'scheduled') LIMIT $1`, sweepBatch)
 	return added, err
 }
 

@@ -29,7 +29,8 @@ var (
 // Config says how a database is used.
 type Config struct {
 	// Daemon takes an embedded database for this process alone; commands leave it false and
-	// work beside a daemon. On PostgreSQL it means nothing.
+	// work beside a daemon. On PostgreSQL, what becomes due is announced to the daemons at once unless
+	// it is set: a [Store.Woken] says it to the one in this process.
 	Daemon bool
 	// MustExist makes it an error when there is no database yet, or one without tables.
 	MustExist bool
@@ -39,11 +40,12 @@ type Config struct {
 type Store struct {
 	engine  engine
 	name    string
+	daemon  bool
 	due     chan struct{}
 	records *records
 
 	mu    sync.Mutex
-	woken map[string]struct{} // origins
+	woken map[Line]struct{}
 }
 
 var _ studio.Store = (*Store)(nil)
@@ -62,13 +64,16 @@ type transaction interface {
 	execAll(ctx context.Context, all []statement) (rows []int64, err error)
 	// forUpdate ends a SELECT whose row this transaction is going to change.
 	forUpdate() string
+	// subjectDue is when a row of subjects is due, by its events.
+	subjectDue() string
 	// claim takes a name until the end of the transaction; false when another one has it.
 	claim(ctx context.Context, name string) (free bool, err error)
-	// workDue says that a subject, whose events go to origin, has work before it; now is whether that
-	// is so even for who waits for a later time.
-	workDue(ctx context.Context, work Work, subjectID, origin string, now bool) error
-	// workLater says that a subject whose job has ended has work again at a time.
-	workLater(work Work, subjectID string, at time.Time)
+	// deliverDue says that events of a line have become due, and renderDue that a subject is to be
+	// rendered.
+	deliverDue(line Line)
+	renderDue(subjectID string)
+	// renderLater says that a subject whose job has ended is to be rendered again at a time.
+	renderLater(subjectID string, at time.Time)
 }
 
 // statement is SQL with its parameters.
@@ -80,9 +85,11 @@ type statement struct {
 // engine is a database.
 type engine interface {
 	querier
+	// queryAll is query for each of several parameters at the cost of one.
+	queryAll(ctx context.Context, each func(i int, scan func(dest ...any) error) error, query string, args [][]any) error
 	// write runs change in a transaction, and again in another when transactions got into each
-	// other's way; due is called with the origins of the work that it made due, after the commit.
-	write(ctx context.Context, due func(origins []string), change func(tx transaction) error) error
+	// other's way; due is called with the lines that it made due, after the commit.
+	write(ctx context.Context, due func(lines []Line), change func(tx transaction) error) error
 	// changed reports whether another process has written since the last call.
 	changed(ctx context.Context) (bool, error)
 	// duplicate reports whether err says that a key exists, and missing that a reference does not.
@@ -104,7 +111,7 @@ type engine interface {
 //
 // No error shows the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
-	s := &Store{due: make(chan struct{}, 1), records: newRecords(), woken: make(map[string]struct{})}
+	s := &Store{daemon: cfg.Daemon, due: make(chan struct{}, 1), records: newRecords(), woken: make(map[Line]struct{})}
 	var err error
 	switch scheme, path, _ := strings.Cut(dsn, ":"); {
 	case scheme == "sqlite" && path != "":
@@ -135,8 +142,8 @@ func (s *Store) Close() error { return s.engine.close() }
 // Due receives after this process made work due. One value may stand for many changes.
 func (s *Store) Due() <-chan struct{} { return s.due }
 
-// Woken returns the origins for which events became due since the last call.
-func (s *Store) Woken() []string {
+// Woken returns the lines in which events became due since the last call.
+func (s *Store) Woken() []Line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	woken := slices.Collect(maps.Keys(s.woken))
@@ -162,12 +169,17 @@ func (s *Store) write(ctx context.Context, change func(tx transaction) error) er
 	return err
 }
 
-func (s *Store) signalDue(origins []string) {
+func (s *Store) signalDue(lines []Line) {
 	s.mu.Lock()
-	for _, origin := range origins {
-		s.woken[origin] = struct{}{}
+	for _, line := range lines {
+		s.woken[line] = struct{}{}
 	}
 	s.mu.Unlock()
+	if s.Pool() != nil && !s.daemon && len(lines) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+		defer cancel()
+		_ = s.Announce(ctx, lines) // or a daemon finds them, a little later
+	}
 	select {
 	case s.due <- struct{}{}:
 	default: // the reader has not taken the last one and will see this work too

@@ -198,18 +198,13 @@ func insertEvents(ctx context.Context, tx transaction, s studio.Subject) error {
 		}
 	}
 	if len(s.Events) > 0 {
-		// An event before these may be waiting for its next try; its time stays.
-		_, err := tx.exec(ctx, `UPDATE subjects SET deliver_at = COALESCE(deliver_at, $2) WHERE id = $1`,
-			s.ID, micros(s.Events[0].CreatedAt))
-		if err != nil {
-			return err
-		}
-		if err := tx.workDue(ctx, Deliver, s.ID, studio.Origin(s.WebhookURL), false); err != nil {
+		// The caller has locked the subject, by making or changing it.
+		if err := eventsAdded(ctx, tx, s.ID); err != nil {
 			return err
 		}
 	}
-	if s.RenderAt.IsZero() {
-		return nil
+	if !s.RenderAt.IsZero() {
+		tx.renderDue(s.ID)
 	}
-	return tx.workDue(ctx, Render, s.ID, "", false)
+	return nil
 }

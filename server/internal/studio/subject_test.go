@@ -293,10 +293,10 @@ func TestFind_hidesWhatBelongsToOthers(t *testing.T) {
 	})
 }
 
-// recordAttempt is [store.Store.RecordAttempt] without a job.
+// recordAttempt is [store.Store.Record] for who holds no lanes.
 func recordAttempt(
 	ctx context.Context, db *store.Store, event studio.Event, attempt store.Attempt, outcome store.Outcome,
 ) error {
-	_, err := db.RecordAttempt(ctx, event, attempt, outcome)
+	_, err := db.Record(ctx, "", store.Record{Event: event, Attempt: attempt, Outcome: outcome})
 	return err
 }

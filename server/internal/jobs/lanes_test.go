@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,17 +25,26 @@ func onRealTime(t *testing.T, dsn string, test func(s *setup)) {
 	s.run(test)
 }
 
-// daemon is a River as it works in a daemon, but for what adjust changes. Nothing is found again
-// that is not in the queue.
-func (s *setup) daemon(adjust func(r *jobs.River)) (stop func()) {
+// daemon works as a daemon does, but that nothing is found again that nobody told of.
+func (s *setup) daemon() (stop func()) {
 	s.t.Helper()
-	r, err := jobs.NewRiver(s.jobs())
-	if err != nil {
-		s.t.Fatal(err)
+	trigger := newTrigger(s.jobs())
+	trigger.SetSafetyNet(time.Hour)
+	return start(trigger)
+}
+
+// start does work until the returned function is called, which cuts it off.
+func start(trigger *jobs.Trigger) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		trigger.Run(ctx, ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
 	}
-	r.SetSafetyNet(time.Hour)
-	adjust(r)
-	return start(r)
 }
 
 // eventually waits until a condition holds.
@@ -82,7 +90,7 @@ func (s *setup) announce(id string) error {
 
 // Events that come while others of their subject are delivered, just before its job ends for instance,
 // are delivered without a sweep, and none out of order.
-func TestRiver_strandsNoEvent(t *testing.T) {
+func TestLanes_strandNoEvent(t *testing.T) {
 	t.Parallel()
 	onRealTime(t, studiotest.NewPostgres(t), func(s *setup) {
 		const subjects, events = 10, 40
@@ -97,7 +105,7 @@ func TestRiver_strandsNoEvent(t *testing.T) {
 			last[message.URL] = message.Sequence
 			return sender.Attempt{Status: 200}
 		})
-		defer s.daemon(func(*jobs.River) {})()
+		defer s.daemon()()
 		var announcing sync.WaitGroup
 		for i := range subjects {
 			id := s.createFor(fmt.Sprintf("https://hooks.example.com/%d", i)).ID
@@ -114,7 +122,7 @@ func TestRiver_strandsNoEvent(t *testing.T) {
 	})
 }
 
-func TestRiver_twoDaemonsShareTheWork(t *testing.T) {
+func TestLanes_areSharedByTwoDaemons(t *testing.T) {
 	t.Parallel()
 	onRealTime(t, studiotest.NewPostgres(t), func(s *setup) {
 		var mu sync.Mutex
@@ -138,11 +146,17 @@ func TestRiver_twoDaemonsShareTheWork(t *testing.T) {
 				<-limited.Done()
 				return sender.Attempt{Status: 200}
 			})
-			s.limits.Workers = 8
-			defer s.daemon(func(*jobs.River) {})()
+			defer s.daemon()()
 		}
+		db := studiotest.OpenSQL(s.t, s.dsn)
+		s.eventually("both have half of the lanes", func() bool {
+			var halves int
+			err := db.QueryRowContext(s.t.Context(), `SELECT count(*) FROM
+				(SELECT FROM lanes WHERE holder IS NOT NULL GROUP BY holder HAVING count(*) = 128) h`).Scan(&halves)
+			return err == nil && halves == 2
+		})
 		for i := range 200 {
-			s.createFor(fmt.Sprintf("https://hooks.example.com/%d", i))
+			s.createFor(fmt.Sprintf("https://%d.example.com/", i))
 		}
 		s.eventually("every event is delivered", func() bool { return did[0].Load()+did[1].Load() >= 600 && s.pending() == 0 })
 		if a, b := did[0].Load(), did[1].Load(); a+b != 600 || min(a, b) < 60 {
@@ -151,61 +165,41 @@ func TestRiver_twoDaemonsShareTheWork(t *testing.T) {
 	})
 }
 
-// A daemon that says no more that it is alive loses its jobs to another, and what it does with them
-// afterwards changes nothing.
-func TestRiver_anotherDaemonTakesOver(t *testing.T) {
+// A daemon whose lease cannot be renewed stops its attempts before another makes them, and what it
+// then says of them changes nothing.
+func TestLanes_anotherDaemonTakesOver(t *testing.T) {
 	t.Parallel()
 	onRealTime(t, studiotest.NewPostgres(t), func(s *setup) {
-		rendering, sending, resume := make(chan struct{}), make(chan struct{}), make(chan struct{})
-		s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) {
-			close(rendering)
-			<-resume
-			return studio.Rendering{}, nil
-		}
-		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+		sending, stopped := make(chan struct{}), make(chan time.Time, 1)
+		s.sender = senderFunc(func(ctx context.Context, _ sender.Message) sender.Attempt {
 			close(sending)
-			<-resume
-			return sender.Attempt{Failure: sender.FailureReset}
+			<-ctx.Done()
+			stopped <- time.Now()
+			return sender.Attempt{Failure: sender.FailureCanceled}
 		})
-		silent, err := jobs.NewSmallRiver(s.jobs())
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		silent := newTrigger(s.jobs())
+		silent.SetRenewal(time.Hour)
 		stop := start(silent)
-		avatar := s.create()
-		<-rendering
+		s.create()
 		<-sending
-
-		s.sender = s.receiver
-		s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil }
-		defer s.daemon(func(r *jobs.River) { r.SetAlive(100 * time.Millisecond) })()
-		db := studiotest.OpenSQL(s.t, s.dsn)
-		_, err = db.ExecContext(s.t.Context(), `UPDATE daemons SET seen_at = seen_at - make_interval(secs => $2) WHERE id = $1`,
-			silent.ID(), store.Lease.Seconds())
-		if err != nil {
-			s.t.Fatal(err)
+		began := make(chan time.Time, 1)
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+			select {
+			case began <- time.Now():
+			default:
+			}
+			return sender.Attempt{Status: 200}
+		})
+		defer s.daemon()()
+		if gap := (<-began).Sub(<-stopped); gap < 0 || gap > 3*time.Second {
+			s.t.Errorf("another attempt began %v after the end of the first", gap)
 		}
-		want := []string{"processing", "consent_pending", "published"}
-		s.eventually("another daemon takes over", func() bool { return slices.Equal(s.receiver.statuses(avatar.ID), want) })
-		close(resume)
+		s.eventually("the event is delivered", func() bool { return s.pending() == 0 })
 		stop()
-		s.wantStatuses(avatar.ID, want...)
-		if n := s.pending(); n != 0 {
-			s.t.Errorf("%d events are pending after a daemon came back", n)
-		}
 	})
 }
 
-func TestRiver_addsAJobThatIsMissing(t *testing.T) {
-	t.Parallel()
-	onRealTime(t, studiotest.NewPostgres(t), func(s *setup) {
-		s.seed(10, "https://hooks.example.com/") // in the rows alone
-		defer s.daemon(func(r *jobs.River) { r.SetAlive(100 * time.Millisecond) })()
-		s.eventually("what was there at the start is delivered", func() bool { return s.pending() == 0 })
-	})
-}
-
-func TestRiver_outlivesACrashOfTheDatabase(t *testing.T) {
+func TestLanes_outliveACrashOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	cluster, err := studiotest.StartCluster()
 	if errors.Is(err, studiotest.ErrNotInstalled) {
@@ -232,33 +226,10 @@ func TestRiver_outlivesACrashOfTheDatabase(t *testing.T) {
 		for i := range 100 {
 			s.createFor(fmt.Sprintf("https://hooks.example.com/%d", i))
 		}
-		defer s.daemon(func(*jobs.River) {})()
+		defer s.daemon()()
 		s.eventually("every event is delivered", func() bool {
 			subjects, err := s.db.NextDue(s.t.Context(), store.Render, 1)
 			return err == nil && len(subjects) == 0 && received.Load() >= 300 && s.pending() == 0
 		})
-	})
-}
-
-// A queue that was empty when the server looked, as most are, and then fills is not planned for as
-// if it had one row.
-func TestRiver_theServerKnowsOfAQueueThatFills(t *testing.T) {
-	t.Parallel()
-	onRiver(t, func(s *setup) {
-		db := studiotest.OpenSQL(s.t, s.dsn)
-		if _, err := db.ExecContext(s.t.Context(), `ANALYZE river_job`); err != nil {
-			s.t.Fatal(err)
-		}
-		s.seed(2000, hook)
-		for _, err := range []error{s.db.Sweep(s.t.Context(), true), s.db.Refresh(s.t.Context())} {
-			if err != nil {
-				s.t.Fatal(err)
-			}
-		}
-		var planned float64
-		err := db.QueryRowContext(s.t.Context(), `SELECT reltuples FROM pg_class WHERE oid = 'river_job'::regclass`).Scan(&planned)
-		if err != nil || planned < 1000 {
-			s.t.Errorf("the server plans for %v of 2,000 jobs, error %v", planned, err)
-		}
 	})
 }

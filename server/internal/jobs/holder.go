@@ -1,0 +1,189 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+const (
+	// defaultPoll is how often SQLite is asked whether another process has changed it.
+	defaultPoll = 500 * time.Millisecond
+
+	renewInterval = 750 * time.Millisecond
+	renewTimeout  = 2 * time.Second
+	// useOfLease is how long attempts are made after the last renewal: they have ended when the lease
+	// does, even if this clock is slower than the other one.
+	useOfLease = store.Lease - time.Second
+)
+
+// soleHolder holds all lanes: on SQLite, a process has the database to itself.
+type soleHolder struct {
+	poll time.Duration
+}
+
+func newSoleHolder() *soleHolder { return &soleHolder{poll: defaultPoll} }
+
+func (h *soleHolder) run(stop context.Context, d *deliverer) {
+	d.call(func() { d.hold("", []int{0}) })
+	looked := d.now()
+	for {
+		pause(stop, h.poll)
+		if stop.Err() != nil {
+			return
+		}
+		changed, err := d.jobs.Store.ChangedElsewhere(stop)
+		d.jobs.report(stop, store.Deliver, err)
+		if now := d.now(); changed || now.Sub(looked) >= d.jobs.safetyNet {
+			looked = now
+			d.call(d.scanAll)
+		}
+	}
+}
+
+func (h *soleHolder) leave(context.Context) {}
+
+func (h *soleHolder) announce(context.Context, []store.Line) {}
+
+// laneHolder holds a share of the lanes, on PostgreSQL.
+type laneHolder struct {
+	jobs     *Jobs
+	holder   *store.Holder
+	interval time.Duration // of renewals
+	use      time.Duration // of the lease after one
+	draining []int
+	lanes    int
+	deaf     bool // to what others announce
+
+	mu     sync.Mutex
+	base   time.Time // of the database
+	baseAt time.Time // when it was that
+}
+
+func newLaneHolder(jobs *Jobs, d *deliverer) *laneHolder {
+	h := &laneHolder{jobs: jobs, interval: renewInterval, use: useOfLease}
+	d.now, d.databaseNow = time.Now, h.now
+	return h
+}
+
+// now is the time by the clock of the database.
+func (h *laneHolder) now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.base.Add(time.Since(h.baseAt))
+}
+
+func (h *laneHolder) run(stop context.Context, d *deliverer) {
+	var listening sync.WaitGroup
+	defer listening.Wait()
+	if !h.deaf {
+		listening.Go(func() { h.listen(stop, d) })
+	}
+	first := true
+	h.holder = h.jobs.Store.NewHolder()
+	// Who could not renew stops by its own clock, before anybody takes over.
+	expiry := time.AfterFunc(time.Hour, func() {
+		h.jobs.Logger.WarnContext(stop, "the lease has run out")
+		d.call(d.dropAll)
+	})
+	defer expiry.Stop()
+	expiry.Stop()
+	swept := time.Now()
+	for stop.Err() == nil {
+		began := time.Now()
+		limited, cancel := context.WithTimeout(stop, renewTimeout)
+		holding, err := h.holder.Renew(limited, first)
+		cancel()
+		switch {
+		case errors.Is(err, store.ErrNotHeld):
+			h.jobs.Logger.WarnContext(stop, "another daemon has taken over")
+			d.call(d.dropAll)
+			h.jobs.report(stop, "lease", h.holder.Close(stop))
+			h.holder, h.draining, first = h.jobs.Store.NewHolder(), nil, true
+			continue
+		case err != nil:
+			h.jobs.report(stop, "lease", err)
+		case time.Since(began) > h.use: // this process was frozen
+		default:
+			expiry.Reset(h.use - time.Since(began))
+			h.setClock(holding.Now, began)
+			first = false
+			h.follow(stop, d, holding)
+			if holding.Gone > 0 || time.Since(swept) > h.jobs.safetyNet {
+				swept = time.Now() // one that has gone may have announced less than it made due
+				d.call(d.scanAll)
+			}
+		}
+		pause(stop, h.interval)
+	}
+}
+
+// setClock learns the time of the database, which was now between began and this moment.
+func (h *laneHolder) setClock(now, began time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.base, h.baseAt = now, began.Add(time.Since(began)/2)
+}
+
+// follow delivers for the lanes that are held, and gives away what is more than a fair share, once
+// nothing is at work in it.
+func (h *laneHolder) follow(stop context.Context, d *deliverer, holding store.Holding) {
+	h.draining = slices.DeleteFunc(h.draining, func(lane int) bool { return !slices.Contains(holding.Lanes, lane) })
+	if surplus := len(holding.Lanes) - len(h.draining) - holding.Fair; surplus > 0 {
+		for _, lane := range holding.Lanes {
+			if surplus > 0 && !slices.Contains(h.draining, lane) {
+				h.draining = append(h.draining, lane)
+				surplus--
+			}
+		}
+	}
+	if len(holding.Lanes) != h.lanes {
+		h.lanes = len(holding.Lanes)
+		h.jobs.Logger.InfoContext(stop, "holding lanes", "lanes", h.lanes)
+	}
+	draining := slices.Clone(h.draining)
+	idle := make(chan []int, 1)
+	id := h.holder.ID
+	d.call(func() {
+		if len(draining) > 0 {
+			d.drop(draining)
+		}
+		d.hold(id, slices.DeleteFunc(holding.Lanes, func(lane int) bool { return slices.Contains(draining, lane) }))
+		idle <- d.idle(draining)
+	})
+	if len(draining) == 0 {
+		return
+	}
+	select {
+	case <-d.ended:
+	case lanes := <-idle:
+		limited, cancel := context.WithTimeout(stop, renewTimeout)
+		defer cancel()
+		h.jobs.report(stop, "lease", h.holder.Release(limited, lanes))
+	}
+}
+
+// listen looks at the lines of which other processes say that events have become due.
+func (h *laneHolder) listen(stop context.Context, d *deliverer) {
+	for stop.Err() == nil {
+		err := h.jobs.Store.Listen(stop, func() { d.call(d.scanAll) }, func(line store.Line) {
+			d.call(func() { d.wake([]store.Line{line}) })
+		})
+		h.jobs.report(stop, "listen", err)
+		pause(stop, errorPause)
+	}
+}
+
+func (h *laneHolder) leave(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
+	h.jobs.report(ctx, "lease", h.holder.Leave(limited))
+}
+
+func (h *laneHolder) announce(ctx context.Context, lines []store.Line) {
+	h.jobs.report(ctx, "announce", h.jobs.Store.Announce(ctx, lines))
+}

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // a share, no secret
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// Lanes is how many shares there are of all origins.
+	Lanes = 256
+	// Lease is how long a process keeps its lanes after it was last seen.
+	Lease = 4 * time.Second
+	// dueChannel is the channel of NOTIFY, before the name of the schema.
+	dueChannel = "studio_due_"
+	// laneOfSubject is Lane in SQL.
+	laneOfSubject = `get_byte(decode(md5(origin), 'hex'), 0)`
+)
+
+// ErrNotHeld is returned when another process has taken the lanes of one that was not seen for [Lease].
+var ErrNotHeld = errors.New("another process has taken over")
+
+// Lane is the share that an origin belongs to.
+func Lane(origin string) int {
+	sum := md5.Sum([]byte(origin)) //nolint:gosec // see the import
+	return int(sum[0])
+}
+
+// Holder is a process that delivers, as PostgreSQL knows it. It has a connection of its own, so that
+// it is seen however busy the others are. It is not safe for concurrent use.
+type Holder struct {
+	ID         string
+	store      *Store
+	connection *pgx.Conn
+}
+
+// NewHolder makes a holder of no lanes. The store must be on PostgreSQL.
+func (s *Store) NewHolder() *Holder { return &Holder{ID: uuid.NewString(), store: s} }
+
+// Holding is what a holder has.
+type Holding struct {
+	Lanes []int
+	Fair  int       // lanes for each holder if all have the same number
+	Gone  int       // holders that were deleted because they were not seen
+	Now   time.Time // by the clock of the database
+}
+
+// Renew says that the holder is alive, deletes those that are not, and takes lanes that nobody has, up
+// to a fair share. A holder that was deleted gets ErrNotHeld; it must begin anew with another.
+func (h *Holder) Renew(ctx context.Context, first bool) (holding Holding, err error) {
+	connection, err := h.connect(ctx)
+	if err != nil {
+		return holding, err
+	}
+	batch := new(pgx.Batch)
+	seen, now := false, int64(0)
+	renew := `UPDATE holders SET seen_at = clock_timestamp() WHERE id = $1`
+	if first {
+		renew = `INSERT INTO holders (id, seen_at) VALUES ($1, clock_timestamp())`
+	}
+	batch.Queue(renew+` RETURNING (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, h.ID).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			seen = true
+			if err := rows.Scan(&now); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	// What one of them writes just now is waited for at the next renewal.
+	batch.Queue(`DELETE FROM holders WHERE id IN (SELECT id FROM holders
+		WHERE seen_at < clock_timestamp() - make_interval(secs => $1) FOR UPDATE SKIP LOCKED)`, Lease.Seconds()).
+		Query(func(rows pgx.Rows) error {
+			rows.Close()
+			holding.Gone = int(rows.CommandTag().RowsAffected())
+			return rows.Err()
+		})
+	batch.Queue(`UPDATE lanes SET holder = $1 WHERE EXISTS (SELECT FROM holders WHERE id = $1) AND lane IN
+		(SELECT lane FROM lanes WHERE holder IS NULL ORDER BY lane LIMIT GREATEST(0,
+			((SELECT count(*) FROM lanes) + (SELECT count(*) FROM holders) - 1) / GREATEST(1, (SELECT count(*) FROM holders))
+			- (SELECT count(*) FROM lanes WHERE holder = $1)) FOR NO KEY UPDATE SKIP LOCKED)`, h.ID)
+	batch.Queue(`SELECT lane, (SELECT (256 + count(*) - 1) / GREATEST(1, count(*)) FROM holders) FROM lanes WHERE holder = $1`, h.ID).
+		Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				var lane int
+				if err := rows.Scan(&lane, &holding.Fair); err != nil {
+					return err
+				}
+				holding.Lanes = append(holding.Lanes, lane)
+			}
+			return rows.Err()
+		})
+	if err := connection.SendBatch(ctx, batch).Close(); err != nil {
+		return holding, err
+	}
+	if !seen {
+		return holding, ErrNotHeld
+	}
+	holding.Now = time.UnixMicro(now)
+	return holding, nil
+}
+
+// Release gives lanes to whoever takes them first. Nothing of theirs may be at work.
+func (h *Holder) Release(ctx context.Context, lanes []int) error {
+	connection, err := h.connect(ctx)
+	if err == nil {
+		_, err = connection.Exec(ctx, `UPDATE lanes SET holder = NULL WHERE holder = $1 AND lane = ANY($2)`, h.ID, lanes)
+	}
+	return err
+}
+
+// Leave gives all lanes to others.
+func (h *Holder) Leave(ctx context.Context) error {
+	connection, err := h.connect(ctx)
+	if err == nil {
+		_, err = connection.Exec(ctx, `DELETE FROM holders WHERE id = $1`, h.ID)
+	}
+	return errors.Join(err, h.Close(ctx))
+}
+
+// Close closes the connection, if there is one.
+func (h *Holder) Close(ctx context.Context) error {
+	if h.connection == nil {
+		return nil
+	}
+	return h.connection.Close(ctx)
+}
+
+func (h *Holder) connect(ctx context.Context) (_ *pgx.Conn, err error) {
+	if h.connection == nil || h.connection.IsClosed() {
+		h.connection, err = pgx.ConnectConfig(ctx, h.store.Pool().Config().ConnConfig)
+	}
+	return h.connection, err
+}
+
+// Listen calls each for what other processes announce, until ctx or the connection ends. ready is
+// called once nothing will be missed.
+func (s *Store) Listen(ctx context.Context, ready func(), each func(line Line)) (err error) {
+	connection, err := pgx.ConnectConfig(ctx, s.Pool().Config().ConnConfig)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, connection.Close(context.WithoutCancel(ctx))) }()
+	var schema string
+	if err := connection.QueryRow(ctx, `SELECT current_schema()`).Scan(&schema); err != nil {
+		return err
+	}
+	if _, err := connection.Exec(ctx, `LISTEN `+pgx.Identifier{dueChannel + schema}.Sanitize()); err != nil {
+		return err
+	}
+	ready()
+	for {
+		notification, err := connection.WaitForNotification(ctx)
+		if err != nil {
+			return err
+		}
+		if line, ok := parseLine(notification.Payload); ok {
+			each(line)
+		}
+	}
+}
+
+// Announce tells the other processes that events of some lines have become due. It is not part of the
+// transaction that makes them so: a commit that notifies waits for every other that does.
+func (s *Store) Announce(ctx context.Context, lines []Line) error {
+	payloads := make([]string, len(lines))
+	for i, line := range lines {
+		payloads[i] = line.UserID + " " + line.Origin
+	}
+	_, err := s.Pool().Exec(ctx, `SELECT pg_notify($1 || current_schema(), payload) FROM unnest($2::text[]) payload`, dueChannel, payloads)
+	return err
+}
+
+func parseLine(payload string) (line Line, ok bool) {
+	line.UserID, line.Origin, ok = strings.Cut(payload, " ")
+	return line, ok
+}

@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// Line is the events of one user that go to one origin.
+type Line struct {
+	UserID string
+	Origin string
+}
+
+// LineDue is when the first event of a line is due.
+type LineDue struct {
+	Line
+	At time.Time
+}
+
+// DueLines returns every line that has events which have not ended. With lanes, which only
+// PostgreSQL has, it returns those in them.
+func (s *Store) DueLines(ctx context.Context, lanes []int) ([]LineDue, error) {
+	condition, args := "", []any(nil)
+	if lanes != nil {
+		condition, args = ` AND `+laneOfSubject+` = ANY($1)`, []any{lanes}
+	}
+	var all []LineDue
+	err := s.engine.query(ctx, func(scan func(...any) error) error {
+		var due LineDue
+		err := scan(&due.UserID, &due.Origin, instant{&due.At})
+		all = append(all, due)
+		return err
+	}, `SELECT user_id, origin, MIN(deliver_at) FROM subjects WHERE deliver_at IS NOT NULL`+condition+`
+		GROUP BY user_id, origin`, args...)
+	return all, err
+}
+
+// Want is how many deliveries of a line are wanted.
+type Want struct {
+	Line
+	Limit int
+}
+
+// Delivery is the first event of a subject that has not ended.
+type Delivery struct {
+	Event  studio.Event
+	UserID string
+	URL    string
+	Origin string    // of the URL
+	Off    bool      // the URL is switched off for the user
+	Tries  int       // attempts made since the creation or the last replay
+	DueAt  time.Time // when the next attempt is due; zero before the first, which is due at once
+}
+
+const selectDelivery = `SELECT s.id, e.id, e.sequence, e.body, e.created_at, e.tries, s.user_id, s.webhook_url, s.origin,
+		p.url IS NOT NULL, e.due_at
+	FROM subjects s
+	JOIN events e ON e.subject_id = s.id AND e.sequence =
+		(SELECT MIN(f.sequence) FROM events f WHERE f.subject_id = s.id AND f.state = 'pending')
+	LEFT JOIN endpoints p ON p.user_id = s.user_id AND p.url = s.webhook_url `
+
+// Deliveries returns what is due first in each line, as much as is wanted: one event of each subject.
+func (s *Store) Deliveries(ctx context.Context, wants []Want) ([][]Delivery, error) {
+	const query = selectDelivery + `WHERE s.user_id = $1 AND s.origin = $2 AND s.deliver_at IS NOT NULL ORDER BY s.deliver_at LIMIT $3`
+	all := make([][]Delivery, len(wants))
+	args := make([][]any, len(wants))
+	for i, want := range wants {
+		args[i] = []any{want.UserID, want.Origin, want.Limit}
+	}
+	err := s.engine.queryAll(ctx, func(i int, scan func(...any) error) error {
+		d, err := scanDelivery(scan)
+		all[i] = append(all[i], d)
+		return err
+	}, query, args)
+	return all, err
+}
+
+// NextDelivery returns what is to be delivered next for a subject; studio.ErrNotFound when
+// all its events have ended.
+func (s *Store) NextDelivery(ctx context.Context, subjectID string) (d Delivery, err error) {
+	found := false
+	err = s.engine.query(ctx, func(scan func(...any) error) error {
+		found = true
+		d, err = scanDelivery(scan)
+		return err
+	}, selectDelivery+`WHERE s.id = $1`, subjectID)
+	if err == nil && !found {
+		err = studio.ErrNotFound
+	}
+	return d, err
+}
+
+func scanDelivery(scan func(...any) error) (d Delivery, err error) {
+	err = scan(&d.Event.SubjectID, &d.Event.ID, &d.Event.Sequence, &d.Event.Body, instant{&d.Event.CreatedAt},
+		&d.Tries, &d.UserID, &d.URL, &d.Origin, &d.Off, instant{&d.DueAt})
+	return d, err
+}
+
+// queryAll runs a query for each of several parameters and sends all before it waits for the first.
+func (e *postgres) queryAll(
+	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
+) (err error) {
+	connection, err := e.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer connection.Release()
+	batch := new(pgx.Batch)
+	for i := range args {
+		batch.Queue(query, args[i]...).Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				if err := each(i, rows.Scan); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		})
+	}
+	return connection.SendBatch(ctx, batch).Close()
+}
+
+// queryAll runs a query for each of several parameters.
+func (q sqliteQuerier) queryAll(
+	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
+) error {
+	for i := range args {
+		err := q.query(ctx, func(scan func(...any) error) error { return each(i, scan) }, query, args[i]...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
