@@ -185,6 +185,8 @@ func (d *daemon) run(ctx context.Context) error {
 	var err error
 	select {
 	case err = <-served:
+	case <-d.store.Lost():
+		err = store.ErrLost
 	case <-ctx.Done():
 	}
 	stopWork()

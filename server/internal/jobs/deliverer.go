@@ -25,8 +25,8 @@ const (
 type deliverer struct {
 	jobs  *Jobs
 	calls chan func()
-	ended chan struct{} // closed when calls are not taken any more
-	now   func() time.Time
+	ended chan struct{}    // closed when calls are not taken any more
+	now   func() time.Time // of this process, which is never set
 	// databaseNow is the time by which the store's times are due.
 	databaseNow func() time.Time
 
@@ -48,7 +48,7 @@ type deliverer struct {
 
 func newDeliverer(jobs *Jobs) *deliverer {
 	return &deliverer{
-		jobs: jobs, calls: make(chan func(), 1024), ended: make(chan struct{}), now: jobs.Now, databaseNow: jobs.Now,
+		jobs: jobs, calls: make(chan func(), 1024), ended: make(chan struct{}), now: time.Now, databaseNow: jobs.Now,
 		queue: newQueue(), origins: newOrigins(jobs.Config), held: make(map[int]bool),
 	}
 }

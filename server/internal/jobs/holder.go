@@ -13,6 +13,8 @@ import (
 const (
 	// defaultPoll is how often SQLite is asked whether another process has changed it.
 	defaultPoll = 500 * time.Millisecond
+	// clockTolerance is by how much the clock may be set without anybody noticing.
+	clockTolerance = time.Second
 
 	renewInterval = 750 * time.Millisecond
 	renewTimeout  = 2 * time.Second
@@ -31,11 +33,17 @@ func newSoleHolder() *soleHolder { return &soleHolder{poll: defaultPoll} }
 func (h *soleHolder) run(stop context.Context, d *deliverer) {
 	d.call(func() { d.hold("", []int{0}) })
 	looked := d.now()
+	wall, began := d.jobs.Now().Round(0), time.Now()
 	for {
 		pause(stop, h.poll)
 		if stop.Err() != nil {
 			return
 		}
+		passed := time.Since(began)
+		if back := wall.Add(passed).Sub(d.jobs.Now().Round(0)); back > clockTolerance {
+			h.setBack(stop, d, back)
+		}
+		wall, began = d.jobs.Now().Round(0), time.Now()
 		changed, err := d.jobs.Store.ChangedElsewhere(stop)
 		d.jobs.report(stop, store.Deliver, err)
 		if now := d.now(); changed || now.Sub(looked) >= d.jobs.safetyNet {
@@ -43,6 +51,14 @@ func (h *soleHolder) run(stop context.Context, d *deliverer) {
 			d.call(d.scanAll)
 		}
 	}
+}
+
+// setBack follows a clock that was set back: what waits for its next attempt waits no longer for that.
+// After one that was set forward it is due early, which the limits of its receiver make good.
+func (h *soleHolder) setBack(stop context.Context, d *deliverer, by time.Duration) {
+	d.jobs.Logger.WarnContext(stop, "the clock was set back", "by", by)
+	d.jobs.report(stop, store.Deliver, d.jobs.Store.ShiftDue(stop, -by))
+	d.call(d.scanAll)
 }
 
 func (h *soleHolder) leave(context.Context) {}
@@ -66,7 +82,7 @@ type laneHolder struct {
 
 func newLaneHolder(jobs *Jobs, d *deliverer) *laneHolder {
 	h := &laneHolder{jobs: jobs, interval: renewInterval, use: useOfLease}
-	d.now, d.databaseNow = time.Now, h.now
+	d.databaseNow = h.now
 	return h
 }
 

@@ -1,4 +1,50 @@
-// Package jobs does what is due for subjects: it renders them and delivers their events.
+// Package jobs does what is due for subjects: it renders them and delivers their events. The rows in
+// the store hold all state, order and due times. [Trigger] does the work of a daemon:
+//
+//	store.Due, LISTEN --> Trigger --> renders    SQLite: a scan of what is due. PostgreSQL: River.
+//	                         |
+//	                         v         hold, drop, dropAll
+//	                     deliverer <------------------------ holder: which lanes are this process's
+//	                         |  in memory: queue (users, lines, a few deliveries of each) and origins
+//	                         |  (rate, in flight, breaker). One goroutine owns both.
+//	                         v
+//	     Store.Deliveries, Sender.Send, Store.Record, each in goroutines of their own
+//
+// A line is what one user has due for one origin. Lines of all users and origins are known, but of each
+// no more than a few deliveries are read, for a second at most: what waits, waits in the rows.
+//
+// # Fairness
+//
+// The next free worker goes to the user who has the fewest attempts in flight, and then to the line of
+// his that has waited the longest. A user may have as many in flight as there are workers free, so one
+// who comes later finds some. Origins that have not answered lately share three quarters of the workers,
+// and those whose last attempt failed half.
+//
+// # Who delivers what
+//
+// For one subject, no two attempts are made at once. On SQLite a process has the database to itself. On
+// PostgreSQL, origins are shared out by hash in 256 lanes, and one process holds each: all limits of an
+// origin are kept in one place, however many daemons there are. A holder is a row that its process
+// renews every 750 ms, on a connection of its own. When it was not renewed for [store.Lease], another
+// process deletes it and takes its lanes; by then the first has ended its attempts, by its own clock. A
+// record names its holder, and the transaction keeps nothing if that row is gone. It is one request to
+// the server, so a process that freezes in the middle of one holds no lock.
+//
+// Lanes are rows and not jobs of River's, because a job has no lease of seconds, no token that a
+// transaction could check, and is written four times where a lane is written when it changes hands. For
+// the same reason work that becomes due is announced by a plain NOTIFY, and that only if another process
+// holds its lane. It is sent after the commit: a transaction that notifies holds up every other that
+// does. What was not announced, because a process died between the two, is found when its lease ends.
+//
+// # Clocks
+//
+// On PostgreSQL the clock of the database decides what is due; each renewal tells it. On SQLite it is
+// that of the machine.
+//
+// # Repetition
+//
+// Everything may be done again at any time, after a crash for instance: rendering is repeated until its
+// result is written, and an attempt that was not recorded is made again with the same event id.
 package jobs
 
 import (

@@ -77,6 +77,9 @@ func (e *sqlite) commit(ctx context.Context, members []*member) {
 }
 
 func (e *sqlite) together(ctx context.Context, members []*member) error {
+	if err := e.there(); err != nil {
+		return err
+	}
 	tx, err := e.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return err

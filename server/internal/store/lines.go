@@ -104,7 +104,9 @@ func scanDelivery(scan func(...any) error) (d Delivery, err error) {
 func (e *postgres) queryAll(
 	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
 ) (err error) {
-	connection, err := e.acquire(ctx)
+	limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
+	defer cancel()
+	connection, err := e.acquire(limited)
 	if err != nil {
 		return err
 	}
@@ -120,7 +122,7 @@ func (e *postgres) queryAll(
 			return rows.Err()
 		})
 	}
-	return connection.SendBatch(ctx, batch).Close()
+	return connection.SendBatch(limited, batch).Close()
 }
 
 // queryAll runs a query for each of several parameters.
@@ -134,4 +136,15 @@ func (q sqliteQuerier) queryAll(
 		}
 	}
 	return nil
+}
+
+// ShiftDue moves the time of every next attempt, after the clock of the machine was set.
+func (s *Store) ShiftDue(ctx context.Context, by time.Duration) error {
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `UPDATE events SET due_at = COALESCE(due_at, created_at) + $1 WHERE state = 'pending'`, by.Microseconds())
+		if err == nil {
+			_, err = tx.exec(ctx, `UPDATE subjects SET deliver_at = `+tx.subjectDue()+` WHERE deliver_at IS NOT NULL`)
+		}
+		return err
+	})
 }

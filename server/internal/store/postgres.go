@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"strconv"
@@ -25,6 +26,8 @@ const (
 	// connectTimeout bounds making a connection, and acquireTimeout waiting for one of the pool.
 	connectTimeout = 5 * time.Second
 	acquireTimeout = 5 * time.Second
+	// answerTimeout bounds a transaction or a query with all its waits, for a server that is paused.
+	answerTimeout = 12 * time.Second
 	// postgresTries is how often a transaction is tried that others keep from its commit.
 	postgresTries = 5
 )
@@ -45,6 +48,7 @@ var (
 	errPostgresForm = errors.New("the database must be given as postgres://USER:PASSWORD@HOST:PORT/DATABASE, with settings that PostgreSQL and its pool know")
 	errNoTables     = errors.New("the database has no tables yet")
 	errNoConnection = errors.New("no connection became free")
+	errNoAnswer     = errors.New("the database does not answer in time")
 )
 
 // postgres is a pool of connections. Transactions are READ COMMITTED: what they read they lock
@@ -124,17 +128,29 @@ func (e *postgres) query(
 			err = fmt.Errorf("%w: %w", studio.ErrBusy, err)
 		}
 	}()
-	connection, err := e.acquire(ctx)
+	limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
+	defer cancel()
+	connection, err := e.acquire(limited)
 	if err != nil {
-		return err
+		return noAnswer(limited, err)
 	}
 	defer connection.Release()
-	return postgresQuerier{connection}.query(ctx, each, query, args...)
+	return noAnswer(limited, postgresQuerier{connection}.query(limited, each, query, args...))
+}
+
+// noAnswer adds to an error that it took too long, if it did.
+func noAnswer(limited context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(limited), errNoAnswer) {
+		err = fmt.Errorf("%w: %w", errNoAnswer, err)
+	}
+	return err
 }
 
 func (e *postgres) write(ctx context.Context, due func(lines []Line), change func(transaction) error) error {
+	limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
+	defer cancel()
 	for try := 1; ; try++ {
-		err := e.writeOnce(ctx, due, change)
+		err := noAnswer(limited, e.writeOnce(limited, due, change))
 		switch postgresCode(err) {
 		case codeSerializationFailure, codeDeadlock:
 			if try < postgresTries {
@@ -192,7 +208,11 @@ const (
 	codeTooManyConnections   = "53300"
 	codeLockNotAvailable     = "55P03"
 	codeQueryCanceled        = "57014" // by statement_timeout
+	codeDiskFull             = "53100"
+	codeOutOfMemory          = "53200"
+	codeIdleInTransaction    = "25P03" // it was, for too long
 	codeAdminShutdown        = "57P01"
+	codeCrashShutdown        = "57P02"
 	codeCannotConnectNow     = "57P03"
 )
 
@@ -200,13 +220,20 @@ func (e *postgres) duplicate(err error) bool { return postgresCode(err) == codeD
 
 func (e *postgres) missing(err error) bool { return postgresCode(err) == codeMissing }
 
+// busy reports whether the server is not there, or not for us; a later try may find it.
 func (e *postgres) busy(err error) bool {
 	switch postgresCode(err) {
 	case codeSerializationFailure, codeDeadlock, codeTooManyConnections, codeLockNotAvailable, codeQueryCanceled,
-		codeAdminShutdown, codeCannotConnectNow:
+		codeDiskFull, codeOutOfMemory, codeIdleInTransaction, codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow:
 		return true
+	case "":
+		var connect *pgconn.ConnectError
+		var network net.Error
+		return errors.Is(err, errNoConnection) || errors.Is(err, errNoAnswer) || errors.As(err, &connect) ||
+			errors.As(err, &network) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) ||
+			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 	}
-	return errors.Is(err, errNoConnection)
+	return false
 }
 
 // postgresCode returns the condition of an error of PostgreSQL's, and "" for any other.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,6 +39,10 @@ type sqlite struct {
 	group      group
 	statements *statements  // of the writer
 	version    atomic.Int64 // of the data, as the writer saw it
+	path       string
+	file       fs.FileInfo // that was opened
+	lost       chan struct{}
+	loseOnce   sync.Once
 }
 
 func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err error) {
@@ -61,13 +66,16 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 			return nil, ErrInUse
 		}
 	}
-	e := &sqlite{lock: lock, group: newGroup()}
+	e := &sqlite{lock: lock, group: newGroup(), path: path, lost: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
 		}
 	}()
 	if err := createPrivate(path); err != nil {
+		return nil, err
+	}
+	if e.file, err = os.Stat(path); err != nil {
 		return nil, err
 	}
 	if e.writer, err = sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate")); err != nil {
@@ -174,8 +182,25 @@ func (e *sqlite) close() error {
 	return errors.Join(append(errs, e.lock.Close())...)
 }
 
+// there returns ErrLost when the file was deleted or replaced: what is written to it goes with this
+// process.
+func (e *sqlite) there() error {
+	file, err := os.Stat(e.path)
+	if err == nil && os.SameFile(file, e.file) {
+		return nil
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		e.loseOnce.Do(func() { close(e.lost) })
+		return ErrLost
+	}
+	return err
+}
+
 // changed asks the writer: for any other connection, what this process writes is a change too.
 func (e *sqlite) changed(ctx context.Context) (bool, error) {
+	if err := e.there(); err != nil {
+		return false, err
+	}
 	var version int64
 	err := e.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
 	if err != nil {
@@ -194,7 +219,11 @@ func (e *sqlite) missing(err error) bool {
 }
 
 func (e *sqlite) busy(err error) bool {
-	return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY // of any extended code
+	switch sqliteCode(err) & 0xff { // of any extended code
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
+		return true
+	}
+	return false
 }
 
 // sqliteCode returns the extended code of an error of SQLite's, and SQLITE_OK for any other.

@@ -26,6 +26,9 @@ var (
 	ErrNoDatabase = errors.New("this is not a database")
 )
 
+// ErrLost is returned when the file of an open database was deleted or replaced.
+var ErrLost = errors.New("the file of the database has gone")
+
 // Config says how a database is used.
 type Config struct {
 	// Daemon takes an embedded database for this process alone; commands leave it false and
@@ -138,6 +141,15 @@ func (s *Store) Name() string { return s.name }
 
 // Close waits for what is running and releases the database.
 func (s *Store) Close() error { return s.engine.close() }
+
+// Lost is closed when the file of the database was found to have gone. What was acknowledged since it
+// went is lost with this process, which should end.
+func (s *Store) Lost() <-chan struct{} {
+	if e, ok := s.engine.(*sqlite); ok {
+		return e.lost
+	}
+	return nil
+}
 
 // Due receives after this process made work due. One value may stand for many changes.
 func (s *Store) Due() <-chan struct{} { return s.due }
