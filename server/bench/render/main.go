@@ -38,7 +38,10 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags.SetOutput(progress)
 	short := flags.Bool("short", false, "measure for seconds only and write no file")
 	file := flags.String("o", "RENDER.md", "file to write")
-	rounds, seconds, long := 5, 10, 120
+	var rounds, seconds, long int
+	flags.IntVar(&rounds, "rounds", 5, "rounds, of which the best counts")
+	flags.IntVar(&seconds, "seconds", 10, "length of the clip")
+	flags.IntVar(&long, "long", 120, "length of the clip that memory is measured with, in seconds")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

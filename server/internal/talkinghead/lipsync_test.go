@@ -104,7 +104,8 @@ func TestMakeLipsync(t *testing.T) {
 			case test.filter != "":
 				lipsync.Video = clip(t, test.rate, test.filter)
 			case name == "picture":
-				lipsync.Video = sample(t)
+				lipsync.Video = filepath.Join(t.TempDir(), "picture.png")
+				ffmpeg(t, "-i", sample(t), "-vf", "scale=560:-2", lipsync.Video)
 			}
 			var progress []float64
 			made, err := talkinghead.Config{
@@ -186,7 +187,6 @@ func checkLips(t *testing.T, f *film, closed float64) {
 			best, at = c, lag
 		}
 	}
-	t.Logf("correlation %.2f, %.2f at a lag of %d; largest opening %.3f", correlation(heard, open, 0), best, at, largest)
 	if correlation(heard, open, 0) < 0.7 || at < -1 || at > 1 {
 		t.Errorf("opening and loudness correlate by %.2f, and by %.2f at a lag of %d frames", correlation(heard, open, 0), best, at)
 	}
@@ -194,10 +194,11 @@ func checkLips(t *testing.T, f *film, closed float64) {
 		t.Errorf("the largest opening is %.3f squares of the distance of the eyes", largest)
 	}
 	silent := int(0.45 * f.rate)
-	for i := range open {
-		if (i < silent || i >= len(open)-silent/2) && open[i] > 0.05*largest {
-			t.Errorf("in silence, frame %d, the mouth is open by %.1f %%", i, 100*open[i]/largest)
-		}
+	rest := slices.Max(append(slices.Clone(open[:silent]), open[len(open)-silent/2:]...))
+	t.Logf("correlation %.2f, %.2f at a lag of %d; in silence %.1f %% of the largest opening, %.3f",
+		correlation(heard, open, 0), best, at, 100*rest/largest, largest)
+	if rest > 0.05*largest {
+		t.Errorf("in silence the mouth is open by %.1f %%", 100*rest/largest)
 	}
 }
 

@@ -109,7 +109,10 @@ func watch(t testing.TB, path string) *film {
 		}
 		f.rate = num / den
 	}
-	pixels := ffmpeg(t, "-i", path, "-map", "0:v", "-f", "rawvideo", "-pix_fmt", "gray", "-")
+	for f.width > 900 { // half the size shows enough
+		f.width, f.height = f.width/2, f.height/2
+	}
+	pixels := ffmpeg(t, "-i", path, "-map", "0:v", "-vf", fmt.Sprintf("scale=%d:%d:flags=area", f.width, f.height), "-f", "rawvideo", "-pix_fmt", "gray", "-")
 	for part := range slices.Chunk(pixels, f.width*f.height) {
 		f.frames = append(f.frames, part)
 	}
@@ -182,7 +185,7 @@ func (f *finder) find(t testing.TB, luma []byte, width, height int) seen {
 	image := pigo.ImageParams{Pixels: luma, Rows: height, Cols: width, Dim: width}
 	short := min(width, height)
 	found := f.face.ClusterDetections(f.face.RunCascade(pigo.CascadeParams{
-		MinSize: short / 4, MaxSize: short, ShiftFactor: 0.1, ScaleFactor: 1.1, ImageParams: image,
+		MinSize: short / 3, MaxSize: short, ShiftFactor: 0.1, ScaleFactor: 1.1, ImageParams: image,
 	}, 0), 0.2)
 	if len(found) == 0 {
 		t.Fatal("no face in a frame")
