@@ -34,10 +34,10 @@ type Config struct {
 	// before Retry-After, but for a minute at most. Calls in that time wait as far as their [Retry]
 	// allows it after 429 and 503, and fail with the same error otherwise.
 	Email    string
-	Password Secret
+	Password Credential
 
 	// Token is an access token to use instead of Email and Password. It is never renewed.
-	Token Secret
+	Token Credential
 
 	// TokenSource gives the access tokens instead of Token, Email and Password. With none of
 	// them, calls go out without a token.
@@ -91,8 +91,8 @@ func FromEnv() Config {
 	return Config{
 		BaseURL:   os.Getenv("STUDIO_BASE_URL"),
 		Email:     os.Getenv("STUDIO_EMAIL"),
-		Password:  Secret(os.Getenv("STUDIO_PASSWORD")),
-		Token:     Secret(os.Getenv("STUDIO_TOKEN")),
+		Password:  Credential(os.Getenv("STUDIO_PASSWORD")),
+		Token:     Credential(os.Getenv("STUDIO_TOKEN")),
 		Workspace: os.Getenv("STUDIO_WORKSPACE"),
 	}
 }

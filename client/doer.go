@@ -25,7 +25,7 @@ type doer struct {
 
 	// refused is a token that was refused when there was no attempt left for another one. The
 	// next call tells the source.
-	refused atomic.Pointer[Secret]
+	refused atomic.Pointer[Credential]
 }
 
 var _, _, _ gen.HttpRequestDoer = (*doer)(nil), (*call)(nil), (*rawDoer)(nil)
@@ -129,10 +129,10 @@ type exchange struct {
 	body     io.ReadCloser // of the next attempt
 	limits   limits
 	class    class
-	keyed    bool   // it has an idempotency key
-	named    bool   // that key is the caller's
-	renews   bool   // the token is of the doer's source
-	access   Secret // that token
+	keyed    bool       // it has an idempotency key
+	named    bool       // that key is the caller's
+	renews   bool       // the token is of the doer's source
+	access   Credential // that token
 	attempts int
 	unknown  bool // an attempt may have been carried out
 	twin     bool // an attempt may still be running
@@ -187,7 +187,7 @@ func (e *exchange) again(a *attempt) error {
 }
 
 // authorize gives the request an access token other than refused.
-func (e *exchange) authorize(refused Secret) error {
+func (e *exchange) authorize(refused Credential) error {
 	access, err := e.doer.tokens.token(e.request.Context(), refused, e.limits.retry)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (e *exchange) authorize(refused Secret) error {
 	return nil
 }
 
-func (d *doer) takeRefused() Secret {
+func (d *doer) takeRefused() Credential {
 	if d.refused.Load() != nil {
 		if refused := d.refused.Swap(nil); refused != nil {
 			return *refused

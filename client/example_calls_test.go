@@ -81,9 +81,9 @@ func ExampleCallOption() {
 }
 
 // vault is a source of tokens that another program renews.
-type vault struct{ current client.Secret }
+type vault struct{ current client.Credential }
 
-func (v *vault) Token(_ context.Context, refused client.Secret) (client.Secret, error) {
+func (v *vault) Token(_ context.Context, refused client.Credential) (client.Credential, error) {
 	if refused != "" {
 		v.current = "access-1" // a real one asks the other program
 	}

@@ -13,7 +13,7 @@ import (
 
 func newStudio(t *testing.T, service *clienttest.Service) *client.Client {
 	t.Helper()
-	c, err := client.New(client.Config{BaseURL: service.URL, Email: service.Email, Password: client.Secret(service.Password)})
+	c, err := client.New(client.Config{BaseURL: service.URL, Email: service.Email, Password: client.Credential(service.Password)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,12 @@ import (
 
 // source gives the tokens of a test and remembers what it was told.
 type source struct {
-	give    func(refused client.Secret) (client.Secret, error)
+	give    func(refused client.Credential) (client.Credential, error)
 	mu      sync.Mutex
-	refused []client.Secret
+	refused []client.Credential
 }
 
-func (s *source) Token(_ context.Context, refused client.Secret) (client.Secret, error) {
+func (s *source) Token(_ context.Context, refused client.Credential) (client.Credential, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = append(s.refused, refused)
@@ -29,25 +29,25 @@ func TestTokenSource(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
-		give    func(refused client.Secret) (client.Secret, error)
+		give    func(refused client.Credential) (client.Credential, error)
 		err     error
-		refused []client.Secret
+		refused []client.Credential
 		sent    []string
 	}{
-		"good": {func(client.Secret) (client.Secret, error) { return "good", nil }, nil, []client.Secret{""}, []string{"Bearer good"}},
-		"renewed": {func(refused client.Secret) (client.Secret, error) {
-			return map[client.Secret]client.Secret{"": "old", "old": "good"}[refused], nil
-		}, nil, []client.Secret{"", "old"}, []string{"Bearer old", "Bearer good"}},
-		"not renewed": {func(client.Secret) (client.Secret, error) { return "old", nil }, client.ErrUnauthorized, []client.Secret{"", "old"}, []string{"Bearer old"}},
-		"never good":  {func(refused client.Secret) (client.Secret, error) { return refused + "x", nil }, client.ErrUnauthorized, []client.Secret{"", "x"}, []string{"Bearer x", "Bearer xx"}},
-		"none":        {func(client.Secret) (client.Secret, error) { return "", nil }, client.ErrUnauthorized, []client.Secret{"", ""}, []string{""}},
-		"fails":       {func(client.Secret) (client.Secret, error) { return "", boom }, boom, []client.Secret{""}, nil},
-		"fails later": {func(refused client.Secret) (client.Secret, error) {
+		"good": {func(client.Credential) (client.Credential, error) { return "good", nil }, nil, []client.Credential{""}, []string{"Bearer good"}},
+		"renewed": {func(refused client.Credential) (client.Credential, error) {
+			return map[client.Credential]client.Credential{"": "old", "old": "good"}[refused], nil
+		}, nil, []client.Credential{"", "old"}, []string{"Bearer old", "Bearer good"}},
+		"not renewed": {func(client.Credential) (client.Credential, error) { return "old", nil }, client.ErrUnauthorized, []client.Credential{"", "old"}, []string{"Bearer old"}},
+		"never good":  {func(refused client.Credential) (client.Credential, error) { return refused + "x", nil }, client.ErrUnauthorized, []client.Credential{"", "x"}, []string{"Bearer x", "Bearer xx"}},
+		"none":        {func(client.Credential) (client.Credential, error) { return "", nil }, client.ErrUnauthorized, []client.Credential{"", ""}, []string{""}},
+		"fails":       {func(client.Credential) (client.Credential, error) { return "", boom }, boom, []client.Credential{""}, nil},
+		"fails later": {func(refused client.Credential) (client.Credential, error) {
 			if refused == "" {
 				return "old", nil
 			}
 			return "", boom
-		}, boom, []client.Secret{"", "old"}, []string{"Bearer old"}},
+		}, boom, []client.Credential{"", "old"}, []string{"Bearer old"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +73,7 @@ func TestTokenSource(t *testing.T) {
 func TestTokenSource_NoHeader(t *testing.T) {
 	t.Parallel()
 	s := newService()
-	tokens := &source{give: func(client.Secret) (client.Secret, error) { return "canary\n", nil }}
+	tokens := &source{give: func(client.Credential) (client.Credential, error) { return "canary\n", nil }}
 	err := get(t, s.direct(t, func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", tokens }))
 	if err == nil || !strings.HasPrefix(err.Error(), "client: access token: ") || strings.Contains(err.Error(), "canary") || len(s.seen) != 0 {
 		t.Errorf("error %v", err)

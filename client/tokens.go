@@ -26,23 +26,25 @@ type TokenSource interface {
 	// empty token is not sent. An error ends the call and is returned as it is. [Client.WaitAvatar]
 	// and its like ask again after a temporary one: a net.Error, an [*Error] that may pass, such as
 	// [ErrServer], or an error whose method Temporary() bool says so.
-	Token(ctx context.Context, refused Secret) (Secret, error)
+	Token(ctx context.Context, refused Credential) (Credential, error)
 }
 
 // source is where the doer gets its tokens. retry bounds the logins that a call waits for.
 type source interface {
-	token(ctx context.Context, refused Secret, retry Retry) (Secret, error)
+	token(ctx context.Context, refused Credential, retry Retry) (Credential, error)
 }
 
 // fixedToken is a source that cannot renew its token.
-type fixedToken struct{ access Secret }
+type fixedToken struct{ access Credential }
 
-func (t *fixedToken) token(context.Context, Secret, Retry) (Secret, error) { return t.access, nil }
+func (t *fixedToken) token(context.Context, Credential, Retry) (Credential, error) {
+	return t.access, nil
+}
 
 // foreignSource is a [TokenSource], which retries as it sees fit.
 type foreignSource struct{ TokenSource }
 
-func (s *foreignSource) token(ctx context.Context, refused Secret, _ Retry) (Secret, error) {
+func (s *foreignSource) token(ctx context.Context, refused Credential, _ Retry) (Credential, error) {
 	return s.Token(ctx, refused)
 }
 
@@ -52,10 +54,10 @@ type tokens struct {
 	api      gen.Client
 	doer     *doer
 	email    string
-	password Secret
+	password Credential
 
 	mu      sync.Mutex
-	access  Secret
+	access  Credential
 	expires time.Time // zero when the token does not say
 	renewAt time.Time // zero when only a 401 can tell
 	current *renewal
@@ -63,7 +65,7 @@ type tokens struct {
 	failure *failure // of the last renewal
 
 	// These belong to the renewal in flight.
-	refresh   Secret
+	refresh   Credential
 	noRefresh bool
 }
 
@@ -73,7 +75,7 @@ type renewal struct {
 	attempts int      // the most that any of the callers has waited for, this one included
 	cause    *failure // of the attempt that this one repeats, if it repeats one
 	done     chan struct{}
-	access   Secret
+	access   Credential
 	failure  *failure
 }
 
@@ -89,7 +91,7 @@ type failure struct {
 // A caller that has attempts left waits for the next renewal when one fails for a reason that may
 // pass. All wait for the same moment, so that the service sees one login at a time, however many
 // callers there are. A renewal does not end with ctx, because others may wait for it too.
-func (t *tokens) token(ctx context.Context, refused Secret, retry Retry) (Secret, error) {
+func (t *tokens) token(ctx context.Context, refused Credential, retry Retry) (Credential, error) {
 	var last *failure
 	for failed := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -171,7 +173,7 @@ func (t *tokens) finish(r *renewal, pair *gen.TokenPair, err error) (expires tim
 	}
 	switch {
 	case err == nil:
-		t.access, t.refresh = Secret(pair.AccessToken), Secret(pair.RefreshToken)
+		t.access, t.refresh = Credential(pair.AccessToken), Credential(pair.RefreshToken)
 		t.expires, t.renewAt = time.Time{}, time.Time{}
 		// A new token that has expired already means that the clocks disagree.
 		if expires := expiry(pair.AccessToken); expires.After(now) {

@@ -178,7 +178,7 @@ func TestWait_TokenSource(t *testing.T) {
 				s := newService()
 				s.accepted["good"] = true
 				asked := 0
-				tokens := &source{give: func(client.Secret) (client.Secret, error) {
+				tokens := &source{give: func(client.Credential) (client.Credential, error) {
 					if asked++; asked < 5 {
 						return "", test.err
 					}

@@ -21,7 +21,7 @@ func TestPublishing(t *testing.T) {
 	studio, err := client.New(client.Config{
 		BaseURL:  service.URL,
 		Email:    service.Email,
-		Password: client.Secret(service.Password),
+		Password: client.Credential(service.Password),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestTitles_whileTheServiceIsDown(t *testing.T) {
 		studio, err := client.New(client.Config{
 			BaseURL:    service.URL,
 			Email:      service.Email,
-			Password:   client.Secret(service.Password),
+			Password:   client.Credential(service.Password),
 			Workspace:  service.Workspace,
 			HTTPClient: service.HTTPClient(),
 		})
@@ -112,7 +112,7 @@ func TestReceiver(t *testing.T) {
 	program := httptest.NewServer(receiver)
 	defer program.Close()
 	studio, err := client.New(client.Config{
-		BaseURL: service.URL, Email: service.Email, Password: client.Secret(service.Password),
+		BaseURL: service.URL, Email: service.Email, Password: client.Credential(service.Password),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@
 //		studio, err := client.New(client.Config{
 //			BaseURL:  service.URL,
 //			Email:    service.Email,
-//			Password: client.Secret(service.Password),
+//			Password: client.Credential(service.Password),
 //		})
 //		if err != nil {
 //			t.Fatal(err)

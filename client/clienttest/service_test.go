@@ -21,7 +21,7 @@ import (
 func newClient(t *testing.T, s *clienttest.Service, change ...func(*client.Config)) *client.Client {
 	t.Helper()
 	config := client.Config{
-		BaseURL: s.URL, Email: s.Email, Password: client.Secret(s.Password), Workspace: s.Workspace, HTTPClient: s.HTTPClient(),
+		BaseURL: s.URL, Email: s.Email, Password: client.Credential(s.Password), Workspace: s.Workspace, HTTPClient: s.HTTPClient(),
 	}
 	for _, f := range change {
 		f(&config)

@@ -110,7 +110,7 @@ func TestTokens_lookBeforeTheyRenew(t *testing.T) {
 	renewed.AccessToken = "new"
 	check(t, file.save(renewed))
 	tokens := &keptTokens{file: file, kept: old}
-	for _, refused := range []client.Secret{"old", "", "old"} {
+	for _, refused := range []client.Credential{"old", "", "old"} {
 		if token, err := tokens.Token(t.Context(), refused); refused != "" && (err != nil || string(token) != "new") {
 			t.Errorf("the token is not what was renewed (%v)", err)
 		}

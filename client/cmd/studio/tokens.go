@@ -25,11 +25,11 @@ var _ client.TokenSource = (*keptTokens)(nil)
 
 // Token implements [client.TokenSource]. A renewal that has begun does not end with ctx, because
 // its answer must be kept.
-func (t *keptTokens) Token(ctx context.Context, refused client.Secret) (client.Secret, error) {
+func (t *keptTokens) Token(ctx context.Context, refused client.Credential) (client.Credential, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if string(refused) != t.kept.AccessToken {
-		return client.Secret(t.kept.AccessToken), nil
+		return client.Credential(t.kept.AccessToken), nil
 	}
 	unlock, err := t.file.lock(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (t *keptTokens) Token(ctx context.Context, refused client.Secret) (client.S
 		}
 	}
 	t.kept = now
-	return client.Secret(now.AccessToken), nil
+	return client.Credential(now.AccessToken), nil
 }
 
 func (t *keptTokens) renew(ctx context.Context, refresh string) (*gen.TokenPair, error) {

@@ -203,7 +203,7 @@ func TestProcess_demoServesItsOwnMachine(t *testing.T) {
 	check(t, err)
 	in := startInbox(t, secret, nil)
 	c := newClient(t, client.Config{
-		BaseURL: shown["url"], Email: shown["email"], Password: client.Secret(shown["password"]), Workspace: shown["workspace"],
+		BaseURL: shown["url"], Email: shown["email"], Password: client.Credential(shown["password"]), Workspace: shown["workspace"],
 	})
 	list, err := c.ListProjects(t.Context())
 	check(t, err)

@@ -32,7 +32,7 @@ func TestSecrets_Hidden(t *testing.T) {
 	}
 	notified := config
 	notified.Receiver = receiver
-	sourced := client.Config{BaseURL: "http://localhost", Receiver: receiver, TokenSource: giving(func() client.Secret { return canary })}
+	sourced := client.Config{BaseURL: "http://localhost", Receiver: receiver, TokenSource: giving(func() client.Credential { return canary })}
 	fromSource := func(c *client.Config) {
 		c.Email, c.Password, c.TokenSource, c.Receiver = "", "", sourced.TokenSource, receiver
 	}
@@ -45,9 +45,9 @@ func TestSecrets_Hidden(t *testing.T) {
 	s.before = failing(details, http.StatusUnauthorized)
 
 	values := []any{
-		client.Secret(canary), new(client.Secret(canary)),
-		[]client.Secret{canary},
-		map[string]client.Secret{"k": canary},
+		client.Credential(canary), new(client.Credential(canary)),
+		[]client.Credential{canary},
+		map[string]client.Credential{"k": canary},
 		config, &config, static, &static, notified, &notified, sourced, &sourced,
 		renewing, *renewing, renewing.Raw(), *renewing.Raw(), s.direct(t, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", canary }),
 		struct{ c *client.Client }{renewing},
@@ -80,9 +80,9 @@ func TestSecrets_Hidden(t *testing.T) {
 }
 
 // giving is a source of tokens that fmt cannot look into.
-type giving func() client.Secret
+type giving func() client.Credential
 
-func (g giving) Token(context.Context, client.Secret) (client.Secret, error) { return g(), nil }
+func (g giving) Token(context.Context, client.Credential) (client.Credential, error) { return g(), nil }
 
 // everything is a level below all others.
 var everything = &slog.HandlerOptions{Level: slog.Level(-100)}
