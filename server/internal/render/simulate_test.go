@@ -28,8 +28,8 @@ func TestSimulate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				subject, began := studio.Subject{Title: test.title}, time.Now()
 				made, err := render.Simulate{Time: 2 * time.Second}.Render(t.Context(), subject)
-				if _, final := errors.AsType[*studio.RenderError](err); final != test.fails || made.VideoURL != "" {
-					t.Errorf("made %q, %v", made.VideoURL, err)
+				if _, final := errors.AsType[*studio.RenderError](err); final != test.fails || made.Video != "" {
+					t.Errorf("made %q, %v", made.Video, err)
 				}
 				if took := time.Since(began); took != 2*time.Second {
 					t.Errorf("took %v", took)

@@ -14,14 +14,17 @@ import (
 
 // record is what the answers of the three kinds have in common.
 type record struct {
-	AvatarID      string `json:"avatar_id"`
-	InferenceID   string `json:"inference_id"`
-	Status        string `json:"status"`
-	CreatedAt     string `json:"created_at"`
-	UpdatedAt     string `json:"updated_at"`
-	FailureReason string `json:"failure_reason"`
-	Video         string `json:"video"`
-	VideoURL      string `json:"video_url"`
+	AvatarID      string  `json:"avatar_id"`
+	InferenceID   string  `json:"inference_id"`
+	Status        string  `json:"status"`
+	CreatedAt     string  `json:"created_at"`
+	UpdatedAt     string  `json:"updated_at"`
+	FailureReason string  `json:"failure_reason"`
+	Video         string  `json:"video"`
+	VideoURL      string  `json:"video_url"`
+	Thumbnail     string  `json:"thumbnail"`
+	ThumbnailURL  string  `json:"thumbnail_url"`
+	Progress      float64 `json:"progress"`
 }
 
 // record makes a request that must succeed.
@@ -92,14 +95,15 @@ func (s *setup) utc(text string) time.Time {
 
 // A video and a lip-sync that succeeded say where they are.
 func TestAnswers_ofASuccess(t *testing.T) {
-	const address = "https://media.example.com/1.mp4"
 	eachSetup(t, func(s *setup) {
 		for _, kind := range s.kinds()[1:] {
 			created := s.record("POST", kind.create, kind.body, nil)
-			_, err := s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{VideoURL: address}, nil)
+			_, err := s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{Video: "out.mp4", Thumbnail: "out.jpg"}, nil)
 			s.check(err)
 			done := s.record("GET", kind.details+created.InferenceID, "", nil)
-			if done.Status != "succeeded" || done.FailureReason != "" || done.Video+done.VideoURL != address {
+			address := "https://media.example.com/results/" + created.InferenceID
+			if done.Status != "succeeded" || done.FailureReason != "" || done.Progress != 100 ||
+				done.Video+done.VideoURL != address+"/out.mp4" || done.Thumbnail+done.ThumbnailURL != address+"/out.jpg" {
 				s.t.Errorf("%s answers %+v", kind.details, done)
 			}
 		}

@@ -20,20 +20,41 @@ func (a *API) CreateAvatar(
 	if err != nil {
 		return nil, err
 	}
-	return gen.CreateAvatar200JSONResponse(avatar(subject)), nil
+	return gen.CreateAvatar200JSONResponse(a.avatar(subject)), nil
 }
 
-func avatar(s studio.Subject) gen.Avatar {
+func (a *API) avatar(s studio.Subject) gen.Avatar {
 	var input gen.CreateAvatarRequest
 	readInput(s, &input)
-	a := gen.NewAvatar(s.ID, gen.AvatarStatus(s.Status))
-	a.Title = s.Title
-	a.BaseVideo = input.BaseVideoURL.Value
-	a.CreatedAt = &s.CreatedAt
-	a.UpdatedAt = &s.UpdatedAt
-	a.FailureReason = optional(s.FailureReason)
+	answer := gen.NewAvatar(s.ID, gen.AvatarStatus(s.Status))
+	answer.Title = s.Title
+	answer.BaseVideo = input.BaseVideoURL.Value
+	answer.Thumbnail = optional(a.studio.ResultURL(s.ID, s.Rendering.Thumbnail))
+	answer.Progress = progress(s)
+	answer.AvatarProcessingResults = checks(s.Rendering.Checks)
+	answer.CreatedAt = &s.CreatedAt
+	answer.UpdatedAt = &s.UpdatedAt
+	answer.FailureReason = optional(s.FailureReason)
 	if s.WebhookURL != "" {
-		a.AvatarWebhook = &gen.AvatarWebhook{WebhookURL: &s.WebhookURL}
+		answer.AvatarWebhook = &gen.AvatarWebhook{WebhookURL: &s.WebhookURL}
 	}
-	return a
+	return answer
 }
+
+// checks is what the processing of an avatar found; nil before there is anything.
+func checks(found []studio.Check) *[]gen.AvatarProcessingResult {
+	if len(found) == 0 {
+		return nil
+	}
+	results := make([]gen.AvatarProcessingResult, len(found))
+	for i, check := range found {
+		status := "FAILED"
+		if check.OK {
+			status = "SUCCESS"
+		}
+		results[i] = gen.AvatarProcessingResult{CheckName: &check.Name, CheckStatus: &status, Message: &check.Message}
+	}
+	return &results
+}
+
+func progress(s studio.Subject) *float64 { return new(float64(s.Progress)) }

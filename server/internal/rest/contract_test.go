@@ -415,10 +415,10 @@ func TestAnswers_showTheRequest(t *testing.T) {
 		_, err = s.studio.Rendered(s.t.Context(), avatar, studio.Rendering{}, nil)
 		s.check(err)
 		create("/v1/avatars/create_video", `{"avatar_id":"`+avatar+`","title":"Greeting","text":"Hello."}`)
-		_, err = s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{VideoURL: "https://media.example.com/1.mp4"}, nil)
+		_, err = s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{Video: "out.mp4"}, nil)
 		s.check(err)
 		shows("/v1/avatars/inference_details?inference_id="+created.InferenceID, `"avatar_title":"Ada"`, `"input_text":"Hello."`,
-			`"video":"https://media.example.com/1.mp4"`)
+			`"video":"https://media.example.com/results/`+created.InferenceID+`/out.mp4"`)
 		create("/v1/lipsync/create_lipsync", `{"description":"Once","video_url":"https://media.example.com/1","audio_url":"https://media.example.com/2",
 			"use_audio_from_video":true,"sync_mode":"remap"}`)
 		shows("/v1/lipsync/inference_details?inference_id="+created.InferenceID, `"description":"Once"`, `"input_video":"https://media.example.com/1"`,

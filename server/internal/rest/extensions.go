@@ -31,7 +31,7 @@ func (a *API) CreateVideo(
 	if err != nil {
 		return nil, err
 	}
-	return gen.CreateVideo200JSONResponse(video(subject)), nil
+	return gen.CreateVideo200JSONResponse(a.video(subject)), nil
 }
 
 // SubmitConsent serves POST /v1/avatars/submit_consent.
@@ -42,7 +42,7 @@ func (a *API) SubmitConsent(
 	if err != nil {
 		return nil, err
 	}
-	return gen.SubmitConsent200JSONResponse(avatar(subject)), nil
+	return gen.SubmitConsent200JSONResponse(a.avatar(subject)), nil
 }
 
 // GetAvatar serves GET /v1/avatars/avatar_details.
@@ -51,7 +51,7 @@ func (a *API) GetAvatar(ctx context.Context, request gen.GetAvatarRequestObject)
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetAvatar200JSONResponse(avatar(subject)), nil
+	return gen.GetAvatar200JSONResponse(a.avatar(subject)), nil
 }
 
 // GetVideo serves GET /v1/avatars/inference_details.
@@ -60,7 +60,7 @@ func (a *API) GetVideo(ctx context.Context, request gen.GetVideoRequestObject) (
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetVideo200JSONResponse(video(subject)), nil
+	return gen.GetVideo200JSONResponse(a.video(subject)), nil
 }
 
 // GetLipsync serves GET /v1/lipsync/inference_details.
@@ -71,17 +71,19 @@ func (a *API) GetLipsync(
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetLipsync200JSONResponse(lipsync(subject)), nil
+	return gen.GetLipsync200JSONResponse(a.lipsync(subject)), nil
 }
 
-func video(s studio.Subject) gen.Video {
+func (a *API) video(s studio.Subject) gen.Video {
 	var input gen.CreateVideoRequest
 	readInput(s, &input)
 	v := gen.NewVideo(s.ID, s.AvatarID, gen.InferenceStatus(s.Status))
 	v.Title = s.Title
 	v.AvatarTitle = s.AvatarTitle
 	v.InputText = input.Text.Value
-	v.Video = optional(s.VideoURL)
+	v.Video = optional(a.studio.ResultURL(s.ID, s.Rendering.Video))
+	v.Thumbnail = optional(a.studio.ResultURL(s.ID, s.Rendering.Thumbnail))
+	v.Progress = progress(s)
 	v.CreatedAt = &s.CreatedAt
 	v.UpdatedAt = &s.UpdatedAt
 	v.FailureReason = optional(s.FailureReason)

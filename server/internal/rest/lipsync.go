@@ -20,10 +20,10 @@ func (a *API) CreateLipsync(
 	if err != nil {
 		return nil, err
 	}
-	return gen.CreateLipsync200JSONResponse(lipsync(subject)), nil
+	return gen.CreateLipsync200JSONResponse(a.lipsync(subject)), nil
 }
 
-func lipsync(s studio.Subject) gen.Lipsync {
+func (a *API) lipsync(s studio.Subject) gen.Lipsync {
 	var input gen.CreateLipsyncRequest
 	readInput(s, &input)
 	l := gen.NewLipsync(s.ID, gen.InferenceStatus(s.Status))
@@ -33,7 +33,9 @@ func lipsync(s studio.Subject) gen.Lipsync {
 	l.InputAudio = input.AudioURL.Value
 	l.UseAudioFromVideo = input.UseAudioFromVideo.Value
 	l.SyncMode = (*string)(input.SyncMode.Value)
-	l.VideoURL = optional(s.VideoURL)
+	l.VideoURL = optional(a.studio.ResultURL(s.ID, s.Rendering.Video))
+	l.ThumbnailURL = optional(a.studio.ResultURL(s.ID, s.Rendering.Thumbnail))
+	l.Progress = progress(s)
 	l.CreatedAt = &s.CreatedAt
 	l.UpdatedAt = &s.UpdatedAt
 	l.FailureReason = optional(s.FailureReason)

@@ -16,7 +16,7 @@ func (a *API) ListAvatars(
 ) (gen.ListAvatarsResponseObject, error) {
 	p := request.Params
 	filter := studio.SubjectFilter{Kind: studio.Avatar, Status: studio.Status(value(p.Status))}
-	avatars, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, avatar)
+	avatars, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, a.avatar)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (a *API) ListAvatars(
 func (a *API) ListVideos(ctx context.Context, request gen.ListVideosRequestObject) (gen.ListVideosResponseObject, error) {
 	p := request.Params
 	filter := studio.SubjectFilter{Kind: studio.Video, Status: studio.Status(value(p.Status)), AvatarID: value(p.AvatarID)}
-	videos, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, video)
+	videos, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, a.video)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (a *API) ListLipsyncs(
 ) (gen.ListLipsyncsResponseObject, error) {
 	p := request.Params
 	filter := studio.SubjectFilter{Kind: studio.Lipsync, Status: studio.Status(value(p.Status))}
-	lipsyncs, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, lipsync)
+	lipsyncs, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, a.lipsync)
 	if err != nil {
 		return nil, err
 	}

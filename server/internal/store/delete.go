@@ -12,25 +12,43 @@ const ReasonDeleted Reason = "deleted"
 
 func (s *Store) DeleteSubject(
 	ctx context.Context, userID string, kind studio.Kind, id string, now, again time.Time,
-) error {
-	return s.write(ctx, func(tx transaction) error {
+) (ids []string, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		ids = nil
 		var deleted time.Time
 		err := one(ctx, tx, []any{instant{&deleted}},
 			`SELECT deleted_at FROM subjects WHERE id = $1 AND user_id = $2 AND kind = $3`+tx.forUpdate(), id, userID, string(kind))
 		switch {
 		case err != nil:
 			return err
-		case deleted.After(again):
-			return nil
-		case !deleted.IsZero():
+		case !deleted.IsZero() && !deleted.After(again):
 			return studio.ErrNotFound
 		}
+		err = tx.query(ctx, func(scan func(...any) error) error {
+			var id string
+			err := scan(&id)
+			ids = append(ids, id)
+			return err
+		}, `SELECT id FROM subjects WHERE id = $1 OR avatar_id = $1`, id)
+		if err != nil || !deleted.IsZero() {
+			return err
+		}
 		_, err = tx.execAll(ctx, []statement{
-			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', failure_reason = '', video_url = '',
+			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', failure_reason = '', rendering = '{}',
 				render_at = NULL, deliver_at = NULL WHERE (id = $1 OR avatar_id = $1) AND deleted_at IS NULL`, []any{id, micros(now)}},
 			{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
 				AND subject_id IN (SELECT id FROM subjects WHERE id = $1 OR avatar_id = $1)`, []any{id, micros(now), string(ReasonDeleted)}},
 		})
+		return err
+	})
+	return ids, err
+}
+
+// SetProgress raises the progress of a subject that is processing.
+func (s *Store) SetProgress(ctx context.Context, id string, percent int) error {
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `UPDATE subjects SET progress = $2
+			WHERE id = $1 AND status = 'processing' AND progress < $2`, id, percent)
 		return err
 	})
 }

@@ -11,7 +11,8 @@ import (
 
 func deleteSubject(t *testing.T, db *store.Store, kind studio.Kind, id string, now time.Time) error {
 	t.Helper()
-	return db.DeleteSubject(t.Context(), "ada", kind, id, now, now.Add(-studio.DeletionMemory))
+	_, err := db.DeleteSubject(t.Context(), "ada", kind, id, now, now.Add(-studio.DeletionMemory))
+	return err
 }
 
 func video(id, avatarID string) studio.Subject {
@@ -28,7 +29,8 @@ func TestStore_DeleteSubject_erases(t *testing.T) {
 		create(t, db, video("v", "a"))
 		create(t, db, subject("b", 1))
 		wantError(t, deleteSubject(t, db, studio.Lipsync, "a", noon()), studio.ErrNotFound)
-		wantError(t, db.DeleteSubject(t.Context(), "bob", studio.Avatar, "a", noon(), noon()), studio.ErrNotFound)
+		_, err := db.DeleteSubject(t.Context(), "bob", studio.Avatar, "a", noon(), noon())
+		wantError(t, err, studio.ErrNotFound)
 		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
 		for _, id := range []string{"a", "v"} {
 			_, err := db.Subject(t.Context(), id)

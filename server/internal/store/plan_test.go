@@ -150,10 +150,11 @@ func useEverything(t *testing.T, db *store.Store) {
 		_, err = db.WebhookSecrets(ctx, "u5", now)
 		check(t, err)
 	}
-	check(t, db.DeleteSubject(ctx, "u7", studio.Lipsync, "s7", now, now))
+	_, err := db.DeleteSubject(ctx, "u7", studio.Lipsync, "s7", now, now)
+	check(t, err)
 	created := studio.Subject{ID: "new", UserID: "u5", Status: studio.Processing, CreatedAt: now, UpdatedAt: now, RenderAt: now}
 	event(&created)
-	_, err := db.CreateSubject(ctx, created, studio.IdempotencyKey{Key: "new", Fingerprint: []byte("f"), After: now})
+	_, err = db.CreateSubject(ctx, created, studio.IdempotencyKey{Key: "new", Fingerprint: []byte("f"), After: now})
 	check(t, err)
 	_, err = db.ImportProjects(ctx, []studio.Project{{ID: "new", WorkspaceID: "w0", CreatedAt: now}})
 	check(t, err)

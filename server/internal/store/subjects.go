@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -99,20 +100,23 @@ func (s *Store) UpdateSubject(
 
 // subjectColumns is what scanSubject scans, of subjects s.
 const subjectColumns = `s.id, s.kind, s.user_id, s.avatar_id, (SELECT a.title FROM subjects a WHERE a.id = s.avatar_id),
-	s.title, s.request, s.webhook_url, s.status, s.consent, s.failure_reason, s.video_url, s.created_at, s.updated_at,
+	s.title, s.request, s.webhook_url, s.status, s.consent, s.failure_reason, s.progress, s.rendering, s.created_at, s.updated_at,
 	s.sequence, s.render_at, s.render_tries`
 
 func scanSubject(scan func(...any) error) (studio.Subject, error) {
 	var s studio.Subject
 	var avatarID *string
-	var request string
+	var request, rendering string
 	err := scan(&s.ID, &s.Kind, &s.UserID, &avatarID, &s.AvatarTitle, &s.Title, &request, &s.WebhookURL, &s.Status,
-		&s.Consent, &s.FailureReason, &s.VideoURL, instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Sequence,
+		&s.Consent, &s.FailureReason, &s.Progress, &rendering, instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Sequence,
 		instant{&s.RenderAt}, &s.RenderTries)
 	if avatarID != nil {
 		s.AvatarID = *avatarID
 	}
 	s.Request = []byte(request)
+	if err == nil {
+		err = json.Unmarshal([]byte(rendering), &s.Rendering)
+	}
 	return s, err
 }
 
@@ -169,7 +173,7 @@ func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error 
 		consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries,
 		origin) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		s.ID, string(s.Kind), s.UserID, avatarID, s.Title, string(s.Request), s.WebhookURL, string(s.Status),
-		string(s.Consent), s.FailureReason, s.VideoURL, micros(s.CreatedAt), micros(s.UpdatedAt), s.Sequence,
+		string(s.Consent), s.FailureReason, "", micros(s.CreatedAt), micros(s.UpdatedAt), s.Sequence,
 		micros(s.RenderAt), s.RenderTries, studio.Origin(s.WebhookURL))
 	if err != nil {
 		return err
@@ -179,9 +183,13 @@ func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error 
 
 // updateSubject writes what can change. Columns that deliveries change are not among them.
 func updateSubject(ctx context.Context, tx transaction, s studio.Subject) error {
-	_, err := tx.exec(ctx, `UPDATE subjects SET status = $2, consent = $3, failure_reason = $4, video_url = $5,
-		updated_at = $6, sequence = $7, render_at = $8, render_tries = $9 WHERE id = $1`,
-		s.ID, string(s.Status), string(s.Consent), s.FailureReason, s.VideoURL,
+	rendering, err := json.Marshal(s.Rendering)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, `UPDATE subjects SET status = $2, consent = $3, failure_reason = $4, progress = $5,
+		rendering = $6, updated_at = $7, sequence = $8, render_at = $9, render_tries = $10 WHERE id = $1`,
+		s.ID, string(s.Status), string(s.Consent), s.FailureReason, s.Progress, string(rendering),
 		micros(s.UpdatedAt), s.Sequence, micros(s.RenderAt), s.RenderTries)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package studio
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -9,8 +10,15 @@ import (
 const DeletionMemory = 24 * time.Hour
 
 // Delete erases a subject of the caller's, and with an avatar the videos made from it: what was
-// asked for, what runs, and the events that have not been delivered. Repeating it within
+// asked for, what was made, what runs, and the events that have not been delivered. Repeating it within
 // [DeletionMemory] changes nothing; [ErrNotFound] afterwards and when there is none of this kind.
 func (s *Service) Delete(ctx context.Context, userID string, kind Kind, id string) error {
-	return s.Store.DeleteSubject(ctx, userID, kind, id, s.now(), s.now().Add(-DeletionMemory))
+	ids, err := s.Store.DeleteSubject(ctx, userID, kind, id, s.now(), s.now().Add(-DeletionMemory))
+	if s.Media == nil {
+		return err
+	}
+	for _, id := range ids {
+		err = errors.Join(err, s.Media.Erase(ctx, resultPrefix(id)))
+	}
+	return err
 }

@@ -13,19 +13,31 @@ import (
 var renderPauses = [...]time.Duration{10 * time.Second, time.Minute}
 
 // Renderer makes what a subject asks for. It must return soon after ctx ends. A
-// [*RenderError] is the final word; any other error is a reason to try again.
+// [*RenderError] without Retry is the final word; any other error is a reason to try again.
 type Renderer interface {
 	Render(ctx context.Context, subject Subject) (Rendering, error)
 }
 
-// Rendering is what a renderer made.
+// Rendering is what a renderer made. Its files are in the [Media], see [ResultKey].
 type Rendering struct {
-	VideoURL string // "" when there is no file
+	Video     string   `json:"video,omitempty"` // "" when there is none, as of an avatar
+	Thumbnail string   `json:"thumbnail,omitempty"`
+	Files     []string `json:"files,omitempty"` // what the videos of an avatar are made from
+	Checks    []Check  `json:"checks,omitempty"`
+}
+
+// Check is one thing that was looked at in what an avatar is made from.
+type Check struct {
+	Name    string `json:"name"`
+	OK      bool   `json:"ok"`
+	Message string `json:"message"`
 }
 
 // RenderError says why a subject cannot be rendered, in words that its user may read.
 type RenderError struct {
 	Reason string
+	Checks []Check
+	Retry  bool // another try may succeed
 }
 
 func (e *RenderError) Error() string { return "studio: cannot be rendered: " + e.Reason }
@@ -34,14 +46,14 @@ func (e *RenderError) Error() string { return "studio: cannot be rendered: " + e
 // again. A subject that has moved on before is left alone, so that a result that comes twice
 // announces nothing twice.
 func (s *Service) Rendered(ctx context.Context, id string, result Rendering, err error) (Subject, error) {
-	return s.Store.UpdateSubject(ctx, id, func(subject *Subject) error {
+	rendered, updateErr := s.Store.UpdateSubject(ctx, id, func(subject *Subject) error {
 		if subject.Status != Processing {
 			return nil
 		}
 		if err != nil {
 			return s.renderFailed(subject, err)
 		}
-		subject.RenderAt, subject.VideoURL = time.Time{}, result.VideoURL
+		subject.RenderAt, subject.Progress, subject.Rendering = time.Time{}, 100, result
 		if subject.Kind != Avatar {
 			return subject.enter(Succeeded, s.now(), s.NewID)
 		}
@@ -56,16 +68,28 @@ func (s *Service) Rendered(ctx context.Context, id string, result Rendering, err
 		}
 		return s.applyConsent(subject)
 	})
+	if errors.Is(updateErr, ErrNotFound) && s.Media != nil { // it was deleted while it was made
+		return rendered, errors.Join(updateErr, s.Media.Erase(ctx, resultPrefix(id)))
+	}
+	return rendered, updateErr
+}
+
+// Progressed takes how much of a rendering is done, from 0 to 1. A subject shows the most that
+// was ever done.
+func (s *Service) Progressed(ctx context.Context, id string, done float64) error {
+	return s.Store.SetProgress(ctx, id, int(done*100))
 }
 
 func (s *Service) renderFailed(subject *Subject, cause error) error {
 	subject.FailureReason = "The renderer did not finish."
 	var final *RenderError
+	if errors.As(cause, &final) {
+		subject.FailureReason, subject.Rendering.Checks = final.Reason, final.Checks
+	}
 	switch subject.RenderTries++; {
-	case errors.As(cause, &final):
-		subject.FailureReason = final.Reason
+	case final != nil && !final.Retry:
 	case subject.RenderTries <= len(renderPauses):
-		subject.FailureReason = ""
+		subject.FailureReason, subject.Rendering.Checks = "", nil
 		subject.RenderAt = s.now().Add(renderPauses[subject.RenderTries-1])
 		return nil
 	}

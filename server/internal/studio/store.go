@@ -53,10 +53,14 @@ type Store interface {
 	// included, all in one transaction. An error from change undoes everything and is returned.
 	UpdateSubject(ctx context.Context, id string, change func(*Subject) error) (Subject, error)
 
+	// SetProgress raises the progress of a subject that is processing.
+	SetProgress(ctx context.Context, id string, percent int) error
+
 	// DeleteSubject erases a subject, the videos made from it, and the events of all of them that
-	// have not been delivered. One that was deleted after the time again is left as it is.
+	// have not been delivered, and returns what it erased. One that was deleted after the time again
+	// is left as it is, but returned again.
 	// [ErrNotFound] when the user has none of this kind.
-	DeleteSubject(ctx context.Context, userID string, kind Kind, id string, now, again time.Time) error
+	DeleteSubject(ctx context.Context, userID string, kind Kind, id string, now, again time.Time) (ids []string, err error)
 
 	// WebhookSecrets returns the secrets of a user that are in force at now, newest first.
 	WebhookSecrets(ctx context.Context, userID string, now time.Time) ([]WebhookSecret, error)

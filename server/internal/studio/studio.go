@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Config holds what the domain needs from outside. Every field but AutoConsent is required.
+// Config holds what the domain needs from outside. Every field but AutoConsent and Media is required.
 type Config struct {
 	// Store keeps everything.
 	Store Store
@@ -26,6 +26,8 @@ type Config struct {
 	CheckWebhook func(url string) (canonical string, refusal *InvalidError)
 	// SendWebhook makes one attempt to deliver an event to a canonical URL.
 	SendWebhook func(ctx context.Context, url string, event Event, secrets []string) WebhookAttempt
+	// Media keeps files. Without one, renderings have none.
+	Media Media
 	// CursorKey authenticates the cursors of lists. It is the same in every process on a database.
 	CursorKey []byte
 	// NewID makes the id of a record: unique, and sorted by the time it was made.

@@ -68,7 +68,8 @@ type Subject struct {
 	Status        Status
 	Consent       Consent
 	FailureReason string
-	VideoURL      string
+	Progress      int // of the rendering, from 0 to 100
+	Rendering     Rendering
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 
@@ -86,7 +87,7 @@ func (s *Subject) Final() bool { return len(transitions[s.Kind][s.Status]) == 0 
 func (s *Subject) asCreated() Subject {
 	created := *s
 	created.Status, created.UpdatedAt = Processing, s.CreatedAt
-	created.FailureReason, created.VideoURL = "", ""
+	created.FailureReason, created.Progress, created.Rendering = "", 0, Rendering{}
 	return created
 }
 

@@ -129,10 +129,10 @@ func TestInference_announcesTheEndAlone(t *testing.T) {
 				lipsync, err := service.CreateLipsync(t.Context(), registered(user))
 				check(t, err)
 				for _, subject := range []studio.Subject{video, lipsync} {
-					done, err := service.Rendered(t.Context(), subject.ID, studio.Rendering{VideoURL: "https://media.example.com/1"}, test.err)
+					done, err := service.Rendered(t.Context(), subject.ID, studio.Rendering{Video: "out.mp4"}, test.err)
 					check(t, err)
-					if done.Status != test.status || (done.VideoURL == "") != (test.err != nil) || (done.FailureReason == "") != (test.err == nil) {
-						t.Errorf("%s is %s with file %q and reason %q", done.Kind, done.Status, done.VideoURL, done.FailureReason)
+					if done.Status != test.status || (done.Rendering.Video == "") != (test.err != nil) || (done.FailureReason == "") != (test.err == nil) {
+						t.Errorf("%s is %s with file %q and reason %q", done.Kind, done.Status, done.Rendering.Video, done.FailureReason)
 					}
 				}
 				data := func(id string) string {
@@ -240,13 +240,13 @@ func TestCreate_withAnIdempotencyKeyAnswersTheSame(t *testing.T) {
 		first, err := service.CreateLipsync(t.Context(), creation)
 		check(t, err)
 		clock.Add(time.Minute)
-		_, err = service.Rendered(t.Context(), first.ID, studio.Rendering{VideoURL: "https://media.example.com/1"}, nil)
+		_, err = service.Rendered(t.Context(), first.ID, studio.Rendering{Video: "out.mp4"}, nil)
 		check(t, err)
 
 		again, err := service.CreateLipsync(t.Context(), creation)
 		check(t, err)
 		shown := func(s studio.Subject) []any {
-			return []any{s.ID, s.Status, s.CreatedAt, s.UpdatedAt, s.VideoURL, s.FailureReason}
+			return []any{s.ID, s.Status, s.CreatedAt, s.UpdatedAt, s.Rendering.Video, s.Progress, s.FailureReason}
 		}
 		if diff := cmp.Diff(shown(first), shown(again)); diff != "" {
 			t.Errorf("the second answer differs (-first +second):\n%s", diff)

@@ -107,6 +107,7 @@ func Config(db *store.Store, now func() time.Time) studio.Config {
 		SendWebhook: func(_ context.Context, url string, _ studio.Event, secrets []string) studio.WebhookAttempt {
 			return studio.WebhookAttempt{Delivered: url != "https://down.example/" && len(secrets) > 0, Status: 204, Duration: time.Second}
 		},
+		Media:     NewMedia(),
 		CursorKey: []byte("cursors"),
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		NewSecret: func() string { return webhook.NewSecret().Reveal() },

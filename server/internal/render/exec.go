@@ -1,0 +1,257 @@
+package render
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// ExecConfig says which program renders, and what it may do. Program, Studio and Fetch are
+// required.
+type ExecConfig struct {
+	// Program is the program and its arguments.
+	Program []string
+	Limits  Limits
+	// Directory is where working directories are made. Default [os.TempDir].
+	Directory string
+	// Studio knows the subjects and their media, and hears of progress.
+	Studio *studio.Service
+	// Fetch writes what is at a URL that the user of the subject gave to a file. A
+	// [*studio.RenderError] without Retry is about what the user gave.
+	Fetch func(ctx context.Context, subject studio.Subject, url string, file *os.File) error
+	// Logger gets what programs write to their standard error. Default: none.
+	Logger *slog.Logger
+}
+
+// Exec renders by running a program that speaks package protocol.
+type Exec struct {
+	ExecConfig
+	program   *program
+	directory *directory
+}
+
+var _ studio.Renderer = (*Exec)(nil)
+
+// NewExec makes an Exec, and removes what processes that were killed have left in its directory.
+func NewExec(cfg ExecConfig) (*Exec, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	setDefault(&cfg.Directory, os.TempDir())
+	program, err := newProgram(cfg.Program, cfg.Limits, cfg.Logger)
+	if err != nil {
+		return nil, err
+	}
+	directory, err := openDirectory(cfg.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return &Exec{ExecConfig: cfg, program: program, directory: directory}, nil
+}
+
+// Close removes the directory. No rendering may be running.
+func (e *Exec) Close() error { return e.directory.close() }
+
+// errFailed is what a user learns of a failure that is not about the input.
+func errFailed() error { return &studio.RenderError{Reason: "The renderer failed.", Retry: true} }
+
+// Render runs the program for a subject and keeps what it makes.
+func (e *Exec) Render(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
+	result, err := e.render(ctx, subject)
+	if ctx.Err() != nil || err == nil || errors.As(err, new(*studio.RenderError)) {
+		return result, err
+	}
+	e.Logger.ErrorContext(ctx, "rendering failed", "kind", subject.Kind, "id", subject.ID, "attempt", subject.RenderTries+1, "err", err)
+	return result, errFailed()
+}
+
+func (e *Exec) render(ctx context.Context, subject studio.Subject) (result studio.Rendering, err error) {
+	dir, remove, err := e.directory.work()
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	request := protocol.Request{
+		Version: protocol.Version, Kind: protocol.Kind(subject.Kind), ID: subject.ID, Attempt: subject.RenderTries + 1,
+		Request: subject.Request, OutputDir: filepath.Join(dir, "output"),
+	}
+	if err := os.Mkdir(request.OutputDir, 0o700); err != nil {
+		return result, err
+	}
+	if request.Inputs, err = e.inputs(ctx, subject, dir); err != nil {
+		return result, err
+	}
+	if request.AvatarFiles, err = e.avatarFiles(ctx, subject, dir); err != nil {
+		return result, err
+	}
+	progress, settle := e.progress(ctx, subject.ID)
+	made, err := e.program.run(ctx, dir, request, progress)
+	settle()
+	if reported, ok := errors.AsType[*protocol.Error](err); ok {
+		return result, &studio.RenderError{Reason: reported.Reason, Checks: checks(reported.Checks), Retry: !reported.Permanent}
+	}
+	if err != nil {
+		return result, err
+	}
+	return e.keep(ctx, subject, request.OutputDir, made)
+}
+
+// inputNames are the members of requests that name files, by the kind of the subject.
+//
+//nolint:gochecknoglobals // a table
+var inputNames = map[studio.Kind][]string{
+	studio.Avatar:  {"base_video_url"},
+	studio.Video:   {"audio_url"},
+	studio.Lipsync: {"video_url", "audio_url"},
+}
+
+// inputs fetches the files that the request names.
+func (e *Exec) inputs(ctx context.Context, subject studio.Subject, dir string) (map[string]string, error) {
+	var members map[string]any
+	if err := json.Unmarshal(subject.Request, &members); err != nil {
+		return nil, err
+	}
+	paths := make(map[string]string)
+	for _, name := range inputNames[subject.Kind] {
+		url, _ := members[name].(string)
+		if url == "" || name == "audio_url" && members["use_audio_from_video"] == true {
+			continue
+		}
+		file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		err = errors.Join(e.Fetch(ctx, subject, url, file), file.Close())
+		if reason, ok := errors.AsType[*studio.RenderError](err); ok {
+			return nil, &studio.RenderError{Reason: "The " + name + " " + reason.Reason, Retry: reason.Retry}
+		}
+		if err != nil {
+			return nil, err
+		}
+		paths[name] = file.Name()
+	}
+	return paths, nil
+}
+
+// avatarFiles reads what the rendering of a video's avatar left.
+func (e *Exec) avatarFiles(ctx context.Context, subject studio.Subject, dir string) (map[string]string, error) {
+	if subject.Kind != studio.Video {
+		return nil, nil
+	}
+	avatar, err := e.Studio.Store.Subject(ctx, subject.AvatarID)
+	if err != nil {
+		return nil, err
+	}
+	into := filepath.Join(dir, "avatar")
+	if err := os.Mkdir(into, 0o700); err != nil {
+		return nil, err
+	}
+	paths := make(map[string]string)
+	for _, name := range avatar.Rendering.Files {
+		paths[name] = filepath.Join(into, name)
+		if err := e.read(ctx, studio.ResultKey(avatar.ID, name), paths[name]); err != nil {
+			return nil, fmt.Errorf("avatar file %s: %w", name, err)
+		}
+	}
+	return paths, nil
+}
+
+func (e *Exec) read(ctx context.Context, key, path string) (err error) {
+	content, err := e.Studio.Media.Open(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, content)
+	return errors.Join(err, file.Close())
+}
+
+// progressInterval is how often progress is written at most.
+const progressInterval = time.Second
+
+// progress returns a function that writes progress without holding the program up, and one that
+// waits for the last write.
+func (e *Exec) progress(ctx context.Context, subjectID string) (progress func(done float64), settle func()) {
+	latest := make(chan float64, 1)
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for done := range latest {
+			if err := e.Studio.Progressed(ctx, subjectID, done); err != nil && ctx.Err() == nil {
+				e.Logger.WarnContext(ctx, "progress not recorded", "id", subjectID, "err", err)
+			}
+		}
+	})
+	var written time.Time
+	return func(done float64) {
+			if time.Since(written) < progressInterval {
+				return
+			}
+			select {
+			case latest <- done:
+				written = time.Now()
+			default:
+			}
+		}, func() {
+			close(latest)
+			writing.Wait()
+		}
+}
+
+// keep takes the files of a result over into the media.
+func (e *Exec) keep(ctx context.Context, subject studio.Subject, dir string, made protocol.Result) (studio.Rendering, error) {
+	result := studio.Rendering{
+		Video: made.Video, Thumbnail: made.Thumbnail, Files: made.Files, Checks: checks(made.Checks),
+	}
+	if result.Video == "" && subject.Kind != studio.Avatar {
+		return studio.Rendering{}, fmt.Errorf("%w: its result has no video", errProgram)
+	}
+	root, err := os.OpenRoot(dir) // out of which no link leads
+	if err != nil {
+		return studio.Rendering{}, err
+	}
+	defer func() { _ = root.Close() }()
+	for _, name := range append([]string{result.Video, result.Thumbnail}, result.Files...) {
+		if name == "" {
+			continue
+		}
+		if err := e.keepFile(ctx, root, name, studio.ResultKey(subject.ID, name)); err != nil {
+			return studio.Rendering{}, err
+		}
+	}
+	return result, nil
+}
+
+func (e *Exec) keepFile(ctx context.Context, root *os.Root, name, key string) error {
+	// A pipe would keep an open waiting.
+	info, err := root.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return fmt.Errorf("%w: its result names %s, which is no file or empty", errProgram, name)
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	return e.Studio.Media.Write(ctx, key, file)
+}
+
+func checks(found []protocol.Check) (list []studio.Check) {
+	for _, c := range found {
+		list = append(list, studio.Check{Name: c.Name, OK: c.Status == protocol.Succeeded, Message: c.Message})
+	}
+	return list
+}

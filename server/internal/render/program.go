@@ -1,0 +1,163 @@
+package render
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
+)
+
+// endDelay is how long the output of a program may stay open after its end.
+const endDelay = 2 * time.Second
+
+// errProgram is what every error wraps that is the program's fault.
+var errProgram = errors.New("the renderer's program failed")
+
+// program runs a renderer's program.
+type program struct {
+	path   string
+	args   []string
+	limits Limits
+	logger *slog.Logger
+}
+
+// newProgram finds the program on the path.
+func newProgram(line []string, limits Limits, logger *slog.Logger) (*program, error) {
+	if len(line) == 0 {
+		return nil, errors.New("a renderer needs a program")
+	}
+	path, err := exec.LookPath(line[0])
+	if err != nil {
+		return nil, err
+	}
+	if path, err = filepath.Abs(path); err != nil { // it runs in a directory of its own
+		return nil, err
+	}
+	return &program{path: path, args: line[1:], limits: limits.withDefaults(), logger: logger}, nil
+}
+
+// run runs the program once, in a directory that holds all it writes. A [*protocol.Error] is what
+// the program reports. It returns soon after ctx ends, and nothing of the program is left then.
+func (p *program) run(
+	ctx context.Context, dir string, request protocol.Request, progress func(done float64),
+) (protocol.Result, error) {
+	var input bytes.Buffer
+	if err := protocol.WriteRequest(&input, request); err != nil {
+		return protocol.Result{}, err
+	}
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(limited, p.path, p.args...) //nolint:gosec // the program that the operator named
+	if err := command(cmd, p.limits); err != nil {
+		return protocol.Result{}, err
+	}
+	stderr := &lineLogger{logger: p.logger.With("id", request.ID, "attempt", request.Attempt)}
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr, cmd.WaitDelay = dir, environment(dir), &input, stderr, endDelay
+	output, stdout, err := os.Pipe()
+	if err != nil {
+		return protocol.Result{}, err
+	}
+	defer func() { _ = output.Close() }()
+	cmd.Stdout = stdout
+
+	started, ended := make(chan error, 1), make(chan error, 1)
+	go func() {
+		// The program ends with the thread that starts it, which must therefore stay.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		_ = stdout.Close()
+		started <- err
+		if err != nil {
+			return
+		}
+		err = cmd.Wait()
+		_ = killGroup(cmd) // what it has left behind
+		_ = output.SetReadDeadline(time.Now().Add(endDelay))
+		ended <- err
+	}()
+	if err := <-started; err != nil {
+		return protocol.Result{}, err
+	}
+	result, err := protocol.Read(output, progress)
+	_, reported := errors.AsType[*protocol.Error](err)
+	if err != nil && !reported {
+		cancel()
+	}
+	exit := <-ended
+	stderr.flush(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return protocol.Result{}, context.Cause(ctx)
+	case err == nil && (exit == nil || errors.Is(exit, exec.ErrWaitDelay)), reported && exit == nil:
+		return result, err
+	default:
+		return protocol.Result{}, fmt.Errorf("%w: %w", errProgram, errors.Join(err, exit))
+	}
+}
+
+// environment is what a program gets of the daemon's environment, which may hold passwords.
+func environment(dir string) []string {
+	env := []string{"HOME=" + dir, "TMPDIR=" + dir}
+	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// Most of a program's standard error that is logged.
+const (
+	maxErrorLines = 50
+	maxErrorLine  = 4 << 10 // bytes
+)
+
+// lineLogger logs the first lines that are written to it.
+type lineLogger struct {
+	logger  *slog.Logger
+	line    []byte
+	lines   int
+	dropped int
+}
+
+func (l *lineLogger) Write(data []byte) (int, error) {
+	for _, b := range data {
+		switch {
+		case b == '\n':
+			l.end(context.Background())
+		case len(l.line) < maxErrorLine:
+			l.line = append(l.line, b)
+		}
+	}
+	return len(data), nil
+}
+
+func (l *lineLogger) end(ctx context.Context) {
+	text := protocol.Clean(strings.TrimSpace(string(l.line)))
+	l.line = l.line[:0]
+	if text == "" {
+		return
+	}
+	if l.lines++; l.lines > maxErrorLines {
+		l.dropped++
+		return
+	}
+	l.logger.InfoContext(ctx, "renderer says", "line", text)
+}
+
+func (l *lineLogger) flush(ctx context.Context) {
+	l.end(ctx)
+	if l.dropped > 0 {
+		l.logger.InfoContext(ctx, "renderer says more", "lines", l.dropped)
+	}
+}
