@@ -97,7 +97,7 @@ func program(behaviour string) {
 		}
 		fmt.Println(len(all))
 	case "takes time":
-		for { //nolint:revive // that is the point
+		for request.Attempt > 0 { // for ever
 		}
 	case "writes much":
 		file, _ := os.Create(filepath.Join(request.OutputDir, "out.mp4"))
@@ -107,7 +107,7 @@ func program(behaviour string) {
 		fmt.Println(`{"error":{"reason":"Too much.","permanent":true}}`)
 	case "opens many":
 		for n := 0; ; n++ {
-			if _, err := os.Open(os.DevNull); err != nil { //nolint:gosec // nothing is written
+			if _, err := os.Open(os.DevNull); err != nil {
 				fmt.Printf(`{"error":{"reason":"%d files","permanent":true}}`, n)
 				return
 			}

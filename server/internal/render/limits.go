@@ -57,9 +57,7 @@ func RunLimited() {
 	if len(os.Args) < 6 || os.Args[0] != limitedName {
 		return
 	}
-	if err := becomeLimited(os.Args[1:5], os.Args[5:]); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, err)
-	}
+	_, _ = fmt.Fprintln(os.Stderr, becomeLimited(os.Args[1:5], os.Args[5:]))
 	os.Exit(exitNotStarted)
 }
 

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// becomeLimited sets the limits that limitedArgs wrote and replaces this process.
+// becomeLimited sets the limits that limitedArgs wrote and replaces this process. It returns only
+// when it cannot.
 func becomeLimited(limits, program []string) error {
 	for i, resource := range []int{syscall.RLIMIT_CPU, syscall.RLIMIT_DATA, syscall.RLIMIT_FSIZE, syscall.RLIMIT_NOFILE} {
 		n, err := strconv.ParseInt(limits[i], 10, 64)

@@ -114,7 +114,7 @@ func TestAnswers_ofASuccess(t *testing.T) {
 func TestCreate_withAKeyTwiceCreatesOne(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		for _, kind := range s.kinds() {
-			key := map[string]string{"Idempotency-Key": "key of " + kind.create}
+			key := map[string]string{"Idempotency-Key": "key-of-" + kind.create}
 			first, again := s.record("POST", kind.create, kind.body, key), s.record("POST", kind.create, kind.body, key)
 			other := s.record("POST", kind.create, kind.body, nil)
 			if kind.id(first) != kind.id(again) || kind.id(first) == kind.id(other) {
