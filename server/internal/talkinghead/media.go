@@ -187,20 +187,30 @@ type probed struct {
 		Disposition struct {
 			AttachedPicture int `json:"attached_pic"`
 		} `json:"disposition"`
-		SideData []struct {
-			Rotation float64 `json:"rotation"`
-		} `json:"side_data_list"`
+		SideData []rotation `json:"side_data_list"`
 	} `json:"streams"`
+	Frames []struct { // of a picture
+		SideData []rotation `json:"side_data_list"`
+	} `json:"frames"`
 	Format struct {
 		Duration string `json:"duration"`
 	} `json:"format"`
+}
+
+// rotation is by how many degrees pictures are turned when they are shown.
+type rotation struct {
+	Degrees float64 `json:"rotation"`
 }
 
 // probe asks ffprobe what is in the file.
 func (m *media) probe(ctx context.Context, name string) error {
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	args := append([]string{"-v", "error", "-of", "json", "-show_streams", "-show_format"}, m.inputArgs()...)
+	args := []string{"-v", "error", "-of", "json", "-show_streams", "-show_format"}
+	if m.picture {
+		args = append(args, "-show_frames") // cameras note there how they were held
+	}
+	args = append(args, m.inputArgs()...)
 	output, err := exec.CommandContext(limited, "ffprobe", args...).Output() //nolint:gosec // no shell reads the arguments
 	var found probed
 	switch {
@@ -234,9 +244,12 @@ func (m *media) probe(ctx context.Context, name string) error {
 			if d, err := strconv.ParseFloat(s.Duration, 64); err == nil {
 				m.duration = d
 			}
-			upright := true
-			for _, side := range s.SideData {
-				upright = math.Mod(math.Abs(side.Rotation), 180) != 90
+			upright, sides := true, s.SideData
+			for _, frame := range found.Frames {
+				sides = append(sides, frame.SideData...)
+			}
+			for _, side := range sides {
+				upright = upright && math.Mod(math.Abs(side.Degrees), 180) != 90
 			}
 			if err := m.fit(s.Width, s.Height, aspect(s.Aspect), upright, name); err != nil {
 				return err
