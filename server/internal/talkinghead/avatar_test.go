@@ -27,6 +27,7 @@ func keep(t *testing.T, avatar talkinghead.Avatar, dir string) map[string]string
 // An avatar of a picture, of a video or of nothing says a text, longer than its video too.
 func TestMakeAvatar(t *testing.T) {
 	t.Parallel()
+	slow(t)
 	need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	for name, input := range map[string]func() string{
 		"picture":   func() string { return sample(t) },
@@ -143,6 +144,7 @@ func TestMakeLipsync_modes(t *testing.T) {
 // Pictures and videos of a camera that was held upright come out upright.
 func TestMakeLipsync_turnsAsCamerasSay(t *testing.T) {
 	t.Parallel()
+	slow(t)
 	need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }

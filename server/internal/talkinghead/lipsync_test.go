@@ -85,6 +85,7 @@ const (
 
 func TestMakeLipsync(t *testing.T) {
 	t.Parallel()
+	slow(t)
 	need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	const sentence = "Hello! How are you? I am very glad."
 	for name, test := range map[string]struct {
@@ -232,6 +233,7 @@ func checkRest(t *testing.T, f *film, input string) {
 // Pressed lips and an open mouth are told apart by the sound alone.
 func TestMakeLipsync_tellsSoundsApart(t *testing.T) {
 	t.Parallel()
+	slow(t)
 	need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	closed := closedLips(t, sample(t))
 	opening := func(phonemes string) float64 {
@@ -251,6 +253,7 @@ func TestMakeLipsync_tellsSoundsApart(t *testing.T) {
 // A person who already speaks in the input says nothing else: in silence the mouth is closed.
 func TestMakeLipsync_quietensASpeaker(t *testing.T) {
 	t.Parallel()
+	slow(t)
 	need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	closed := closedLips(t, sample(t))
 	video, dir := clip(t, "25", steady), t.TempDir()

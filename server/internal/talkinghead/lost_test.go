@@ -10,6 +10,7 @@ import (
 // Where the face is gone or covered, the video stays as it is; before and after, it speaks.
 func TestMakeLipsync_leavesFramesWithoutAMouth(t *testing.T) {
 	t.Parallel()
+	slow(t)
 	need(t, "ffmpeg", "ffprobe")
 	for name, filter := range map[string]string{
 		"gone":    "drawbox=enable='between(t,1,2)':color=teal:t=fill",

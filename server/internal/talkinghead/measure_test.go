@@ -21,6 +21,17 @@ import (
 
 // What is in this file measures videos. It shares no code with the renderer.
 
+// raceEnabled tells whether the tests run with the race detector.
+var raceEnabled bool
+
+// slow skips a test that takes minutes with the race detector. "make test" runs it without.
+func slow(t testing.TB) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("too slow with the race detector, which other tests of the same code run with")
+	}
+}
+
 // need skips a test where programs are not installed. In CI all must be.
 func need(t testing.TB, programs ...string) {
 	t.Helper()
