@@ -211,7 +211,7 @@ func (m *media) probe(ctx context.Context, name string) error {
 		args = append(args, "-show_frames") // cameras note there how they were held
 	}
 	args = append(args, m.inputArgs()...)
-	output, err := exec.CommandContext(limited, "ffprobe", args...).Output() //nolint:gosec // no shell reads the arguments
+	output, err := exec.CommandContext(limited, "ffprobe", args...).Output()
 	var found probed
 	switch {
 	case ctx.Err() != nil:
