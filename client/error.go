@@ -98,7 +98,7 @@ func (e *Error) Error() string {
 	}
 	if e.Problem.Errors != nil {
 		for _, violation := range (*e.Problem.Errors)[:min(len(*e.Problem.Errors), 3)] {
-			fmt.Fprintf(&text, " [%s %s]", clean(violation.Pointer), clean(violation.Detail))
+			text.WriteString(" [" + strings.TrimSpace(clean(violation.Pointer)+" "+clean(violation.Detail)) + "]")
 		}
 	}
 	if e.RequestID != "" {

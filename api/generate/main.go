@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 func main() {
@@ -34,6 +37,9 @@ func main() {
 type files map[string][]byte
 
 func run(path string) error {
+	if err := check(path, os.Stderr); err != nil {
+		return err
+	}
 	f := files{}
 	var document *openapi3.T
 	for _, name := range []string{"models", "client", "server"} {
@@ -75,6 +81,19 @@ func run(path string) error {
 		}
 	}
 	return f.replace()
+}
+
+// check refuses a document that no validator can serve, and warns of what it would leave out: that
+// may be a format of a program's own. Both errors name the place, as those of oapi-codegen do not.
+func check(path string, warnings io.Writer) error {
+	text, err := os.ReadFile(path) //nolint:gosec // the file is the caller's
+	if err != nil {
+		return err
+	}
+	_, err = validate.Load(text, validate.Config{Name: path, Lenient: func(e *validate.DocumentError) {
+		_, _ = fmt.Fprintln(warnings, "generate: warning:", e)
+	}})
+	return err
 }
 
 //go:embed doc.tmpl

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestCheck_namesThePlace(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ paths, err, warning string }{
+		"valid":      {"{}", "", ""},
+		"wrong type": {"{/a: {get: {operationId: a, responses: 5}}}", ":3:47: /paths/~1a/get/responses: must be an object", ""},
+		"null":       {"{/a: {get: {operationId: a, responses: {}, security: null}}}", ":3:61: /paths/~1a/get/security: must be an array", ""},
+		"no parameter": {
+			"{'/a/{b}': {get: {operationId: a, responses: {}}}}",
+			":3:25: /paths/~1a~1{b}/get: must declare the path parameter b", "",
+		},
+		"unknown member": {"{/a: {get: {operationId: a, responses: {}, colour: a}}}", "", ":3:51: /paths/~1a/get/colour: is not known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "openapi.yaml")
+			text := "openapi: 3.1.1\ninfo: {title: t, version: '1'}\npaths: " + test.paths + "\n"
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var warnings strings.Builder
+			err := check(path, &warnings)
+			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.HasSuffix(err.Error(), path+test.err)) {
+				t.Errorf("error %v", err)
+			}
+			if got := strings.TrimSpace(warnings.String()); test.warning == "" && got != "" || !strings.HasSuffix(got, test.warning) {
+				t.Errorf("warning %q", got)
+			}
+		})
+	}
+}
