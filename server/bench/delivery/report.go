@@ -25,7 +25,7 @@ func (r *report) markdown() string {
 	return fmt.Sprintf(`# What delivery achieves
 
 studiod and the receiver are processes of their own on one machine, over loopback, with the limits that studiod has by
-default: 64 workers, on PostgreSQL 256; for each origin 4 in flight and 50 a second. SQLite is a file with synchronous=FULL, PostgreSQL a
+default: 256 workers; for each origin 4 in flight and 50 a second. SQLite is a file with synchronous=FULL, PostgreSQL a
 server with fsync=on. Latencies are from just before an event is written, so the commit counts. The receiver verifies
 each signature and answers at once. Throughput, latencies and first bytes are medians of %d rounds; what is at most is
 the worst of all. The run fails when an event is lost, out of order or wrongly signed. Reproduce with

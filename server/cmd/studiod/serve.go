@@ -64,9 +64,9 @@ func serveCommand() *cli.Command {
 			Name: "webhook-allow", Usage: "send webhooks to this network too, although it is not public; may be repeated",
 			Sources: cli.EnvVars("STUDIO_WEBHOOK_ALLOW"), DefaultText: "public addresses only",
 		},
-		limitFlag("workers", "for how many avatars, videos and lip-syncs this daemon sends webhooks at once", "STUDIO_WORKERS", "64, and 256 on PostgreSQL", 1024),
-		limitFlag("receiver-in-flight", "how many webhooks this daemon has in flight to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", "4", 1024),
-		limitFlag("receiver-rate", "how many webhooks this daemon sends to one receiver in a second", "STUDIO_RECEIVER_RATE", "50", 100_000),
+		limitFlag("workers", "how many webhooks this daemon sends at once", "STUDIO_WORKERS", "256", 1024),
+		limitFlag("receiver-in-flight", "how many webhooks are in flight to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", "4", 1024),
+		limitFlag("receiver-rate", "how many webhooks are sent to one receiver in a second", "STUDIO_RECEIVER_RATE", "50", 100_000),
 	}, serve)
 }
 

@@ -56,16 +56,25 @@ type Delivery struct {
 	DueAt  time.Time // when the next attempt is due; zero before the first, which is due at once
 }
 
-const selectDelivery = `SELECT s.id, e.id, e.sequence, e.body, e.created_at, e.tries, s.user_id, s.webhook_url, s.origin,
-		p.url IS NOT NULL, e.due_at
-	FROM subjects s
-	JOIN events e ON e.subject_id = s.id AND e.sequence =
-		(SELECT MIN(f.sequence) FROM events f WHERE f.subject_id = s.id AND f.state = 'pending')
-	LEFT JOIN endpoints p ON p.user_id = s.user_id AND p.url = s.webhook_url `
+// selectDelivery reads the first pending event of some subjects, which of tells. PostgreSQL is told to
+// begin with the subjects: what it knows of the others is often of a time when nothing was pending.
+func (s *Store) selectDelivery(of string) string {
+	const columns = `SELECT s.id, e.id, e.sequence, e.body, e.created_at, e.tries, s.user_id, s.webhook_url, s.origin,
+		p.url IS NOT NULL, e.due_at FROM (SELECT * FROM subjects WHERE `
+	const first = ` JOIN events e ON e.subject_id = s.id AND e.sequence =
+		(SELECT MIN(f.sequence) FROM events f WHERE f.subject_id = s.id AND f.state = 'pending')`
+	const firstLateral = ` CROSS JOIN LATERAL (SELECT * FROM events f WHERE f.subject_id = s.id AND f.state = 'pending'
+		ORDER BY f.sequence LIMIT 1) e`
+	const endpoint = ` LEFT JOIN endpoints p ON p.user_id = s.user_id AND p.url = s.webhook_url ORDER BY s.deliver_at`
+	if s.Pool() != nil {
+		return columns + of + `) s` + firstLateral + endpoint
+	}
+	return columns + of + `) s` + first + endpoint
+}
 
 // Deliveries returns what is due first in each line, as much as is wanted: one event of each subject.
 func (s *Store) Deliveries(ctx context.Context, wants []Want) ([][]Delivery, error) {
-	const query = selectDelivery + `WHERE s.user_id = $1 AND s.origin = $2 AND s.deliver_at IS NOT NULL ORDER BY s.deliver_at LIMIT $3`
+	query := s.selectDelivery(`user_id = $1 AND origin = $2 AND deliver_at IS NOT NULL ORDER BY deliver_at LIMIT $3`)
 	all := make([][]Delivery, len(wants))
 	args := make([][]any, len(wants))
 	for i, want := range wants {
@@ -87,7 +96,7 @@ func (s *Store) NextDelivery(ctx context.Context, subjectID string) (d Delivery,
 		found = true
 		d, err = scanDelivery(scan)
 		return err
-	}, selectDelivery+`WHERE s.id = $1`, subjectID)
+	}, s.selectDelivery(`id = $1`), subjectID)
 	if err == nil && !found {
 		err = studio.ErrNotFound
 	}
