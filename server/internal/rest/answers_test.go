@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +107,26 @@ func TestAnswers_ofASuccess(t *testing.T) {
 				done.Video+done.VideoURL != address+"/out.mp4" || done.Thumbnail+done.ThumbnailURL != address+"/out.jpg" {
 				s.t.Errorf("%s answers %+v", kind.details, done)
 			}
+		}
+	})
+}
+
+// An avatar shows how far its processing is, and what that found.
+func TestAnswers_ofAnAvatar(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		created := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil)
+		details := "/v1/avatars/avatar_details?avatar_id=" + created.AvatarID
+		s.check(s.studio.Progressed(s.t.Context(), created.AvatarID, 0.4))
+		if half := s.record("GET", details, "", nil); half.Progress != 40 {
+			s.t.Errorf("progress %v, want 40", half.Progress)
+		}
+		check := studio.Check{Name: "one_face", OK: true, Message: "There is one face."}
+		_, err := s.studio.Rendered(s.t.Context(), created.AvatarID, studio.Rendering{Checks: []studio.Check{check}}, nil)
+		s.check(err)
+		_, answer := s.do("GET", details, "", nil)
+		const want = `"avatar_processing_results":[{"check_name":"one_face","check_status":"SUCCESS","message":"There is one face."}]`
+		if !strings.Contains(answer, want) {
+			s.t.Errorf("%s does not show %s", answer, want)
 		}
 	})
 }
