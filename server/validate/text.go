@@ -22,9 +22,15 @@ type shape struct {
 	prefix   []*shape // of the first elements
 	items    *shape   // of the others
 	members  map[string]*shape
+	rest     *shape      // of all other members, unless there are patterns
+	patterns []restShape // instead of rest, of each schema
+	open     bool        // whether it is meant to have members that it does not name
+}
+
+// restShape is what one schema says of members that none names.
+type restShape struct {
 	patterns []patternShape
-	rest     *shape // of all other members
-	open     bool   // whether it is meant to have members that it does not name
+	shape    *shape // of a member whose name matches no pattern
 }
 
 type patternShape struct {
@@ -40,6 +46,39 @@ func (s *shape) element(i int) *shape {
 		return s.prefix[i]
 	}
 	return s.items
+}
+
+func (s *shape) member(name string) *shape {
+	if m := s.members[name]; m != nil {
+		return m
+	}
+	if len(s.patterns) == 0 {
+		return s.rest
+	}
+	var all []*shape
+	for _, r := range s.patterns {
+		matched := len(all)
+		for _, p := range r.patterns {
+			if p.pattern.Match([]byte(name)) {
+				all = append(all, p.shape)
+			}
+		}
+		if len(all) == matched && len(r.shape.nodes) > 0 {
+			all = append(all, r.shape)
+		}
+	}
+	switch len(all) {
+	case 0:
+		return s.rest
+	case 1:
+		return all[0]
+	}
+	both := *all[0] // and the rest of them, for scalars
+	for _, other := range all[1:] {
+		both.types &= other.types
+		both.nodes = slices.Concat(both.nodes, other.nodes)
+	}
+	return &both
 }
 
 // shapes builds each shape once, for schemas can contain themselves.
@@ -58,30 +97,90 @@ func (known shapes) of(nodes ...*node) *shape {
 	for _, n := range nodes {
 		s.types &= n.collect(&parts)
 	}
-	var items, rest []*node
-	members := make(map[string][]*node)
+	s.addElements(known, parts)
+	s.addMembers(known, parts)
+	return s
+}
+
+func (s *shape) addElements(known shapes, parts []*node) {
+	longest := 0
 	for _, n := range parts {
-		items, rest = append(items, n.items), append(rest, n.additional)
-		s.open = s.open || n.hasAdditional && !n.closed || len(n.patterns) > 0
-		for name, m := range n.members {
-			members[name] = append(members[name], m.node)
-		}
-		for i, element := range n.prefix {
-			if i == len(s.prefix) {
-				s.prefix = append(s.prefix, known.of(element))
+		longest = max(longest, len(n.prefix))
+	}
+	for i := range longest + 1 {
+		var nodes []*node
+		for _, n := range parts {
+			if i < len(n.prefix) {
+				nodes = append(nodes, n.prefix[i])
+			} else {
+				nodes = append(nodes, n.items)
 			}
 		}
-		for _, p := range n.patterns {
-			s.patterns = append(s.patterns, patternShape{p.pattern, known.of(p.node)})
+		if i == longest {
+			s.items = known.of(orRest(nodes, parts, '[')...)
+		} else {
+			s.prefix = append(s.prefix, known.of(nodes...))
 		}
 	}
-	s.items, s.rest = known.of(items...), known.of(rest...)
-	s.members = make(map[string]*shape, len(members))
-	for name, nodes := range members {
-		s.members[name] = known.of(nodes...)
+}
+
+func (s *shape) addMembers(known shapes, parts []*node) {
+	s.members = make(map[string]*shape)
+	var rest []*node
+	for _, n := range parts {
+		rest = append(rest, n.additional)
+		s.open = s.open || n.hasAdditional && !n.closed || len(n.patterns) > 0
+		for name := range n.members {
+			if s.members[name] == nil {
+				s.members[name] = known.of(orRest(membersNamed(name, parts), parts, '{')...)
+			}
+		}
 	}
-	s.open = s.open || len(members) == 0
-	return s
+	s.rest = known.of(orRest(rest, parts, '{')...)
+	s.open = s.open || len(s.members) == 0
+	if !slices.ContainsFunc(parts, func(n *node) bool { return len(n.patterns) > 0 }) {
+		return
+	}
+	for _, n := range parts {
+		r := restShape{shape: known.of(n.additional)}
+		for _, p := range n.patterns {
+			r.patterns = append(r.patterns, patternShape{p.pattern, known.of(p.node)})
+		}
+		s.patterns = append(s.patterns, r)
+	}
+}
+
+// membersNamed returns what parts say of the member of a name; nil is nothing.
+func membersNamed(name string, parts []*node) (nodes []*node) {
+	for _, n := range parts {
+		m := n.members[name]
+		evaluated := m != nil && m.declared
+		if evaluated {
+			nodes = append(nodes, m.node)
+		}
+		for _, p := range n.patterns {
+			if p.pattern.Match([]byte(name)) {
+				nodes, evaluated = append(nodes, p.node), true
+			}
+		}
+		if !evaluated {
+			nodes = append(nodes, n.additional)
+		}
+	}
+	return nodes
+}
+
+// orRest returns nodes, or what parts say of what nothing else evaluates.
+func orRest(nodes, parts []*node, kind jsontext.Kind) []*node {
+	if slices.ContainsFunc(nodes, func(n *node) bool { return n != nil }) {
+		return nodes
+	}
+	for _, n := range parts {
+		if r := n.unevaluated(kind); r != nil {
+			nodes = append(nodes, r.node)
+		}
+	}
+	return nodes
 }
 
 // collect appends n and all nodes that may constrain the same value, and returns the types that
@@ -159,18 +258,6 @@ func (s *shape) appendJSON(dst []byte, v spelled, w *walker) []byte {
 		return append(dst, '}')
 	}
 	return s.appendScalar(dst, v.text, w)
-}
-
-func (s *shape) member(name string) *shape {
-	if m := s.members[name]; m != nil {
-		return m
-	}
-	for _, p := range s.patterns {
-		if p.pattern.Match([]byte(name)) {
-			return p.shape
-		}
-	}
-	return s.rest
 }
 
 // appendScalar writes the scalar that a text stands for: null, a boolean or a number where the
