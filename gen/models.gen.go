@@ -666,7 +666,9 @@ type Violation struct {
 	// Keyword The rule that is broken: a keyword of JSON Schema, such as `required`, `type`, `format`,
 	// `pattern`, `maxLength` or `enum`, or one of these. `duplicate`: a member is given twice.
 	// `case`: the name of a member differs from a known one in case only. `repeated`: a parameter
-	// is given twice. `escape`: a parameter is not percent-encoded. `webhook`: the URL cannot be
+	// is given twice. `escape`: a parameter is not percent-encoded. `style`: a parameter is not written
+	// in its style. `content`: a parameter that must be JSON is not. `contentType`: a part of a form has
+	// another media type. `cursor`: the cursor is not one of this list. `webhook`: the URL cannot be
 	// registered. `idempotency`: the key was used with another request. `text`: the text cannot be
 	// kept. New keywords can come.
 	//
@@ -674,7 +676,9 @@ type Violation struct {
 	// Examples: required
 	Keyword string `json:"keyword"`
 
-	// Pointer JSON pointer (RFC 6901) into the body, or header:NAME, or query:NAME.
+	// Pointer JSON pointer (RFC 6901) into the body, or path:NAME, query:NAME, header:NAME or cookie:NAME, with a
+	// pointer into that parameter behind it, such as `query:filter/min`. A member that this document does
+	// not name is `*`.
 	Pointer string `json:"pointer"`
 }
 

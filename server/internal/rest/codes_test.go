@@ -132,3 +132,23 @@ func TestCodes(t *testing.T) {
 		}
 	})
 }
+
+// The document names every keyword that is none of JSON Schema, and every place of a violation.
+func TestViolation_isDocumented(t *testing.T) {
+	t.Parallel()
+	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	violation := document.Components.Schemas["Violation"].Value.Properties
+	for _, keyword := range strings.Fields("duplicate case repeated escape style content contentType cursor webhook idempotency text") {
+		if !strings.Contains(strings.Join(strings.Fields(violation["keyword"].Value.Description), " "), "`"+keyword+"`: ") {
+			t.Errorf("the keyword %s is missing", keyword)
+		}
+	}
+	for _, place := range []string{"path:NAME", "query:NAME", "header:NAME", "cookie:NAME"} {
+		if !strings.Contains(violation["pointer"].Value.Description, place) {
+			t.Errorf("the place %s is missing", place)
+		}
+	}
+}
