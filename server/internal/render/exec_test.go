@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -97,7 +98,8 @@ func program(behaviour string) {
 		}
 		fmt.Println(len(all))
 	case "takes time":
-		for request.Attempt > 0 { // for ever
+		for request.Attempt > 0 {
+			runtime.Gosched() // for ever
 		}
 	case "writes much":
 		file, _ := os.Create(filepath.Join(request.OutputDir, "out.mp4"))
