@@ -1,0 +1,212 @@
+package media_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+const key = "results/01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10/out.mp4"
+
+type bundle struct {
+	*media.Store
+	t     *testing.T
+	clock *studiotest.Clock
+	dir   string
+	url   string
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{t: t, clock: studiotest.NewClock(), dir: filepath.Join(t.TempDir(), "media")}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.ServeHTTP(w, r) }))
+	t.Cleanup(web.Close)
+	b.url = web.URL
+	var err error
+	b.Store, err = media.Open(t.Context(), media.Config{
+		Bucket: "file:" + b.dir, PublicURL: web.URL, Key: []byte("key"), Now: b.clock.Now,
+	})
+	check(t, err)
+	t.Cleanup(func() { check(t, b.Close()) })
+	return b
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bundle) write(key, content string) {
+	b.t.Helper()
+	check(b.t, b.Write(b.t.Context(), key, strings.NewReader(content)))
+}
+
+func (b *bundle) files() (all []string) {
+	b.t.Helper()
+	check(b.t, filepath.WalkDir(b.dir, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			path, _ = filepath.Rel(b.dir, path)
+			all = append(all, filepath.ToSlash(path))
+		}
+		return err
+	}))
+	return all
+}
+
+// do makes a request with headers, given as name, value, name, value ….
+func (b *bundle) do(method, url string, header ...string) (*http.Response, string) {
+	b.t.Helper()
+	request, err := http.NewRequestWithContext(b.t.Context(), method, url, nil)
+	check(b.t, err)
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := http.DefaultTransport.RoundTrip(request)
+	check(b.t, err)
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	check(b.t, err)
+	return response, string(body)
+}
+
+// A file is there whole or not at all.
+func TestWrite_wholeOrNot(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(key, "first")
+	broken := iotest.TimeoutReader(io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrUnexpectedEOF)))
+	if err := b.Write(t.Context(), key, broken); !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, iotest.ErrTimeout) {
+		t.Errorf("error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Write(ctx, "results/x/out.mp4", strings.NewReader("late")); err == nil {
+		t.Error("a write whose context has ended succeeds")
+	}
+	file, err := b.Open(t.Context(), key)
+	check(t, err)
+	defer func() { _ = file.Close() }()
+	if content, _ := io.ReadAll(file); string(content) != "first" {
+		t.Errorf("content %q", content)
+	}
+	if all := b.files(); len(all) != 1 {
+		t.Errorf("files %v", all)
+	}
+	b.write(key, "second")
+	check(t, b.Erase(t.Context(), "results/"))
+	if _, err := b.Open(t.Context(), key); !errors.Is(err, studio.ErrNotFound) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(filepath.Dir(filepath.Join(b.dir, key))); !os.IsNotExist(err) {
+		t.Errorf("the empty directory is left, %v", err)
+	}
+}
+
+// An address serves ranges and conditional requests, with the type of the file.
+func TestServeHTTP(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(key, "0123456789")
+	url, expires := b.URL(key)
+	if want := b.clock.Now().Add(24 * time.Hour); !expires.Equal(want) {
+		t.Errorf("expires %v, want %v", expires, want)
+	}
+	response, body := b.do("GET", url)
+	etag := response.Header.Get("ETag")
+	if response.StatusCode != 200 || body != "0123456789" || response.Header.Get("Content-Type") != "video/mp4" ||
+		response.Header.Get("X-Content-Type-Options") != "nosniff" || etag == "" {
+		t.Errorf("%s %q %v", response.Status, body, response.Header)
+	}
+	for _, test := range []struct {
+		method, name, value string
+		status              int
+		body                string
+	}{
+		{"GET", "Range", "bytes=7-", 206, "789"},
+		{"GET", "Range", "bytes=20-", 416, "invalid range: failed to overlap\n"},
+		{"GET", "If-None-Match", etag, 304, ""},
+		{"GET", "If-Match", `"other"`, 412, ""},
+		{"HEAD", "Accept", "*/*", 200, ""},
+		{"PUT", "Accept", "*/*", 405, ""},
+	} {
+		response, body := b.do(test.method, url, test.name, test.value)
+		if response.StatusCode != test.status || test.body != body && response.StatusCode != 405 {
+			t.Errorf("%s with %s: %s: %s %q", test.method, test.name, test.value, response.Status, body)
+		}
+	}
+	found, signed := b.Key(url)
+	if found != key || !signed {
+		t.Errorf("the key is %q, signed %t", found, signed)
+	}
+}
+
+// What is not exactly an address that was given out and works still is refused.
+func TestServeHTTP_refuses(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(key, "x")
+	b.write("results/2/out.bin", "<script>")
+	url, _ := b.URL(key)
+	query := url[strings.Index(url, "?"):]
+	gone, _ := b.URL("results/1/none.mp4")
+	script, _ := b.URL("results/2/out.bin")
+	if response, _ := b.do("GET", script); response.Header.Get("Content-Type") != "application/octet-stream" ||
+		response.Header.Get("Content-Disposition") != "attachment" {
+		t.Errorf("headers %v", response.Header)
+	}
+	for url, status := range map[string]int{
+		b.url + media.Path + key:                          403,
+		b.url + media.Path + "results/2/out.bin" + query:  403,
+		b.url + media.Path + "results/" + query:           403,
+		b.url + media.Path + query:                        403,
+		b.url + media.Path + "../" + key + query:          403,
+		strings.Replace(url, "expires=1", "expires=2", 1): 403,
+		url + "0": 403,
+		gone:      404,
+	} {
+		if response, _ := b.do("GET", url); response.StatusCode != status {
+			t.Errorf("%s: %s, want %d", url, response.Status, status)
+		}
+	}
+	b.clock.Add(24 * time.Hour)
+	if response, _ := b.do("GET", url); response.StatusCode != 403 {
+		t.Errorf("an expired address: %s", response.Status)
+	}
+	if _, signed := b.Key(url); signed {
+		t.Error("an expired address counts as signed")
+	}
+}
+
+// Sweep erases what nothing needs, temporary files of a crash included, once it is old enough.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(key, "x")
+	b.write("results/1/out.mp4", "x")
+	check(t, os.WriteFile(filepath.Join(b.dir, "results", "1", "fileblob123"), nil, 0o600))
+	needed := func(_ context.Context, k string) (bool, error) { return k == key, nil }
+	b.clock.Add(time.Since(b.clock.Now())) // files have the time of the machine
+	check(t, b.Sweep(t.Context(), time.Hour, needed))
+	if all := b.files(); len(all) != 3 {
+		t.Errorf("files %v", all)
+	}
+	b.clock.Add(2 * time.Hour)
+	check(t, b.Sweep(t.Context(), time.Hour, needed))
+	if all := b.files(); len(all) != 1 || all[0] != key {
+		t.Errorf("files %v", all)
+	}
+}

@@ -1,0 +1,114 @@
+package render_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+func TestInputs_Fetch(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "video/mp4")
+		switch r.URL.Path {
+		case "/video":
+			_, _ = io.WriteString(w, "video")
+		case "/html":
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "video")
+		case "/playlist":
+			w.Header().Set("Content-Type", "audio/mpegurl")
+			_, _ = io.WriteString(w, "video")
+		case "/declared":
+			w.Header().Set("Content-Length", "314572801")
+		case "/large":
+			for block := bytes.Repeat([]byte("a"), 1<<20); ; {
+				if _, err := w.Write(block); err != nil {
+					return
+				}
+			}
+		case "/half":
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "video")
+		case "/busy":
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case "/empty":
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(web.Close)
+	guarded, err := sender.New(sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(guarded.Close)
+	cfg := studiotest.Config(studiotest.Open(t, studiotest.NewSQLite(t)), time.Now)
+	service := studio.New(cfg)
+	ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
+	subject, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cfg.Media.Write(t.Context(), studio.ResultKey(subject.ID, "out.mp4"), strings.NewReader("video")); err != nil {
+		t.Fatal(err)
+	}
+	inputs := render.Inputs{Sender: guarded, Studio: service, Key: func(address string) (string, bool) {
+		if key, ok := strings.CutPrefix(address, web.URL+"/media/"); ok {
+			return strings.TrimSuffix(key, "?signed"), strings.HasSuffix(key, "?signed")
+		}
+		return "", false
+	}}
+	own := web.URL + "/media/" + studio.ResultKey(subject.ID, "out.mp4")
+	foreign := subject
+	foreign.UserID = bob.ID
+	for _, test := range []struct {
+		subject studio.Subject
+		url     string
+		reason  string // "" when the file is fetched
+		retry   bool
+	}{
+		{subject, web.URL + "/video", "", false},
+		{subject, own, "", false},
+		{foreign, own + "?signed", "", false},
+		{foreign, own, "could not be fetched: its host answers 404.", false}, // as any address
+		{subject, web.URL + "/media/results/none?signed", "does not exist any more.", false},
+		{subject, web.URL + "/html", "is no video, picture or sound: its host says so by its Content-Type.", false},
+		{subject, web.URL + "/playlist", "is no video, picture or sound: its host says so by its Content-Type.", false},
+		{subject, web.URL + "/declared", "is larger than 300 MB.", false},
+		{subject, web.URL + "/large", "is larger than 300 MB.", false},
+		{subject, web.URL + "/half", "could not be fetched whole.", true},
+		{subject, web.URL + "/busy", "could not be fetched: its host answers 503.", true},
+		{subject, web.URL + "/empty", "is empty.", false},
+		{subject, web.URL + "/none", "could not be fetched: its host answers 404.", false},
+		{subject, "http://10.0.0.1/video", "must have a host that is a public address.", false},
+		{subject, "file:///etc/passwd", "must be an absolute http or https URL.", false},
+	} {
+		path := filepath.Join(t.TempDir(), "input")
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = errors.Join(inputs.Fetch(t.Context(), test.subject, test.url, file), file.Close())
+		failure, failed := errors.AsType[*studio.RenderError](err)
+		if failed != (test.reason != "") || failed && (failure.Reason != test.reason || failure.Retry != test.retry) {
+			t.Errorf("%s: %+v, %v", test.url, failure, err)
+		}
+		if content, _ := os.ReadFile(path); err == nil && string(content) != "video" {
+			t.Errorf("%s: %q", test.url, content)
+		}
+	}
+}
