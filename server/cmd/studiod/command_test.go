@@ -119,7 +119,7 @@ func TestCommands_refuseBadInputInOneLine(t *testing.T) {
 		{"an import into nothing", `{"data":[{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20"}]}`, []string{"project", "import", db, "--workspace=films", "-"}, exitUsage, "no such workspace"},
 		{"a file that is not there", "", []string{"project", "import", db, "--workspace", workspace, "nowhere.json"}, exitUsage, "nowhere.json"},
 		{"a render time that is none", "", []string{"serve", db, "--render-time=soon"}, exitUsage, "render-time"},
-		{"a negative render time", "", []string{"serve", db, "--render-time=-1s"}, exitUsage, "between 0 and 10m"},
+		{"a negative render time", "", []string{"serve", db, "--render-time=-1s"}, exitUsage, "between 0s and 10m0s"},
 		{"a consent that is none", "", []string{"serve", db, "--consent=never"}, exitUsage, "auto or manual"},
 		{"a network that is none", "", []string{"serve", db, "--webhook-allow=home"}, exitUsage, "10.0.0.0/8"},
 		{"no workers", "", []string{"serve", db, "--workers=0"}, exitUsage, "between 1 and 1024"},

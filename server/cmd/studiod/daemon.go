@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -46,7 +48,10 @@ const (
 type daemonConfig struct {
 	Addr              string
 	Database          string
-	RenderTime        time.Duration
+	Render            renderConfig
+	Media             string // see media.Config; "" is beside the database
+	MediaURLTTL       time.Duration
+	PublicURL         string // "" is the listener's
 	AutoConsent       bool
 	AllowHTTP         bool
 	AllowNetworks     []netip.Prefix
@@ -65,6 +70,8 @@ type daemon struct {
 	store    *store.Store
 	studio   *studio.Service
 	sender   *sender.Sender
+	media    *media.Store
+	renderer io.Closer // nil when there is nothing to close
 	http     *http.Server
 	trigger  *jobs.Trigger
 }
@@ -97,14 +104,17 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err != nil {
 		return d, err
 	}
-	cursors, err := d.store.Key(ctx, cursorKeyName, func() []byte { return []byte(rand.Text()) })
+	cursors, err := d.store.Key(ctx, cursorKeyName, newKey)
 	if err != nil {
+		return d, err
+	}
+	if err := d.openMedia(ctx); err != nil {
 		return d, err
 	}
 	d.studio = studio.New(d.studioConfig(tokens, cursors))
 	handler, err := server.New(rest.New(d.studio), server.Config{
 		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError,
-		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses,
+		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.serveMedia,
 	})
 	if err != nil {
 		return d, err
@@ -120,9 +130,13 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
 	}
+	renderer, err := d.openRenderer(ctx)
+	if err != nil {
+		return d, err
+	}
 	d.trigger, err = jobs.NewTrigger(jobs.New(jobs.Config{
 		Store: d.store, Studio: d.studio, Sender: d.sender,
-		Renderer: render.Simulate{Time: cfg.RenderTime}, Logger: cfg.Logger,
+		Renderer: renderer, RenderTimeout: cfg.Render.Timeout, RenderWorkers: cfg.Render.Workers, Logger: cfg.Logger,
 		Workers: cfg.Workers, InFlight: cfg.InFlight, Rate: cfg.Rate,
 	}))
 	return d, err
@@ -130,6 +144,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 
 func (d *daemon) studioConfig(tokens *auth.Tokens, cursors []byte) studio.Config {
 	cfg := studioConfig(d.store)
+	cfg.Media = d.media
 	cfg.CursorKey = cursors
 	cfg.SendWebhook = d.sendWebhook
 	cfg.IssueAccessToken = tokens.Issue
@@ -166,6 +181,8 @@ func (d *daemon) sendWebhook(ctx context.Context, url string, event studio.Event
 	}
 }
 
+func newKey() []byte { return []byte(rand.Text()) }
+
 // url is where the daemon can be reached.
 func (d *daemon) url() string { return "http://" + d.listener.Addr().String() }
 
@@ -177,6 +194,7 @@ func (d *daemon) run(ctx context.Context) error {
 	stop, stopWork := context.WithCancel(work)
 	var working sync.WaitGroup
 	working.Go(func() { d.trigger.Run(work, stop) })
+	working.Go(func() { d.sweepMedia(stop) })
 
 	served := make(chan error, 1)
 	go func() { served <- d.http.Serve(netutil.LimitListener(d.listener, maxConnections)) }()
@@ -213,6 +231,12 @@ func (d *daemon) close() error {
 	}
 	if d.sender != nil {
 		d.sender.Close()
+	}
+	if d.renderer != nil {
+		errs = append(errs, d.renderer.Close())
+	}
+	if d.media != nil {
+		errs = append(errs, d.media.Close())
 	}
 	if d.store != nil {
 		errs = append(errs, d.store.Close())

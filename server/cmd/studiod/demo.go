@@ -42,7 +42,12 @@ func showDemo(ctx context.Context, out io.Writer, d *daemon) error {
 	if err != nil {
 		return err
 	}
+	renderer := ""
+	if program := d.cfg.Render.Program; len(program) > 0 {
+		renderer = program[0]
+	}
 	return text.Execute(out, map[string]string{
+		"Renderer": renderer, "Missing": d.cfg.Render.Missing,
 		"URL": d.url(), "Database": d.store.Name(), "Email": demoEmail, "Password": password, "Workspace": demoWorkspace, "Secret": secrets[0],
 	})
 }
@@ -54,7 +59,10 @@ const demoText = `Avatar Studio demo
   webhook secret  {{.Secret}}
   database        {{.Database}}
 
-Rendering is simulated: nothing is made. A title with [fail] fails, one with [no-consent] is refused consent.
+{{if .Renderer}}Videos are made by {{.Renderer}}. A title with [no-consent] is refused consent.
+{{else}}Rendering is simulated: nothing is made. A title with [fail] fails, one with [no-consent] is refused consent.
+{{if .Missing}}For real videos: {{.Missing}}.
+{{end}}{{end -}}
 Webhooks may go to this machine: give a webhook_url such as http://127.0.0.1:9000/.
 
 # log in

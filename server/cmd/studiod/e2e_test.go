@@ -60,7 +60,7 @@ func TestStudio(t *testing.T) {
 func testStudio(t *testing.T, dsn string) {
 	t.Helper()
 	d := startDaemon(t, func(cfg *daemonConfig) {
-		cfg.Database, cfg.RenderTime, cfg.AutoConsent = dsn, 50*time.Millisecond, false
+		cfg.Database, cfg.Render.Time, cfg.AutoConsent = dsn, 50*time.Millisecond, false
 	})
 	in := startInbox(t, d.secret, nil)
 	d.listsProjects(t)

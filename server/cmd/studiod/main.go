@@ -5,8 +5,11 @@ package main
 import (
 	"context"
 	"os"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render"
 )
 
 func main() {
+	render.RunLimited()
 	os.Exit(run(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -31,6 +32,7 @@ import (
 const asDaemon = "STUDIOD_TEST_AS_DAEMON"
 
 func TestMain(m *testing.M) {
+	render.RunLimited()
 	if os.Getenv(asDaemon) != "" {
 		main()
 		return

@@ -9,9 +9,9 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"syscall"
-	"time"
 
 	"github.com/urfave/cli/v3"
 )
@@ -28,19 +28,9 @@ func loopback() []netip.Prefix {
 }
 
 func serveCommand() *cli.Command {
-	return leaf("serve", "serve the API and deliver webhooks", "", []cli.Flag{
+	return leaf("serve", "serve the API and deliver webhooks", "", slices.Concat([]cli.Flag{
 		&cli.StringFlag{
 			Name: "addr", Usage: "address to listen on", Value: "127.0.0.1:8080", Sources: cli.EnvVars("STUDIO_ADDR"),
-		},
-		&cli.DurationFlag{
-			Name: "render-time", Usage: "how long the simulated renderer takes for each job", Value: 2 * time.Second,
-			Sources: cli.EnvVars("STUDIO_RENDER_TIME"),
-			Validator: func(d time.Duration) error {
-				if d < 0 || d > 10*time.Minute {
-					return errors.New("must be between 0 and 10m")
-				}
-				return nil
-			},
 		},
 		&cli.StringFlag{
 			Name: "consent", Usage: "auto gives consent unless a title contains [no-consent]; manual waits for submit_consent",
@@ -67,7 +57,7 @@ func serveCommand() *cli.Command {
 		limitFlag("workers", "how many webhooks this daemon sends at once", "STUDIO_WORKERS", "256", 1024),
 		limitFlag("receiver-in-flight", "how many webhooks are in flight to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", "4", 1024),
 		limitFlag("receiver-rate", "how many webhooks are sent to one receiver in a second", "STUDIO_RECEIVER_RATE", "50", 100_000),
-	}, serve)
+	}, renderFlags(), mediaFlags()), serve)
 }
 
 func limitFlag(name, usage, variable, normal string, most int) cli.Flag {
@@ -88,7 +78,10 @@ func serve(ctx context.Context, command *cli.Command) error {
 	demo := command.Bool("demo")
 	cfg := daemonConfig{
 		Addr:        command.String("addr"),
-		RenderTime:  command.Duration("render-time"),
+		Render:      renderConfigOf(command),
+		Media:       command.String("media"),
+		MediaURLTTL: command.Duration("media-url-ttl"),
+		PublicURL:   command.String("public-url"),
 		AutoConsent: command.String("consent") == consentAuto,
 		AllowHTTP:   demo || command.Bool("allow-http-webhooks"),
 		Workers:     command.Int("workers"),

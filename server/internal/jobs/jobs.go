@@ -71,6 +71,8 @@ type Config struct {
 	Renderer studio.Renderer
 	// RenderTimeout ends a rendering that hangs; it is then tried again. Default 15 minutes.
 	RenderTimeout time.Duration
+	// RenderWorkers is how many subjects are rendered at once. Default 16.
+	RenderWorkers int
 	// Workers is how many attempts are made at once. Default 256.
 	Workers int
 	// InFlight is how many attempts may be in flight to one origin. Default 4.
@@ -101,6 +103,7 @@ type Jobs struct {
 // New makes a Jobs.
 func New(cfg Config) *Jobs {
 	setDefault(&cfg.RenderTimeout, 15*time.Minute)
+	setDefault(&cfg.RenderWorkers, 16)
 	setDefault(&cfg.Workers, 256)
 	setDefault(&cfg.InFlight, 4)
 	setDefault(&cfg.Rate, 50)

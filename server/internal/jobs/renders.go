@@ -20,7 +20,7 @@ type localRenders struct {
 
 func newLocalRenders(jobs *Jobs) *localRenders {
 	return &localRenders{
-		jobs: jobs, wake: make(chan struct{}, 1), free: make(chan struct{}, renderWorkers), rendering: make(map[string]struct{}),
+		jobs: jobs, wake: make(chan struct{}, 1), free: make(chan struct{}, jobs.RenderWorkers), rendering: make(map[string]struct{}),
 	}
 }
 
@@ -49,7 +49,7 @@ func (l *localRenders) run(ctx, stop context.Context) {
 // looks again.
 func (l *localRenders) start(ctx, stop context.Context, workers *sync.WaitGroup) time.Duration {
 	// What is running is still due in the store, so this many hold all that can be started.
-	next, err := l.jobs.Store.NextDue(stop, store.Render, 2*renderWorkers)
+	next, err := l.jobs.Store.NextDue(stop, store.Render, 2*l.jobs.RenderWorkers)
 	if err != nil {
 		l.jobs.report(stop, store.Render, err)
 		return errorPause

@@ -52,7 +52,7 @@ func newRiverRenders(jobs *Jobs) (*riverRenders, error) {
 	var err error
 	r.client, err = river.NewClient(riverpgxv5.New(jobs.Store.Pool()), &river.Config{
 		ID:                r.id,
-		Queues:            map[string]river.QueueConfig{string(store.Render): {MaxWorkers: renderWorkers}},
+		Queues:            map[string]river.QueueConfig{string(store.Render): {MaxWorkers: jobs.RenderWorkers}},
 		Workers:           workers,
 		FetchCooldown:     fetchCooldown,
 		FetchPollInterval: fetchPoll,

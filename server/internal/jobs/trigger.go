@@ -10,7 +10,6 @@ import (
 )
 
 const (
-	renderWorkers    = 16
 	defaultSafetyNet = 30 * time.Second
 	pruneInterval    = time.Hour
 	// errorPause keeps work whose bookkeeping failed from being repeated at once.

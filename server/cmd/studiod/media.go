@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+	_ "gocloud.dev/blob/s3blob" // s3://BUCKET; gcsblob and azureblob are one such line each
+
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+)
+
+const (
+	mediaKeyName = "media"
+	// mediaGrace is the least age of a file that is erased because no record refers to it.
+	mediaGrace         = time.Hour
+	mediaSweepInterval = time.Hour
+)
+
+func mediaFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{
+			Name: "media", Usage: "where files are kept, as file:DIRECTORY or s3://BUCKET?region=…", DefaultText: "a directory beside the database",
+			Sources: cli.EnvVars("STUDIO_MEDIA"),
+		},
+		durationFlag("media-url-ttl", "how long the address of a file works", "STUDIO_MEDIA_URL_TTL", 24*time.Hour, time.Minute, 7*24*time.Hour),
+		&cli.StringFlag{
+			Name: "public-url", Usage: "where clients reach this service, for the addresses of files", DefaultText: "http:// and --addr",
+			Sources: cli.EnvVars("STUDIO_PUBLIC_URL"),
+			Validator: func(text string) error {
+				u, err := url.Parse(text)
+				if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+					return errors.New("must be an http or https URL")
+				}
+				return nil
+			},
+		},
+	}
+}
+
+// defaultMedia is the directory beside a database in a file, and else in the data directory.
+func defaultMedia(database string) (string, error) {
+	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
+		return "file:" + strings.TrimSuffix(path, filepath.Ext(path)) + "-media", nil
+	}
+	directory, err := dataDirectory()
+	return "file:" + filepath.Join(directory, "media"), err
+}
+
+// openMedia opens the bucket of a daemon whose store and listener are open.
+func (d *daemon) openMedia(ctx context.Context) (err error) {
+	cfg := media.Config{Bucket: d.cfg.Media, PublicURL: d.cfg.PublicURL, TTL: d.cfg.MediaURLTTL}
+	if cfg.Bucket == "" {
+		if cfg.Bucket, err = defaultMedia(d.cfg.Database); err != nil {
+			return err
+		}
+	}
+	if cfg.PublicURL == "" {
+		cfg.PublicURL = d.url()
+	}
+	if cfg.Key, err = d.store.Key(ctx, mediaKeyName, newKey); err != nil {
+		return err
+	}
+	if d.media, err = media.Open(ctx, cfg); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// serveMedia is for [server.Config]: files are served beside the operations of the document.
+func (d *daemon) serveMedia(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, media.Path) {
+			d.media.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// sweepMedia erases from time to time what no record refers to.
+func (d *daemon) sweepMedia(stop context.Context) {
+	ticker := time.NewTicker(mediaSweepInterval)
+	defer ticker.Stop()
+	for stop.Err() == nil {
+		if err := d.media.Sweep(stop, mediaGrace, d.studio.MediaNeeded); err != nil && stop.Err() == nil {
+			d.cfg.Logger.ErrorContext(stop, "media not swept", "err", err)
+		}
+		select {
+		case <-stop.Done():
+		case <-ticker.C:
+		}
+	}
+}

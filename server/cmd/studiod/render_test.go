@@ -1,0 +1,161 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// need skips a test without these programs, and fails it where everything must be tested.
+func need(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(program + " is not installed")
+			}
+			t.Skip(program + " is not installed: no video is made")
+		}
+	}
+}
+
+// startRenderingDaemon starts a daemon with the renderer that is built with it.
+func startRenderingDaemon(t *testing.T) *testDaemon {
+	t.Helper()
+	need(t, "ffmpeg", "ffprobe", "espeak-ng")
+	renderer := filepath.Join(t.TempDir(), builtinRenderer)
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", renderer, "../studio-render")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return startDaemon(t, func(cfg *daemonConfig) {
+		cfg.Database, cfg.Render = newDatabase(t), renderConfig{Program: []string{renderer}, Workers: max(1, runtime.NumCPU()/2)}
+	})
+}
+
+// get reads what is at an address of a file.
+func get(t *testing.T, url string) (response *http.Response, body []byte) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	check(t, err)
+	request.Close = true
+	response, err = http.DefaultTransport.RoundTrip(request)
+	check(t, err)
+	defer func() { _ = response.Body.Close() }()
+	body, err = io.ReadAll(response.Body)
+	check(t, err)
+	return response, body
+}
+
+// wantFile checks that an address leads to a file of a type.
+func wantFile(t *testing.T, url *string, mediaType, begins string) {
+	t.Helper()
+	if url == nil {
+		t.Fatalf("there is no %s", mediaType)
+	}
+	response, body := get(t, *url)
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != mediaType || !strings.Contains(string(body[:min(64, len(body))]), begins) {
+		t.Errorf("%s: %s, %s, %d bytes", *url, response.Status, response.Header.Get("Content-Type"), len(body))
+	}
+}
+
+// An avatar is made, and then a video in which it speaks, and both are read by anybody who has
+// their addresses until they are deleted.
+func TestDaemon_makesVideos(t *testing.T) {
+	t.Parallel()
+	d := startRenderingDaemon(t)
+	avatar, err := d.client.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value("Ada")})
+	check(t, err)
+	avatar, err = d.client.WaitAvatar(t.Context(), avatar.AvatarID)
+	check(t, err)
+	if avatar.Status != gen.AvatarState(gen.AvatarStatusPublished) || avatar.AvatarProcessingResults == nil || *avatar.Progress != 100 {
+		t.Fatalf("the avatar is %+v", avatar)
+	}
+	wantFile(t, avatar.Thumbnail, "image/jpeg", "\xff\xd8")
+
+	video, err := d.client.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: avatar.AvatarID, Text: gen.Value("Hello.")})
+	check(t, err)
+	video, err = d.client.WaitVideo(t.Context(), video.InferenceID)
+	check(t, err)
+	if video.FailureReason != nil {
+		t.Fatal(*video.FailureReason)
+	}
+	wantFile(t, video.Video, "video/mp4", "ftyp")
+	wantFile(t, video.Thumbnail, "image/jpeg", "\xff\xd8")
+
+	check(t, d.client.DeleteAvatar(t.Context(), gen.DeleteAvatarRequest{AvatarID: avatar.AvatarID}))
+	for _, url := range []string{*avatar.Thumbnail, *video.Video} {
+		if response, _ := get(t, url); response.StatusCode != http.StatusNotFound {
+			t.Errorf("after the deletion: %s", response.Status)
+		}
+	}
+}
+
+// An input that is none is a failure with a reason that its user understands, and no second try.
+func TestDaemon_refusesInputs(t *testing.T) {
+	t.Parallel()
+	d := startRenderingDaemon(t)
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "video/mp4")
+		_, _ = io.WriteString(w, "this is no video")
+	}))
+	t.Cleanup(host.Close)
+	for url, want := range map[string]string{
+		host.URL:                "", // the words are the renderer's
+		"http://10.0.0.1/a.mp4": "The video_url must have a host that is a public address.",
+		"https://192.168.0.1/b": "The video_url must have a host that is a public address.",
+	} {
+		lipsync, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{
+			VideoURL: gen.Value(url), UseAudioFromVideo: gen.Value(true),
+		})
+		check(t, err)
+		lipsync, err = d.client.WaitLipsync(t.Context(), lipsync.InferenceID)
+		check(t, err)
+		if lipsync.FailureReason == nil || want != "" && *lipsync.FailureReason != want {
+			t.Errorf("%s: %+v", url, lipsync)
+		}
+	}
+}
+
+// A deletion ends the program that renders within a second or two.
+func TestDaemon_deletionStopsTheProgram(t *testing.T) {
+	t.Parallel()
+	need(t, "sh")
+	dir := t.TempDir()
+	script := filepath.Join(dir, "hangs")
+	check(t, os.WriteFile(script, []byte("#!/bin/sh\necho $$ > "+dir+"/pid.new && mv "+dir+"/pid.new "+dir+"/pid && sleep 600\n"), 0o700))
+	d := startDaemon(t, func(cfg *daemonConfig) {
+		cfg.Database, cfg.Render = newDatabase(t), renderConfig{Program: []string{script}}
+	})
+	lipsync, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{Title: gen.Value("Greeting")})
+	check(t, err)
+	var pid []byte
+	eventually(t, "the start of the program", func() bool {
+		pid, err = os.ReadFile(filepath.Join(dir, "pid"))
+		return err == nil
+	})
+	check(t, d.client.DeleteLipsync(t.Context(), gen.DeleteInferenceRequest{InferenceID: lipsync.InferenceID}))
+	began := time.Now()
+	eventually(t, "the end of the program", func() bool {
+		_, err := os.Stat("/proc/" + strings.TrimSpace(string(pid)))
+		return os.IsNotExist(err)
+	})
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("the program ran for %v more", took)
+	}
+	_, err = d.client.WaitLipsync(t.Context(), lipsync.InferenceID)
+	if !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("error %v", err)
+	}
+}

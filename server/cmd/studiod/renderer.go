@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// Values of --renderer.
+const (
+	rendererAuto     = "auto"
+	rendererSimulate = "simulate"
+	rendererExec     = "exec:" // and a program
+)
+
+// builtinRenderer is the name of the renderer that is built with the daemon.
+const builtinRenderer = "studio-render"
+
+// renderConfig says how a daemon renders. Its zero value simulates.
+type renderConfig struct {
+	Program []string // none simulates
+	Missing string   // why nothing but a simulation was found; "" when it was asked for
+	Time    time.Duration
+	Timeout time.Duration
+	Workers int
+	Limits  render.Limits
+}
+
+func renderFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{
+			Name: "renderer", Usage: "what makes videos: auto, simulate, or exec:PROGRAM [ARGS]; auto is studio-render beside studiod if ffmpeg is installed, and else simulate",
+			Value: rendererAuto, Sources: cli.EnvVars("STUDIO_RENDERER"),
+			Validator: func(text string) error {
+				program, isProgram := strings.CutPrefix(text, rendererExec)
+				if text != rendererAuto && text != rendererSimulate && (!isProgram || len(strings.Fields(program)) == 0) {
+					return errors.New("must be auto, simulate or exec:PROGRAM")
+				}
+				return nil
+			},
+		},
+		limitFlag("render-workers", "how many renderings run at once", "STUDIO_RENDER_WORKERS", "half the cores", 1024),
+		limitFlag("render-memory", "how many MiB of data each process of a renderer's program may have", "STUDIO_RENDER_MEMORY", "4096", 1<<20),
+		durationFlag("render-timeout", "how long a rendering may take before it is tried again", "STUDIO_RENDER_TIMEOUT", 15*time.Minute, time.Second, 24*time.Hour),
+		durationFlag("render-time", "how long the simulated renderer takes for each job", "STUDIO_RENDER_TIME", 2*time.Second, 0, 10*time.Minute),
+	}
+}
+
+func durationFlag(name, usage, variable string, value, least, most time.Duration) cli.Flag {
+	return &cli.DurationFlag{
+		Name: name, Usage: usage, Value: value, Sources: cli.EnvVars(variable),
+		Validator: func(d time.Duration) error {
+			if d < least || d > most {
+				return fmt.Errorf("must be between %v and %v", least, most)
+			}
+			return nil
+		},
+	}
+}
+
+func renderConfigOf(command *cli.Command) renderConfig {
+	cfg := renderConfig{
+		Time: command.Duration("render-time"), Timeout: command.Duration("render-timeout"),
+		Workers: command.Int("render-workers"), Limits: render.Limits{Memory: int64(command.Int("render-memory")) << 20},
+	}
+	switch text := command.String("renderer"); text {
+	case rendererSimulate:
+	case rendererAuto:
+		cfg.Program, cfg.Missing = findRenderer()
+	default:
+		cfg.Program = strings.Fields(strings.TrimPrefix(text, rendererExec))
+	}
+	if cfg.Workers == 0 && len(cfg.Program) > 0 {
+		cfg.Workers = max(1, runtime.NumCPU()/2)
+	}
+	return cfg
+}
+
+// findRenderer returns the renderer beside this program, or says what is missing and how to get it.
+func findRenderer() (program []string, missing string) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, "the place of studiod is not known"
+	}
+	path, err := exec.LookPath(filepath.Join(filepath.Dir(self), builtinRenderer))
+	if err != nil {
+		return nil, builtinRenderer + " is not beside studiod; make build puts it there"
+	}
+	for _, needed := range []string{"ffmpeg", "ffprobe"} {
+		if _, err := exec.LookPath(needed); err != nil {
+			return nil, needed + " is not installed; the package ffmpeg has it (apt-get install ffmpeg, brew install ffmpeg)"
+		}
+	}
+	return []string{path}, ""
+}
+
+// openRenderer makes the renderer of a daemon whose other parts are open.
+func (d *daemon) openRenderer(ctx context.Context) (studio.Renderer, error) {
+	cfg := d.cfg.Render
+	if len(cfg.Program) == 0 {
+		if cfg.Missing != "" {
+			d.cfg.Logger.WarnContext(ctx, "rendering is simulated", "missing", cfg.Missing)
+		}
+		return render.Simulate{Time: cfg.Time}, nil
+	}
+	inputs := render.Inputs{Sender: d.sender, Studio: d.studio, Key: d.media.Key}
+	program, err := render.NewExec(render.ExecConfig{
+		Program: cfg.Program, Limits: cfg.Limits, Studio: d.studio, Fetch: inputs.Fetch, Logger: d.cfg.Logger,
+	})
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--renderer: %w", err)}
+	}
+	d.renderer = program
+	d.cfg.Logger.InfoContext(ctx, "rendering", "program", cfg.Program[0], "workers", cfg.Workers)
+	return program, nil
+}
