@@ -8,7 +8,12 @@ import (
 
 	"github.com/ogen-go/ogen/middleware"
 	"github.com/ogen-go/ogen/ogenerrors"
+	"github.com/ogen-go/ogen/ogenregex"
 )
+
+var regexMap = map[string]ogenregex.Regexp{
+	"^[!-~]+$": ogenregex.MustCompile("^[!-~]+$"),
+}
 
 type (
 	optionFunc[C any] func(*C)

@@ -15,8 +15,9 @@ import (
 
 // CreateAvatarParams is parameters of createAvatar operation.
 type CreateAvatarParams struct {
-	// The same key with the same body answers, for 24 hours, what the first call answered, and creates
-	// nothing. The same key with another body is 422.
+	// The same key with the same operation and body answers, for 24 hours, what the first call answered,
+	// and creates nothing. The same key with another operation or another body is 422. Only successes are
+	// kept: after an error the key is as good as new. It has visible ASCII characters.
 	IdempotencyKey OptString `json:",omitempty,omitzero"`
 }
 
@@ -75,7 +76,7 @@ func decodeCreateAvatarParams(args [0]string, argsEscaped bool, r *http.Request)
 							MaxLengthSet:  true,
 							Email:         false,
 							Hostname:      false,
-							Regex:         nil,
+							Regex:         regexMap["^[!-~]+$"],
 							MinNumeric:    0,
 							MinNumericSet: false,
 							MaxNumeric:    0,
@@ -106,8 +107,9 @@ func decodeCreateAvatarParams(args [0]string, argsEscaped bool, r *http.Request)
 
 // CreateLipsyncParams is parameters of createLipsync operation.
 type CreateLipsyncParams struct {
-	// The same key with the same body answers, for 24 hours, what the first call answered, and creates
-	// nothing. The same key with another body is 422.
+	// The same key with the same operation and body answers, for 24 hours, what the first call answered,
+	// and creates nothing. The same key with another operation or another body is 422. Only successes are
+	// kept: after an error the key is as good as new. It has visible ASCII characters.
 	IdempotencyKey OptString `json:",omitempty,omitzero"`
 }
 
@@ -166,7 +168,7 @@ func decodeCreateLipsyncParams(args [0]string, argsEscaped bool, r *http.Request
 							MaxLengthSet:  true,
 							Email:         false,
 							Hostname:      false,
-							Regex:         nil,
+							Regex:         regexMap["^[!-~]+$"],
 							MinNumeric:    0,
 							MinNumericSet: false,
 							MaxNumeric:    0,
@@ -197,8 +199,9 @@ func decodeCreateLipsyncParams(args [0]string, argsEscaped bool, r *http.Request
 
 // CreateVideoParams is parameters of createVideo operation.
 type CreateVideoParams struct {
-	// The same key with the same body answers, for 24 hours, what the first call answered, and creates
-	// nothing. The same key with another body is 422.
+	// The same key with the same operation and body answers, for 24 hours, what the first call answered,
+	// and creates nothing. The same key with another operation or another body is 422. Only successes are
+	// kept: after an error the key is as good as new. It has visible ASCII characters.
 	IdempotencyKey OptString `json:",omitempty,omitzero"`
 }
 
@@ -257,7 +260,7 @@ func decodeCreateVideoParams(args [0]string, argsEscaped bool, r *http.Request) 
 							MaxLengthSet:  true,
 							Email:         false,
 							Hostname:      false,
-							Regex:         nil,
+							Regex:         regexMap["^[!-~]+$"],
 							MinNumeric:    0,
 							MinNumericSet: false,
 							MaxNumeric:    0,
@@ -1042,6 +1045,26 @@ func decodeListProjectsParams(args [0]string, argsEscaped bool, r *http.Request)
 				params.XWorkspaceID = c
 				return nil
 			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if err := (validate.String{
+					MinLength:     1,
+					MinLengthSet:  true,
+					MaxLength:     0,
+					MaxLengthSet:  false,
+					Email:         false,
+					Hostname:      false,
+					Regex:         nil,
+					MinNumeric:    0,
+					MinNumericSet: false,
+					MaxNumeric:    0,
+					MaxNumericSet: false,
+				}).Validate(string(params.XWorkspaceID)); err != nil {
+					return errors.Wrap(err, "string")
+				}
+				return nil
+			}(); err != nil {
 				return err
 			}
 		} else {
