@@ -102,30 +102,63 @@ func wantSame(t *testing.T, name string, got, want []string) {
 	}
 }
 
-// Answers carry the headers that their status asks for.
+// Answers carry the headers that their status asks for, and no others.
 func TestDocument_answersHaveTheirHeaders(t *testing.T) {
 	t.Parallel()
 	document := loadObject(t)
-	for _, test := range []struct {
-		response string
-		headers  []string
-	}{
-		{"Unauthorized", []string{"WWW-Authenticate"}},
-		{"TooManyRequests", []string{"Retry-After"}},
-		{"ServiceUnavailable", []string{"Retry-After"}},
-	} {
-		headers := document.at("components", "responses", test.response, "headers")
-		for _, name := range test.headers {
-			if document.resolve(headers.at(name)) == nil {
-				t.Errorf("%s has no header %s", test.response, name)
-			}
-		}
-	}
+	asked := map[string]string{"401": "WWW-Authenticate", "429": "Retry-After", "503": "Retry-After"}
 	document.eachOperation(func(name string, operation object) {
-		for status, component := range map[string]string{"401": "Unauthorized", "429": "TooManyRequests", "503": "ServiceUnavailable"} {
-			if response := operation.at("responses", status); response != nil && response["$ref"] != "#/components/responses/"+component {
-				t.Errorf("%s %s is not %s", name, status, component)
+		if strings.HasPrefix(name, "webhook ") {
+			return
+		}
+		for status := range operation.at("responses") {
+			want := []string{"X-Request-Id"}
+			if header := asked[status]; header != "" {
+				want = append(want, header)
+			}
+			response := document.resolve(operation.at("responses", status))
+			wantSame(t, name+" "+status, slices.Collect(maps.Keys(response.at("headers"))), want)
+		}
+	})
+}
+
+// The problems that an operation shows as examples have its status, and name only what it takes.
+func TestDocument_examplesOfErrorsFitTheirOperation(t *testing.T) {
+	t.Parallel()
+	document := loadObject(t)
+	document.eachOperation(func(name string, operation object) {
+		for status := range operation.at("responses") {
+			response := document.resolve(operation.at("responses", status))
+			for example := range response.at("content", "application/problem+json", "examples") {
+				problem := response.at("content", "application/problem+json", "examples", example, "value")
+				if got := fmt.Sprint(problem["status"]); got != status {
+					t.Errorf("%s %s example %s has the status %s", name, status, example, got)
+				}
+				for _, violation := range problem.list("errors") {
+					if pointer := fmt.Sprint(violation["pointer"]); !document.takes(operation, pointer) {
+						t.Errorf("%s %s example %s blames %s", name, status, example, pointer)
+					}
+				}
 			}
 		}
 	})
+}
+
+// takes reports whether an operation has the parameter or the member of its body that a violation
+// points to.
+func (d object) takes(operation object, pointer string) bool {
+	if in, name, ok := strings.Cut(pointer, ":"); ok {
+		return slices.ContainsFunc(operation.list("parameters"), func(reference object) bool {
+			parameter := d.resolve(reference)
+			return parameter["in"] == in && parameter["name"] == name
+		})
+	}
+	schema := d.resolve(operation.at("requestBody", "content", "application/json", "schema"))
+	for member := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		schema = d.resolve(schema.at("properties", member))
+		if union := schema.list("oneOf"); len(union) > 0 {
+			schema = d.resolve(union[0])
+		}
+	}
+	return schema != nil
 }

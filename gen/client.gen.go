@@ -2371,13 +2371,13 @@ type LoginResponse struct {
 	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationProblemJSON400 *BadRequest
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
-	ApplicationProblemJSON401 *Unauthorized
+	ApplicationProblemJSON401 *WrongCredentials
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *ContentTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
+	ApplicationProblemJSON429 *TooManyTries
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2403,7 +2403,7 @@ func (r LoginResponse) GetApplicationProblemJSON400() *BadRequest {
 }
 
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
-func (r LoginResponse) GetApplicationProblemJSON401() *Unauthorized {
+func (r LoginResponse) GetApplicationProblemJSON401() *WrongCredentials {
 	return r.ApplicationProblemJSON401
 }
 
@@ -2418,7 +2418,7 @@ func (r LoginResponse) GetApplicationProblemJSON415() *UnsupportedMediaType {
 }
 
 // GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r LoginResponse) GetApplicationProblemJSON429() *TooManyRequests {
+func (r LoginResponse) GetApplicationProblemJSON429() *TooManyTries {
 	return r.ApplicationProblemJSON429
 }
 
@@ -2484,7 +2484,7 @@ type RefreshTokensResponse struct {
 	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationProblemJSON400 *BadRequest
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
-	ApplicationProblemJSON401 *Unauthorized
+	ApplicationProblemJSON401 *WrongCredentials
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *ContentTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -2512,7 +2512,7 @@ func (r RefreshTokensResponse) GetApplicationProblemJSON400() *BadRequest {
 }
 
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
-func (r RefreshTokensResponse) GetApplicationProblemJSON401() *Unauthorized {
+func (r RefreshTokensResponse) GetApplicationProblemJSON401() *WrongCredentials {
 	return r.ApplicationProblemJSON401
 }
 
@@ -2687,13 +2687,13 @@ type CreateAvatarResponse struct {
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Unauthorized
 	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
-	ApplicationProblemJSON409 *Conflict
+	ApplicationProblemJSON409 *KeyConflict
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *ContentTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
-	ApplicationProblemJSON422 *UnprocessableContent
+	ApplicationProblemJSON422 *CreationRefused
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2722,7 +2722,7 @@ func (r CreateAvatarResponse) GetApplicationProblemJSON401() *Unauthorized {
 }
 
 // GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
-func (r CreateAvatarResponse) GetApplicationProblemJSON409() *Conflict {
+func (r CreateAvatarResponse) GetApplicationProblemJSON409() *KeyConflict {
 	return r.ApplicationProblemJSON409
 }
 
@@ -2737,7 +2737,7 @@ func (r CreateAvatarResponse) GetApplicationProblemJSON415() *UnsupportedMediaTy
 }
 
 // GetApplicationProblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
-func (r CreateAvatarResponse) GetApplicationProblemJSON422() *UnprocessableContent {
+func (r CreateAvatarResponse) GetApplicationProblemJSON422() *CreationRefused {
 	return r.ApplicationProblemJSON422
 }
 
@@ -2807,13 +2807,13 @@ type CreateVideoResponse struct {
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *NotFound
 	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
-	ApplicationProblemJSON409 *Conflict
+	ApplicationProblemJSON409 *NotPublished
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *ContentTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
-	ApplicationProblemJSON422 *UnprocessableContent
+	ApplicationProblemJSON422 *VideoRefused
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2847,7 +2847,7 @@ func (r CreateVideoResponse) GetApplicationProblemJSON404() *NotFound {
 }
 
 // GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
-func (r CreateVideoResponse) GetApplicationProblemJSON409() *Conflict {
+func (r CreateVideoResponse) GetApplicationProblemJSON409() *NotPublished {
 	return r.ApplicationProblemJSON409
 }
 
@@ -2862,7 +2862,7 @@ func (r CreateVideoResponse) GetApplicationProblemJSON415() *UnsupportedMediaTyp
 }
 
 // GetApplicationProblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
-func (r CreateVideoResponse) GetApplicationProblemJSON422() *UnprocessableContent {
+func (r CreateVideoResponse) GetApplicationProblemJSON422() *VideoRefused {
 	return r.ApplicationProblemJSON422
 }
 
@@ -3417,7 +3417,7 @@ type SubmitConsentResponse struct {
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *NotFound
 	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
-	ApplicationProblemJSON409 *Conflict
+	ApplicationProblemJSON409 *Final
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *ContentTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -3455,7 +3455,7 @@ func (r SubmitConsentResponse) GetApplicationProblemJSON404() *NotFound {
 }
 
 // GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
-func (r SubmitConsentResponse) GetApplicationProblemJSON409() *Conflict {
+func (r SubmitConsentResponse) GetApplicationProblemJSON409() *Final {
 	return r.ApplicationProblemJSON409
 }
 
@@ -3533,13 +3533,13 @@ type CreateLipsyncResponse struct {
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Unauthorized
 	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
-	ApplicationProblemJSON409 *Conflict
+	ApplicationProblemJSON409 *KeyConflict
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *ContentTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
-	ApplicationProblemJSON422 *UnprocessableContent
+	ApplicationProblemJSON422 *CreationRefused
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -3568,7 +3568,7 @@ func (r CreateLipsyncResponse) GetApplicationProblemJSON401() *Unauthorized {
 }
 
 // GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
-func (r CreateLipsyncResponse) GetApplicationProblemJSON409() *Conflict {
+func (r CreateLipsyncResponse) GetApplicationProblemJSON409() *KeyConflict {
 	return r.ApplicationProblemJSON409
 }
 
@@ -3583,7 +3583,7 @@ func (r CreateLipsyncResponse) GetApplicationProblemJSON415() *UnsupportedMediaT
 }
 
 // GetApplicationProblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
-func (r CreateLipsyncResponse) GetApplicationProblemJSON422() *UnprocessableContent {
+func (r CreateLipsyncResponse) GetApplicationProblemJSON422() *CreationRefused {
 	return r.ApplicationProblemJSON422
 }
 
@@ -3947,7 +3947,7 @@ type RotateWebhookSecretResponse struct {
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Unauthorized
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
+	ApplicationProblemJSON429 *TooManySecrets
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -3978,7 +3978,7 @@ func (r RotateWebhookSecretResponse) GetApplicationProblemJSON401() *Unauthorize
 }
 
 // GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r RotateWebhookSecretResponse) GetApplicationProblemJSON429() *TooManyRequests {
+func (r RotateWebhookSecretResponse) GetApplicationProblemJSON429() *TooManySecrets {
 	return r.ApplicationProblemJSON429
 }
 
@@ -4145,9 +4145,9 @@ type TestWebhookResponse struct {
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
-	ApplicationProblemJSON422 *UnprocessableContent
+	ApplicationProblemJSON422 *WebhookRefused
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
+	ApplicationProblemJSON429 *TooManyTests
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -4188,12 +4188,12 @@ func (r TestWebhookResponse) GetApplicationProblemJSON415() *UnsupportedMediaTyp
 }
 
 // GetApplicationProblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
-func (r TestWebhookResponse) GetApplicationProblemJSON422() *UnprocessableContent {
+func (r TestWebhookResponse) GetApplicationProblemJSON422() *WebhookRefused {
 	return r.ApplicationProblemJSON422
 }
 
 // GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r TestWebhookResponse) GetApplicationProblemJSON429() *TooManyRequests {
+func (r TestWebhookResponse) GetApplicationProblemJSON429() *TooManyTests {
 	return r.ApplicationProblemJSON429
 }
 
@@ -4844,7 +4844,7 @@ func ParseLoginResponse(rsp *http.Response) (*LoginResponse, error) {
 		response.ApplicationProblemJSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
-		var dest Unauthorized
+		var dest WrongCredentials
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -4865,7 +4865,7 @@ func ParseLoginResponse(rsp *http.Response) (*LoginResponse, error) {
 		response.ApplicationProblemJSON415 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
+		var dest TooManyTries
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -4959,7 +4959,7 @@ func ParseRefreshTokensResponse(rsp *http.Response) (*RefreshTokensResponse, err
 		response.ApplicationProblemJSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
-		var dest Unauthorized
+		var dest WrongCredentials
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -5155,7 +5155,7 @@ func ParseCreateAvatarResponse(rsp *http.Response) (*CreateAvatarResponse, error
 		response.ApplicationProblemJSON401 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Conflict
+		var dest KeyConflict
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -5176,7 +5176,7 @@ func ParseCreateAvatarResponse(rsp *http.Response) (*CreateAvatarResponse, error
 		response.ApplicationProblemJSON415 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
-		var dest UnprocessableContent
+		var dest CreationRefused
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -5274,7 +5274,7 @@ func ParseCreateVideoResponse(rsp *http.Response) (*CreateVideoResponse, error) 
 		response.ApplicationProblemJSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Conflict
+		var dest NotPublished
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -5295,7 +5295,7 @@ func ParseCreateVideoResponse(rsp *http.Response) (*CreateVideoResponse, error) 
 		response.ApplicationProblemJSON415 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
-		var dest UnprocessableContent
+		var dest VideoRefused
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -5854,7 +5854,7 @@ func ParseSubmitConsentResponse(rsp *http.Response) (*SubmitConsentResponse, err
 		response.ApplicationProblemJSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Conflict
+		var dest Final
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -5959,7 +5959,7 @@ func ParseCreateLipsyncResponse(rsp *http.Response) (*CreateLipsyncResponse, err
 		response.ApplicationProblemJSON401 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Conflict
+		var dest KeyConflict
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -5980,7 +5980,7 @@ func ParseCreateLipsyncResponse(rsp *http.Response) (*CreateLipsyncResponse, err
 		response.ApplicationProblemJSON415 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
-		var dest UnprocessableContent
+		var dest CreationRefused
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -6347,7 +6347,7 @@ func ParseRotateWebhookSecretResponse(rsp *http.Response) (*RotateWebhookSecretR
 		response.ApplicationProblemJSON401 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
+		var dest TooManySecrets
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -6546,14 +6546,14 @@ func ParseTestWebhookResponse(rsp *http.Response) (*TestWebhookResponse, error) 
 		response.ApplicationProblemJSON415 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
-		var dest UnprocessableContent
+		var dest WebhookRefused
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.ApplicationProblemJSON422 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
+		var dest TooManyTests
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

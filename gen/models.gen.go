@@ -785,11 +785,14 @@ type WorkspaceID = string
 // BadRequest What went wrong (RFC 9457). It never contains a submitted value.
 type BadRequest = Problem
 
-// Conflict What went wrong (RFC 9457). It never contains a submitted value.
-type Conflict = Problem
-
 // ContentTooLarge What went wrong (RFC 9457). It never contains a submitted value.
 type ContentTooLarge = Problem
+
+// CreationRefused What went wrong (RFC 9457). It never contains a submitted value.
+type CreationRefused = Problem
+
+// Final What went wrong (RFC 9457). It never contains a submitted value.
+type Final = Problem
 
 // Forbidden What went wrong (RFC 9457). It never contains a submitted value.
 type Forbidden = Problem
@@ -797,26 +800,44 @@ type Forbidden = Problem
 // InternalServerError What went wrong (RFC 9457). It never contains a submitted value.
 type InternalServerError = Problem
 
+// KeyConflict What went wrong (RFC 9457). It never contains a submitted value.
+type KeyConflict = Problem
+
 // NotFound What went wrong (RFC 9457). It never contains a submitted value.
 type NotFound = Problem
 
 // NotImplemented What went wrong (RFC 9457). It never contains a submitted value.
 type NotImplemented = Problem
 
+// NotPublished What went wrong (RFC 9457). It never contains a submitted value.
+type NotPublished = Problem
+
 // ServiceUnavailable What went wrong (RFC 9457). It never contains a submitted value.
 type ServiceUnavailable = Problem
 
-// TooManyRequests What went wrong (RFC 9457). It never contains a submitted value.
-type TooManyRequests = Problem
+// TooManySecrets What went wrong (RFC 9457). It never contains a submitted value.
+type TooManySecrets = Problem
+
+// TooManyTests What went wrong (RFC 9457). It never contains a submitted value.
+type TooManyTests = Problem
+
+// TooManyTries What went wrong (RFC 9457). It never contains a submitted value.
+type TooManyTries = Problem
 
 // Unauthorized What went wrong (RFC 9457). It never contains a submitted value.
 type Unauthorized = Problem
 
-// UnprocessableContent What went wrong (RFC 9457). It never contains a submitted value.
-type UnprocessableContent = Problem
-
 // UnsupportedMediaType What went wrong (RFC 9457). It never contains a submitted value.
 type UnsupportedMediaType = Problem
+
+// VideoRefused What went wrong (RFC 9457). It never contains a submitted value.
+type VideoRefused = Problem
+
+// WebhookRefused What went wrong (RFC 9457). It never contains a submitted value.
+type WebhookRefused = Problem
+
+// WrongCredentials What went wrong (RFC 9457). It never contains a submitted value.
+type WrongCredentials = Problem
 
 // ListProjectsParams defines parameters for ListProjects.
 type ListProjectsParams struct {

@@ -925,9 +925,9 @@ func NotifyLipsyncInferenceEventWebhookHandler(si WebhookReceiverInterface, errH
 
 type BadRequestApplicationProblemPlusJSONResponse Problem
 
-type ConflictApplicationProblemPlusJSONResponse Problem
-
 type ContentTooLargeApplicationProblemPlusJSONResponse Problem
+
+type CreationRefusedApplicationProblemPlusJSONResponse Problem
 
 type EventAcceptedResponse struct {
 }
@@ -941,13 +941,19 @@ type EventGoneResponse struct {
 type EventRejectedResponse struct {
 }
 
+type FinalApplicationProblemPlusJSONResponse Problem
+
 type ForbiddenApplicationProblemPlusJSONResponse Problem
 
 type InternalServerErrorApplicationProblemPlusJSONResponse Problem
 
+type KeyConflictApplicationProblemPlusJSONResponse Problem
+
 type NotFoundApplicationProblemPlusJSONResponse Problem
 
 type NotImplementedApplicationProblemPlusJSONResponse Problem
+
+type NotPublishedApplicationProblemPlusJSONResponse Problem
 
 type SampleRefusedResponse struct {
 }
@@ -961,13 +967,31 @@ type ServiceUnavailableApplicationProblemPlusJSONResponse struct {
 	Headers ServiceUnavailableResponseHeaders
 }
 
-type TooManyRequestsResponseHeaders struct {
+type TooManySecretsResponseHeaders struct {
 	RetryAfter *int
 }
-type TooManyRequestsApplicationProblemPlusJSONResponse struct {
+type TooManySecretsApplicationProblemPlusJSONResponse struct {
 	Body Problem
 
-	Headers TooManyRequestsResponseHeaders
+	Headers TooManySecretsResponseHeaders
+}
+
+type TooManyTestsResponseHeaders struct {
+	RetryAfter *int
+}
+type TooManyTestsApplicationProblemPlusJSONResponse struct {
+	Body Problem
+
+	Headers TooManyTestsResponseHeaders
+}
+
+type TooManyTriesResponseHeaders struct {
+	RetryAfter *int
+}
+type TooManyTriesApplicationProblemPlusJSONResponse struct {
+	Body Problem
+
+	Headers TooManyTriesResponseHeaders
 }
 
 type UnauthorizedResponseHeaders struct {
@@ -979,9 +1003,20 @@ type UnauthorizedApplicationProblemPlusJSONResponse struct {
 	Headers UnauthorizedResponseHeaders
 }
 
-type UnprocessableContentApplicationProblemPlusJSONResponse Problem
-
 type UnsupportedMediaTypeApplicationProblemPlusJSONResponse Problem
+
+type VideoRefusedApplicationProblemPlusJSONResponse Problem
+
+type WebhookRefusedApplicationProblemPlusJSONResponse Problem
+
+type WrongCredentialsResponseHeaders struct {
+	WWWAuthenticate *string
+}
+type WrongCredentialsApplicationProblemPlusJSONResponse struct {
+	Body Problem
+
+	Headers WrongCredentialsResponseHeaders
+}
 
 type ListProjectsRequestObject struct {
 	Params ListProjectsParams
@@ -1146,7 +1181,7 @@ func (response Login400ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 }
 
 type Login401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
+	WrongCredentialsApplicationProblemPlusJSONResponse
 }
 
 func (response Login401ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
@@ -1197,7 +1232,7 @@ func (response Login415ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 }
 
 type Login429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
+	TooManyTriesApplicationProblemPlusJSONResponse
 }
 
 func (response Login429ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
@@ -1305,7 +1340,7 @@ func (response RefreshTokens400ApplicationProblemPlusJSONResponse) VisitRefreshT
 }
 
 type RefreshTokens401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
+	WrongCredentialsApplicationProblemPlusJSONResponse
 }
 
 func (response RefreshTokens401ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
@@ -1589,7 +1624,7 @@ func (response CreateAvatar401ApplicationProblemPlusJSONResponse) VisitCreateAva
 }
 
 type CreateAvatar409ApplicationProblemPlusJSONResponse struct {
-	ConflictApplicationProblemPlusJSONResponse
+	KeyConflictApplicationProblemPlusJSONResponse
 }
 
 func (response CreateAvatar409ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
@@ -1637,7 +1672,7 @@ func (response CreateAvatar415ApplicationProblemPlusJSONResponse) VisitCreateAva
 }
 
 type CreateAvatar422ApplicationProblemPlusJSONResponse struct {
-	UnprocessableContentApplicationProblemPlusJSONResponse
+	CreationRefusedApplicationProblemPlusJSONResponse
 }
 
 func (response CreateAvatar422ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
@@ -1778,7 +1813,7 @@ func (response CreateVideo404ApplicationProblemPlusJSONResponse) VisitCreateVide
 }
 
 type CreateVideo409ApplicationProblemPlusJSONResponse struct {
-	ConflictApplicationProblemPlusJSONResponse
+	NotPublishedApplicationProblemPlusJSONResponse
 }
 
 func (response CreateVideo409ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
@@ -1826,7 +1861,7 @@ func (response CreateVideo415ApplicationProblemPlusJSONResponse) VisitCreateVide
 }
 
 type CreateVideo422ApplicationProblemPlusJSONResponse struct {
-	UnprocessableContentApplicationProblemPlusJSONResponse
+	VideoRefusedApplicationProblemPlusJSONResponse
 }
 
 func (response CreateVideo422ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
@@ -2606,7 +2641,7 @@ func (response SubmitConsent404ApplicationProblemPlusJSONResponse) VisitSubmitCo
 }
 
 type SubmitConsent409ApplicationProblemPlusJSONResponse struct {
-	ConflictApplicationProblemPlusJSONResponse
+	FinalApplicationProblemPlusJSONResponse
 }
 
 func (response SubmitConsent409ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
@@ -2763,7 +2798,7 @@ func (response CreateLipsync401ApplicationProblemPlusJSONResponse) VisitCreateLi
 }
 
 type CreateLipsync409ApplicationProblemPlusJSONResponse struct {
-	ConflictApplicationProblemPlusJSONResponse
+	KeyConflictApplicationProblemPlusJSONResponse
 }
 
 func (response CreateLipsync409ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
@@ -2811,7 +2846,7 @@ func (response CreateLipsync415ApplicationProblemPlusJSONResponse) VisitCreateLi
 }
 
 type CreateLipsync422ApplicationProblemPlusJSONResponse struct {
-	UnprocessableContentApplicationProblemPlusJSONResponse
+	CreationRefusedApplicationProblemPlusJSONResponse
 }
 
 func (response CreateLipsync422ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
@@ -3316,7 +3351,7 @@ func (response RotateWebhookSecret401ApplicationProblemPlusJSONResponse) VisitRo
 }
 
 type RotateWebhookSecret429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
+	TooManySecretsApplicationProblemPlusJSONResponse
 }
 
 func (response RotateWebhookSecret429ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
@@ -3582,7 +3617,7 @@ func (response TestWebhook415ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 }
 
 type TestWebhook422ApplicationProblemPlusJSONResponse struct {
-	UnprocessableContentApplicationProblemPlusJSONResponse
+	WebhookRefusedApplicationProblemPlusJSONResponse
 }
 
 func (response TestWebhook422ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
@@ -3598,7 +3633,7 @@ func (response TestWebhook422ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 }
 
 type TestWebhook429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
+	TooManyTestsApplicationProblemPlusJSONResponse
 }
 
 func (response TestWebhook429ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {

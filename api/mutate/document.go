@@ -90,22 +90,22 @@ func documentEdits() []edit {
 	drop := func(operation, status, component string) {
 		add(operation+" does not answer "+status, "operationId: "+operation+"\n", "        '"+status+"': { $ref: '#/components/responses/"+component+"' }\n", "")
 	}
-	drop("createAvatar", "409", "Conflict")
-	drop("createAvatar", "422", "UnprocessableContent")
-	drop("createLipsync", "409", "Conflict")
+	drop("createAvatar", "409", "KeyConflict")
+	drop("createAvatar", "422", "CreationRefused")
+	drop("createLipsync", "409", "KeyConflict")
 	drop("createVideo", "404", "NotFound")
 	drop("listProjects", "403", "Forbidden")
-	drop("login", "401", "Unauthorized")
+	drop("login", "401", "WrongCredentials")
 	drop("login", "415", "UnsupportedMediaType")
 	drop("getAvatar", "404", "NotFound")
-	drop("submitConsent", "409", "Conflict")
+	drop("submitConsent", "409", "Final")
 	add("login answers 202 too", "operationId: login\n", "      responses:\n", "      responses:\n        '202': { description: Later. }\n")
 	add("login answers 201 instead", "operationId: login\n", "'200':", "'201':")
 	add("an avatar is answered with 203", "operationId: createAvatar\n", "        '400':", "        '203': { description: Perhaps. }\n        '400':")
 	add("a list answers 404", "operationId: listProjects\n", "        '500':", "        '404': { $ref: '#/components/responses/NotFound' }\n        '500':")
-	add("a list answers 429", "operationId: listProjects\n", "        '500':", "        '429': { $ref: '#/components/responses/TooManyRequests' }\n        '500':")
+	add("a list answers 429", "operationId: listProjects\n", "        '500':", "        '429': { $ref: '#/components/responses/TooManyTries' }\n        '500':")
 	for _, response := range []struct{ name, header string }{
-		{"Unauthorized", "WWW-Authenticate"}, {"TooManyRequests", "Retry-After"}, {"ServiceUnavailable", "Retry-After"},
+		{"Unauthorized", "WWW-Authenticate"}, {"TooManyTries", "Retry-After"}, {"ServiceUnavailable", "Retry-After"},
 	} {
 		add(response.name+" has no "+response.header, "\n    "+response.name+":\n", "        "+response.header+":", "        X-"+response.header+":")
 	}
