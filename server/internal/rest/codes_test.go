@@ -141,7 +141,7 @@ func TestViolation_isDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	violation := document.Components.Schemas["Violation"].Value.Properties
-	for _, keyword := range strings.Fields("duplicate case repeated escape style content contentType cursor webhook idempotency text") {
+	for keyword := range strings.FieldsSeq("duplicate case repeated escape style content contentType cursor webhook idempotency text") {
 		if !strings.Contains(strings.Join(strings.Fields(violation["keyword"].Value.Description), " "), "`"+keyword+"`: ") {
 			t.Errorf("the keyword %s is missing", keyword)
 		}
