@@ -26,9 +26,9 @@ type Principal struct {
 // document, until one succeeds.
 type Authenticator interface {
 	// Authenticate returns who presents the credential, and the context for the rest of the
-	// request, which is ctx or derived from it; nil stands for ctx. It must check that the principal has the scopes. An [*Error] is
-	// answered as it is, such as a 403 for a missing scope or a 503 for a failure of the
-	// authenticator itself; any other error is a 401.
+	// request, which is ctx or derived from it; nil stands for ctx. It must check that the principal
+	// has the scopes. An [*Error] is answered as it is, such as a 403 for a missing scope or a 503
+	// for a failure of the authenticator itself; any other error is a 401.
 	Authenticate(ctx context.Context, credential Credential) (context.Context, Principal, error)
 }
 

@@ -66,8 +66,8 @@ func RequestID(ctx context.Context) string {
 	return exchangeFrom(ctx).requestID()
 }
 
-// OperationID returns the operationId of the request that ctx belongs to; "" before it is routed,
-// and when its path and method are no operation.
+// OperationID returns the operationId of the request that ctx belongs to, or "METHOD path" of an
+// operation that has none; "" before it is routed, and when its path and method are no operation.
 func OperationID(ctx context.Context) string {
 	if route := exchangeFrom(ctx).call().route; route != nil {
 		return route.operation.ID()

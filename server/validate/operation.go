@@ -20,7 +20,7 @@ type Operation struct {
 	pool             *sync.Pool
 }
 
-// ID returns the operationId.
+// ID returns the operationId, or "METHOD path" of an operation that has none: it is unique.
 func (o *Operation) ID() string { return o.id }
 
 // Method returns the HTTP method in capitals.
@@ -37,8 +37,7 @@ func (c *compiler) pathItem(path string, item *document.Node) []*Operation {
 	var operations []*Operation
 	for _, method := range methods() {
 		if source := item.Get(method); source != nil {
-			o := c.operation(item, source)
-			o.method, o.path = strings.ToUpper(method), path
+			o := c.operation(strings.ToUpper(method), path, item, source)
 			c.locate(o, source)
 			operations = append(operations, o)
 		}
@@ -46,8 +45,11 @@ func (c *compiler) pathItem(path string, item *document.Node) []*Operation {
 	return operations
 }
 
-func (c *compiler) operation(item, source *document.Node) *Operation {
+func (c *compiler) operation(method, path string, item, source *document.Node) *Operation {
 	o := &Operation{
+		id:        method + " " + path,
+		method:    method,
+		path:      path,
 		security:  c.securityOf(source),
 		direction: inRequest,
 		exact:     make(map[int]*response),

@@ -3,6 +3,7 @@ package validate_test
 import (
 	"io"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,20 @@ func TestPitfalls_operationID(t *testing.T) {
 	doc := document(t, `{"paths": {"/a": {"get": `+op+`}}, "webhooks": {"w": {"post": `+op+`}}}`)
 	if _, err := validate.Load(doc, validate.Config{}); err == nil {
 		t.Error("got no error")
+	}
+}
+
+// Operations without an operationId can be told apart.
+func TestPitfalls_noOperationID(t *testing.T) {
+	t.Parallel()
+	const op = `{"responses": {"200": {"description": "d"}}}`
+	v := compile(t, `{"paths": {"/a": {"get": `+op+`, "put": `+op+`}}}`)
+	var ids []string
+	for o := range v.Operations() {
+		ids = append(ids, o.ID())
+	}
+	if slices.Sort(ids); !slices.Equal(ids, []string{"GET /a", "PUT /a"}) {
+		t.Errorf("the ids are %q", ids)
 	}
 }
 
