@@ -79,7 +79,7 @@ func TestDaemon_makesVideos(t *testing.T) {
 	check(t, err)
 	avatar, err = d.client.WaitAvatar(t.Context(), avatar.AvatarID)
 	check(t, err)
-	if avatar.Status != gen.AvatarState(gen.AvatarStatusPublished) || avatar.AvatarProcessingResults == nil || *avatar.Progress != 100 {
+	if avatar.Status != gen.AvatarStatusPublished || avatar.AvatarProcessingResults == nil || *avatar.Progress != 100 {
 		t.Fatalf("the avatar is %+v", avatar)
 	}
 	wantFile(t, avatar.Thumbnail, "image/jpeg", "\xff\xd8")
