@@ -201,7 +201,7 @@ func (s *studio) GetLipsync(ctx context.Context, request gen.GetLipsyncRequestOb
 func (s *subject) asAvatar() gen.Avatar {
 	a := gen.NewAvatar(s.id, gen.AvatarStatus(s.status))
 	a.Title, a.BaseVideo, a.FailureReason = s.title, s.avatar.BaseVideoURL.Value, s.failureReason
-	a.CreatedAt, a.UpdatedAt = new(s.createdAt), new(s.updatedAt)
+	a.Progress, a.CreatedAt, a.UpdatedAt = s.progress(), new(s.createdAt), new(s.updatedAt)
 	if s.webhookURL != "" {
 		a.AvatarWebhook = &gen.AvatarWebhook{WebhookURL: new(s.webhookURL)}
 	}
@@ -212,7 +212,7 @@ func (s *subject) asVideo() gen.Video {
 	v := gen.NewVideo(s.id, s.avatarID, gen.InferenceStatus(s.status))
 	v.Title, v.AvatarTitle, v.InputText = s.title, s.avatarTitle, s.video.Text.Value
 	v.Video, v.FailureReason = s.videoURL, s.failureReason
-	v.CreatedAt, v.UpdatedAt = new(s.createdAt), new(s.updatedAt)
+	v.Progress, v.CreatedAt, v.UpdatedAt = s.progress(), new(s.createdAt), new(s.updatedAt)
 	return v
 }
 
@@ -222,6 +222,14 @@ func (s *subject) asLipsync() gen.Lipsync {
 	l.InputVideo, l.InputAudio = s.lipsync.VideoURL.Value, s.lipsync.AudioURL.Value
 	l.UseAudioFromVideo, l.SyncMode = s.lipsync.UseAudioFromVideo.Value, (*string)(s.lipsync.SyncMode.Value)
 	l.VideoURL, l.FailureReason = s.videoURL, s.failureReason
-	l.CreatedAt, l.UpdatedAt = new(s.createdAt), new(s.updatedAt)
+	l.Progress, l.CreatedAt, l.UpdatedAt = s.progress(), new(s.createdAt), new(s.updatedAt)
 	return l
+}
+
+// progress is that of a rendering which nothing is seen of between its beginning and its end.
+func (s *subject) progress() *float64 {
+	if s.status == processing || s.status == failed {
+		return new(0.0)
+	}
+	return new(100.0)
 }
