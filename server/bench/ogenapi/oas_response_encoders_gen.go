@@ -1994,7 +1994,7 @@ func encodeLoginResponse(response LoginRes, w http.ResponseWriter) error {
 
 		return nil
 
-	case *UnauthorizedHeaders:
+	case *WrongCredentialsHeaders:
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.Header().Set("Access-Control-Expose-Headers", "Www-Authenticate")
 		// Encoding response headers.
@@ -2050,7 +2050,7 @@ func encodeLoginResponse(response LoginRes, w http.ResponseWriter) error {
 
 		return nil
 
-	case *TooManyRequestsHeaders:
+	case *TooManyTriesHeaders:
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
 		// Encoding response headers.
@@ -2169,7 +2169,7 @@ func encodeRefreshTokensResponse(response RefreshTokensRes, w http.ResponseWrite
 
 		return nil
 
-	case *UnauthorizedHeaders:
+	case *WrongCredentialsHeaders:
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.Header().Set("Access-Control-Expose-Headers", "Www-Authenticate")
 		// Encoding response headers.
@@ -2344,7 +2344,7 @@ func encodeRotateWebhookSecretResponse(response RotateWebhookSecretRes, w http.R
 
 		return nil
 
-	case *TooManyRequestsHeaders:
+	case *TooManySecretsHeaders:
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
 		// Encoding response headers.
@@ -2698,7 +2698,7 @@ func encodeTestWebhookResponse(response TestWebhookRes, w http.ResponseWriter) e
 
 		return nil
 
-	case *TooManyRequestsHeaders:
+	case *TooManyTestsHeaders:
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
 		// Encoding response headers.

@@ -3411,35 +3411,89 @@ func (s *TokenPair) SetRefreshToken(val string) {
 func (*TokenPair) loginRes()         {}
 func (*TokenPair) refreshTokensRes() {}
 
-// TooManyRequestsHeaders wraps Problem with response headers.
-type TooManyRequestsHeaders struct {
+// TooManySecretsHeaders wraps Problem with response headers.
+type TooManySecretsHeaders struct {
 	RetryAfter OptInt
 	Response   Problem
 }
 
 // GetRetryAfter returns the value of RetryAfter.
-func (s *TooManyRequestsHeaders) GetRetryAfter() OptInt {
+func (s *TooManySecretsHeaders) GetRetryAfter() OptInt {
 	return s.RetryAfter
 }
 
 // GetResponse returns the value of Response.
-func (s *TooManyRequestsHeaders) GetResponse() Problem {
+func (s *TooManySecretsHeaders) GetResponse() Problem {
 	return s.Response
 }
 
 // SetRetryAfter sets the value of RetryAfter.
-func (s *TooManyRequestsHeaders) SetRetryAfter(val OptInt) {
+func (s *TooManySecretsHeaders) SetRetryAfter(val OptInt) {
 	s.RetryAfter = val
 }
 
 // SetResponse sets the value of Response.
-func (s *TooManyRequestsHeaders) SetResponse(val Problem) {
+func (s *TooManySecretsHeaders) SetResponse(val Problem) {
 	s.Response = val
 }
 
-func (*TooManyRequestsHeaders) loginRes()               {}
-func (*TooManyRequestsHeaders) rotateWebhookSecretRes() {}
-func (*TooManyRequestsHeaders) testWebhookRes()         {}
+func (*TooManySecretsHeaders) rotateWebhookSecretRes() {}
+
+// TooManyTestsHeaders wraps Problem with response headers.
+type TooManyTestsHeaders struct {
+	RetryAfter OptInt
+	Response   Problem
+}
+
+// GetRetryAfter returns the value of RetryAfter.
+func (s *TooManyTestsHeaders) GetRetryAfter() OptInt {
+	return s.RetryAfter
+}
+
+// GetResponse returns the value of Response.
+func (s *TooManyTestsHeaders) GetResponse() Problem {
+	return s.Response
+}
+
+// SetRetryAfter sets the value of RetryAfter.
+func (s *TooManyTestsHeaders) SetRetryAfter(val OptInt) {
+	s.RetryAfter = val
+}
+
+// SetResponse sets the value of Response.
+func (s *TooManyTestsHeaders) SetResponse(val Problem) {
+	s.Response = val
+}
+
+func (*TooManyTestsHeaders) testWebhookRes() {}
+
+// TooManyTriesHeaders wraps Problem with response headers.
+type TooManyTriesHeaders struct {
+	RetryAfter OptInt
+	Response   Problem
+}
+
+// GetRetryAfter returns the value of RetryAfter.
+func (s *TooManyTriesHeaders) GetRetryAfter() OptInt {
+	return s.RetryAfter
+}
+
+// GetResponse returns the value of Response.
+func (s *TooManyTriesHeaders) GetResponse() Problem {
+	return s.Response
+}
+
+// SetRetryAfter sets the value of RetryAfter.
+func (s *TooManyTriesHeaders) SetRetryAfter(val OptInt) {
+	s.RetryAfter = val
+}
+
+// SetResponse sets the value of Response.
+func (s *TooManyTriesHeaders) SetResponse(val Problem) {
+	s.Response = val
+}
+
+func (*TooManyTriesHeaders) loginRes() {}
 
 // UnauthorizedHeaders wraps Problem with response headers.
 type UnauthorizedHeaders struct {
@@ -3481,8 +3535,6 @@ func (*UnauthorizedHeaders) listAvatarsRes()         {}
 func (*UnauthorizedHeaders) listLipsyncsRes()        {}
 func (*UnauthorizedHeaders) listProjectsRes()        {}
 func (*UnauthorizedHeaders) listVideosRes()          {}
-func (*UnauthorizedHeaders) loginRes()               {}
-func (*UnauthorizedHeaders) refreshTokensRes()       {}
 func (*UnauthorizedHeaders) rotateWebhookSecretRes() {}
 func (*UnauthorizedHeaders) submitConsentRes()       {}
 func (*UnauthorizedHeaders) testWebhookRes()         {}
@@ -3944,3 +3996,32 @@ func (s *WebhookTestRequest) SetEventType(val EventType) {
 func (s *WebhookTestRequest) SetWebhookURL(val string) {
 	s.WebhookURL = val
 }
+
+// WrongCredentialsHeaders wraps Problem with response headers.
+type WrongCredentialsHeaders struct {
+	WWWAuthenticate OptString
+	Response        Problem
+}
+
+// GetWWWAuthenticate returns the value of WWWAuthenticate.
+func (s *WrongCredentialsHeaders) GetWWWAuthenticate() OptString {
+	return s.WWWAuthenticate
+}
+
+// GetResponse returns the value of Response.
+func (s *WrongCredentialsHeaders) GetResponse() Problem {
+	return s.Response
+}
+
+// SetWWWAuthenticate sets the value of WWWAuthenticate.
+func (s *WrongCredentialsHeaders) SetWWWAuthenticate(val OptString) {
+	s.WWWAuthenticate = val
+}
+
+// SetResponse sets the value of Response.
+func (s *WrongCredentialsHeaders) SetResponse(val Problem) {
+	s.Response = val
+}
+
+func (*WrongCredentialsHeaders) loginRes()         {}
+func (*WrongCredentialsHeaders) refreshTokensRes() {}
