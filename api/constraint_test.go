@@ -36,6 +36,7 @@ func constraints() map[string]string {
 		"Video progress":                      "maximum=100 minimum=0",
 		"Lipsync progress":                    "maximum=100 minimum=0",
 		"EventData":                           "additionalProperties=true",
+		"Media size":                          "minimum=0",
 		"WebhookAttempt duration_ms":          "minimum=0",
 		"Problem status":                      "maximum=599 minimum=400",
 		"Problem errors":                      "maxItems=32",

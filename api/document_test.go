@@ -243,7 +243,7 @@ func exampleChecker(t *testing.T) func(where string, content openapi3.Content) {
 				t.Errorf("%s: %v", where, err)
 				continue
 			}
-			if len(media.Examples) == 0 {
+			if len(media.Examples) == 0 && !strings.HasSuffix(contentType, "/*") { // a file shows nothing
 				t.Errorf("%s %s has no example", where, contentType)
 			}
 			for name, example := range media.Examples {

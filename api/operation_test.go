@@ -36,6 +36,7 @@ func exceptions() map[string]exception {
 		"deleteLipsync":       {success: "204", statuses: []string{"404"}},
 		"rotateWebhookSecret": {statuses: []string{"429"}},
 		"testWebhook":         {statuses: []string{"422", "429"}},
+		"uploadMedia":         {success: "201"},
 		"getLipsync":          {parameters: []string{"inference_id in query, required"}, statuses: []string{"404"}},
 	}
 }

@@ -53,6 +53,7 @@ func statements() []statement {
 		{"deleteVideo", "again is 204 too for 24 hours, and then 404", "../server/internal/rest: TestDelete"},
 		{"deleteLipsync", "is 404 everywhere", "../server/internal/rest: TestDelete"},
 		{"deleteLipsync", "again is 204 too for 24 hours, and then 404", "../server/internal/rest: TestDelete"},
+		{"uploadMedia", "for seven days", "../server/internal/rest: TestUploadMedia"},
 		{"rotateWebhookSecret", "stay in force for 24 hours", "../server/internal/rest: TestRotateWebhookSecret_keepsTheOldOneForADay"},
 		{"rotateWebhookSecret", "With 10 secrets in force the answer is 429", "../server/internal/rest: TestRotateWebhookSecret_hasALimit"},
 		{"getWebhookSecrets", "newest first", "../server/internal/rest: TestRotateWebhookSecret_keepsTheOldOneForADay"},

@@ -28,6 +28,7 @@ var operations = struct {
 	DeleteLipsync       operation
 	GetLipsync          operation
 	ListLipsyncs        operation
+	UploadMedia         operation
 	RotateWebhookSecret operation
 	GetWebhookSecrets   operation
 	TestWebhook         operation
@@ -112,6 +113,11 @@ var operations = struct {
 		idempotent: true, keyed: false, answer: answerJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
+	UploadMedia: operation{
+		id: "UploadMedia", method: "POST", path: "/v1/media",
+		idempotent: false, keyed: false, answer: answerJSON, empty: false,
+		notModified: false, accept: []string{"application/json, application/problem+json"},
+	},
 	RotateWebhookSecret: operation{
 		id: "RotateWebhookSecret", method: "POST", path: "/v1/webhooks/rotate_secret",
 		idempotent: false, keyed: false, answer: answerJSON, empty: false,
@@ -148,6 +154,7 @@ func allOperations() []*operation {
 		&operations.DeleteLipsync,
 		&operations.GetLipsync,
 		&operations.ListLipsyncs,
+		&operations.UploadMedia,
 		&operations.RotateWebhookSecret,
 		&operations.GetWebhookSecrets,
 		&operations.TestWebhook,
@@ -436,6 +443,20 @@ func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.
 	params.Status = optional.Status
 	request, err := gen.NewListLipsyncsRequest(c.api.Server, &params)
 	return decode[gen.LipsyncList](call.send(ctx, request, err))
+}
+
+// UploadMedia sends POST /v1/media: upload a file.
+//
+// Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
+// audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up
+// otherwise.
+//
+// It is retried only if the service cannot have carried it out.
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrServer].
+func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Reader, options ...CallOption) (*gen.Media, error) {
+	call := c.call(&operations.UploadMedia, options)
+	request, err := gen.NewUploadMediaRequestWithBody(c.api.Server, contentType, body)
+	return decode[gen.Media](call.send(ctx, request, err))
 }
 
 // RotateWebhookSecret sends POST /v1/webhooks/rotate_secret: replace the secret that signs the notifications.

@@ -2,6 +2,10 @@
 
 package gen
 
+import (
+	"time"
+)
+
 // NewAvatar returns an Avatar with its required members, so that another one breaks what calls it.
 func NewAvatar(avatarID string, status AvatarState) Avatar {
 	return Avatar{AvatarID: avatarID, Status: status}
@@ -20,6 +24,11 @@ func NewLipsync(inferenceID string, status InferenceState) Lipsync {
 // NewLipsyncList returns a LipsyncList with its required members, so that another one breaks what calls it.
 func NewLipsyncList(data []Lipsync) LipsyncList {
 	return LipsyncList{Data: data}
+}
+
+// NewMedia returns a Media with its required members, so that another one breaks what calls it.
+func NewMedia(mediaID string, url string, contentTypeValue string, size int64, expiresAt time.Time) Media {
+	return Media{MediaID: mediaID, URL: url, ContentType: contentTypeValue, Size: size, ExpiresAt: expiresAt}
 }
 
 // NewProjectList returns a ProjectList with its required members, so that another one breaks what calls it.

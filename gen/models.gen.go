@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
 // Defines values for AvatarStatus.
@@ -423,6 +425,27 @@ type LoginRequest struct {
 	// Password Password of the user.
 	Password string `json:"password"`
 }
+
+// Media A file that was uploaded.
+type Media struct {
+	// ContentType Media type that the file was sent with.
+	ContentType string `json:"content_type"`
+
+	// ExpiresAt When the file is deleted. In UTC.
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// MediaID Id of the file.
+	MediaID string `json:"media_id"`
+
+	// Size Number of bytes.
+	Size int64 `json:"size"`
+
+	// URL Address that serves as an input.
+	URL string `json:"url"`
+}
+
+// MediaFile A video, a picture or a sound.
+type MediaFile = openapi_types.File
 
 // Problem What went wrong (RFC 9457). It never contains a submitted value.
 type Problem struct {

@@ -88,6 +88,11 @@ func (Unimplemented) ListLipsyncs(context.Context, gen.ListLipsyncsRequestObject
 	return nil, errUnimplemented
 }
 
+// UploadMedia answers 501.
+func (Unimplemented) UploadMedia(context.Context, gen.UploadMediaRequestObject) (gen.UploadMediaResponseObject, error) {
+	return nil, errUnimplemented
+}
+
 // RotateWebhookSecret answers 501.
 func (Unimplemented) RotateWebhookSecret(context.Context, gen.RotateWebhookSecretRequestObject) (gen.RotateWebhookSecretResponseObject, error) {
 	return nil, errUnimplemented

@@ -13,6 +13,7 @@ import (
 func adapt(document *openapi3.T) error {
 	withoutRequestID(document)
 	shortNames(document)
+	oneStream(document)
 	return nullableMembers(document)
 }
 
@@ -43,6 +44,24 @@ func withoutRequestID(document *openapi3.T) {
 	maps.DeleteFunc(document.Components.Parameters, func(_ string, ref *openapi3.ParameterRef) bool { return isParameter(ref) })
 	for _, response := range document.Components.Responses {
 		maps.DeleteFunc(response.Value.Headers, func(name string, _ *openapi3.HeaderRef) bool { return isRequestID(name) })
+	}
+}
+
+// oneStream makes one of several ranges of media types, such as video/* and image/*, for each of which
+// oapi-codegen would declare the same field. The wrapper's validator sees to it which are taken.
+func oneStream(document *openapi3.T) {
+	for _, path := range document.Paths.Map() {
+		for _, operation := range path.Operations() {
+			if operation.RequestBody == nil || len(operation.RequestBody.Value.Content) < 2 {
+				continue
+			}
+			content := operation.RequestBody.Value.Content
+			ranges := slices.Collect(maps.Keys(content))
+			if slices.ContainsFunc(ranges, func(media string) bool { return !strings.HasSuffix(media, "/*") }) {
+				continue
+			}
+			operation.RequestBody.Value.Content = openapi3.Content{"*/*": content[ranges[0]]}
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func (p *program) avatarCommand() *cli.Command {
 			p.createCommand("avatar", example("avatar", `create --title Ada --base-video-url https://media.example.com/ada.mp4
   studio avatar create --title Ada --webhook-url https://hooks.example.com/ --watch`),
 				[]cli.Flag{&cli.StringFlag{Name: "base-video-url", Usage: "recording that the avatar is made from"}, webhookFlag()},
-				createAvatar, getAvatar),
+				[]fileFlag{{"video", "base-video-url"}}, createAvatar, getAvatar),
 			p.showCommand("avatar", getAvatar),
 			p.watchCommand("avatar", getAvatar),
 			p.listCommand("avatar", "processing, consent_pending, published, failed or consent_failed", listAvatars),
@@ -73,7 +73,7 @@ func (p *program) videoCommand() *cli.Command {
 					&cli.StringFlag{Name: "text", Usage: "what the avatar says"},
 					&cli.StringFlag{Name: "audio-url", Usage: "what the avatar says, as a recording"},
 				},
-				createVideo, getVideo),
+				[]fileFlag{{"audio", "audio-url"}}, createVideo, getVideo),
 			p.showCommand("video", getVideo),
 			p.watchCommand("video", getVideo),
 			p.listCommand("video", "processing, succeeded or failed", listVideos, &cli.StringFlag{Name: "avatar", Usage: "only those made from the avatar with this id"}),
@@ -98,13 +98,13 @@ func (p *program) lipsyncCommand() *cli.Command {
 		Description: "Examples:\n" + example("lipsync", "create --title Greeting --watch"),
 		Commands: []*cli.Command{
 			p.createCommand("lipsync", example("lipsync", `create --video-url https://media.example.com/ada.mp4 --audio-url https://media.example.com/hello.mp3
-  studio lipsync create --title Greeting --webhook-url https://hooks.example.com/`),
+  studio lipsync create --video face.jpg --audio hello.wav --watch`),
 				[]cli.Flag{
 					&cli.StringFlag{Name: "video-url", Usage: "video whose lips are moved"},
 					&cli.StringFlag{Name: "audio-url", Usage: "recording that the lips follow"},
 					webhookFlag(),
 				},
-				createLipsync, getLipsync),
+				[]fileFlag{{"video", "video-url"}, {"audio", "audio-url"}}, createLipsync, getLipsync),
 			p.showCommand("lipsync", getLipsync),
 			p.watchCommand("lipsync", getLipsync),
 			p.listCommand("lipsync", "processing, succeeded or failed", listLipsyncs),

@@ -127,7 +127,10 @@ func (p *program) showCommand(kind string, get func(id string) request) *cli.Com
 }
 
 // createCommand makes the command that starts a subject. create makes the call of the flags.
-func (p *program) createCommand(kind, examples string, flags []cli.Flag, create func(*cli.Command) request, get func(id string) request) *cli.Command {
+func (p *program) createCommand(kind, examples string, flags []cli.Flag, files []fileFlag, create func(*cli.Command) request, get func(id string) request) *cli.Command {
+	for _, file := range files {
+		flags = append(flags, &cli.StringFlag{Name: file.name, Usage: "file that is uploaded first, in place of --" + file.url})
+	}
 	flags = append(serviceFlags(flags...),
 		&cli.StringFlag{Name: "title", Usage: "title of the " + kind},
 		&cli.StringFlag{Name: "idempotency-key", Usage: "name of this creation: the same one creates once", DefaultText: "a new one"},
@@ -137,6 +140,11 @@ func (p *program) createCommand(kind, examples string, flags []cli.Flag, create 
 			c, err := p.service(command)
 			if err != nil {
 				return err
+			}
+			for _, file := range files {
+				if err := p.uploadFlag(ctx, c, command, file); err != nil {
+					return err
+				}
 			}
 			key := cmp.Or(command.String("idempotency-key"), uuid.NewString())
 			s, err := ask(ctx, c, create(command), client.WithIdempotencyKey(key))

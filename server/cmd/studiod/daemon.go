@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -24,6 +25,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/sender"
+	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 // Limits of the HTTP server.
@@ -51,6 +53,7 @@ type daemonConfig struct {
 	Render            renderConfig
 	Media             string // see media.Config; "" is beside the database
 	MediaURLTTL       time.Duration
+	MaxUpload         int64  // bytes; 0 is 300 MB
 	PublicURL         string // "" is the listener's
 	AutoConsent       bool
 	AllowHTTP         bool
@@ -115,6 +118,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	handler, err := server.New(rest.New(d.studio), server.Config{
 		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.serveMedia,
+		Validation: validate.Config{OperationBodyBytes: map[string]int64{uploadOperation: cmp.Or(cfg.MaxUpload, defaultMaxUpload)}},
 	})
 	if err != nil {
 		return d, err

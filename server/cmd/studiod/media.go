@@ -17,6 +17,11 @@ import (
 
 const (
 	mediaKeyName = "media"
+	// An upload may take longer than other requests.
+	uploadPath       = "/v1/media"
+	uploadOperation  = "uploadMedia"
+	uploadTimeout    = 30 * time.Minute
+	defaultMaxUpload = 300 << 20
 	// mediaGrace is the least age of a file that is erased because no record refers to it.
 	mediaGrace         = time.Hour
 	mediaSweepInterval = time.Hour
@@ -27,6 +32,15 @@ func mediaFlags() []cli.Flag {
 		&cli.StringFlag{
 			Name: "media", Usage: "where files are kept, as file:DIRECTORY or s3://BUCKET?region=…", DefaultText: "a directory beside the database",
 			Sources: cli.EnvVars("STUDIO_MEDIA"),
+		},
+		&cli.IntFlag{
+			Name: "max-upload", Usage: "how many MB a file may have that is uploaded", Value: 300, Sources: cli.EnvVars("STUDIO_MAX_UPLOAD"),
+			Validator: func(n int) error {
+				if n < 1 || n > 100_000 {
+					return errors.New("must be between 1 and 100000")
+				}
+				return nil
+			},
 		},
 		durationFlag("media-url-ttl", "how long the address of a file works", "STUDIO_MEDIA_URL_TTL", 24*time.Hour, time.Minute, 7*24*time.Hour),
 		&cli.StringFlag{
@@ -75,9 +89,12 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 // serveMedia is for [server.Config]: files are served beside the operations of the document.
 func (d *daemon) serveMedia(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, media.Path) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, media.Path):
 			d.media.ServeHTTP(w, r)
 			return
+		case r.URL.Path == uploadPath:
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout)) // as far as the connection can
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -81,6 +81,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 		Render:      renderConfigOf(command),
 		Media:       command.String("media"),
 		MediaURLTTL: command.Duration("media-url-ttl"),
+		MaxUpload:   int64(command.Int("max-upload")) << 20,
 		PublicURL:   command.String("public-url"),
 		AutoConsent: command.String("consent") == consentAuto,
 		AllowHTTP:   demo || command.Bool("allow-http-webhooks"),

@@ -120,7 +120,7 @@ func contentType(key string) string {
 	return unknownType
 }
 
-// Extension returns the extension for the files of a media type; "" for one that is not known.
+// Extension implements [studio.Media].
 func (s *Store) Extension(mediaType string) string {
 	for extension, known := range types {
 		if known == mediaType {

@@ -115,7 +115,7 @@ func TestSQLite_migratesOrigins(t *testing.T) {
 		`CREATE INDEX subjects_deliver ON subjects (deliver_at)`, `ALTER TABLE subjects DROP COLUMN origin`, `DROP INDEX events_created`, `DROP INDEX events_exhausted`,
 		`ALTER TABLE events DROP COLUMN reason`, `DROP TABLE endpoints`, `ALTER TABLE events DROP COLUMN due_at`,
 		`DROP INDEX subjects_deleted`, `DROP INDEX subjects_newest`, `DROP INDEX subjects_videos`, `DROP INDEX idempotency_keys_subject`,
-		`ALTER TABLE subjects DROP COLUMN deleted_at`, `ALTER TABLE subjects DROP COLUMN progress`, `ALTER TABLE subjects DROP COLUMN rendering`,
+		`ALTER TABLE subjects DROP COLUMN deleted_at`, `DROP TABLE uploads`, `ALTER TABLE subjects DROP COLUMN progress`, `ALTER TABLE subjects DROP COLUMN rendering`,
 		`DELETE FROM goose_db_version WHERE version_id >= 2`,
 	} {
 		_, err := raw.ExecContext(t.Context(), query)

@@ -27,6 +27,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 			AND NOT EXISTS (SELECT 1 FROM subjects v WHERE v.avatar_id = s.id) LIMIT $2)`, now.Add(-studio.DeletionMemory)},
 		{`DELETE FROM idempotency_keys WHERE created_at < $1 AND (user_id, key) IN
 			(SELECT user_id, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2)`, now.Add(-studio.IdempotencyLifetime)},
+		{`DELETE FROM uploads WHERE expires_at < $1 AND id IN (SELECT id FROM uploads WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM refresh_tokens WHERE expires_at < $1 AND hash IN (SELECT hash FROM refresh_tokens WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM webhook_secrets WHERE expires_at < $1 AND id IN (SELECT id FROM webhook_secrets WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM login_tries WHERE began_at < $1 AND account IN

@@ -13,6 +13,8 @@ import (
 type Media interface {
 	// Write keeps content under a key, whole or not at all, in place of what was there.
 	Write(ctx context.Context, key string, content io.Reader) error
+	// Extension returns what the name of a file of a media type ends in; "" for one that is not known.
+	Extension(mediaType string) string
 	// Open reads a file. [ErrNotFound] when there is none.
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
 	// Erase erases every file whose key begins with a prefix.
@@ -44,10 +46,13 @@ func (s *Service) ResultURL(subjectID, name string) string {
 
 // MediaNeeded reports whether a record refers to a file.
 func (s *Service) MediaNeeded(ctx context.Context, key string) (bool, error) {
-	folder, rest, _ := strings.Cut(key, "/")
-	id, name, _ := strings.Cut(rest, "/")
-	if folder != ResultFolder {
-		return false, nil
+	folder, id, name := splitKey(key)
+	if folder == UploadFolder {
+		upload, err := s.Store.Upload(ctx, id)
+		if errors.Is(err, ErrNotFound) {
+			return false, nil
+		}
+		return err != nil || upload.Key == key && s.now().Before(upload.ExpiresAt), err
 	}
 	subject, err := s.Store.Subject(ctx, id)
 	if errors.Is(err, ErrNotFound) {
@@ -59,15 +64,67 @@ func (s *Service) MediaNeeded(ctx context.Context, key string) (bool, error) {
 }
 
 // OwnsMedia reports whether a file belongs to a user.
-func (s *Service) OwnsMedia(ctx context.Context, userID, key string) (bool, error) {
-	folder, rest, _ := strings.Cut(key, "/")
-	id, _, _ := strings.Cut(rest, "/")
-	if folder != ResultFolder {
-		return false, nil
+func (s *Service) OwnsMedia(ctx context.Context, userID, key string) (owns bool, err error) {
+	folder, id, _ := splitKey(key)
+	if folder == UploadFolder {
+		var upload Upload
+		upload, err = s.Store.Upload(ctx, id)
+		owns = upload.UserID == userID
+	} else {
+		var subject Subject
+		subject, err = s.Store.Subject(ctx, id)
+		owns = subject.UserID == userID
 	}
-	subject, err := s.Store.Subject(ctx, id)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && subject.UserID == userID, err
+	return err == nil && owns, err
+}
+
+func splitKey(key string) (folder, id, name string) {
+	folder, rest, _ := strings.Cut(key, "/")
+	id, name, _ = strings.Cut(rest, "/")
+	return folder, id, name
+}
+
+// UploadLifetime is how long what a user sent is kept.
+const UploadLifetime = 7 * 24 * time.Hour
+
+// Upload is a file that a user sent.
+type Upload struct {
+	ID          string
+	UserID      string
+	Key         string
+	ContentType string
+	Size        int64
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+}
+
+// Upload keeps a file of a user's, and returns the URL at which it is read.
+func (s *Service) Upload(ctx context.Context, userID, contentType string, content io.Reader) (Upload, string, error) {
+	upload := Upload{ID: s.NewID(), UserID: userID, ContentType: contentType}
+	upload.Key = UploadFolder + "/" + upload.ID + "/file" + s.Media.Extension(contentType)
+	counted := &countingReader{content: content}
+	if err := s.Media.Write(ctx, upload.Key, counted); err != nil {
+		return Upload{}, "", err
+	}
+	upload.Size, upload.CreatedAt = counted.n, s.now()
+	upload.ExpiresAt = upload.CreatedAt.Add(UploadLifetime)
+	if err := s.Store.AddUpload(ctx, upload); err != nil {
+		return Upload{}, "", errors.Join(err, s.Media.Erase(ctx, upload.Key))
+	}
+	url, _ := s.Media.URL(upload.Key)
+	return upload, url, nil
+}
+
+type countingReader struct {
+	content io.Reader
+	n       int64
+}
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.content.Read(p)
+	r.n += int64(n)
+	return n, err
 }

@@ -53,6 +53,9 @@ type Store interface {
 	// included, all in one transaction. An error from change undoes everything and is returned.
 	UpdateSubject(ctx context.Context, id string, change func(*Subject) error) (Subject, error)
 
+	AddUpload(ctx context.Context, upload Upload) error
+	Upload(ctx context.Context, id string) (Upload, error)
+
 	// SetProgress raises the progress of a subject that is processing.
 	SetProgress(ctx context.Context, id string, percent int) error
 

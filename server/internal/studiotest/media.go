@@ -43,6 +43,9 @@ func (m *Media) Write(_ context.Context, key string, content io.Reader) error {
 	return nil
 }
 
+// Extension implements [studio.Media].
+func (m *Media) Extension(string) string { return "" }
+
 // Open implements [studio.Media].
 func (m *Media) Open(_ context.Context, key string) (io.ReadCloser, error) {
 	m.mu.Lock()
