@@ -209,11 +209,12 @@ func (d *daemon) run(ctx context.Context) error {
 	case err = <-served:
 	case <-d.store.Lost():
 		err = store.ErrLost
+		cutOff() // nothing can be recorded any more
 	case <-ctx.Done():
 	}
 	stopWork()
 	d.cfg.Logger.InfoContext(ctx, "stopping")
-	bound, cancel := context.WithTimeout(work, d.cfg.StopTimeout)
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.StopTimeout)
 	defer cancel()
 	context.AfterFunc(bound, cutOff)
 	shutdown := d.http.Shutdown(bound)

@@ -58,7 +58,7 @@ func TestSIGKILL_afterTheCommitLosesNothing(t *testing.T) {
 		for round := range rounds {
 			var mu sync.Mutex
 			create := func(i int, answered func()) {
-				key := fmt.Sprintf("%d %d", round, i)
+				key := fmt.Sprintf("%d-%d", round, i)
 				avatar, err := d.createAvatar(t.Context(), key, r.urls[i%len(r.urls)])
 				if err != nil {
 					return

@@ -109,7 +109,10 @@ func (e *sqlite) together(ctx context.Context, members []*member) error {
 			return err
 		}
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	return e.there() // or nobody can read what is acknowledged
 }
 
 func (m *member) run() {

@@ -37,10 +37,9 @@ type sqlite struct {
 	readers    *sql.DB
 	lock       *flock.Flock
 	group      group
-	statements *statements  // of the writer
-	version    atomic.Int64 // of the data, as the writer saw it
-	path       string
-	file       fs.FileInfo // that was opened
+	statements *statements            // of the writer
+	version    atomic.Int64           // of the data, as the writer saw it
+	files      map[string]fs.FileInfo // that were opened, by path
 	lost       chan struct{}
 	loseOnce   sync.Once
 }
@@ -66,7 +65,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 			return nil, ErrInUse
 		}
 	}
-	e := &sqlite{lock: lock, group: newGroup(), path: path, lost: make(chan struct{})}
+	e := &sqlite{lock: lock, group: newGroup(), files: make(map[string]fs.FileInfo), lost: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
@@ -75,7 +74,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	if err := createPrivate(path); err != nil {
 		return nil, err
 	}
-	if e.file, err = os.Stat(path); err != nil {
+	if e.files[path], err = os.Stat(path); err != nil {
 		return nil, err
 	}
 	if e.writer, err = sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate")); err != nil {
@@ -83,6 +82,10 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	}
 	e.writer.SetMaxOpenConns(1)
 	if err := e.migrate(ctx, cfg.Daemon); err != nil {
+		return nil, err
+	}
+	// The migration has read, so the log is there, and stays for as long as a connection is.
+	if e.files[path+"-wal"], err = os.Stat(path + "-wal"); err != nil {
 		return nil, err
 	}
 	if e.readers, err = sql.Open("sqlite", sqliteDSN(path, "_pragma=query_only(true)")); err != nil {
@@ -182,18 +185,21 @@ func (e *sqlite) close() error {
 	return errors.Join(append(errs, e.lock.Close())...)
 }
 
-// there returns ErrLost when the file was deleted or replaced: what is written to it goes with this
-// process.
+// there returns ErrLost when the file, or its log, was deleted or replaced: what is written to it goes
+// with this process.
 func (e *sqlite) there() error {
-	file, err := os.Stat(e.path)
-	if err == nil && os.SameFile(file, e.file) {
-		return nil
-	}
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
+	for path, opened := range e.files {
+		file, err := os.Stat(path)
+		if err == nil && os.SameFile(file, opened) {
+			continue
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		e.loseOnce.Do(func() { close(e.lost) })
 		return ErrLost
 	}
-	return err
+	return nil
 }
 
 // changed asks the writer: for any other connection, what this process writes is a change too.
@@ -218,7 +224,11 @@ func (e *sqlite) missing(err error) bool {
 	return sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
+// busy is also true of ErrLost: who asks again may find another daemon.
 func (e *sqlite) busy(err error) bool {
+	if errors.Is(err, ErrLost) {
+		return true
+	}
 	switch sqliteCode(err) & 0xff { // of any extended code
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
 		return true
