@@ -76,10 +76,13 @@ curl {{.URL}}/projects/v2 -H "Authorization: Bearer $TOKEN" -H 'x-workspace-id: 
 curl {{.URL}}/v1/avatars/create_avatar -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
   -d '{"title":"Ada","webhook_data":{"webhook_url":"http://127.0.0.1:9000/"},"webhook":{"enabled":true}}'
 
-# create a lip-sync
+{{if .Renderer}}# let a drawn presenter say a sentence
+espeak-ng -w hello.wav "Good morning."
+STUDIO_BASE_URL={{.URL}} STUDIO_EMAIL={{.Email}} STUDIO_PASSWORD={{.Password}} .bin/studio lipsync create --audio hello.wav --watch
+{{else}}# create a lip-sync
 curl {{.URL}}/v1/lipsync/create_lipsync -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
   -d '{"title":"Greeting","webhook_data":{"webhook_url":"http://127.0.0.1:9000/"},"webhook":{"enabled":true}}'
-
+{{end}}
 `
 
 // demoUser gives the demo user a new password. An empty database gets the workspace of the demo
