@@ -30,6 +30,16 @@ check-generate: ## Fail when a *.gen.go is not what the document gives (it is af
 	before=$$(sums) && $(MAKE) --no-print-directory generate && after=$$(sums) && \
 	{ [ "$$before" = "$$after" ] || { echo "this is not what the document gives:"; git status --short -- '*.gen.go'; exit 1; }; }
 
+SWAGGER_UI_VERSION := 5.35.0
+
+.PHONY: swagger-ui
+swagger-ui: ## Take the page of server/docs from the npm package swagger-ui-dist
+	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && to=server/docs/swagger-ui && \
+	npm install --silent --no-save --ignore-scripts --prefix "$$new" swagger-ui-dist@$(SWAGGER_UI_VERSION) && \
+	from=$$new/node_modules/swagger-ui-dist && \
+	for file in swagger-ui-bundle.js swagger-ui.css; do gzip -9nc "$$from/$$file" > "$$to/$$file.gz" || exit 1; done && \
+	cp "$$from/LICENSE" "$$from/NOTICE" "$$from/swagger-ui-bundle.js.LICENSE.txt" "$$to/"
+
 .PHONY: test
 test: ## Run every test, with the race detector when there is a C compiler
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"

@@ -24,6 +24,7 @@ func TestImports_keepTheRooms(t *testing.T) {
 		"server":                          {ours: []string{"api", "gen", "server/validate", "server/validate/internal/document"}, never: []string{openapi, database, postgres, queue}},
 		"server/validate":                 {ours: []string{"server/validate/internal/document"}, never: []string{openapi, database, postgres, queue}},
 		"server/sender":                   {ours: []string{"gen", "client/webhook"}, never: []string{openapi, database, postgres, queue}},
+		"server/docs":                     {never: []string{openapi, database, postgres, queue}},
 		"server/internal/studio":          {never: []string{openapi, database, postgres, queue, "github.com/google/uuid"}},
 		"server/internal/render":          {ours: []string{"gen", "client/webhook", "server/sender", "server/internal/studio", "server/internal/render/protocol"}, never: []string{openapi, database, postgres, queue}},
 		"server/internal/render/protocol": {never: []string{openapi, database, postgres, queue, "net/http"}},
