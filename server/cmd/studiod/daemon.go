@@ -55,6 +55,7 @@ type daemonConfig struct {
 	MediaURLTTL       time.Duration
 	MaxUpload         int64  // bytes; 0 is 300 MB
 	PublicURL         string // "" is the listener's
+	Docs              bool
 	AutoConsent       bool
 	AllowHTTP         bool
 	AllowNetworks     []netip.Prefix
@@ -122,6 +123,11 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	})
 	if err != nil {
 		return d, err
+	}
+	if cfg.Docs {
+		if handler, err = withDocs(handler); err != nil {
+			return d, err
+		}
 	}
 	d.http = &http.Server{
 		Handler:           handler,

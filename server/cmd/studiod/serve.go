@@ -43,6 +43,10 @@ func serveCommand() *cli.Command {
 			},
 		},
 		&cli.BoolFlag{
+			Name: "docs", Usage: "serve the reference of the API at /docs, /openapi.yaml and /openapi.json", Value: true,
+			Sources: cli.EnvVars("STUDIO_DOCS"),
+		},
+		&cli.BoolFlag{
 			Name: "demo", Usage: "try it: demo.db with a user, a workspace and projects, and webhooks to this machine",
 			Sources: cli.EnvVars("STUDIO_DEMO"),
 		},
@@ -83,6 +87,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 		MediaURLTTL: command.Duration("media-url-ttl"),
 		MaxUpload:   int64(command.Int("max-upload")) << 20,
 		PublicURL:   command.String("public-url"),
+		Docs:        command.Bool("docs"),
 		AutoConsent: command.String("consent") == consentAuto,
 		AllowHTTP:   demo || command.Bool("allow-http-webhooks"),
 		Workers:     command.Int("workers"),
