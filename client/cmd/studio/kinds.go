@@ -102,6 +102,9 @@ func (p *program) lipsyncCommand() *cli.Command {
 				[]cli.Flag{
 					&cli.StringFlag{Name: "video-url", Usage: "video whose lips are moved"},
 					&cli.StringFlag{Name: "audio-url", Usage: "recording that the lips follow"},
+					&cli.BoolFlag{Name: "use-audio-from-video", Usage: "let the lips follow the sound of the video"},
+					&cli.StringFlag{Name: "sync-mode", Usage: "when the lengths differ: bounce, loop, cut_off, silence or remap"},
+					&cli.StringFlag{Name: "description", Usage: "description of the lip-sync"},
 					webhookFlag(),
 				},
 				[]fileFlag{{"video", "video-url"}, {"audio", "audio-url"}}, createLipsync, getLipsync),
@@ -116,6 +119,13 @@ func (p *program) lipsyncCommand() *cli.Command {
 func createLipsync(command *cli.Command) request {
 	body := gen.CreateLipsyncRequest{
 		Title: text(command, "title"), VideoURL: text(command, "video-url"), AudioURL: text(command, "audio-url"),
+		Description: text(command, "description"),
+	}
+	if command.IsSet("use-audio-from-video") {
+		body.UseAudioFromVideo = gen.Value(command.Bool("use-audio-from-video"))
+	}
+	if command.IsSet("sync-mode") {
+		body.SyncMode = gen.Value(gen.SyncMode(command.String("sync-mode")))
 	}
 	body.WebhookData, body.Webhook = webhookOf(command)
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {

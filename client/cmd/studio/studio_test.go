@@ -107,6 +107,22 @@ func TestConsent(t *testing.T) {
 	}
 }
 
+// Every member of a lip-sync has a flag.
+func TestLipsyncCreate_sendsEveryMember(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	p := s.loggedIn(t)
+	created := p.must(t, "", "lipsync", "create", "--json", "--title", "Greeting", "--description", "Once", "--video-url", "https://media.example.com/a.mp4",
+		"--use-audio-from-video", "--sync-mode", "loop")
+	for _, member := range []string{
+		`"title":"Greeting"`, `"description":"Once"`, `"input_video":"https://media.example.com/a.mp4"`, `"use_audio_from_video":true`, `"sync_mode":"loop"`,
+	} {
+		if !strings.Contains(created, member) {
+			t.Errorf("%s is not in %s", member, created)
+		}
+	}
+}
+
 // The document of the service is printed with all its members, one to a line.
 func TestJSON(t *testing.T) {
 	t.Parallel()
@@ -154,6 +170,7 @@ func TestExitCodes(t *testing.T) {
 		"an avatar that is not there":   {"", []string{"avatar", "show", nothing}, exitNotFound, "404"},
 		"a video that is not there":     {"", []string{"video", "watch", nothing}, exitNotFound, "404"},
 		"another's workspace":           {"", []string{"projects", "--workspace", nothing}, exitUnauthorized, "403"},
+		"a sync mode that is none":      {"", []string{"lipsync", "create", "--sync-mode", "stretch"}, exitUsage, "/sync_mode"},
 		"a webhook URL that is refused": {"", []string{"lipsync", "create", "--webhook-url", "ftp://x"}, exitUsage, "/webhook_data/webhook_url"},
 		"a service that is another":     {"", []string{"avatar", "show", "--base-url", broken, nothing}, exitUnauthorized, "not logged in"},
 		"a wrong password":              {"hunter2hunter2", []string{"login", "--email", testEmail, "--password-stdin"}, exitUnauthorized, "401"},
