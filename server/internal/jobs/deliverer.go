@@ -260,7 +260,7 @@ func (d *deliverer) start() time.Duration {
 		for {
 			l, atWork := d.queue.first(c)
 			// As many as a user has at work stay free, so another one need not wait.
-			if l == nil || atWork >= d.room(c) {
+			if l == nil || atWork >= d.room(c) || c != proven && atWork >= d.share() {
 				break
 			}
 			d.startIn(l, c, now)
@@ -275,18 +275,26 @@ func (d *deliverer) start() time.Duration {
 }
 
 // room is how many workers are free for a class. Origins that have not answered lately share three
-// quarters of the workers, and half of them those whose last attempt failed.
+// quarters of the workers, and half of them those whose last attempt failed, which leave some free for
+// new ones.
 func (d *deliverer) room(c class) int {
 	workers, notProven := d.jobs.Workers, d.atWork[fresh]+d.atWork[failing]
 	room := workers - d.atWork[proven] - notProven
 	if c != proven {
-		room = min(room, max(workers*3/4, 1)-notProven)
+		room = min(room, d.doubtfulRoom()-notProven)
 	}
 	if c == failing {
-		room = min(room, max(workers/2, 1)-d.atWork[failing])
+		room = min(room-workers/16, max(workers/2, 1)-d.atWork[failing])
 	}
 	return room
 }
+
+// share is how many a user may have at work for origins that have not answered lately. It leaves as
+// many to one who comes later, however many users there are whose origins hang.
+func (d *deliverer) share() int { return max(d.doubtfulRoom()/(d.queue.doubtful+1), 1) }
+
+// doubtfulRoom is how many workers origins that have not answered lately share.
+func (d *deliverer) doubtfulRoom() int { return max(d.jobs.Workers*3/4, 1) }
 
 // startIn starts the first delivery of a line, or has the line fetched.
 func (d *deliverer) startIn(l *line, c class, now time.Time) {

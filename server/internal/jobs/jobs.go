@@ -18,7 +18,8 @@
 // The next free worker goes to the user who has the fewest attempts in flight, and then to the line of
 // his that has waited the longest. A user may have as many in flight as there are workers free, so one
 // who comes later finds some. Origins that have not answered lately share three quarters of the workers,
-// and those whose last attempt failed half.
+// and those whose last attempt failed half. Of these a user has no more than if all who have such
+// origins, and one more user, had the same number.
 //
 // # Who delivers what
 //

@@ -106,8 +106,7 @@ func onEachTrigger(t *testing.T, test func(s *setup)) {
 	})
 	t.Run("River", func(t *testing.T) {
 		t.Parallel()
-		_ = test
-		t.Skip("later")
+		onPostgres(t, test)
 	})
 }
 

@@ -20,6 +20,8 @@ type queue struct {
 	turns [classes]userHeap // by class
 	later lineHeap
 	turn  int
+	// doubtful is how many users have lines to origins that have not answered lately.
+	doubtful int
 }
 
 // class is what is known of an origin.
@@ -36,6 +38,7 @@ const (
 type user struct {
 	id       string
 	lines    int
+	doubtful int                 // lines to origins that have not answered lately
 	ready    [classes]*list.List // of lines that may have something to start, by class
 	atWork   [classes]int
 	turn     [classes]int // when it last got a worker
@@ -58,6 +61,7 @@ type line struct {
 	blocked  bool // it waits for its origin
 
 	class    class
+	doubtful bool          // it counts as such for its user
 	element  *list.Element // among the ready ones; nil when it is not
 	at       time.Time     // when to make it ready
 	position int           // in later; -1 when it is not there
@@ -82,6 +86,7 @@ func (q *queue) get(key store.Line, lane int, of func(name string) *origin) *lin
 	known = &line{Line: key, user: owner, origin: of(key.Origin), lane: lane, running: make(map[string]struct{}), position: -1}
 	known.origin.lines[known] = struct{}{}
 	q.lines[key] = known
+	q.doubt(known, known.origin.class() != proven)
 	return known
 }
 
@@ -92,6 +97,7 @@ func (q *queue) leave(l *line) {
 	}
 	q.unready(l)
 	q.unlater(l)
+	q.doubt(l, false)
 	delete(q.lines, l.Line)
 	delete(l.origin.lines, l)
 	if l.user.lines--; l.user.lines == 0 {
@@ -141,10 +147,28 @@ func (q *queue) unready(l *line) {
 // reclassify follows a change of an origin's class.
 func (q *queue) reclassify(o *origin) {
 	for l := range o.lines {
+		q.doubt(l, o.class() != proven)
 		if l.element != nil && l.class != o.class() {
 			q.unready(l)
 			q.makeReady(l)
 		}
+	}
+}
+
+// doubt counts a line, or not, among those to origins that have not answered lately.
+func (q *queue) doubt(l *line, doubtful bool) {
+	if l.doubtful == doubtful {
+		return
+	}
+	l.doubtful = doubtful
+	if doubtful {
+		if l.user.doubtful++; l.user.doubtful == 1 {
+			q.doubtful++
+		}
+		return
+	}
+	if l.user.doubtful--; l.user.doubtful == 0 {
+		q.doubtful--
 	}
 }
 
@@ -169,7 +193,16 @@ func (q *queue) first(c class) (l *line, atWork int) {
 		return nil, 0
 	}
 	u := q.turns[c].users[0]
-	return u.ready[c].Front().Value.(*line), u.atWork[c]
+	return u.ready[c].Front().Value.(*line), u.inTurn(c)
+}
+
+// inTurn is how many a user has at work that count for its turn. Those for origins that have not
+// answered lately count together, or a user would have a share of each class.
+func (u *user) inTurn(c class) int {
+	if c == proven {
+		return u.atWork[proven]
+	}
+	return u.atWork[fresh] + u.atWork[failing]
 }
 
 // passed says that a user has had its turn.
@@ -182,7 +215,9 @@ func (q *queue) passed(u *user, c class) {
 // worked counts those at work for a user.
 func (q *queue) worked(u *user, c class, by int) {
 	u.atWork[c] += by
-	q.place(u, c)
+	for c := range classes {
+		q.place(u, c)
+	}
 }
 
 // place keeps a user in the turns while it has a line that is ready.
@@ -211,8 +246,8 @@ func (h *userHeap) Len() int { return len(h.users) }
 
 func (h *userHeap) Less(i, j int) bool {
 	a, b := h.users[i], h.users[j]
-	if a.atWork[h.class] != b.atWork[h.class] {
-		return a.atWork[h.class] < b.atWork[h.class]
+	if has, hasOther := a.inTurn(h.class), b.inTurn(h.class); has != hasOther {
+		return has < hasOther
 	}
 	return a.turn[h.class] < b.turn[h.class]
 }

@@ -1,0 +1,65 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+// Ever new origins that hang, of one user or of a hundred, delay neither a receiver that has answered
+// before nor one that nothing was sent to yet.
+func TestLocal_freshOriginsThatHangDelayNoOther(t *testing.T) {
+	t.Parallel()
+	for _, users := range []int{1, 100} {
+		t.Run(fmt.Sprint(users), func(t *testing.T) {
+			inBubble(t, func(s *setup) {
+				const origins, probes, late = 1000, 100, 100 * time.Millisecond
+				sent := new(begins)
+				answers := make(map[string]bool)
+				healthy := make([]string, probes)
+				for i := range healthy {
+					healthy[i] = fmt.Sprintf("https://%d.example.org/", i%(probes/2)) // half of them come twice
+					answers[healthy[i]] = true
+				}
+				s.sender = senderFunc(func(ctx context.Context, message sender.Message) sender.Attempt {
+					sent.add(message.URL)
+					if answers[message.URL] {
+						return sender.Attempt{Status: 200}
+					}
+					select {
+					case <-ctx.Done():
+					case <-time.After(15 * time.Second):
+					}
+					return sender.Attempt{Failure: sender.FailureTimeout}
+				})
+				for user := range users {
+					id := studiotest.AddUser(s.t, s.studio, fmt.Sprintf("%d@example.com", user)).ID
+					var hanging []string
+					for i := range origins / users {
+						hanging = append(hanging, fmt.Sprintf("https://%d-%d.example.net/", user, i))
+					}
+					seed(s.t, s.dsn, id, 4, hanging...)
+				}
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					time.Sleep(time.Second)
+					for _, url := range healthy {
+						before, created := len(sent.of(url)), time.Now()
+						s.createFor(url)
+						time.Sleep(time.Second)
+						if at := sent.of(url)[before:]; len(at) != 3 || at[2].Sub(created) > late {
+							s.t.Errorf("%s got %v after %v", url, at, created)
+						}
+					}
+				}()
+				s.work((probes + 10) * time.Second)
+				<-done
+			})
+		})
+	}
+}
