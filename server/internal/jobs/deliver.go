@@ -15,7 +15,7 @@ import (
 // lastRecordTimeout when the work is cut off.
 const (
 	minRecordPause    = time.Second
-	maxRecordPause    = time.Minute
+	maxRecordPause    = 5 * time.Second // which is how late what follows may come after an outage
 	lastRecordTimeout = 2 * time.Second
 
 	secretsLifetime = time.Second
