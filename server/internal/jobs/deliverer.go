@@ -206,6 +206,15 @@ func (d *deliverer) wake(lines []store.Line) (others []store.Line) {
 	return others
 }
 
+// readAgain believes nothing of what was read of some lines before.
+func (d *deliverer) readAgain(lines []store.Line) {
+	for _, key := range lines {
+		if l := d.queue.lines[key]; l != nil {
+			l.readAfter = d.now()
+		}
+	}
+}
+
 // look makes sure that a line is looked at by a time. It reports whether the line is held.
 func (d *deliverer) look(key store.Line, at time.Time) bool {
 	lane := d.jobs.lane(key.Origin)
@@ -304,7 +313,7 @@ func (d *deliverer) startIn(l *line, c class, now time.Time) {
 		d.place(l)
 		return
 	}
-	if len(l.loaded) > 0 && now.Sub(l.read) > maxLoadedAge {
+	if len(l.loaded) > 0 && (now.Sub(l.read) > maxLoadedAge || l.readAfter.After(l.read)) {
 		l.loaded, l.more = nil, now
 	}
 	if len(l.loaded) == 0 {

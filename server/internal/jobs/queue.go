@@ -52,13 +52,14 @@ type line struct {
 	origin *origin
 	lane   int
 
-	loaded   []store.Delivery
-	read     time.Time           // when they were
-	running  map[string]struct{} // subjects
-	ended    map[string]struct{} // subjects that ended while the line was fetched
-	more     time.Time           // when the store has more; zero when it has not
-	fetching bool
-	blocked  bool // it waits for its origin
+	loaded    []store.Delivery
+	read      time.Time           // when they were
+	readAfter time.Time           // they are out of date unless they were read after this
+	running   map[string]struct{} // subjects
+	ended     map[string]struct{} // subjects that ended while the line was fetched
+	more      time.Time           // when the store has more; zero when it has not
+	fetching  bool
+	blocked   bool // it waits for its origin
 
 	class    class
 	doubtful bool          // it counts as such for its user

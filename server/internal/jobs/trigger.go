@@ -83,6 +83,9 @@ func (t *Trigger) watch(stop context.Context) {
 		case <-t.jobs.Store.Due():
 		}
 		t.renders.look()
+		if lines := t.jobs.Store.Deleted(); len(lines) > 0 {
+			t.deliverer.call(func() { t.deliverer.readAgain(lines) })
+		}
 		if lines := t.jobs.Store.Woken(); len(lines) > 0 {
 			t.deliverer.call(func() {
 				if others := t.deliverer.wake(lines); len(others) > 0 {

@@ -13,8 +13,9 @@ const ReasonDeleted Reason = "deleted"
 func (s *Store) DeleteSubject(
 	ctx context.Context, userID string, kind studio.Kind, id string, now, again time.Time,
 ) (ids []string, err error) {
+	var lines []Line
 	err = s.write(ctx, func(tx transaction) error {
-		ids = nil
+		ids, lines = nil, nil
 		var deleted time.Time
 		err := one(ctx, tx, []any{instant{&deleted}},
 			`SELECT deleted_at FROM subjects WHERE id = $1 AND user_id = $2 AND kind = $3`+tx.forUpdate(), id, userID, string(kind))
@@ -26,10 +27,11 @@ func (s *Store) DeleteSubject(
 		}
 		err = tx.query(ctx, func(scan func(...any) error) error {
 			var id string
-			err := scan(&id)
-			ids = append(ids, id)
+			var line Line
+			err := scan(&id, &line.UserID, &line.Origin)
+			ids, lines = append(ids, id), append(lines, line)
 			return err
-		}, `SELECT id FROM subjects WHERE id = $1 OR avatar_id = $1`, id)
+		}, `SELECT id, user_id, origin FROM subjects WHERE id = $1 OR avatar_id = $1`, id)
 		if err != nil || !deleted.IsZero() {
 			return err
 		}
@@ -41,6 +43,9 @@ func (s *Store) DeleteSubject(
 		})
 		return err
 	})
+	if err == nil {
+		s.signal(s.deleted, lines)
+	}
 	return ids, err
 }
 

@@ -47,8 +47,9 @@ type Store struct {
 	due     chan struct{}
 	records *records
 
-	mu    sync.Mutex
-	woken map[Line]struct{}
+	mu      sync.Mutex
+	woken   map[Line]struct{}
+	deleted map[Line]struct{}
 }
 
 var _ studio.Store = (*Store)(nil)
@@ -114,7 +115,7 @@ type engine interface {
 //
 // No error shows the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
-	s := &Store{daemon: cfg.Daemon, due: make(chan struct{}, 1), records: newRecords(), woken: make(map[Line]struct{})}
+	s := &Store{daemon: cfg.Daemon, due: make(chan struct{}, 1), records: newRecords(), woken: make(map[Line]struct{}), deleted: make(map[Line]struct{})}
 	var err error
 	switch scheme, path, _ := strings.Cut(dsn, ":"); {
 	case scheme == "sqlite" && path != "":
@@ -155,12 +156,18 @@ func (s *Store) Lost() <-chan struct{} {
 func (s *Store) Due() <-chan struct{} { return s.due }
 
 // Woken returns the lines in which events became due since the last call.
-func (s *Store) Woken() []Line {
+func (s *Store) Woken() []Line { return s.take(s.woken) }
+
+// Deleted returns the lines of which this process deleted subjects since the last call: what was read
+// of them before may not be sent any more.
+func (s *Store) Deleted() []Line { return s.take(s.deleted) }
+
+func (s *Store) take(lines map[Line]struct{}) []Line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	woken := slices.Collect(maps.Keys(s.woken))
-	clear(s.woken)
-	return woken
+	all := slices.Collect(maps.Keys(lines))
+	clear(lines)
+	return all
 }
 
 // ChangedElsewhere reports whether another process has written since the last call: an
@@ -182,16 +189,21 @@ func (s *Store) write(ctx context.Context, change func(tx transaction) error) er
 }
 
 func (s *Store) signalDue(lines []Line) {
-	s.mu.Lock()
-	for _, line := range lines {
-		s.woken[line] = struct{}{}
-	}
-	s.mu.Unlock()
 	if s.Pool() != nil && !s.daemon && len(lines) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 		defer cancel()
 		_ = s.Announce(ctx, lines) // or a daemon finds them, a little later
 	}
+	s.signal(s.woken, lines)
+}
+
+// signal adds lines to those that a reader of Due takes.
+func (s *Store) signal(all map[Line]struct{}, lines []Line) {
+	s.mu.Lock()
+	for _, line := range lines {
+		all[line] = struct{}{}
+	}
+	s.mu.Unlock()
 	select {
 	case s.due <- struct{}{}:
 	default: // the reader has not taken the last one and will see this work too
