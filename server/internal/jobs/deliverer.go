@@ -17,6 +17,10 @@ const (
 	// maxLoadedAge is for how long they are believed. Others may delete their subjects, and replay
 	// events that come before them.
 	maxLoadedAge = time.Second
+	// slowFetch is how long a read takes of which an operator should know, and maxMisses how often
+	// nothing is found in a line although a scan says that events are due.
+	slowFetch = 5 * time.Second
+	maxMisses = 3
 )
 
 // deliverer delivers the events of the lanes that this process holds. One goroutine, that of run,
@@ -39,7 +43,8 @@ type deliverer struct {
 	atWork   [classes]int // by class
 	wanted   []*line
 	fetching int
-	dropped  int // how often lanes were; what was fetched before may be out of date
+	misses   map[store.Line]int // fetches that found nothing after a scan
+	dropped  int                // how often lanes were; what was fetched before may be out of date
 
 	ctx, stop context.Context //nolint:containedctx // those of run
 	attempts  sync.WaitGroup
@@ -50,6 +55,7 @@ func newDeliverer(jobs *Jobs) *deliverer {
 	return &deliverer{
 		jobs: jobs, calls: make(chan func(), 1024), ended: make(chan struct{}), now: time.Now, databaseNow: jobs.Now,
 		queue: newQueue(), origins: newOrigins(jobs.Config), held: make(map[int]bool),
+		misses: make(map[store.Line]int),
 	}
 }
 
@@ -176,6 +182,9 @@ func (d *deliverer) scan(lanes []int) {
 			}
 			for _, due := range lines {
 				d.look(due.Line, d.local(due.At))
+				if l := d.queue.lines[due.Line]; l != nil && len(l.running) == 0 && !due.At.After(d.databaseNow()) {
+					l.scanned = true
+				}
 			}
 		})
 	})
@@ -337,7 +346,7 @@ func (d *deliverer) startIn(l *line, c class, now time.Time) {
 	next := l.loaded[0]
 	l.loaded = l.loaded[1:]
 	d.origins.begin(l.origin, now)
-	l.running[next.Event.SubjectID] = struct{}{}
+	l.running[next.Event.SubjectID] = next.Event.ID
 	d.atWork[c]++
 	d.queue.worked(l.user, c, 1)
 	d.queue.passed(l.user, c)
@@ -352,17 +361,21 @@ func (d *deliverer) startIn(l *line, c class, now time.Time) {
 
 // worked ends the work on a subject, which has more to deliver at a time, unless that is zero.
 func (d *deliverer) worked(l *line, c class, subjectID string, again time.Time) {
+	event := l.running[subjectID]
 	delete(l.running, subjectID)
 	if l.fetching {
 		if l.ended == nil {
-			l.ended = make(map[string]struct{})
+			l.ended = make(map[string]string)
 		}
-		l.ended[subjectID] = struct{}{}
+		l.ended[subjectID] = event
 	}
 	d.atWork[c]--
 	d.queue.worked(l.user, c, -1)
 	if !again.IsZero() && d.held[l.lane] {
 		l.sooner(d.local(again))
+	}
+	if event == "" && d.held[l.lane] { // a later one came after the record
+		l.sooner(d.now())
 	}
 	d.place(l)
 }
@@ -392,65 +405,4 @@ func (d *deliverer) unblock(o *origin) {
 	if l := o.unblock(); l != nil {
 		d.place(l)
 	}
-}
-
-// fetch reads what is due in the lines that want it.
-func (d *deliverer) fetch() {
-	for len(d.wanted) > 0 && d.fetching < fetches {
-		n := min(len(d.wanted), fetchLines)
-		lines := d.wanted[:n:n]
-		d.wanted = d.wanted[n:]
-		wants := make([]store.Want, n)
-		for i, l := range lines {
-			// What is running is among the first that are due.
-			wants[i] = store.Want{Line: l.Line, Limit: len(l.running) + min(2*d.jobs.InFlight, maxLoaded)}
-		}
-		d.fetching++
-		read := d.now()
-		dropped := d.dropped
-		d.others.Go(func() {
-			all, err := d.jobs.Store.Deliveries(d.stop, wants)
-			d.jobs.report(d.stop, store.Deliver, err)
-			d.call(func() {
-				d.fetching--
-				for i, l := range lines {
-					if dropped != d.dropped {
-						all[i] = nil
-						l.sooner(d.now())
-					}
-					l.read = read
-					d.fetched(l, wants[i].Limit, all[i], err)
-				}
-			})
-		})
-	}
-}
-
-// fetched takes what was due in a line.
-func (d *deliverer) fetched(l *line, limit int, all []store.Delivery, err error) {
-	l.fetching = false
-	now := d.now()
-	switch {
-	case !d.held[l.lane]:
-		d.clear(l)
-		return
-	case err != nil:
-		l.sooner(now.Add(errorPause))
-	case len(all) == limit && !all[limit-1].DueAt.After(d.databaseNow()):
-		l.sooner(now) // there may be more
-	}
-	due := d.databaseNow()
-	for _, next := range all {
-		_, running := l.running[next.Event.SubjectID]
-		_, ended := l.ended[next.Event.SubjectID]
-		switch {
-		case running, ended: // who worked on it says when there is more
-		case next.DueAt.After(due):
-			l.sooner(d.local(next.DueAt))
-		default:
-			l.loaded = append(l.loaded, next)
-		}
-	}
-	l.ended = nil
-	d.place(l)
 }

@@ -53,12 +53,13 @@ type line struct {
 	lane   int
 
 	loaded    []store.Delivery
-	read      time.Time           // when they were
-	readAfter time.Time           // they are out of date unless they were read after this
-	running   map[string]struct{} // subjects
-	ended     map[string]struct{} // subjects that ended while the line was fetched
-	more      time.Time           // when the store has more; zero when it has not
+	read      time.Time         // when they were
+	readAfter time.Time         // they are out of date unless they were read after this
+	running   map[string]string // the event of each subject at work; "" when a later one was read
+	ended     map[string]string // of subjects whose work ended while the line was fetched
+	more      time.Time         // when the store has more; zero when it has not
 	fetching  bool
+	scanned   bool // a scan says that events are due
 	blocked   bool // it waits for its origin
 
 	class    class
@@ -84,7 +85,7 @@ func (q *queue) get(key store.Line, lane int, of func(name string) *origin) *lin
 		q.users[key.UserID] = owner
 	}
 	owner.lines++
-	known = &line{Line: key, user: owner, origin: of(key.Origin), lane: lane, running: make(map[string]struct{}), position: -1}
+	known = &line{Line: key, user: owner, origin: of(key.Origin), lane: lane, running: make(map[string]string), position: -1}
 	known.origin.lines[known] = struct{}{}
 	q.lines[key] = known
 	q.doubt(known, known.origin.class() != proven)
