@@ -86,7 +86,7 @@ func (d *deliverer) missed(l *line, nothing bool) {
 	case l.scanned:
 		if d.misses[l.Line]++; d.misses[l.Line] == maxMisses {
 			delete(d.misses, l.Line)
-			d.jobs.Logger.ErrorContext(d.ctx, "events are due and none is found", "user", l.UserID, "origin", l.Line.Origin)
+			d.jobs.Logger.ErrorContext(d.ctx, "events are due and none is found", "user", l.UserID, "origin", l.Origin)
 		}
 	}
 	l.scanned = false
