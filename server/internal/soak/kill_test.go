@@ -76,11 +76,17 @@ func TestSIGKILL_afterTheCommitLosesNothing(t *testing.T) {
 			for i := range together {
 				creating.Go(func() { create(i, func() { some <- struct{}{} }) })
 			}
+			all := make(chan struct{})
+			go func() { defer close(all); creating.Wait() }()
 			for range 1 + rand.IntN(together/2) {
-				<-some
+				select {
+				case <-some:
+				case <-all:
+					t.Fatal("no creation succeeds before the kill")
+				}
 			}
 			p.kill()
-			creating.Wait()
+			<-all
 			r.killed()
 			p = d.start("--render-time", "20ms")
 			for i := range together {
