@@ -5,12 +5,17 @@ import type { components, operations, webhooks } from "./openapi";
 
 type Schemas = components["schemas"];
 
-type Json<T> = [T] extends [{ content: { "application/json": infer Body } }] ? Body : undefined;
+// Content is the JSON of a body, or what another media type is.
+type Content<T> = [T] extends [{ content: { "application/json": infer Body } }]
+  ? Body
+  : [T] extends [{ content: infer Media }]
+    ? Media[keyof Media]
+    : undefined;
 type Success<T> = T extends { responses: infer R }
-  ? { [S in keyof R]: S extends 200 | 201 ? Json<R[S]> : S extends 204 ? undefined : never }[keyof R]
+  ? { [S in keyof R]: S extends 200 | 201 ? Content<R[S]> : S extends 204 ? undefined : never }[keyof R]
   : never;
 type RequestOf<Id extends Called> = {
-  body: operations[Id] extends { requestBody: infer Body } ? Json<Body> : undefined;
+  body: operations[Id] extends { requestBody: infer Body } ? Content<Body> : undefined;
   parameters: operations[Id]["parameters"];
 };
 type Called = Exclude<keyof operations, `notify${string}`>;
@@ -62,6 +67,11 @@ export const uses: { [Id in Called]: () => Promise<unknown> } = {
   deleteAvatar: async () => (await call("deleteAvatar", { body: { avatar_id: "id" }, parameters: none })) satisfies undefined,
   deleteVideo: async () => (await call("deleteVideo", { body: { inference_id: "id" }, parameters: none })) satisfies undefined,
   deleteLipsync: async () => (await call("deleteLipsync", { body: { inference_id: "id" }, parameters: none })) satisfies undefined,
+  uploadMedia: async () => {
+    const media = await call("uploadMedia", { body: "bytes of a file", parameters: none });
+    const size: number = media.size;
+    return [media.media_id, media.url, media.content_type, size, media.expires_at];
+  },
   createLipsync: async () => (await call("createLipsync", { body: { title: null, ...registration }, parameters: key })).inference_id,
   getLipsync: async () => (await call("getLipsync", { body: undefined, parameters: { query: { inference_id: "id" } } })).status,
 };
