@@ -95,7 +95,16 @@ func canaries(method, path string, operation *openapi3.Operation) map[string]*ht
 	if operation.RequestBody == nil {
 		return requests
 	}
-	properties := operation.RequestBody.Value.Content.Get("application/json").Schema.Value.Properties
+	media := operation.RequestBody.Value.Content.Get("application/json")
+	if media == nil {
+		for documented := range operation.RequestBody.Value.Content {
+			contentType := strings.ReplaceAll(documented, "*", canary)
+			send("a body of "+documented, path, canary, "Content-Type", contentType)
+			send("a parameter of "+documented, path, canary, "Content-Type", contentType+"; "+canary+"="+canary)
+		}
+		return requests
+	}
+	properties := media.Schema.Value.Properties
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		for _, value := range []any{canary, []string{canary}, map[string]string{canary: canary}} {
 			body, err := json.Marshal(map[string]any{name: value})
