@@ -32,11 +32,14 @@ const (
 	postgresTries = 5
 )
 
-// postgresTimeouts keep anybody from waiting for ever, where the DSN sets nothing else.
+// postgresSettings are those of each connection, where the DSN sets nothing else. The timeouts keep
+// anybody from waiting for ever. Every query has an index; without statistics of the present the
+// planner would scan tables instead, because it takes a queue that has filled for an empty one.
 //
 //nolint:gochecknoglobals // a table
-var postgresTimeouts = map[string]string{
+var postgresSettings = map[string]string{
 	"lock_timeout":                        "5s",
+	"enable_seqscan":                      "off",
 	"statement_timeout":                   "30s",
 	"idle_in_transaction_session_timeout": "2s", // of a process that is frozen or cannot be reached any more
 }
@@ -75,7 +78,7 @@ func parsePostgres(dsn string) (cfg *pgxpool.Config, name string, err error) {
 	if connection.RuntimeParams["application_name"] == "" {
 		connection.RuntimeParams["application_name"] = "studiod"
 	}
-	for setting, value := range postgresTimeouts {
+	for setting, value := range postgresSettings {
 		if connection.RuntimeParams[setting] == "" {
 			connection.RuntimeParams[setting] = value
 		}
