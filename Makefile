@@ -44,7 +44,7 @@ swagger-ui: ## Take the page of server/docs from the npm package swagger-ui-dist
 test: ## Run every test, with the race detector when there is a C compiler
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	go test $(RACE) -shuffle=on ./...
-	$(if $(RACE),go test -run '^TestAllocations' ./server ./client ./client/webhook)
+	$(if $(RACE),go test -run '^TestAllocations' ./server ./server/validate ./client ./client/webhook)
 	$(if $(RACE),go test ./server/internal/talkinghead)
 
 # How many times larger the faults and the load are than in the tests.

@@ -108,7 +108,11 @@ func TestCanary(t *testing.T) {
 			c := &checker{T: t}
 			bodies := d.requestBodies(t)
 			if d.source.RequestBody != nil {
-				bodies = append(bodies, asJSON(filled(d.source.RequestBody.Value.Content["application/json"].Schema.Value, 9)))
+				filling := `{}` // of a body that is not JSON
+				if media := d.source.RequestBody.Value.Content["application/json"]; media != nil {
+					filling = asJSON(filled(media.Schema.Value, 9))
+				}
+				bodies = append(bodies, filling)
 			}
 			for _, body := range bodies {
 				c.request(d, body)

@@ -61,13 +61,17 @@ func (d described) request(tb testing.TB, body string) *http.Request {
 	return r
 }
 
-// requestBodies returns the examples of the request body, or an empty one when there is none.
+// requestBodies returns the examples of the request body in JSON, or an empty one when there is no body.
 func (d described) requestBodies(tb testing.TB) []string {
 	tb.Helper()
 	if d.source.RequestBody == nil {
 		return []string{""}
 	}
-	return examples(tb, d.source.RequestBody.Value.Content["application/json"])
+	media := d.source.RequestBody.Value.Content["application/json"]
+	if media == nil {
+		return nil // bytes of any kind have no example
+	}
+	return examples(tb, media)
 }
 
 func examples(tb testing.TB, media *openapi3.MediaType) []string {

@@ -76,3 +76,11 @@ type SubmitConsentRes interface {
 type TestWebhookRes interface {
 	testWebhookRes()
 }
+
+type UploadMediaReq interface {
+	uploadMediaReq()
+}
+
+type UploadMediaRes interface {
+	uploadMediaRes()
+}

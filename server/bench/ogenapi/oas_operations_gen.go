@@ -25,4 +25,5 @@ const (
 	RotateWebhookSecretOperation OperationName = "RotateWebhookSecret"
 	SubmitConsentOperation       OperationName = "SubmitConsent"
 	TestWebhookOperation         OperationName = "TestWebhook"
+	UploadMediaOperation         OperationName = "UploadMedia"
 )

@@ -59,6 +59,9 @@ var (
 	rn17AllowedHeaders = map[string]string{
 		"GET": "Authorization",
 	}
+	rn28AllowedHeaders = map[string]string{
+		"POST": "Authorization,Content-Type",
+	}
 	rn25AllowedHeaders = map[string]string{
 		"POST": "Authorization",
 	}
@@ -601,6 +604,31 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 							return
 						}
 
+					}
+
+				case 'm': // Prefix: "media"
+
+					if l := len("media"); len(elem) >= l && elem[0:l] == "media" {
+						elem = elem[l:]
+					} else {
+						break
+					}
+
+					if len(elem) == 0 {
+						// Leaf node.
+						switch r.Method {
+						case "POST":
+							s.handleUploadMediaRequest([0]string{}, elemIsEscaped, w, r)
+						default:
+							s.notAllowed(w, r, notAllowedParams{
+								allowedMethods: "POST",
+								allowedHeaders: rn28AllowedHeaders,
+								acceptPost:     "audio/*,image/*,video/*",
+								acceptPatch:    "",
+							})
+						}
+
+						return
 					}
 
 				case 'w': // Prefix: "webhooks/"
@@ -1275,6 +1303,31 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 							}
 						}
 
+					}
+
+				case 'm': // Prefix: "media"
+
+					if l := len("media"); len(elem) >= l && elem[0:l] == "media" {
+						elem = elem[l:]
+					} else {
+						break
+					}
+
+					if len(elem) == 0 {
+						// Leaf node.
+						switch method {
+						case "POST":
+							r.name = UploadMediaOperation
+							r.summary = "Upload a file"
+							r.operationID = "uploadMedia"
+							r.operationGroup = ""
+							r.pathPattern = "/v1/media"
+							r.args = args
+							r.count = 0
+							return r, true
+						default:
+							return
+						}
 					}
 
 				case 'w': // Prefix: "webhooks/"

@@ -3,6 +3,7 @@
 package ogenapi
 
 import (
+	"io"
 	"net/url"
 	"time"
 
@@ -1596,6 +1597,73 @@ type LoginUnsupportedMediaType Problem
 
 func (*LoginUnsupportedMediaType) loginRes() {}
 
+// A file that was uploaded.
+// Ref: #/components/schemas/Media
+type Media struct {
+	// Media type that the file was sent with.
+	ContentType string `json:"content_type"`
+	// When the file is deleted. In UTC.
+	ExpiresAt time.Time `json:"expires_at"`
+	// Id of the file.
+	MediaID uuid.UUID `json:"media_id"`
+	// Number of bytes.
+	Size int64 `json:"size"`
+	// Address that serves as an input.
+	URL url.URL `json:"url"`
+}
+
+// GetContentType returns the value of ContentType.
+func (s *Media) GetContentType() string {
+	return s.ContentType
+}
+
+// GetExpiresAt returns the value of ExpiresAt.
+func (s *Media) GetExpiresAt() time.Time {
+	return s.ExpiresAt
+}
+
+// GetMediaID returns the value of MediaID.
+func (s *Media) GetMediaID() uuid.UUID {
+	return s.MediaID
+}
+
+// GetSize returns the value of Size.
+func (s *Media) GetSize() int64 {
+	return s.Size
+}
+
+// GetURL returns the value of URL.
+func (s *Media) GetURL() url.URL {
+	return s.URL
+}
+
+// SetContentType sets the value of ContentType.
+func (s *Media) SetContentType(val string) {
+	s.ContentType = val
+}
+
+// SetExpiresAt sets the value of ExpiresAt.
+func (s *Media) SetExpiresAt(val time.Time) {
+	s.ExpiresAt = val
+}
+
+// SetMediaID sets the value of MediaID.
+func (s *Media) SetMediaID(val uuid.UUID) {
+	s.MediaID = val
+}
+
+// SetSize sets the value of Size.
+func (s *Media) SetSize(val int64) {
+	s.Size = val
+}
+
+// SetURL sets the value of URL.
+func (s *Media) SetURL(val url.URL) {
+	s.URL = val
+}
+
+func (*Media) uploadMediaRes() {}
+
 // NewOptAvatarStatus returns new OptAvatarStatus with value set to v.
 func NewOptAvatarStatus(v AvatarStatus) OptAvatarStatus {
 	return OptAvatarStatus{
@@ -3166,6 +3234,7 @@ func (*ServiceUnavailableHeaders) refreshTokensRes()       {}
 func (*ServiceUnavailableHeaders) rotateWebhookSecretRes() {}
 func (*ServiceUnavailableHeaders) submitConsentRes()       {}
 func (*ServiceUnavailableHeaders) testWebhookRes()         {}
+func (*ServiceUnavailableHeaders) uploadMediaRes()         {}
 
 type SubmitConsentBadRequest Problem
 
@@ -3538,6 +3607,159 @@ func (*UnauthorizedHeaders) listVideosRes()          {}
 func (*UnauthorizedHeaders) rotateWebhookSecretRes() {}
 func (*UnauthorizedHeaders) submitConsentRes()       {}
 func (*UnauthorizedHeaders) testWebhookRes()         {}
+func (*UnauthorizedHeaders) uploadMediaRes()         {}
+
+type UploadMediaBadRequest Problem
+
+func (*UploadMediaBadRequest) uploadMediaRes() {}
+
+type UploadMediaInternalServerError Problem
+
+func (*UploadMediaInternalServerError) uploadMediaRes() {}
+
+type UploadMediaNotImplemented Problem
+
+func (*UploadMediaNotImplemented) uploadMediaRes() {}
+
+// A video, a picture or a sound.
+// Ref: #/components/schemas/MediaFile
+type UploadMediaReqAudio struct {
+	Data io.Reader
+}
+
+// Read reads data from the Data reader.
+//
+// Kept to satisfy the io.Reader interface.
+func (s UploadMediaReqAudio) Read(p []byte) (n int, err error) {
+	if s.Data == nil {
+		return 0, io.EOF
+	}
+	return s.Data.Read(p)
+}
+
+// UploadMediaReqAudioWithContentType wraps UploadMediaReqAudio with Content-Type.
+type UploadMediaReqAudioWithContentType struct {
+	ContentType string
+	Content     UploadMediaReqAudio
+}
+
+// GetContentType returns the value of ContentType.
+func (s *UploadMediaReqAudioWithContentType) GetContentType() string {
+	return s.ContentType
+}
+
+// GetContent returns the value of Content.
+func (s *UploadMediaReqAudioWithContentType) GetContent() UploadMediaReqAudio {
+	return s.Content
+}
+
+// SetContentType sets the value of ContentType.
+func (s *UploadMediaReqAudioWithContentType) SetContentType(val string) {
+	s.ContentType = val
+}
+
+// SetContent sets the value of Content.
+func (s *UploadMediaReqAudioWithContentType) SetContent(val UploadMediaReqAudio) {
+	s.Content = val
+}
+
+func (*UploadMediaReqAudioWithContentType) uploadMediaReq() {}
+
+// A video, a picture or a sound.
+// Ref: #/components/schemas/MediaFile
+type UploadMediaReqImage struct {
+	Data io.Reader
+}
+
+// Read reads data from the Data reader.
+//
+// Kept to satisfy the io.Reader interface.
+func (s UploadMediaReqImage) Read(p []byte) (n int, err error) {
+	if s.Data == nil {
+		return 0, io.EOF
+	}
+	return s.Data.Read(p)
+}
+
+// UploadMediaReqImageWithContentType wraps UploadMediaReqImage with Content-Type.
+type UploadMediaReqImageWithContentType struct {
+	ContentType string
+	Content     UploadMediaReqImage
+}
+
+// GetContentType returns the value of ContentType.
+func (s *UploadMediaReqImageWithContentType) GetContentType() string {
+	return s.ContentType
+}
+
+// GetContent returns the value of Content.
+func (s *UploadMediaReqImageWithContentType) GetContent() UploadMediaReqImage {
+	return s.Content
+}
+
+// SetContentType sets the value of ContentType.
+func (s *UploadMediaReqImageWithContentType) SetContentType(val string) {
+	s.ContentType = val
+}
+
+// SetContent sets the value of Content.
+func (s *UploadMediaReqImageWithContentType) SetContent(val UploadMediaReqImage) {
+	s.Content = val
+}
+
+func (*UploadMediaReqImageWithContentType) uploadMediaReq() {}
+
+// A video, a picture or a sound.
+// Ref: #/components/schemas/MediaFile
+type UploadMediaReqVideo struct {
+	Data io.Reader
+}
+
+// Read reads data from the Data reader.
+//
+// Kept to satisfy the io.Reader interface.
+func (s UploadMediaReqVideo) Read(p []byte) (n int, err error) {
+	if s.Data == nil {
+		return 0, io.EOF
+	}
+	return s.Data.Read(p)
+}
+
+// UploadMediaReqVideoWithContentType wraps UploadMediaReqVideo with Content-Type.
+type UploadMediaReqVideoWithContentType struct {
+	ContentType string
+	Content     UploadMediaReqVideo
+}
+
+// GetContentType returns the value of ContentType.
+func (s *UploadMediaReqVideoWithContentType) GetContentType() string {
+	return s.ContentType
+}
+
+// GetContent returns the value of Content.
+func (s *UploadMediaReqVideoWithContentType) GetContent() UploadMediaReqVideo {
+	return s.Content
+}
+
+// SetContentType sets the value of ContentType.
+func (s *UploadMediaReqVideoWithContentType) SetContentType(val string) {
+	s.ContentType = val
+}
+
+// SetContent sets the value of Content.
+func (s *UploadMediaReqVideoWithContentType) SetContent(val UploadMediaReqVideo) {
+	s.Content = val
+}
+
+func (*UploadMediaReqVideoWithContentType) uploadMediaReq() {}
+
+type UploadMediaRequestEntityTooLarge Problem
+
+func (*UploadMediaRequestEntityTooLarge) uploadMediaRes() {}
+
+type UploadMediaUnsupportedMediaType Problem
+
+func (*UploadMediaUnsupportedMediaType) uploadMediaRes() {}
 
 // A video made from a published avatar. Members without a value are left out.
 // Ref: #/components/schemas/Video

@@ -52,6 +52,7 @@ var operationRolesBearerAuth = map[string][]string{
 	RotateWebhookSecretOperation: []string{},
 	SubmitConsentOperation:       []string{},
 	TestWebhookOperation:         []string{},
+	UploadMediaOperation:         []string{},
 }
 
 // GetRolesForBearerAuth returns the required roles for the given operation.

@@ -150,6 +150,14 @@ type Handler interface {
 	//
 	// POST /v1/webhooks/test
 	TestWebhook(ctx context.Context, req *WebhookTestRequest) (TestWebhookRes, error)
+	// UploadMedia implements uploadMedia operation.
+	//
+	// Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
+	// audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up
+	// otherwise.
+	//
+	// POST /v1/media
+	UploadMedia(ctx context.Context, req UploadMediaReq) (UploadMediaRes, error)
 }
 
 // Server implements http server based on OpenAPI v3 specification and

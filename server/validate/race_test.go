@@ -1,0 +1,5 @@
+//go:build race
+
+package validate_test
+
+func init() { raceEnabled = true } //nolint:gochecknoinits // set by the build tag alone
