@@ -34,11 +34,13 @@ const (
 
 // postgresSettings are those of each connection, where the DSN sets nothing else. The timeouts keep
 // anybody from waiting for ever. Every query has an index; without statistics of the present the
-// planner would scan tables instead, because it takes a queue that has filled for an empty one.
+// planner would scan tables instead, because it takes a queue that has filled for an empty one. A scan
+// that is left counts as so expensive then that PostgreSQL would compile the query (JIT) for seconds.
 //
 //nolint:gochecknoglobals // a table
 var postgresSettings = map[string]string{
 	"lock_timeout":                        "5s",
+	"jit":                                 "off",
 	"enable_seqscan":                      "off",
 	"statement_timeout":                   "30s",
 	"idle_in_transaction_session_timeout": "2s", // of a process that is frozen or cannot be reached any more
