@@ -73,7 +73,8 @@ type laneHolder struct {
 	use      time.Duration // of the lease after one
 	draining []int
 	lanes    int
-	deaf     bool // to what others announce
+	deaf     bool          // to what others announce
+	released chan struct{} // receives when another holder has given lanes away
 
 	mu     sync.Mutex
 	base   time.Time // of the database
@@ -81,7 +82,7 @@ type laneHolder struct {
 }
 
 func newLaneHolder(jobs *Jobs, d *deliverer) *laneHolder {
-	h := &laneHolder{jobs: jobs, interval: renewInterval, use: useOfLease}
+	h := &laneHolder{jobs: jobs, interval: renewInterval, use: useOfLease, released: make(chan struct{}, 1)}
 	d.databaseNow = h.now
 	return h
 }
@@ -134,7 +135,19 @@ func (h *laneHolder) run(stop context.Context, d *deliverer) {
 				d.call(d.scanAll)
 			}
 		}
-		pause(stop, h.interval)
+		select {
+		case <-stop.Done():
+		case <-h.released:
+		case <-time.After(h.interval):
+		}
+	}
+}
+
+// renewAtOnce is called when lanes may be had.
+func (h *laneHolder) renewAtOnce() {
+	select {
+	case h.released <- struct{}{}:
+	default:
 	}
 }
 
@@ -148,39 +161,45 @@ func (h *laneHolder) setClock(now, began time.Time) {
 // follow delivers for the lanes that are held, and gives away what is more than a fair share, once
 // nothing is at work in it.
 func (h *laneHolder) follow(stop context.Context, d *deliverer, holding store.Holding) {
-	h.draining = slices.DeleteFunc(h.draining, func(lane int) bool { return !slices.Contains(holding.Lanes, lane) })
-	if surplus := len(holding.Lanes) - len(h.draining) - holding.Fair; surplus > 0 {
-		for _, lane := range holding.Lanes {
-			if surplus > 0 && !slices.Contains(h.draining, lane) {
-				h.draining = append(h.draining, lane)
-				surplus--
-			}
-		}
-	}
 	if len(holding.Lanes) != h.lanes {
 		h.lanes = len(holding.Lanes)
 		h.jobs.Logger.InfoContext(stop, "holding lanes", "lanes", h.lanes)
 	}
-	draining := slices.Clone(h.draining)
-	idle := make(chan []int, 1)
-	id := h.holder.ID
+	id, idle := h.holder.ID, make(chan []int, 1)
 	d.call(func() {
+		draining := h.drain(holding, d.idle(holding.Lanes))
 		if len(draining) > 0 {
 			d.drop(draining)
 		}
-		d.hold(id, slices.DeleteFunc(holding.Lanes, func(lane int) bool { return slices.Contains(draining, lane) }))
+		d.hold(id, without(holding.Lanes, draining))
 		idle <- d.idle(draining)
 	})
-	if len(draining) == 0 {
-		return
-	}
 	select {
 	case <-d.ended:
 	case lanes := <-idle:
+		if len(lanes) == 0 {
+			return
+		}
 		limited, cancel := context.WithTimeout(stop, renewTimeout)
 		defer cancel()
 		h.jobs.report(stop, "lease", h.holder.Release(limited, lanes))
 	}
+}
+
+// drain returns the lanes that are given away. Idle lanes come first: the events of the others wait
+// until all attempts in their lane have ended.
+func (h *laneHolder) drain(holding store.Holding, idle []int) []int {
+	h.draining = without(h.draining, without(h.draining, holding.Lanes))
+	surplus := len(holding.Lanes) - len(h.draining) - holding.Fair
+	if surplus > 0 {
+		more := without(append(idle, without(holding.Lanes, idle)...), h.draining)
+		h.draining = append(h.draining, more[:surplus]...)
+	}
+	return h.draining
+}
+
+func without(lanes, others []int) []int {
+	return slices.DeleteFunc(slices.Clone(lanes), func(lane int) bool { return slices.Contains(others, lane) })
 }
 
 // listen looks at the lines of which other processes say that events have become due.
@@ -188,7 +207,7 @@ func (h *laneHolder) listen(stop context.Context, d *deliverer) {
 	for stop.Err() == nil {
 		err := h.jobs.Store.Listen(stop, func() { d.call(d.scanAll) }, func(line store.Line) {
 			d.call(func() { d.wake([]store.Line{line}) })
-		})
+		}, h.renewAtOnce)
 		h.jobs.report(stop, "listen", err)
 		pause(stop, errorPause)
 	}

@@ -24,7 +24,8 @@ func TestTwoDaemons_oneIsFrozenAndContinuedAtAnyNumberOfWorkers(t *testing.T) {
 		t.Run(strconv.Itoa(workers)+"Workers", func(t *testing.T) {
 			t.Parallel()
 			const origins, probes = 20, 20
-			const takeOver, late, idleFor, idleCommits = 5 * time.Second, time.Second, 3 * time.Second, 100 // commits a second
+			const takeOver = 10 * time.Second                                              // of a machine that may be busy
+			const idleFor, idleWindow, idleCommits = 30 * time.Second, 3 * time.Second, 20 // commits a second
 			cluster := startCluster(t, "fsync=off")
 			d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 			answer, release := d.held(0)
@@ -37,18 +38,8 @@ func TestTwoDaemons_oneIsFrozenAndContinuedAtAnyNumberOfWorkers(t *testing.T) {
 			first, second := d.start("--workers", strconv.Itoa(workers)), d.start("--workers", strconv.Itoa(workers))
 			first.wait(halfOfLanes)
 			second.wait(halfOfLanes)
-			d.seed(4, 2, r.urls[:origins/2]...)
-			r.waitQuiet()
-			all := origins / 2 * 4 * 2
-			first.signal(syscall.SIGSTOP)
-			frozen := time.Now()
-			r.killed()
-			release()
-			second.wait("lanes=256")
-			if took := time.Since(frozen); took > takeOver {
-				t.Errorf("the lanes of the one that is frozen are taken over after %v", took)
-			}
 			var waits []time.Duration
+			all := 0
 			probe := func(name string) {
 				t.Helper()
 				for i := range probes {
@@ -62,6 +53,20 @@ func TestTwoDaemons_oneIsFrozenAndContinuedAtAnyNumberOfWorkers(t *testing.T) {
 					waits = append(waits, time.Since(began))
 				}
 			}
+			probe("healthy")
+			late := max(time.Second, 4*slices.Max(waits)) // this machine may be busy
+			waits = nil
+			d.seed(4, 2, r.urls[:origins/2]...)
+			r.waitQuiet()
+			all += origins / 2 * 4 * 2
+			first.signal(syscall.SIGSTOP)
+			frozen := time.Now()
+			r.killed()
+			release()
+			second.wait("lanes=256")
+			if took := time.Since(frozen); took > takeOver {
+				t.Errorf("the lanes of the one that is frozen are taken over after %v", took)
+			}
 			probe("frozen")
 			if *scale > 1 { // as long as it may hold up the other one
 				for time.Since(frozen) < 40*time.Second {
@@ -74,15 +79,18 @@ func TestTwoDaemons_oneIsFrozenAndContinuedAtAnyNumberOfWorkers(t *testing.T) {
 			slices.Sort(waits)
 			t.Logf("%d avatars are announced whole after %v (p50), %v (most)", len(waits), waits[len(waits)/2], waits[len(waits)-1])
 			if most := waits[len(waits)-1]; most > late {
-				t.Errorf("an avatar is announced whole after %v", most)
+				t.Errorf("an avatar is announced whole after %v, want at most %v", most, late)
 			}
 
-			before := commits(t, cluster)
-			time.Sleep(idleFor)
-			if n := commits(t, cluster) - before; n > idleCommits*int(idleFor/time.Second) {
-				t.Errorf("two daemons with nothing to do commit %d transactions in %v", n, idleFor)
-			} else {
-				t.Logf("%d commits in %v with nothing to do", n, idleFor)
+			// PostgreSQL counts what a connection has committed up to ten seconds later.
+			for calm, until := false, time.Now().Add(idleFor); !calm; {
+				before := commits(t, cluster)
+				time.Sleep(idleWindow)
+				n := commits(t, cluster) - before
+				calm = n <= idleCommits*int(idleWindow/time.Second)
+				if t.Logf("%d commits in %v with nothing to do", n, idleWindow); !calm && time.Now().After(until) {
+					t.Fatalf("two daemons with nothing to do commit %d transactions in %v", n, idleWindow)
+				}
 			}
 			first.stop()
 			second.stop()
@@ -121,7 +129,7 @@ func (d *deployment) mustCreate(t *testing.T, key, url string) (id string) {
 // which waits for the lease of the first.
 func TestSIGKILL_whatWasInWorkIsSentAgainWithinSeconds(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
-		const origins, soon = 5, store.Lease + time.Second
+		const origins, soon = 5, store.Lease + 10*time.Second // on a machine that may be busy
 		answer, release := d.held(0)
 		r, p := inFlightTo(d, origins, answer)
 		p.kill()

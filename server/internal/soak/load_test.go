@@ -41,7 +41,7 @@ var fewer = 1
 func TestBacklog_ofAHundredThousandIsBegunAtOnceInLittleMemory(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		r := receive(d, 100, nil)
-		const soon, memory = 5 * time.Second, 200 << 20
+		const soon, memory = 30 * time.Second, 200 << 20
 		all := 100_000
 		if strings.HasPrefix(d.dsn, "sqlite:") {
 			all /= fewer

@@ -33,7 +33,7 @@ func TestDatabaseLost_isNoticedAndNothingMoreIsAnswered(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			const callers, before = 8, 40
-			const soon = 5 * time.Second
+			const soon = 30 * time.Second
 			d := deploy(t, studiotest.NewSQLite(t))
 			r := receive(d, 1, nil)
 			p := d.start()

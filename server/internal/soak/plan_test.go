@@ -16,7 +16,7 @@ func TestBacklog_ofWhichTheServerKnowsNothingIsDeliveredAtOnce(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, "autovacuum=off", "fsync=off")
 	d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
-	const receivers, warm, patience = 128, 20, 20 * time.Second
+	const receivers, warm, patience = 128, 20, 60 * time.Second
 	r := receive(d, receivers, func(arrival) int { return http.StatusNoContent })
 	lines := make([]store.Line, receivers)
 	for i, url := range r.urls {

@@ -109,7 +109,8 @@ func (h *Holder) Renew(ctx context.Context, first bool) (holding Holding, err er
 func (h *Holder) Release(ctx context.Context, lanes []int) error {
 	connection, err := h.connect(ctx)
 	if err == nil {
-		_, err = connection.Exec(ctx, `UPDATE lanes SET holder = NULL WHERE holder = $1 AND lane = ANY($2)`, h.ID, lanes)
+		_, err = connection.Exec(ctx, `WITH released AS (UPDATE lanes SET holder = NULL WHERE holder = $1 AND lane = ANY($2) RETURNING lane)
+			SELECT pg_notify($3 || current_schema(), '') FROM released LIMIT 1`, h.ID, lanes, dueChannel)
 	}
 	return err
 }
@@ -118,7 +119,8 @@ func (h *Holder) Release(ctx context.Context, lanes []int) error {
 func (h *Holder) Leave(ctx context.Context) error {
 	connection, err := h.connect(ctx)
 	if err == nil {
-		_, err = connection.Exec(ctx, `DELETE FROM holders WHERE id = $1`, h.ID)
+		_, err = connection.Exec(ctx, `WITH gone AS (DELETE FROM holders WHERE id = $1 RETURNING id)
+			SELECT pg_notify($2 || current_schema(), '') FROM gone`, h.ID, dueChannel)
 	}
 	return errors.Join(err, h.Close(ctx))
 }
@@ -138,9 +140,9 @@ func (h *Holder) connect(ctx context.Context) (_ *pgx.Conn, err error) {
 	return h.connection, err
 }
 
-// Listen calls each for what other processes announce, until ctx or the connection ends. ready is
-// called once nothing will be missed.
-func (s *Store) Listen(ctx context.Context, ready func(), each func(line Line)) (err error) {
+// Listen calls each for a line that another process announces, and released when a holder has given
+// lanes away, until ctx or the connection ends. It calls ready once it will miss nothing.
+func (s *Store) Listen(ctx context.Context, ready func(), each func(line Line), released func()) (err error) {
 	connection, err := pgx.ConnectConfig(ctx, s.Pool().Config().ConnConfig)
 	if err != nil {
 		return err
@@ -161,6 +163,8 @@ func (s *Store) Listen(ctx context.Context, ready func(), each func(line Line)) 
 		}
 		if line, ok := parseLine(notification.Payload); ok {
 			each(line)
+		} else {
+			released()
 		}
 	}
 }
