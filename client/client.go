@@ -34,6 +34,7 @@ type Client struct {
 	events    *events // nil without a Receiver
 	workspace string
 	noAutoKey bool
+	allowHTTP bool // of the addresses that the service answers
 	poll      Poll
 }
 
@@ -54,7 +55,7 @@ func New(config Config) (*Client, error) {
 	}
 	client := &Client{
 		doer: doer, api: api, workspace: config.Workspace,
-		noAutoKey: config.NoAutoKey, poll: config.Poll.withDefaults(),
+		noAutoKey: config.NoAutoKey, allowHTTP: config.AllowHTTP || base.Scheme == "http", poll: config.Poll.withDefaults(),
 	}
 	if config.Receiver != nil {
 		client.events = newEvents()

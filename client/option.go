@@ -38,6 +38,7 @@ type call struct {
 	err       error
 
 	untilConsent bool
+	progress     func(done, total int64)
 }
 
 // limits bound a call and its attempts.
@@ -141,6 +142,7 @@ func (c *call) Do(request *http.Request) (*http.Response, error) {
 		return nil, c.err
 	}
 	maps.Copy(request.Header, c.header)
+	c.reportBody(request)
 	if c.operation == nil {
 		c.operation = operationOf(request)
 	}

@@ -72,44 +72,57 @@ func UntilConsentPending() CallOption { return optionFunc(func(c *call) { c.unti
 // [TokenSource], ends the wait only when ctx ends; the error is then that of ctx beside the last
 // failure. Any other error ends it at once.
 func (c *Client) WaitAvatar(ctx context.Context, id string, options ...CallOption) (*gen.Avatar, error) {
-	return wait(ctx, c, subject{gen.EventTypeAvatar, id}, newCall(c.doer, options).untilConsent,
-		func(ctx context.Context) (*gen.Avatar, error) { return c.GetAvatar(ctx, id, options...) },
-		func(a *gen.Avatar) string { return string(a.Status) },
-		func(status string) *gen.Avatar { return &gen.Avatar{AvatarID: id, Status: gen.AvatarStatus(status)} })
+	return wait(ctx, c, subject{gen.EventTypeAvatar, id}, newCall(c.doer, options), questions[gen.Avatar]{
+		get:      func(ctx context.Context) (*gen.Avatar, error) { return c.GetAvatar(ctx, id, options...) },
+		status:   func(a *gen.Avatar) string { return string(a.Status) },
+		progress: func(a *gen.Avatar) *float64 { return a.Progress },
+		bare:     func(status string) *gen.Avatar { return &gen.Avatar{AvatarID: id, Status: gen.AvatarStatus(status)} },
+	})
 }
 
 // WaitVideo waits until a video that is made from an avatar is succeeded or failed, and returns it
 // whichever it is. It works as [Client.WaitAvatar] does.
 func (c *Client) WaitVideo(ctx context.Context, id string, options ...CallOption) (*gen.Video, error) {
-	return wait(ctx, c, subject{gen.EventTypeAvatarInference, id}, false,
-		func(ctx context.Context) (*gen.Video, error) { return c.GetVideo(ctx, id, options...) },
-		func(v *gen.Video) string { return string(v.Status) },
-		func(status string) *gen.Video {
+	return wait(ctx, c, subject{gen.EventTypeAvatarInference, id}, newCall(c.doer, options), questions[gen.Video]{
+		get:      func(ctx context.Context) (*gen.Video, error) { return c.GetVideo(ctx, id, options...) },
+		status:   func(v *gen.Video) string { return string(v.Status) },
+		progress: func(v *gen.Video) *float64 { return v.Progress },
+		bare: func(status string) *gen.Video {
 			return &gen.Video{InferenceID: id, Status: gen.InferenceStatus(status)}
-		})
+		},
+	})
 }
 
 // WaitLipsync waits until a lip-sync is succeeded or failed, and returns it whichever it is. It
 // works as [Client.WaitAvatar] does.
 func (c *Client) WaitLipsync(ctx context.Context, id string, options ...CallOption) (*gen.Lipsync, error) {
-	return wait(ctx, c, subject{gen.EventTypeLipsyncInference, id}, false,
-		func(ctx context.Context) (*gen.Lipsync, error) { return c.GetLipsync(ctx, id, options...) },
-		func(l *gen.Lipsync) string { return string(l.Status) },
-		func(status string) *gen.Lipsync {
+	return wait(ctx, c, subject{gen.EventTypeLipsyncInference, id}, newCall(c.doer, options), questions[gen.Lipsync]{
+		get:      func(ctx context.Context) (*gen.Lipsync, error) { return c.GetLipsync(ctx, id, options...) },
+		status:   func(l *gen.Lipsync) string { return string(l.Status) },
+		progress: func(l *gen.Lipsync) *float64 { return l.Progress },
+		bare: func(status string) *gen.Lipsync {
 			return &gen.Lipsync{InferenceID: id, Status: gen.InferenceStatus(status)}
-		})
+		},
+	})
 }
 
-// wait asks with get until the status is final, or consent_pending if consent says so. bare makes
-// what an event alone tells.
-func wait[T any](ctx context.Context, c *Client, about subject, consent bool,
-	get func(context.Context) (*T, error), status func(*T) string, bare func(status string) *T,
-) (*T, error) {
+// questions are what a wait asks of the service, and of what that answers.
+type questions[T any] struct {
+	get      func(context.Context) (*T, error)
+	status   func(*T) string
+	progress func(*T) *float64      // in per cent
+	bare     func(status string) *T // what an event alone tells
+}
+
+// wait asks until the status is final, or consent_pending if the call says so.
+func wait[T any](ctx context.Context, c *Client, about subject, call *call, ask questions[T]) (*T, error) {
 	var (
-		awaited *end            // nil without a receiver
-		reached <-chan struct{} // by the event; never without a receiver
-		happens <-chan struct{} // reached, until that is known
-		last    error           // a temporary failure
+		awaited *end                 // nil without a receiver
+		reached <-chan struct{}      // by the event; never without a receiver
+		happens <-chan struct{}      // reached, until that is known
+		last    error                // a temporary failure
+		shown   int64           = -1 // progress
+		consent                 = call.untilConsent
 	)
 	if c.events != nil {
 		awaited = c.events.await(about)
@@ -117,21 +130,24 @@ func wait[T any](ctx context.Context, c *Client, about subject, consent bool,
 		reached = awaited.reached(consent)
 		happens = reached
 	}
-	expected := awaited != nil // no event has come, and one will
+	expected := awaited != nil && call.progress == nil // no event has come, and one will
 	for bound := c.poll.BaseInterval; ; {
 		if closed(happens) {
 			happens, expected, bound = nil, false, c.poll.BaseInterval
 		}
-		got, err := until(ctx, happens, get)
+		got, err := until(ctx, happens, ask.get)
+		if err == nil {
+			shown = call.reportProgress(ask.progress(got), shown)
+		}
 		switch {
-		case err == nil && (final(status(got)) || consent && awaitsConsent(status(got))):
+		case err == nil && (final(ask.status(got)) || consent && awaitsConsent(ask.status(got))):
 			return got, nil
 		case err == nil:
 			last = nil
 		case awaited != nil && cannotBeAsked(err):
 			select {
 			case <-reached:
-				return bare(c.events.status(awaited)), nil
+				return ask.bare(c.events.status(awaited)), nil
 			case <-ctx.Done():
 				return nil, gaveUp(ctx, last)
 			}

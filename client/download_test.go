@@ -1,0 +1,343 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+)
+
+// fileHost is a service whose lip-sync has its video on another host.
+type fileHost struct {
+	address string
+
+	mu       sync.Mutex
+	content  []byte
+	etag     string
+	breaks   []int // after how many bytes an answer breaks off, one after another
+	expires  bool  // each address works once
+	refuse   int   // status, unless 0
+	requests []*http.Request
+	located  int
+}
+
+func newFileHost(t *testing.T, size int) (*fileHost, *client.Client) {
+	t.Helper()
+	h := &fileHost{content: make([]byte, size), etag: `"one"`}
+	_, _ = rand.NewChaCha8([32]byte{}).Read(h.content)
+	files := httptest.NewServer(h)
+	t.Cleanup(files.Close)
+	h.address = files.URL
+	s := newService()
+	s.accepted["static-1"] = true
+	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.located++
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"inference_id":"id","status":"succeeded","video_url":"%s/out.mp4?signature=canary&n=%d"}`, h.address, h.located)
+		return true
+	}
+	return h, s.start(t, static, fast)
+}
+
+func fast(c *client.Config) { c.Retry.BaseDelay = time.Nanosecond }
+
+func (h *fileHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.requests = append(h.requests, r)
+	current := r.URL.Query().Get("n") == fmt.Sprint(h.located)
+	switch {
+	case h.refuse != 0:
+		w.WriteHeader(h.refuse)
+		return
+	case h.expires && (!current || slices.ContainsFunc(h.requests[:len(h.requests)-1], func(o *http.Request) bool { return o.RequestURI == r.RequestURI })):
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
+	if h.etag != "" {
+		w.Header().Set("ETag", h.etag)
+	}
+	if len(h.breaks) > 0 {
+		w = &breaking{w, h.breaks[0]}
+		h.breaks = h.breaks[1:]
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(h.content))
+}
+
+// breaking breaks off an answer.
+type breaking struct {
+	http.ResponseWriter
+	left int
+}
+
+func (b *breaking) Write(p []byte) (int, error) {
+	n, _ := b.ResponseWriter.Write(p[:min(len(p), b.left)])
+	if b.left -= n; b.left == 0 {
+		_ = http.NewResponseController(b.ResponseWriter).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	return n, nil
+}
+
+// A download that breaks off continues, and sends no token to the host of the file.
+func TestDownload_continues(t *testing.T) {
+	t.Parallel()
+	h, c := newFileHost(t, 1_000_000)
+	h.breaks = []int{1, 400_000, 1, 300_000, 1, 1, 1, 1}
+	var written bytes.Buffer
+	var last [2]int64
+	err := c.Download(t.Context(), client.LipsyncFile("id"), &written, client.WithProgress(func(done, total int64) { last = [2]int64{done, total} }))
+	if err != nil || !bytes.Equal(written.Bytes(), h.content) {
+		t.Fatalf("%d bytes, error %v", written.Len(), err)
+	}
+	if last != [2]int64{1_000_000, 1_000_000} {
+		t.Errorf("the last progress is %v", last)
+	}
+	if h.located != 1 || len(h.requests) != 9 {
+		t.Errorf("%d addresses, %d requests", h.located, len(h.requests))
+	}
+	for _, r := range h.requests {
+		if r.Header.Get("Authorization") != "" || r.Header.Get("X-Workspace-Id") != "" || r.Header.Get("Cookie") != "" {
+			t.Errorf("headers %v", r.Header)
+		}
+	}
+}
+
+// An address that has expired is replaced by a new one, also in the middle.
+func TestDownload_takesANewAddress(t *testing.T) {
+	t.Parallel()
+	h, c := newFileHost(t, 1000)
+	h.expires, h.breaks = true, []int{100, 200}
+	var written bytes.Buffer
+	if err := c.Download(t.Context(), client.LipsyncFile("id"), &written); err != nil || !bytes.Equal(written.Bytes(), h.content) {
+		t.Fatalf("%d bytes, error %v", written.Len(), err)
+	}
+	if h.located != 3 {
+		t.Errorf("%d addresses", h.located)
+	}
+	h.refuse = http.StatusForbidden
+	err := c.Download(t.Context(), client.LipsyncFile("id"), &written)
+	if !errors.Is(err, client.ErrForbidden) || strings.Contains(err.Error(), "canary") || h.located != 5 {
+		t.Errorf("error %v, %d addresses", err, h.located)
+	}
+}
+
+// What has been written of one version never continues with another.
+func TestDownload_ofAFileThatChanges(t *testing.T) {
+	t.Parallel()
+	h, c := newFileHost(t, 1000)
+	h.breaks = []int{100}
+	renews := writerFunc(func(p []byte) (int, error) {
+		h.etag = `"two"` // the handler holds the lock
+		return len(p), nil
+	})
+	if err := c.Download(t.Context(), client.LipsyncFile("id"), renews); err == nil {
+		t.Error("no error")
+	}
+	name := filepath.Join(t.TempDir(), "out.mp4")
+	h.breaks, h.etag = []int{100}, `"three"`
+	changed := client.WithProgress(func(done, _ int64) {
+		if done == 100 && h.etag == `"three"` {
+			h.etag, h.content = `"four"`, bytes.Repeat([]byte("x"), 500)
+		}
+	})
+	if err := c.DownloadFile(t.Context(), client.LipsyncFile("id"), name, changed); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, name, h.content)
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// wantFiles checks that a download left its file and nothing else.
+func wantFiles(t *testing.T, name string, content []byte) {
+	t.Helper()
+	got, err := os.ReadFile(name)
+	if err != nil || !bytes.Equal(got, content) {
+		t.Errorf("the file has %d bytes, want %d, error %v", len(got), len(content), err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(name)); err != nil || len(entries) != 1 {
+		t.Errorf("files %v, error %v", entries, err)
+	}
+}
+
+// A file appears whole, and a later call takes up what an earlier one left.
+func TestDownloadFile_resumes(t *testing.T) {
+	t.Parallel()
+	once := client.WithRetry(client.Retry{Attempts: 1})
+	for name, test := range map[string]struct {
+		etag   string // of the host, at first
+		change func(t *testing.T, h *fileHost, part string)
+		ranged string // of the second call
+	}{
+		"the same": {`"one"`, func(*testing.T, *fileHost, string) {}, "bytes=600-"},
+		"changed":  {`"one"`, func(_ *testing.T, h *fileHost, _ string) { h.etag, h.content = `"two"`, h.content[:700] }, "bytes=600-"},
+		"whole already": {`"one"`, func(t *testing.T, h *fileHost, part string) {
+			t.Helper()
+			check(t, os.WriteFile(part, h.content, 0o600))
+		}, "bytes=1000-"},
+		"without its tag": {`"one"`, func(t *testing.T, _ *fileHost, part string) { t.Helper(); check(t, os.Remove(part+".etag")) }, ""},
+		"without itself":  {`"one"`, func(t *testing.T, _ *fileHost, part string) { t.Helper(); check(t, os.Remove(part)) }, ""},
+		"a weak tag":      {`W/"one"`, func(*testing.T, *fileHost, string) {}, ""},
+		"no tag":          {"", func(*testing.T, *fileHost, string) {}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, c := newFileHost(t, 1000)
+			h.etag, h.breaks = test.etag, []int{600}
+			name := filepath.Join(t.TempDir(), "out.mp4")
+			check(t, os.WriteFile(name, []byte("old"), 0o600))
+			if err := c.DownloadFile(t.Context(), client.LipsyncFile("id"), name, once); !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatalf("error %v", err)
+			}
+			if old, err := os.ReadFile(name); err != nil || string(old) != "old" {
+				t.Errorf("the file is %q, %v", old, err)
+			}
+			test.change(t, h, name+".part")
+			before := len(h.requests)
+			check(t, c.DownloadFile(t.Context(), client.LipsyncFile("id"), name, once))
+			if got := h.requests[before].Header.Get("Range"); got != test.ranged {
+				t.Errorf("range %q, want %q", got, test.ranged)
+			}
+			wantFiles(t, name, h.content)
+		})
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A download that cannot begin leaves no file.
+func TestDownloadFile_leavesNothing(t *testing.T) {
+	t.Parallel()
+	h, c := newFileHost(t, 10)
+	name := filepath.Join(t.TempDir(), "out.mp4")
+	h.refuse = http.StatusNotFound
+	if err := c.DownloadFile(t.Context(), client.LipsyncFile("id"), name); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("error %v", err)
+	}
+	s := newService()
+	s.accepted["static-1"] = true
+	for _, file := range []client.File{
+		client.AvatarThumbnail("id"), client.VideoFile("id"), client.VideoThumbnail("id"), client.LipsyncFile("id"), client.LipsyncThumbnail("id"),
+	} {
+		if err := s.start(t, static).DownloadFile(t.Context(), file, name); !errors.Is(err, client.ErrNoFile) {
+			t.Errorf("error %v", err)
+		}
+	}
+	for _, address := range []string{"http://files.example.com", "ftp://127.0.0.1", "file://", "://", "/relative"} {
+		c := newClient(t, static, func(config *client.Config) {
+			config.BaseURL = "https://studio.example.com"
+			config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Host != "studio.example.com" {
+					t.Errorf("asked %s", r.URL)
+				}
+				w := httptest.NewRecorder()
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = fmt.Fprintf(w, `{"inference_id":"id","status":"succeeded","video":%q}`, address+"/x")
+				return w.Result(), nil
+			})}
+		})
+		if err := c.DownloadFile(t.Context(), client.VideoFile("id"), name); err == nil || strings.Contains(err.Error(), "example") {
+			t.Errorf("%s: error %v", address, err)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Dir(name)); err != nil || len(entries) > 0 {
+		t.Errorf("files %v, error %v", entries, err)
+	}
+}
+
+// An error of the writer ends a download at once, and so does its context.
+func TestDownload_ends(t *testing.T) {
+	t.Parallel()
+	h, c := newFileHost(t, 1000)
+	full := errors.New("full")
+	if err := c.Download(t.Context(), client.LipsyncFile("id"), writerFunc(func([]byte) (int, error) { return 0, full })); !errors.Is(err, full) {
+		t.Errorf("error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	h.breaks = []int{10}
+	stops := writerFunc(func(p []byte) (int, error) { cancel(); return len(p), nil })
+	if err := c.Download(ctx, client.LipsyncFile("id"), stops); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if len(h.requests) != 2 {
+		t.Errorf("%d requests", len(h.requests))
+	}
+}
+
+// A host that falls silent is given up after the timeout, however long a file takes.
+func TestDownload_ofASilentHost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		s.accepted["static-1"] = true
+		s.before = func(w http.ResponseWriter, r *http.Request) bool {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"inference_id":"id","status":"succeeded","video_url":"http://localhost/file"}`)
+			return true
+		}
+		c := s.direct(t, static, func(config *client.Config) {
+			config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Path != "/file" {
+					return s.RoundTrip(r)
+				}
+				header := http.Header{"Etag": {`"one"`}}
+				return &http.Response{StatusCode: 200, Header: header, ContentLength: 11, Body: slowly{r.Context(), new(int)}}, nil
+			})}
+		})
+		began := time.Now()
+		err := c.Download(t.Context(), client.LipsyncFile("id"), io.Discard, client.WithRetry(client.Retry{Attempts: 1}))
+		if failure, ok := errors.AsType[*url.Error](err); !ok || !failure.Timeout() {
+			t.Errorf("error %v", err)
+		}
+		// Ten bytes, one in twenty seconds, and then none for thirty.
+		if took := time.Since(began); took != 230*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// slowly is a body of eleven bytes, of which the last never comes.
+type slowly struct {
+	ctx  context.Context
+	read *int
+}
+
+func (s slowly) Read(p []byte) (int, error) {
+	wait := time.NewTimer(20 * time.Second)
+	if *s.read++; *s.read > 10 {
+		wait.Stop()
+	}
+	select {
+	case <-wait.C:
+		return copy(p, "x"), nil
+	case <-s.ctx.Done():
+		return 0, s.ctx.Err()
+	}
+}
+
+func (slowly) Close() error { return nil }

@@ -1,0 +1,88 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// An upload reports what has been sent, out of the length where that is known.
+func TestWithProgress_ofAnUpload(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "a.wav")
+	check(t, os.WriteFile(name, make([]byte, 100_000), 0o600))
+	file, err := os.Open(name)
+	check(t, err)
+	for _, test := range []struct {
+		body   io.Reader
+		total  int64
+		length string
+	}{
+		{file, 100_000, "100000"},
+		{strings.NewReader(strings.Repeat("x", 100_000)), 100_000, "100000"},
+		{io.LimitReader(strings.NewReader(strings.Repeat("x", 100_000)), 100_000), -1, "-1"},
+	} {
+		s := newService()
+		s.accepted["static-1"] = true
+		var length string
+		s.before = func(w http.ResponseWriter, r *http.Request) bool {
+			length = fmt.Sprint(r.ContentLength)
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusCreated)
+			_, _ = io.WriteString(w, `{"media_id":"id","url":"https://media.example.com/a","content_type":"audio/wav","size":100000,"expires_at":"2026-01-12T09:30:00Z"}`)
+			return true
+		}
+		var last int64
+		_, err := s.start(t, static).UploadMedia(t.Context(), "audio/wav", test.body, client.WithProgress(func(done, total int64) {
+			if done < last || total != test.total {
+				t.Errorf("%d of %d after %d", done, total, last)
+			}
+			last = done
+		}))
+		if err != nil || last != 100_000 || length != test.length {
+			t.Errorf("error %v, %d reported, length %s", err, last, length)
+		}
+	}
+}
+
+// A wait reports each progress once, also when a receiver would tell it the end.
+func TestWithProgress_ofAWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		s.accepted["static-1"] = true
+		answers := []string{`"processing"`, `"processing","progress":0`, `"processing","progress":0`, `"processing","progress":40.7`, `"succeeded","progress":100`}
+		s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"inference_id":"id","status":%s}`, answers[0])
+			answers = answers[1:]
+			return true
+		}
+		receiver, err := webhook.NewReceiver(webhook.Handlers{Unhandled: ignore}, webhook.StandardWebhooks(webhook.NewSecret()))
+		check(t, err)
+		began := time.Now()
+		var shown []int64
+		_, err = s.direct(t, static, func(c *client.Config) { c.Receiver = receiver }).
+			WaitLipsync(t.Context(), "id", client.WithProgress(func(done, _ int64) { shown = append(shown, done) }))
+		if err != nil || !slices.Equal(shown, []int64{0, 40, 100}) {
+			t.Errorf("error %v, progress %v", err, shown)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func ignore(context.Context, gen.Event, webhook.Delivery) error { return nil }
