@@ -12,7 +12,7 @@ import (
 
 // ErrNoFile is the error of a download of what an avatar, a video or a lip-sync does not have: it is
 // still processing, it has failed, or its renderer made no such file.
-var ErrNoFile = errors.New("client: there is no such file")
+var ErrNoFile = errors.New("client: there is no such file: it is not finished, or the renderer made none")
 
 var (
 	errAddress = errors.New("client: the service answered an address that cannot be downloaded from")

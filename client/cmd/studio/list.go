@@ -42,7 +42,7 @@ func (p *program) listCommand(kind, statuses string, list listed, flags ...cli.F
 					return err
 				}
 				if !command.Bool("json") {
-					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", printable(record.id()), printable(record.Status), cell(stamp(record.CreatedAt)), cell(record.Title))
+					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", printable(record.id()), printable(record.Status), cell(stamp(record.CreatedAt)), title(record.Title))
 				}
 			}
 			return table.Flush()

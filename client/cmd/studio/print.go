@@ -26,6 +26,18 @@ func printable(text string) string {
 	return out.String()
 }
 
+// maxTitle is how many characters of a title a table shows.
+const maxTitle = 60
+
+// title is a cell of a table that is cut where it would be too wide.
+func title(text *string) string {
+	runes := []rune(cell(text))
+	if len(runes) <= maxTitle {
+		return string(runes)
+	}
+	return string(runes[:maxTitle-1]) + "…"
+}
+
 // printJSON writes a document as one line that a terminal can show too.
 func printJSON(out io.Writer, document []byte) error {
 	var compact, line bytes.Buffer

@@ -68,6 +68,9 @@ type program struct {
 	// Terminal says that Stdout is one: the line of a watch is rewritten.
 	Terminal bool
 
+	// StderrTerminal says that Stderr is one: uploads and downloads show a bar there.
+	StderrTerminal bool
+
 	// ReadPassword reads a line that is not shown. Nil when Stdin is no terminal; then nothing is
 	// asked for.
 	ReadPassword func(context.Context) (string, error)
@@ -85,9 +88,10 @@ type program struct {
 func newProgram() *program {
 	p := &program{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Terminal:      term.IsTerminal(int(os.Stdout.Fd())),
-		Env:           client.FromEnv(),
-		WebhookSecret: os.Getenv("STUDIO_WEBHOOK_SECRET"),
+		Terminal:       term.IsTerminal(int(os.Stdout.Fd())),
+		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		Env:            client.FromEnv(),
+		WebhookSecret:  os.Getenv("STUDIO_WEBHOOK_SECRET"),
 	}
 	if terminal := int(os.Stdin.Fd()); term.IsTerminal(terminal) {
 		p.ReadPassword = func(ctx context.Context) (string, error) { return readPassword(ctx, terminal) }

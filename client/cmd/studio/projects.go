@@ -49,7 +49,7 @@ func (p *program) projects(ctx context.Context, command *cli.Command) error {
 		if project.CreatedAt != nil {
 			created = project.CreatedAt.Format(time.RFC3339)
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", cell(project.ProjectID), cell(project.Status), cell(project.Language), created, cell(project.Title))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", cell(project.ProjectID), cell(project.Status), cell(project.Language), created, title(project.Title))
 	}
 	return table.Flush()
 }

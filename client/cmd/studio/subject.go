@@ -24,6 +24,7 @@ type subject struct {
 	InferenceID   string     `json:"inference_id"`
 	Status        string     `json:"status"`
 	Title         *string    `json:"title"`
+	Progress      *float64   `json:"progress"` // in per cent
 	FailureReason *string    `json:"failure_reason"`
 	Video         *string    `json:"video"`     // of a video
 	VideoURL      *string    `json:"video_url"` // of a lip-sync

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"mime"
 	"os"
 	"path/filepath"
@@ -39,15 +38,11 @@ func (p *program) uploadFlag(ctx context.Context, c *client.Client, command *cli
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	bar := &uploadBar{content: file, size: info.Size(), name: filepath.Base(path), out: p.Stderr}
-	media, err := c.UploadMedia(ctx, mediaType, bar, client.WithTimeout(uploadTimeout))
+	bar := p.newBar("uploading " + filepath.Base(path))
+	media, err := c.UploadMedia(ctx, mediaType, file, client.WithTimeout(uploadTimeout), client.WithProgress(bar.show))
 	bar.end()
 	if err != nil {
-		return fmt.Errorf("uploading %s: %w", printable(bar.name), err)
+		return fmt.Errorf("uploading %s: %w", printable(filepath.Base(path)), err)
 	}
 	return command.Set(flag.url, media.URL)
 }
@@ -81,32 +76,5 @@ func mediaTypeOf(path string) string {
 		return known
 	default:
 		return ""
-	}
-}
-
-// uploadBar shows how much of a file has been read, each time that is a tenth more.
-type uploadBar struct {
-	content    io.Reader
-	read, size int64
-	shown      int64
-	name       string
-	out        io.Writer
-}
-
-func (b *uploadBar) Read(p []byte) (int, error) {
-	n, err := b.content.Read(p)
-	b.read += int64(n)
-	if b.size > 0 {
-		if tenths := 10 * b.read / b.size; tenths > b.shown {
-			b.shown = tenths
-			_, _ = fmt.Fprintf(b.out, "\ruploading %s %3d %%", printable(b.name), 10*tenths)
-		}
-	}
-	return n, err
-}
-
-func (b *uploadBar) end() {
-	if b.shown > 0 {
-		_, _ = fmt.Fprintln(b.out)
 	}
 }

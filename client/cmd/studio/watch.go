@@ -10,8 +10,7 @@ import (
 
 const (
 	firstPoll   = 250 * time.Millisecond
-	slowestPoll = 5 * time.Second
-	clearLine   = "\r\x1b[K"
+	slowestPoll = 2 * time.Second
 )
 
 // watchCommand makes the command that follows a subject to its end.
@@ -68,15 +67,21 @@ type progress struct {
 	began time.Time
 	last  string
 	line  string
+	pace  pace
+	left  string // the end of the line
 }
 
 func (p *progress) rewrites() bool { return p.Terminal && !p.json }
 
 func (p *progress) show(s *subject) (err error) {
 	changed := s.Status != p.last
-	p.last, p.line = s.Status, printable(s.id()+" "+s.Status)
+	p.last, p.line, p.left = s.Status, printable(s.id()+" "+s.Status), ""
 	switch {
 	case p.rewrites():
+		if s.Progress != nil && !s.failed() {
+			done := int64(*s.Progress)
+			p.line, p.left = p.line+" "+picture(done, 100), p.pace.left(done, 100)
+		}
 		return p.rewrite()
 	case !changed:
 		return nil
@@ -88,7 +93,7 @@ func (p *progress) show(s *subject) (err error) {
 }
 
 func (p *progress) rewrite() error {
-	_, err := fmt.Fprintf(p.Stdout, "%s%s %s", clearLine, p.line, time.Since(p.began).Truncate(time.Second))
+	_, err := fmt.Fprintf(p.Stdout, "%s%s %s%s", clearLine, p.line, time.Since(p.began).Truncate(time.Second), p.left)
 	return err
 }
 

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/client"
+)
+
+// downloadCommand makes the command that writes a file of a subject: main, or its still picture if
+// there is another.
+func (p *program) downloadCommand(kind, what string, main, thumbnail func(id string) client.File) *cli.Command {
+	flags := serviceFlags(
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "file that is written; - is the standard output", Required: true},
+		&cli.BoolFlag{Name: "force", Usage: "replace the file if there is one"})
+	if thumbnail != nil {
+		flags = append(flags, &cli.BoolFlag{Name: "thumbnail", Usage: "the still picture in place of the video"})
+	}
+	return leaf("download", "write the "+what+" to a file; what broke off continues", "ID", example(kind, "download ID -o FILE"), flags,
+		func(ctx context.Context, command *cli.Command) error {
+			c, err := p.service(command)
+			if err != nil {
+				return err
+			}
+			id := command.Args().First()
+			file := main(id)
+			if command.Bool("thumbnail") {
+				file = thumbnail(id)
+			}
+			return p.download(ctx, command, c, file)
+		})
+}
+
+func (p *program) download(ctx context.Context, command *cli.Command, c *client.Client, file client.File) error {
+	name := command.String("output")
+	bar := p.newBar("downloading " + filepath.Base(name))
+	defer bar.end()
+	var size int64
+	progress := client.WithProgress(func(done, total int64) {
+		size = done
+		bar.show(done, total)
+	})
+	if name == "-" {
+		return c.Download(ctx, file, p.Stdout, progress)
+	}
+	switch info, err := os.Stat(name); {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return err
+	case info.IsDir():
+		return usagef("%s is a directory", name)
+	case !command.Bool("force"):
+		return usagef("%s is there already; --force replaces it", name)
+	case !info.Mode().IsRegular(): // a device has no other file beside it
+		device, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(c.Download(ctx, file, device, progress), device.Close())
+	}
+	if err := c.DownloadFile(ctx, file, name, progress); err != nil {
+		if _, missing := os.Stat(name + ".part"); missing == nil {
+			return fmt.Errorf("%w (%s.part is kept, and the same command downloads the rest)", err, name)
+		}
+		return err
+	}
+	if !command.Bool("json") {
+		return nil
+	}
+	return printValue(p.Stdout, struct {
+		File string `json:"file"`
+		Size int64  `json:"size"`
+	}{name, size})
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// films starts a service whose records have files, and returns a program that is logged in. The first
+// byte after breaks, unless 0, ends the first answer with a video.
+func films(t *testing.T, breaks int) (p *program, ranges *atomic.Value) {
+	t.Helper()
+	var broken atomic.Bool
+	ranges = &atomic.Value{}
+	p = newTest(t)
+	p.Env.Token = "token"
+	p.Env.BaseURL = startFake(t, func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/media/") {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"avatar_id":"1","inference_id":"1","status":"succeeded","thumbnail":"http://%[1]s/media/picture","thumbnail_url":"http://%[1]s/media/picture",
+				"video":"http://%[1]s/media/video","video_url":"http://%[1]s/media/lipsync"}`, r.Host)
+			return
+		}
+		w.Header().Set("ETag", `"1"`)
+		ranges.Store(r.Header.Get("Range"))
+		content := strings.Repeat(filepath.Base(r.URL.Path), 1000)
+		if breaks > 0 && !broken.Swap(true) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+			_, _ = w.Write([]byte(content[:breaks]))
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content))
+	})
+	return p, ranges
+}
+
+func TestDownload(t *testing.T) {
+	t.Parallel()
+	p, _ := films(t, 0)
+	for _, test := range []struct {
+		args    []string
+		content string
+	}{
+		{[]string{"avatar", "download", "1"}, "picture"},
+		{[]string{"video", "download", "1"}, "video"},
+		{[]string{"video", "download", "--thumbnail", "1"}, "picture"},
+		{[]string{"lipsync", "download", "1"}, "lipsync"},
+		{[]string{"lipsync", "download", "1", "--thumbnail"}, "picture"},
+	} {
+		name := filepath.Join(t.TempDir(), "file")
+		if out := p.must(t, "", append(test.args, "-o", name)...); out != "" {
+			t.Errorf("%v says %q", test.args, out)
+		}
+		want := strings.Repeat(test.content, 1000)
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%v: %d bytes, %v", test.args, len(got), err)
+		}
+		if out := p.must(t, "", append(test.args, "-o", "-")...); out != want {
+			t.Errorf("%v to the standard output: %d bytes", test.args, len(out))
+		}
+	}
+}
+
+// A file that is there stays as it is, unless it is to be replaced.
+func TestDownload_refusesToOverwrite(t *testing.T) {
+	t.Parallel()
+	p, _ := films(t, 0)
+	name := filepath.Join(t.TempDir(), "file")
+	check(t, os.WriteFile(name, []byte("old"), 0o600))
+	code, _, stderr := p.run(t, "", "video", "download", "1", "-o", name)
+	if old, _ := os.ReadFile(name); code != exitUsage || !strings.Contains(stderr, "--force") || string(old) != "old" {
+		t.Errorf("exit code %d, %s, content %q", code, stderr, old)
+	}
+	if out := p.must(t, "", "video", "download", "1", "--force", "--json", "-o", name); !strings.HasSuffix(out, `"size":5000}`) {
+		t.Errorf("it says %q", out)
+	}
+	if replaced, _ := os.ReadFile(name); len(replaced) != 5000 {
+		t.Errorf("%d bytes", len(replaced))
+	}
+	if code, _, stderr := p.run(t, "", "video", "download", "1", "--force", "-o", filepath.Dir(name)); code != exitUsage {
+		t.Errorf("a directory: exit code %d, %s", code, stderr)
+	}
+	p.must(t, "", "video", "download", "1", "--force", "-o", os.DevNull)
+	if code, _, _ := p.run(t, "", "video", "download", "1"); code != exitUsage {
+		t.Errorf("no file: exit code %d", code)
+	}
+}
+
+// What one process began another one ends.
+func TestDownload_resumes(t *testing.T) {
+	t.Parallel()
+	p, ranges := films(t, 2000)
+	name := filepath.Join(t.TempDir(), "file")
+	check(t, os.WriteFile(name+".part", []byte(strings.Repeat("video", 300)), 0o600))
+	check(t, os.WriteFile(name+".part.etag", []byte(`"1"`), 0o600))
+	p.StderrTerminal = true
+	code, _, stderr := p.run(t, "", "video", "download", "1", "-o", name)
+	if content, err := os.ReadFile(name); code != exitOK || err != nil || string(content) != strings.Repeat("video", 1000) {
+		t.Errorf("exit code %d, %s, %d bytes, %v", code, stderr, len(content), err)
+	}
+	if got := ranges.Load(); got != "bytes=2000-" {
+		t.Errorf("the rest is asked for with %q", got)
+	}
+	if !strings.HasSuffix(stderr, "downloading file ["+strings.Repeat("#", barWidth)+"] 100 % 0.0 MB of 0.0 MB") {
+		t.Errorf("the bar is %q", stderr)
+	}
+	if left, err := os.ReadDir(filepath.Dir(name)); err != nil || len(left) != 1 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// A bar shows how far it is and how long it takes still, and is drawn ten times a second at most.
+func TestBar(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		bar := (&program{Stderr: &out, StderrTerminal: true}).newBar("uploading\x1b[2J")
+		for i := range 1000 {
+			bar.show(int64(i)*10_000, 40_000_000)
+			time.Sleep(10 * time.Millisecond)
+		}
+		bar.end()
+		lines := strings.Split(out.String(), clearLine)
+		if want := `uploading\x1b[2J [####----------------]  24 % 9.9 MB of 40.0 MB, about 30s left` + "\n"; lines[len(lines)-1] != want || len(lines) != 101 {
+			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
+		}
+	})
+	quiet := (&program{}).newBar("x")
+	quiet.show(1, 2)
+	quiet.end()
+}
+
+// A watch on a terminal shows the progress and the time that is left.
+func TestWatch_showsProgress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		progress := progress{program: &program{Stdout: &out, Terminal: true}, began: time.Now()}
+		for _, percent := range []float64{0, 10, 50} {
+			check(t, progress.show(&subject{AvatarID: "a", Status: "processing", Progress: &percent}))
+			check(t, progress.wait(t.Context(), 5*time.Second))
+		}
+		if want := "a processing [##########----------]  50 % 10s, about 10s left"; !strings.Contains(out.String(), want) {
+			t.Errorf("%q is shown", &out)
+		}
+	})
+}
+
+func TestTitle_isCut(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                       "-",
+		"Ada":                    "Ada",
+		strings.Repeat("é", 60):  strings.Repeat("é", 60),
+		strings.Repeat("é", 61):  strings.Repeat("é", 59) + "…",
+		strings.Repeat("\n", 61): strings.Repeat(`\n`, 29) + `\…`,
+	} {
+		if got := title(&text); got != want {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+}
