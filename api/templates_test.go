@@ -16,6 +16,7 @@ import (
 var originals = map[string]string{
 	"additional-properties.tmpl":       "0f103d51a4326c94d47915773b89717f5ddf75c099ce42c952698f8d0944e131",
 	"strict/strict-http.tmpl":          "6716129414539c094b3df1d5f05a785a086610e1a7fffde43263cdbcd5ace3a4",
+	"strict/strict-interface.tmpl":     "c6ed32c25f5ce254d7f602088d255207365159419529f7b9959c6c5fb393c306",
 	"stdhttp/std-http-middleware.tmpl": "7948102f817da01a85e01d1923bc57d52a33937c77c2a0963a2c0456544e46a0",
 }
 

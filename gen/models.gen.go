@@ -1233,28 +1233,9 @@ func (a *CreateAvatarRequest) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes the members in the order of their names.
 func (a CreateAvatarRequest) MarshalJSON() ([]byte, error) {
-	members := make(map[string]any, 4+len(a.AdditionalProperties))
-	for name, value := range a.AdditionalProperties {
-		members[name] = value
-	}
-
-	if !a.BaseVideoURL.IsZero() {
-		members["base_video_url"] = a.BaseVideoURL.Value
-	}
-
-	if !a.Title.IsZero() {
-		members["title"] = a.Title.Value
-	}
-
-	if !a.Webhook.IsZero() {
-		members["webhook"] = a.Webhook.Value
-	}
-
-	if !a.WebhookData.IsZero() {
-		members["webhook_data"] = a.WebhookData.Value
-	}
-
-	return json.Marshal(members)
+	var to encoder
+	to.encodeCreateAvatarRequest(&a)
+	return to.text, to.err
 }
 
 // UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
@@ -1340,44 +1321,9 @@ func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes the members in the order of their names.
 func (a CreateLipsyncRequest) MarshalJSON() ([]byte, error) {
-	members := make(map[string]any, 8+len(a.AdditionalProperties))
-	for name, value := range a.AdditionalProperties {
-		members[name] = value
-	}
-
-	if !a.AudioURL.IsZero() {
-		members["audio_url"] = a.AudioURL.Value
-	}
-
-	if !a.Description.IsZero() {
-		members["description"] = a.Description.Value
-	}
-
-	if !a.SyncMode.IsZero() {
-		members["sync_mode"] = a.SyncMode.Value
-	}
-
-	if !a.Title.IsZero() {
-		members["title"] = a.Title.Value
-	}
-
-	if !a.UseAudioFromVideo.IsZero() {
-		members["use_audio_from_video"] = a.UseAudioFromVideo.Value
-	}
-
-	if !a.VideoURL.IsZero() {
-		members["video_url"] = a.VideoURL.Value
-	}
-
-	if !a.Webhook.IsZero() {
-		members["webhook"] = a.Webhook.Value
-	}
-
-	if !a.WebhookData.IsZero() {
-		members["webhook_data"] = a.WebhookData.Value
-	}
-
-	return json.Marshal(members)
+	var to encoder
+	to.encodeCreateLipsyncRequest(&a)
+	return to.text, to.err
 }
 
 // UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
@@ -1435,26 +1381,9 @@ func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes the members in the order of their names.
 func (a CreateVideoRequest) MarshalJSON() ([]byte, error) {
-	members := make(map[string]any, 4+len(a.AdditionalProperties))
-	for name, value := range a.AdditionalProperties {
-		members[name] = value
-	}
-
-	if !a.AudioURL.IsZero() {
-		members["audio_url"] = a.AudioURL.Value
-	}
-
-	members["avatar_id"] = a.AvatarID
-
-	if !a.Text.IsZero() {
-		members["text"] = a.Text.Value
-	}
-
-	if !a.Title.IsZero() {
-		members["title"] = a.Title.Value
-	}
-
-	return json.Marshal(members)
+	var to encoder
+	to.encodeCreateVideoRequest(&a)
+	return to.text, to.err
 }
 
 // UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
@@ -1491,16 +1420,9 @@ func (a *WebhookData) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes the members in the order of their names.
 func (a WebhookData) MarshalJSON() ([]byte, error) {
-	members := make(map[string]any, 1+len(a.AdditionalProperties))
-	for name, value := range a.AdditionalProperties {
-		members[name] = value
-	}
-
-	if !a.WebhookURL.IsZero() {
-		members["webhook_url"] = a.WebhookURL.Value
-	}
-
-	return json.Marshal(members)
+	var to encoder
+	to.encodeWebhookData(&a)
+	return to.text, to.err
 }
 
 // UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
@@ -1537,14 +1459,7 @@ func (a *WebhookSwitch) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes the members in the order of their names.
 func (a WebhookSwitch) MarshalJSON() ([]byte, error) {
-	members := make(map[string]any, 1+len(a.AdditionalProperties))
-	for name, value := range a.AdditionalProperties {
-		members[name] = value
-	}
-
-	if !a.Enabled.IsZero() {
-		members["enabled"] = a.Enabled.Value
-	}
-
-	return json.Marshal(members)
+	var to encoder
+	to.encodeWebhookSwitch(&a)
+	return to.text, to.err
 }

@@ -3,7 +3,6 @@
 package gen
 
 import (
-	"bytes"
 	"context"
 	"encoding"
 	"encoding/json"
@@ -1034,2890 +1033,3281 @@ type WrongCredentialsApplicationProblemPlusJSONResponse struct {
 	Headers WrongCredentialsResponseHeaders
 }
 
+// ListProjectsRequestObject is a request that has been decoded.
 type ListProjectsRequestObject struct {
 	Params ListProjectsParams
 }
 
+// ListProjectsResponseObject is an answer, which writes itself.
 type ListProjectsResponseObject interface {
 	VisitListProjectsResponse(w http.ResponseWriter) error
 }
 
+// ListProjects200JSONResponse is an answer with the status 200.
+
 type ListProjects200JSONResponse ProjectList
 
+// VisitListProjectsResponse writes the answer.
 func (response ListProjects200JSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListProjects200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// ListProjects400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type ListProjects400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitListProjectsResponse writes the answer.
 func (response ListProjects400ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListProjects400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// ListProjects401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type ListProjects401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitListProjectsResponse writes the answer.
 func (response ListProjects401ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListProjects401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// ListProjects403ApplicationProblemPlusJSONResponse is an answer with the status 403.
 
 type ListProjects403ApplicationProblemPlusJSONResponse struct {
 	ForbiddenApplicationProblemPlusJSONResponse
 }
 
+// VisitListProjectsResponse writes the answer.
 func (response ListProjects403ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListProjects403ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(403)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 403)
 }
+
+// ListProjects500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type ListProjects500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitListProjectsResponse writes the answer.
 func (response ListProjects500ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListProjects500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// ListProjects501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type ListProjects501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitListProjectsResponse writes the answer.
 func (response ListProjects501ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListProjects501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// ListProjects503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type ListProjects503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitListProjectsResponse writes the answer.
 func (response ListProjects503ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListProjects503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// LoginRequestObject is a request that has been decoded.
 type LoginRequestObject struct {
 	Body *LoginJSONRequestBody
 }
 
+// LoginResponseObject is an answer, which writes itself.
 type LoginResponseObject interface {
 	VisitLoginResponse(w http.ResponseWriter) error
 }
 
+// Login200JSONResponse is an answer with the status 200.
+
 type Login200JSONResponse TokenPair
 
+// VisitLoginResponse writes the answer.
 func (response Login200JSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeLogin200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// Login400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type Login400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitLoginResponse writes the answer.
 func (response Login400ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeLogin400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// Login401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type Login401ApplicationProblemPlusJSONResponse struct {
 	WrongCredentialsApplicationProblemPlusJSONResponse
 }
 
+// VisitLoginResponse writes the answer.
 func (response Login401ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeLogin401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// Login413ApplicationProblemPlusJSONResponse is an answer with the status 413.
 
 type Login413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
+// VisitLoginResponse writes the answer.
 func (response Login413ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeLogin413ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(413)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 413)
 }
+
+// Login415ApplicationProblemPlusJSONResponse is an answer with the status 415.
 
 type Login415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
+// VisitLoginResponse writes the answer.
 func (response Login415ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeLogin415ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 415)
 }
+
+// Login429ApplicationProblemPlusJSONResponse is an answer with the status 429.
 
 type Login429ApplicationProblemPlusJSONResponse struct {
 	TooManyTriesApplicationProblemPlusJSONResponse
 }
 
+// VisitLoginResponse writes the answer.
 func (response Login429ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeLogin429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(429)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 429)
 }
+
+// Login500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type Login500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitLoginResponse writes the answer.
 func (response Login500ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeLogin500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// Login501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type Login501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitLoginResponse writes the answer.
 func (response Login501ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeLogin501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// Login503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type Login503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitLoginResponse writes the answer.
 func (response Login503ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeLogin503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// RefreshTokensRequestObject is a request that has been decoded.
 type RefreshTokensRequestObject struct {
 	Body *RefreshTokensJSONRequestBody
 }
 
+// RefreshTokensResponseObject is an answer, which writes itself.
 type RefreshTokensResponseObject interface {
 	VisitRefreshTokensResponse(w http.ResponseWriter) error
 }
 
+// RefreshTokens200JSONResponse is an answer with the status 200.
+
 type RefreshTokens200JSONResponse TokenPair
 
+// VisitRefreshTokensResponse writes the answer.
 func (response RefreshTokens200JSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRefreshTokens200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// RefreshTokens400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type RefreshTokens400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitRefreshTokensResponse writes the answer.
 func (response RefreshTokens400ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRefreshTokens400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// RefreshTokens401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type RefreshTokens401ApplicationProblemPlusJSONResponse struct {
 	WrongCredentialsApplicationProblemPlusJSONResponse
 }
 
+// VisitRefreshTokensResponse writes the answer.
 func (response RefreshTokens401ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRefreshTokens401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// RefreshTokens413ApplicationProblemPlusJSONResponse is an answer with the status 413.
 
 type RefreshTokens413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
+// VisitRefreshTokensResponse writes the answer.
 func (response RefreshTokens413ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRefreshTokens413ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(413)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 413)
 }
+
+// RefreshTokens415ApplicationProblemPlusJSONResponse is an answer with the status 415.
 
 type RefreshTokens415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
+// VisitRefreshTokensResponse writes the answer.
 func (response RefreshTokens415ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRefreshTokens415ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 415)
 }
+
+// RefreshTokens500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type RefreshTokens500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitRefreshTokensResponse writes the answer.
 func (response RefreshTokens500ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRefreshTokens500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// RefreshTokens501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type RefreshTokens501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitRefreshTokensResponse writes the answer.
 func (response RefreshTokens501ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRefreshTokens501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// RefreshTokens503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type RefreshTokens503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitRefreshTokensResponse writes the answer.
 func (response RefreshTokens503ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRefreshTokens503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// GetAvatarRequestObject is a request that has been decoded.
 type GetAvatarRequestObject struct {
 	Params GetAvatarParams
 }
 
+// GetAvatarResponseObject is an answer, which writes itself.
 type GetAvatarResponseObject interface {
 	VisitGetAvatarResponse(w http.ResponseWriter) error
 }
 
+// GetAvatar200JSONResponse is an answer with the status 200.
+
 type GetAvatar200JSONResponse Avatar
 
+// VisitGetAvatarResponse writes the answer.
 func (response GetAvatar200JSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetAvatar200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// GetAvatar400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type GetAvatar400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitGetAvatarResponse writes the answer.
 func (response GetAvatar400ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetAvatar400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// GetAvatar401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type GetAvatar401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitGetAvatarResponse writes the answer.
 func (response GetAvatar401ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetAvatar401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// GetAvatar404ApplicationProblemPlusJSONResponse is an answer with the status 404.
 
 type GetAvatar404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
+// VisitGetAvatarResponse writes the answer.
 func (response GetAvatar404ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetAvatar404ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 404)
 }
+
+// GetAvatar500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type GetAvatar500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitGetAvatarResponse writes the answer.
 func (response GetAvatar500ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetAvatar500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// GetAvatar501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type GetAvatar501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitGetAvatarResponse writes the answer.
 func (response GetAvatar501ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetAvatar501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// GetAvatar503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type GetAvatar503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitGetAvatarResponse writes the answer.
 func (response GetAvatar503ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetAvatar503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// CreateAvatarRequestObject is a request that has been decoded.
 type CreateAvatarRequestObject struct {
 	Params CreateAvatarParams
-	Body   *CreateAvatarJSONRequestBody
+
+	Body *CreateAvatarJSONRequestBody
 }
 
+// CreateAvatarResponseObject is an answer, which writes itself.
 type CreateAvatarResponseObject interface {
 	VisitCreateAvatarResponse(w http.ResponseWriter) error
 }
 
+// CreateAvatar200JSONResponse is an answer with the status 200.
+
 type CreateAvatar200JSONResponse Avatar
 
+// VisitCreateAvatarResponse writes the answer.
 func (response CreateAvatar200JSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateAvatar200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// CreateAvatar400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type CreateAvatar400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateAvatarResponse writes the answer.
 func (response CreateAvatar400ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateAvatar400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// CreateAvatar401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type CreateAvatar401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateAvatarResponse writes the answer.
 func (response CreateAvatar401ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateAvatar401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// CreateAvatar409ApplicationProblemPlusJSONResponse is an answer with the status 409.
 
 type CreateAvatar409ApplicationProblemPlusJSONResponse struct {
 	KeyConflictApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateAvatarResponse writes the answer.
 func (response CreateAvatar409ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateAvatar409ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(409)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 409)
 }
+
+// CreateAvatar413ApplicationProblemPlusJSONResponse is an answer with the status 413.
 
 type CreateAvatar413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateAvatarResponse writes the answer.
 func (response CreateAvatar413ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateAvatar413ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(413)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 413)
 }
+
+// CreateAvatar415ApplicationProblemPlusJSONResponse is an answer with the status 415.
 
 type CreateAvatar415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateAvatarResponse writes the answer.
 func (response CreateAvatar415ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateAvatar415ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 415)
 }
+
+// CreateAvatar422ApplicationProblemPlusJSONResponse is an answer with the status 422.
 
 type CreateAvatar422ApplicationProblemPlusJSONResponse struct {
 	CreationRefusedApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateAvatarResponse writes the answer.
 func (response CreateAvatar422ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateAvatar422ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(422)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 422)
 }
+
+// CreateAvatar500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type CreateAvatar500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateAvatarResponse writes the answer.
 func (response CreateAvatar500ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateAvatar500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// CreateAvatar501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type CreateAvatar501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateAvatarResponse writes the answer.
 func (response CreateAvatar501ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateAvatar501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// CreateAvatar503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type CreateAvatar503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateAvatarResponse writes the answer.
 func (response CreateAvatar503ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateAvatar503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// CreateVideoRequestObject is a request that has been decoded.
 type CreateVideoRequestObject struct {
 	Params CreateVideoParams
-	Body   *CreateVideoJSONRequestBody
+
+	Body *CreateVideoJSONRequestBody
 }
 
+// CreateVideoResponseObject is an answer, which writes itself.
 type CreateVideoResponseObject interface {
 	VisitCreateVideoResponse(w http.ResponseWriter) error
 }
 
+// CreateVideo200JSONResponse is an answer with the status 200.
+
 type CreateVideo200JSONResponse Video
 
+// VisitCreateVideoResponse writes the answer.
 func (response CreateVideo200JSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateVideo200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// CreateVideo400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type CreateVideo400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateVideoResponse writes the answer.
 func (response CreateVideo400ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateVideo400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// CreateVideo401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type CreateVideo401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateVideoResponse writes the answer.
 func (response CreateVideo401ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateVideo401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// CreateVideo404ApplicationProblemPlusJSONResponse is an answer with the status 404.
 
 type CreateVideo404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateVideoResponse writes the answer.
 func (response CreateVideo404ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateVideo404ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 404)
 }
+
+// CreateVideo409ApplicationProblemPlusJSONResponse is an answer with the status 409.
 
 type CreateVideo409ApplicationProblemPlusJSONResponse struct {
 	NotPublishedApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateVideoResponse writes the answer.
 func (response CreateVideo409ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateVideo409ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(409)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 409)
 }
+
+// CreateVideo413ApplicationProblemPlusJSONResponse is an answer with the status 413.
 
 type CreateVideo413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateVideoResponse writes the answer.
 func (response CreateVideo413ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateVideo413ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(413)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 413)
 }
+
+// CreateVideo415ApplicationProblemPlusJSONResponse is an answer with the status 415.
 
 type CreateVideo415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateVideoResponse writes the answer.
 func (response CreateVideo415ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateVideo415ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 415)
 }
+
+// CreateVideo422ApplicationProblemPlusJSONResponse is an answer with the status 422.
 
 type CreateVideo422ApplicationProblemPlusJSONResponse struct {
 	VideoRefusedApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateVideoResponse writes the answer.
 func (response CreateVideo422ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateVideo422ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(422)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 422)
 }
+
+// CreateVideo500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type CreateVideo500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateVideoResponse writes the answer.
 func (response CreateVideo500ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateVideo500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// CreateVideo501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type CreateVideo501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateVideoResponse writes the answer.
 func (response CreateVideo501ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateVideo501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// CreateVideo503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type CreateVideo503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateVideoResponse writes the answer.
 func (response CreateVideo503ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateVideo503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// DeleteAvatarRequestObject is a request that has been decoded.
 type DeleteAvatarRequestObject struct {
 	Body *DeleteAvatarJSONRequestBody
 }
 
+// DeleteAvatarResponseObject is an answer, which writes itself.
 type DeleteAvatarResponseObject interface {
 	VisitDeleteAvatarResponse(w http.ResponseWriter) error
 }
 
+// DeleteAvatar204Response is an answer with the status 204 and no body.
+
 type DeleteAvatar204Response struct {
 }
 
+// VisitDeleteAvatarResponse writes the answer.
 func (response DeleteAvatar204Response) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	w.WriteHeader(204)
 	return nil
 }
 
+// DeleteAvatar400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+
 type DeleteAvatar400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteAvatarResponse writes the answer.
 func (response DeleteAvatar400ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteAvatar400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// DeleteAvatar401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type DeleteAvatar401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteAvatarResponse writes the answer.
 func (response DeleteAvatar401ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteAvatar401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// DeleteAvatar404ApplicationProblemPlusJSONResponse is an answer with the status 404.
 
 type DeleteAvatar404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteAvatarResponse writes the answer.
 func (response DeleteAvatar404ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteAvatar404ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 404)
 }
+
+// DeleteAvatar413ApplicationProblemPlusJSONResponse is an answer with the status 413.
 
 type DeleteAvatar413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteAvatarResponse writes the answer.
 func (response DeleteAvatar413ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteAvatar413ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(413)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 413)
 }
+
+// DeleteAvatar415ApplicationProblemPlusJSONResponse is an answer with the status 415.
 
 type DeleteAvatar415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteAvatarResponse writes the answer.
 func (response DeleteAvatar415ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteAvatar415ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 415)
 }
+
+// DeleteAvatar500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type DeleteAvatar500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteAvatarResponse writes the answer.
 func (response DeleteAvatar500ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteAvatar500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// DeleteAvatar501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type DeleteAvatar501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteAvatarResponse writes the answer.
 func (response DeleteAvatar501ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteAvatar501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// DeleteAvatar503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type DeleteAvatar503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteAvatarResponse writes the answer.
 func (response DeleteAvatar503ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteAvatar503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// DeleteVideoRequestObject is a request that has been decoded.
 type DeleteVideoRequestObject struct {
 	Body *DeleteVideoJSONRequestBody
 }
 
+// DeleteVideoResponseObject is an answer, which writes itself.
 type DeleteVideoResponseObject interface {
 	VisitDeleteVideoResponse(w http.ResponseWriter) error
 }
 
+// DeleteVideo204Response is an answer with the status 204 and no body.
+
 type DeleteVideo204Response struct {
 }
 
+// VisitDeleteVideoResponse writes the answer.
 func (response DeleteVideo204Response) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	w.WriteHeader(204)
 	return nil
 }
 
+// DeleteVideo400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+
 type DeleteVideo400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteVideoResponse writes the answer.
 func (response DeleteVideo400ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteVideo400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// DeleteVideo401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type DeleteVideo401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteVideoResponse writes the answer.
 func (response DeleteVideo401ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteVideo401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// DeleteVideo404ApplicationProblemPlusJSONResponse is an answer with the status 404.
 
 type DeleteVideo404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteVideoResponse writes the answer.
 func (response DeleteVideo404ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteVideo404ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 404)
 }
+
+// DeleteVideo413ApplicationProblemPlusJSONResponse is an answer with the status 413.
 
 type DeleteVideo413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteVideoResponse writes the answer.
 func (response DeleteVideo413ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteVideo413ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(413)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 413)
 }
+
+// DeleteVideo415ApplicationProblemPlusJSONResponse is an answer with the status 415.
 
 type DeleteVideo415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteVideoResponse writes the answer.
 func (response DeleteVideo415ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteVideo415ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 415)
 }
+
+// DeleteVideo500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type DeleteVideo500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteVideoResponse writes the answer.
 func (response DeleteVideo500ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteVideo500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// DeleteVideo501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type DeleteVideo501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteVideoResponse writes the answer.
 func (response DeleteVideo501ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteVideo501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// DeleteVideo503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type DeleteVideo503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteVideoResponse writes the answer.
 func (response DeleteVideo503ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteVideo503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// GetVideoRequestObject is a request that has been decoded.
 type GetVideoRequestObject struct {
 	Params GetVideoParams
 }
 
+// GetVideoResponseObject is an answer, which writes itself.
 type GetVideoResponseObject interface {
 	VisitGetVideoResponse(w http.ResponseWriter) error
 }
 
+// GetVideo200JSONResponse is an answer with the status 200.
+
 type GetVideo200JSONResponse Video
 
+// VisitGetVideoResponse writes the answer.
 func (response GetVideo200JSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetVideo200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// GetVideo400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type GetVideo400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitGetVideoResponse writes the answer.
 func (response GetVideo400ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetVideo400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// GetVideo401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type GetVideo401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitGetVideoResponse writes the answer.
 func (response GetVideo401ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetVideo401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// GetVideo404ApplicationProblemPlusJSONResponse is an answer with the status 404.
 
 type GetVideo404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
+// VisitGetVideoResponse writes the answer.
 func (response GetVideo404ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetVideo404ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 404)
 }
+
+// GetVideo500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type GetVideo500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitGetVideoResponse writes the answer.
 func (response GetVideo500ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetVideo500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// GetVideo501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type GetVideo501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitGetVideoResponse writes the answer.
 func (response GetVideo501ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetVideo501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// GetVideo503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type GetVideo503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitGetVideoResponse writes the answer.
 func (response GetVideo503ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetVideo503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// ListAvatarsRequestObject is a request that has been decoded.
 type ListAvatarsRequestObject struct {
 	Params ListAvatarsParams
 }
 
+// ListAvatarsResponseObject is an answer, which writes itself.
 type ListAvatarsResponseObject interface {
 	VisitListAvatarsResponse(w http.ResponseWriter) error
 }
 
+// ListAvatars200JSONResponse is an answer with the status 200.
+
 type ListAvatars200JSONResponse AvatarList
 
+// VisitListAvatarsResponse writes the answer.
 func (response ListAvatars200JSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListAvatars200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// ListAvatars400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type ListAvatars400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitListAvatarsResponse writes the answer.
 func (response ListAvatars400ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListAvatars400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// ListAvatars401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type ListAvatars401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitListAvatarsResponse writes the answer.
 func (response ListAvatars401ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListAvatars401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// ListAvatars500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type ListAvatars500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitListAvatarsResponse writes the answer.
 func (response ListAvatars500ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListAvatars500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// ListAvatars501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type ListAvatars501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitListAvatarsResponse writes the answer.
 func (response ListAvatars501ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListAvatars501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// ListAvatars503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type ListAvatars503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitListAvatarsResponse writes the answer.
 func (response ListAvatars503ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListAvatars503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// ListVideosRequestObject is a request that has been decoded.
 type ListVideosRequestObject struct {
 	Params ListVideosParams
 }
 
+// ListVideosResponseObject is an answer, which writes itself.
 type ListVideosResponseObject interface {
 	VisitListVideosResponse(w http.ResponseWriter) error
 }
 
+// ListVideos200JSONResponse is an answer with the status 200.
+
 type ListVideos200JSONResponse VideoList
 
+// VisitListVideosResponse writes the answer.
 func (response ListVideos200JSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListVideos200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// ListVideos400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type ListVideos400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitListVideosResponse writes the answer.
 func (response ListVideos400ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListVideos400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// ListVideos401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type ListVideos401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitListVideosResponse writes the answer.
 func (response ListVideos401ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListVideos401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// ListVideos500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type ListVideos500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitListVideosResponse writes the answer.
 func (response ListVideos500ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListVideos500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// ListVideos501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type ListVideos501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitListVideosResponse writes the answer.
 func (response ListVideos501ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListVideos501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// ListVideos503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type ListVideos503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitListVideosResponse writes the answer.
 func (response ListVideos503ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListVideos503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// SubmitConsentRequestObject is a request that has been decoded.
 type SubmitConsentRequestObject struct {
 	Body *SubmitConsentJSONRequestBody
 }
 
+// SubmitConsentResponseObject is an answer, which writes itself.
 type SubmitConsentResponseObject interface {
 	VisitSubmitConsentResponse(w http.ResponseWriter) error
 }
 
+// SubmitConsent200JSONResponse is an answer with the status 200.
+
 type SubmitConsent200JSONResponse Avatar
 
+// VisitSubmitConsentResponse writes the answer.
 func (response SubmitConsent200JSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeSubmitConsent200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// SubmitConsent400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type SubmitConsent400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitSubmitConsentResponse writes the answer.
 func (response SubmitConsent400ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeSubmitConsent400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// SubmitConsent401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type SubmitConsent401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitSubmitConsentResponse writes the answer.
 func (response SubmitConsent401ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeSubmitConsent401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// SubmitConsent404ApplicationProblemPlusJSONResponse is an answer with the status 404.
 
 type SubmitConsent404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
+// VisitSubmitConsentResponse writes the answer.
 func (response SubmitConsent404ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeSubmitConsent404ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 404)
 }
+
+// SubmitConsent409ApplicationProblemPlusJSONResponse is an answer with the status 409.
 
 type SubmitConsent409ApplicationProblemPlusJSONResponse struct {
 	FinalApplicationProblemPlusJSONResponse
 }
 
+// VisitSubmitConsentResponse writes the answer.
 func (response SubmitConsent409ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeSubmitConsent409ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(409)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 409)
 }
+
+// SubmitConsent413ApplicationProblemPlusJSONResponse is an answer with the status 413.
 
 type SubmitConsent413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
+// VisitSubmitConsentResponse writes the answer.
 func (response SubmitConsent413ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeSubmitConsent413ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(413)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 413)
 }
+
+// SubmitConsent415ApplicationProblemPlusJSONResponse is an answer with the status 415.
 
 type SubmitConsent415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
+// VisitSubmitConsentResponse writes the answer.
 func (response SubmitConsent415ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeSubmitConsent415ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 415)
 }
+
+// SubmitConsent500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type SubmitConsent500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitSubmitConsentResponse writes the answer.
 func (response SubmitConsent500ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeSubmitConsent500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// SubmitConsent501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type SubmitConsent501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitSubmitConsentResponse writes the answer.
 func (response SubmitConsent501ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeSubmitConsent501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// SubmitConsent503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type SubmitConsent503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitSubmitConsentResponse writes the answer.
 func (response SubmitConsent503ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeSubmitConsent503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// CreateLipsyncRequestObject is a request that has been decoded.
 type CreateLipsyncRequestObject struct {
 	Params CreateLipsyncParams
-	Body   *CreateLipsyncJSONRequestBody
+
+	Body *CreateLipsyncJSONRequestBody
 }
 
+// CreateLipsyncResponseObject is an answer, which writes itself.
 type CreateLipsyncResponseObject interface {
 	VisitCreateLipsyncResponse(w http.ResponseWriter) error
 }
 
+// CreateLipsync200JSONResponse is an answer with the status 200.
+
 type CreateLipsync200JSONResponse Lipsync
 
+// VisitCreateLipsyncResponse writes the answer.
 func (response CreateLipsync200JSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateLipsync200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// CreateLipsync400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type CreateLipsync400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateLipsyncResponse writes the answer.
 func (response CreateLipsync400ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateLipsync400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// CreateLipsync401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type CreateLipsync401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateLipsyncResponse writes the answer.
 func (response CreateLipsync401ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateLipsync401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// CreateLipsync409ApplicationProblemPlusJSONResponse is an answer with the status 409.
 
 type CreateLipsync409ApplicationProblemPlusJSONResponse struct {
 	KeyConflictApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateLipsyncResponse writes the answer.
 func (response CreateLipsync409ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateLipsync409ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(409)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 409)
 }
+
+// CreateLipsync413ApplicationProblemPlusJSONResponse is an answer with the status 413.
 
 type CreateLipsync413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateLipsyncResponse writes the answer.
 func (response CreateLipsync413ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateLipsync413ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(413)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 413)
 }
+
+// CreateLipsync415ApplicationProblemPlusJSONResponse is an answer with the status 415.
 
 type CreateLipsync415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateLipsyncResponse writes the answer.
 func (response CreateLipsync415ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateLipsync415ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 415)
 }
+
+// CreateLipsync422ApplicationProblemPlusJSONResponse is an answer with the status 422.
 
 type CreateLipsync422ApplicationProblemPlusJSONResponse struct {
 	CreationRefusedApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateLipsyncResponse writes the answer.
 func (response CreateLipsync422ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateLipsync422ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(422)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 422)
 }
+
+// CreateLipsync500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type CreateLipsync500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateLipsyncResponse writes the answer.
 func (response CreateLipsync500ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateLipsync500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// CreateLipsync501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type CreateLipsync501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateLipsyncResponse writes the answer.
 func (response CreateLipsync501ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateLipsync501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// CreateLipsync503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type CreateLipsync503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitCreateLipsyncResponse writes the answer.
 func (response CreateLipsync503ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateLipsync503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// DeleteLipsyncRequestObject is a request that has been decoded.
 type DeleteLipsyncRequestObject struct {
 	Body *DeleteLipsyncJSONRequestBody
 }
 
+// DeleteLipsyncResponseObject is an answer, which writes itself.
 type DeleteLipsyncResponseObject interface {
 	VisitDeleteLipsyncResponse(w http.ResponseWriter) error
 }
 
+// DeleteLipsync204Response is an answer with the status 204 and no body.
+
 type DeleteLipsync204Response struct {
 }
 
+// VisitDeleteLipsyncResponse writes the answer.
 func (response DeleteLipsync204Response) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	w.WriteHeader(204)
 	return nil
 }
 
+// DeleteLipsync400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+
 type DeleteLipsync400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteLipsyncResponse writes the answer.
 func (response DeleteLipsync400ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteLipsync400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// DeleteLipsync401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type DeleteLipsync401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteLipsyncResponse writes the answer.
 func (response DeleteLipsync401ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteLipsync401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// DeleteLipsync404ApplicationProblemPlusJSONResponse is an answer with the status 404.
 
 type DeleteLipsync404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteLipsyncResponse writes the answer.
 func (response DeleteLipsync404ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteLipsync404ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 404)
 }
+
+// DeleteLipsync413ApplicationProblemPlusJSONResponse is an answer with the status 413.
 
 type DeleteLipsync413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteLipsyncResponse writes the answer.
 func (response DeleteLipsync413ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteLipsync413ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(413)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 413)
 }
+
+// DeleteLipsync415ApplicationProblemPlusJSONResponse is an answer with the status 415.
 
 type DeleteLipsync415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteLipsyncResponse writes the answer.
 func (response DeleteLipsync415ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteLipsync415ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 415)
 }
+
+// DeleteLipsync500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type DeleteLipsync500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteLipsyncResponse writes the answer.
 func (response DeleteLipsync500ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteLipsync500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// DeleteLipsync501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type DeleteLipsync501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteLipsyncResponse writes the answer.
 func (response DeleteLipsync501ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteLipsync501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// DeleteLipsync503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type DeleteLipsync503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitDeleteLipsyncResponse writes the answer.
 func (response DeleteLipsync503ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteLipsync503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// GetLipsyncRequestObject is a request that has been decoded.
 type GetLipsyncRequestObject struct {
 	Params GetLipsyncParams
 }
 
+// GetLipsyncResponseObject is an answer, which writes itself.
 type GetLipsyncResponseObject interface {
 	VisitGetLipsyncResponse(w http.ResponseWriter) error
 }
 
+// GetLipsync200JSONResponse is an answer with the status 200.
+
 type GetLipsync200JSONResponse Lipsync
 
+// VisitGetLipsyncResponse writes the answer.
 func (response GetLipsync200JSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetLipsync200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// GetLipsync400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type GetLipsync400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitGetLipsyncResponse writes the answer.
 func (response GetLipsync400ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetLipsync400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// GetLipsync401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type GetLipsync401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitGetLipsyncResponse writes the answer.
 func (response GetLipsync401ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetLipsync401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// GetLipsync404ApplicationProblemPlusJSONResponse is an answer with the status 404.
 
 type GetLipsync404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
+// VisitGetLipsyncResponse writes the answer.
 func (response GetLipsync404ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetLipsync404ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 404)
 }
+
+// GetLipsync500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type GetLipsync500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitGetLipsyncResponse writes the answer.
 func (response GetLipsync500ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetLipsync500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// GetLipsync501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type GetLipsync501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitGetLipsyncResponse writes the answer.
 func (response GetLipsync501ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetLipsync501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// GetLipsync503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type GetLipsync503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitGetLipsyncResponse writes the answer.
 func (response GetLipsync503ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetLipsync503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// ListLipsyncsRequestObject is a request that has been decoded.
 type ListLipsyncsRequestObject struct {
 	Params ListLipsyncsParams
 }
 
+// ListLipsyncsResponseObject is an answer, which writes itself.
 type ListLipsyncsResponseObject interface {
 	VisitListLipsyncsResponse(w http.ResponseWriter) error
 }
 
+// ListLipsyncs200JSONResponse is an answer with the status 200.
+
 type ListLipsyncs200JSONResponse LipsyncList
 
+// VisitListLipsyncsResponse writes the answer.
 func (response ListLipsyncs200JSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListLipsyncs200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// ListLipsyncs400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type ListLipsyncs400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitListLipsyncsResponse writes the answer.
 func (response ListLipsyncs400ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListLipsyncs400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// ListLipsyncs401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type ListLipsyncs401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitListLipsyncsResponse writes the answer.
 func (response ListLipsyncs401ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListLipsyncs401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// ListLipsyncs500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type ListLipsyncs500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitListLipsyncsResponse writes the answer.
 func (response ListLipsyncs500ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListLipsyncs500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// ListLipsyncs501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type ListLipsyncs501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitListLipsyncsResponse writes the answer.
 func (response ListLipsyncs501ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListLipsyncs501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// ListLipsyncs503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type ListLipsyncs503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitListLipsyncsResponse writes the answer.
 func (response ListLipsyncs503ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeListLipsyncs503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// UploadMediaRequestObject is a request that has been decoded.
 type UploadMediaRequestObject struct {
 	ContentType string
-	Body        io.Reader
+
+	Body io.Reader
 }
 
+// UploadMediaResponseObject is an answer, which writes itself.
 type UploadMediaResponseObject interface {
 	VisitUploadMediaResponse(w http.ResponseWriter) error
 }
 
+// UploadMedia201JSONResponse is an answer with the status 201.
+
 type UploadMedia201JSONResponse Media
 
+// VisitUploadMediaResponse writes the answer.
 func (response UploadMedia201JSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeUploadMedia201JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(201)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 201)
 }
+
+// UploadMedia400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type UploadMedia400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitUploadMediaResponse writes the answer.
 func (response UploadMedia400ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeUploadMedia400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// UploadMedia401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type UploadMedia401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitUploadMediaResponse writes the answer.
 func (response UploadMedia401ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeUploadMedia401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// UploadMedia413ApplicationProblemPlusJSONResponse is an answer with the status 413.
 
 type UploadMedia413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
+// VisitUploadMediaResponse writes the answer.
 func (response UploadMedia413ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeUploadMedia413ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(413)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 413)
 }
+
+// UploadMedia415ApplicationProblemPlusJSONResponse is an answer with the status 415.
 
 type UploadMedia415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
+// VisitUploadMediaResponse writes the answer.
 func (response UploadMedia415ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeUploadMedia415ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 415)
 }
+
+// UploadMedia500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type UploadMedia500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitUploadMediaResponse writes the answer.
 func (response UploadMedia500ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeUploadMedia500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// UploadMedia501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type UploadMedia501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitUploadMediaResponse writes the answer.
 func (response UploadMedia501ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeUploadMedia501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// UploadMedia503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type UploadMedia503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitUploadMediaResponse writes the answer.
 func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeUploadMedia503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// RotateWebhookSecretRequestObject is a request that has been decoded.
 type RotateWebhookSecretRequestObject struct {
 }
 
+// RotateWebhookSecretResponseObject is an answer, which writes itself.
 type RotateWebhookSecretResponseObject interface {
 	VisitRotateWebhookSecretResponse(w http.ResponseWriter) error
 }
 
+// RotateWebhookSecret200JSONResponse is an answer with the status 200.
+
 type RotateWebhookSecret200JSONResponse WebhookSecretList
 
+// VisitRotateWebhookSecretResponse writes the answer.
 func (response RotateWebhookSecret200JSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRotateWebhookSecret200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// RotateWebhookSecret400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type RotateWebhookSecret400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitRotateWebhookSecretResponse writes the answer.
 func (response RotateWebhookSecret400ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRotateWebhookSecret400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// RotateWebhookSecret401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type RotateWebhookSecret401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitRotateWebhookSecretResponse writes the answer.
 func (response RotateWebhookSecret401ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRotateWebhookSecret401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// RotateWebhookSecret429ApplicationProblemPlusJSONResponse is an answer with the status 429.
 
 type RotateWebhookSecret429ApplicationProblemPlusJSONResponse struct {
 	TooManySecretsApplicationProblemPlusJSONResponse
 }
 
+// VisitRotateWebhookSecretResponse writes the answer.
 func (response RotateWebhookSecret429ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRotateWebhookSecret429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(429)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 429)
 }
+
+// RotateWebhookSecret500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type RotateWebhookSecret500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitRotateWebhookSecretResponse writes the answer.
 func (response RotateWebhookSecret500ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRotateWebhookSecret500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// RotateWebhookSecret501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type RotateWebhookSecret501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitRotateWebhookSecretResponse writes the answer.
 func (response RotateWebhookSecret501ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRotateWebhookSecret501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// RotateWebhookSecret503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type RotateWebhookSecret503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitRotateWebhookSecretResponse writes the answer.
 func (response RotateWebhookSecret503ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeRotateWebhookSecret503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// GetWebhookSecretsRequestObject is a request that has been decoded.
 type GetWebhookSecretsRequestObject struct {
 }
 
+// GetWebhookSecretsResponseObject is an answer, which writes itself.
 type GetWebhookSecretsResponseObject interface {
 	VisitGetWebhookSecretsResponse(w http.ResponseWriter) error
 }
 
+// GetWebhookSecrets200JSONResponse is an answer with the status 200.
+
 type GetWebhookSecrets200JSONResponse WebhookSecretList
 
+// VisitGetWebhookSecretsResponse writes the answer.
 func (response GetWebhookSecrets200JSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetWebhookSecrets200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// GetWebhookSecrets400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type GetWebhookSecrets400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitGetWebhookSecretsResponse writes the answer.
 func (response GetWebhookSecrets400ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetWebhookSecrets400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// GetWebhookSecrets401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type GetWebhookSecrets401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitGetWebhookSecretsResponse writes the answer.
 func (response GetWebhookSecrets401ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetWebhookSecrets401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// GetWebhookSecrets500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type GetWebhookSecrets500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitGetWebhookSecretsResponse writes the answer.
 func (response GetWebhookSecrets500ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetWebhookSecrets500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// GetWebhookSecrets501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type GetWebhookSecrets501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitGetWebhookSecretsResponse writes the answer.
 func (response GetWebhookSecrets501ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetWebhookSecrets501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// GetWebhookSecrets503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type GetWebhookSecrets503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitGetWebhookSecretsResponse writes the answer.
 func (response GetWebhookSecrets503ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetWebhookSecrets503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
+// TestWebhookRequestObject is a request that has been decoded.
 type TestWebhookRequestObject struct {
 	Body *TestWebhookJSONRequestBody
 }
 
+// TestWebhookResponseObject is an answer, which writes itself.
 type TestWebhookResponseObject interface {
 	VisitTestWebhookResponse(w http.ResponseWriter) error
 }
 
+// TestWebhook200JSONResponse is an answer with the status 200.
+
 type TestWebhook200JSONResponse WebhookAttempt
 
+// VisitTestWebhookResponse writes the answer.
 func (response TestWebhook200JSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeTestWebhook200JSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 200)
 }
+
+// TestWebhook400ApplicationProblemPlusJSONResponse is an answer with the status 400.
 
 type TestWebhook400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
+// VisitTestWebhookResponse writes the answer.
 func (response TestWebhook400ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeTestWebhook400ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 400)
 }
+
+// TestWebhook401ApplicationProblemPlusJSONResponse is an answer with the status 401.
 
 type TestWebhook401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
+// VisitTestWebhookResponse writes the answer.
 func (response TestWebhook401ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeTestWebhook401ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 401)
 }
+
+// TestWebhook413ApplicationProblemPlusJSONResponse is an answer with the status 413.
 
 type TestWebhook413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
+// VisitTestWebhookResponse writes the answer.
 func (response TestWebhook413ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeTestWebhook413ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(413)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 413)
 }
+
+// TestWebhook415ApplicationProblemPlusJSONResponse is an answer with the status 415.
 
 type TestWebhook415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
+// VisitTestWebhookResponse writes the answer.
 func (response TestWebhook415ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeTestWebhook415ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(415)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 415)
 }
+
+// TestWebhook422ApplicationProblemPlusJSONResponse is an answer with the status 422.
 
 type TestWebhook422ApplicationProblemPlusJSONResponse struct {
 	WebhookRefusedApplicationProblemPlusJSONResponse
 }
 
+// VisitTestWebhookResponse writes the answer.
 func (response TestWebhook422ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeTestWebhook422ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(422)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 422)
 }
+
+// TestWebhook429ApplicationProblemPlusJSONResponse is an answer with the status 429.
 
 type TestWebhook429ApplicationProblemPlusJSONResponse struct {
 	TooManyTestsApplicationProblemPlusJSONResponse
 }
 
+// VisitTestWebhookResponse writes the answer.
 func (response TestWebhook429ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeTestWebhook429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(429)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 429)
 }
+
+// TestWebhook500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type TestWebhook500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
+// VisitTestWebhookResponse writes the answer.
 func (response TestWebhook500ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeTestWebhook500ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 500)
 }
+
+// TestWebhook501ApplicationProblemPlusJSONResponse is an answer with the status 501.
 
 type TestWebhook501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
+// VisitTestWebhookResponse writes the answer.
 func (response TestWebhook501ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeTestWebhook501ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(501)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 501)
 }
+
+// TestWebhook503ApplicationProblemPlusJSONResponse is an answer with the status 503.
 
 type TestWebhook503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
+// VisitTestWebhookResponse writes the answer.
 func (response TestWebhook503ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	to := newEncoder()
+	defer to.release()
+	to.encodeTestWebhook503ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return to.answer(w, 503)
 }
 
-// StrictServerInterface represents all server handlers.
+// StrictServerInterface has a method for each operation.
 type StrictServerInterface interface {
+
 	// ListProjects List the projects of a workspace
 	// (GET /projects/v2)
 	ListProjects(ctx context.Context, request ListProjectsRequestObject) (ListProjectsResponseObject, error)
+
 	// Login Log in
 	// (POST /users/login)
 	Login(ctx context.Context, request LoginRequestObject) (LoginResponseObject, error)
+
 	// RefreshTokens Exchange a refresh token
 	// (POST /users/refresh)
 	RefreshTokens(ctx context.Context, request RefreshTokensRequestObject) (RefreshTokensResponseObject, error)
+
 	// GetAvatar Read an avatar
 	// (GET /v1/avatars/avatar_details)
 	GetAvatar(ctx context.Context, request GetAvatarRequestObject) (GetAvatarResponseObject, error)
+
 	// CreateAvatar Create an avatar
 	// (POST /v1/avatars/create_avatar)
 	CreateAvatar(ctx context.Context, request CreateAvatarRequestObject) (CreateAvatarResponseObject, error)
+
 	// CreateVideo Create a video from a published avatar
 	// (POST /v1/avatars/create_video)
 	CreateVideo(ctx context.Context, request CreateVideoRequestObject) (CreateVideoResponseObject, error)
+
 	// DeleteAvatar Delete an avatar
 	// (POST /v1/avatars/delete_avatar)
 	DeleteAvatar(ctx context.Context, request DeleteAvatarRequestObject) (DeleteAvatarResponseObject, error)
+
 	// DeleteVideo Delete a video made from an avatar
 	// (POST /v1/avatars/delete_video)
 	DeleteVideo(ctx context.Context, request DeleteVideoRequestObject) (DeleteVideoResponseObject, error)
+
 	// GetVideo Read a video made from an avatar
 	// (GET /v1/avatars/inference_details)
 	GetVideo(ctx context.Context, request GetVideoRequestObject) (GetVideoResponseObject, error)
+
 	// ListAvatars List avatars
 	// (GET /v1/avatars/list)
 	ListAvatars(ctx context.Context, request ListAvatarsRequestObject) (ListAvatarsResponseObject, error)
+
 	// ListVideos List videos made from avatars
 	// (GET /v1/avatars/list_inferences)
 	ListVideos(ctx context.Context, request ListVideosRequestObject) (ListVideosResponseObject, error)
+
 	// SubmitConsent Give or refuse consent for an avatar
 	// (POST /v1/avatars/submit_consent)
 	SubmitConsent(ctx context.Context, request SubmitConsentRequestObject) (SubmitConsentResponseObject, error)
+
 	// CreateLipsync Create a lip-sync video
 	// (POST /v1/lipsync/create_lipsync)
 	CreateLipsync(ctx context.Context, request CreateLipsyncRequestObject) (CreateLipsyncResponseObject, error)
+
 	// DeleteLipsync Delete a lip-sync
 	// (POST /v1/lipsync/delete_lipsync)
 	DeleteLipsync(ctx context.Context, request DeleteLipsyncRequestObject) (DeleteLipsyncResponseObject, error)
+
 	// GetLipsync Read a lip-sync
 	// (GET /v1/lipsync/inference_details)
 	GetLipsync(ctx context.Context, request GetLipsyncRequestObject) (GetLipsyncResponseObject, error)
+
 	// ListLipsyncs List lip-syncs
 	// (GET /v1/lipsync/list)
 	ListLipsyncs(ctx context.Context, request ListLipsyncsRequestObject) (ListLipsyncsResponseObject, error)
+
 	// UploadMedia Upload a file
 	// (POST /v1/media)
 	UploadMedia(ctx context.Context, request UploadMediaRequestObject) (UploadMediaResponseObject, error)
+
 	// RotateWebhookSecret Replace the secret that signs the notifications
 	// (POST /v1/webhooks/rotate_secret)
 	RotateWebhookSecret(ctx context.Context, request RotateWebhookSecretRequestObject) (RotateWebhookSecretResponseObject, error)
+
 	// GetWebhookSecrets Read the secrets that sign the notifications
 	// (GET /v1/webhooks/secret)
 	GetWebhookSecrets(ctx context.Context, request GetWebhookSecretsRequestObject) (GetWebhookSecretsResponseObject, error)
+
 	// TestWebhook Send a sample notification
 	// (POST /v1/webhooks/test)
 	TestWebhook(ctx context.Context, request TestWebhookRequestObject) (TestWebhookResponseObject, error)
@@ -3983,6 +4373,9 @@ func decodeJSON(from io.Reader, into any) error {
 	}
 	return json.Unmarshal(text, into)
 }
+
+// ownPackage is that of the types that write no slice and no map as null anyhow.
+var ownPackage = reflect.TypeFor[strictHandler]().PkgPath()
 
 // withArrays returns answer with an empty slice or map in place of each required one that is nil,
 // which encoding/json would write as null. It copies what it changes.
@@ -4116,7 +4509,10 @@ func serveStrict[Request, Response any](
 		answer, err = handler(r.Context(), w, r, request)
 	}
 	if err == nil && answer != nil {
-		if response, ok := withArrays(answer).(Response); ok {
+		if reflect.TypeOf(answer).PkgPath() != ownPackage {
+			answer = withArrays(answer)
+		}
+		if response, ok := answer.(Response); ok {
 			err = write(response, w)
 		} else {
 			err = fmt.Errorf("unexpected response type: %T", answer)

@@ -64,6 +64,10 @@ func run(path string) error {
 	if err != nil {
 		return err
 	}
+	encoders, err := f.encoders()
+	if err != nil {
+		return err
+	}
 	for _, file := range []struct {
 		path, source string
 		data         any
@@ -72,6 +76,7 @@ func run(path string) error {
 		{"server/unimplemented.gen.go", unimplementedSource, all},
 		{"client/webhook/handlers.gen.go", handlersSource, notifications},
 		{"gen/constructors.gen.go", constructorsSource, answers},
+		{"gen/encoders.gen.go", encodersSource, encoders},
 		{"gen/events.gen.go", eventsSource, notifications},
 		{"gen/nullable.gen.go", nullableSource, nil},
 		{"gen/doc.gen.go", docSource, nil},
