@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest" //nolint:depguard // for what it inserts
 )
 
@@ -63,17 +62,6 @@ func (db *database) change(ctx context.Context, do func(tx *sql.Tx) error) error
 	if err := tx.Commit(); err != nil || db.name == sqliteName {
 		return err
 	}
-	if _, err = db.sql.ExecContext(ctx, "ANALYZE"); err != nil { // as the server does by itself, but later
-		return err
-	}
-	return db.queue(ctx)
-}
-
-// queue adds the jobs that the service adds in the transaction that makes an event due.
-func (db *database) queue(ctx context.Context) error {
-	queue, err := store.Open(ctx, db.dsn, store.Config{})
-	if err != nil {
-		return err
-	}
-	return errors.Join(queue.Sweep(ctx, true), queue.Close())
+	_, err = db.sql.ExecContext(ctx, "ANALYZE") // as the server does by itself, but later
+	return err
 }

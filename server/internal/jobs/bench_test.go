@@ -122,11 +122,6 @@ func measureThroughput(b *testing.B, dsn string) {
 	for i, receiver := range s.receivers {
 		seed(b, s.dsn, s.user.ID, (b.N+i)/len(s.receivers), receiver.URL)
 	}
-	if s.db.Pool() != nil {
-		if err := s.db.Sweep(b.Context(), true); err != nil { // adds the jobs
-			b.Fatal(err)
-		}
-	}
 	b.ResetTimer()
 	stop := s.run(jobs.Config{Rate: 10_000, InFlight: 64})
 	<-done

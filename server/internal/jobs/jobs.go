@@ -37,6 +37,13 @@
 // holds its lane. It is sent after the commit: a transaction that notifies holds up every other that
 // does. What was not announced, because a process died between the two, is found when its lease ends.
 //
+// # Who renders what
+//
+// Who renders a subject says so in its row, and that it still does so every second. On PostgreSQL others
+// may take it when that was not said for [store.RenderLease]. River tells machines that there is a turn;
+// whose turn it is, the rows say when it is taken: that of the user with the fewest renderings under way
+// on all machines.
+//
 // # Clocks
 //
 // On PostgreSQL the clock of the database decides what is due; each renewal tells it. On SQLite it is
@@ -50,9 +57,10 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -72,7 +80,7 @@ type Config struct {
 	Renderer studio.Renderer
 	// RenderTimeout ends a rendering that hangs; it is then tried again. Default 15 minutes.
 	RenderTimeout time.Duration
-	// RenderWorkers is how many subjects are rendered at once. Default 16.
+	// RenderWorkers is how many subjects are rendered at once; none when it is negative. Default 16.
 	RenderWorkers int
 	// Workers is how many attempts are made at once. Default 256.
 	Workers int
@@ -96,6 +104,7 @@ type Config struct {
 // Jobs does the work. It is safe for concurrent use with the limit that the package states.
 type Jobs struct {
 	Config
+	id      string // of this process, for renderings
 	secrets secrets
 	// safetyNet is how often a look is taken at everything when nothing says that one is needed.
 	safetyNet time.Duration
@@ -104,7 +113,9 @@ type Jobs struct {
 // New makes a Jobs.
 func New(cfg Config) *Jobs {
 	setDefault(&cfg.RenderTimeout, 15*time.Minute)
-	setDefault(&cfg.RenderWorkers, 16)
+	if cfg.RenderWorkers == 0 {
+		cfg.RenderWorkers = 16
+	}
 	setDefault(&cfg.Workers, 256)
 	setDefault(&cfg.InFlight, 4)
 	setDefault(&cfg.Rate, 50)
@@ -117,7 +128,7 @@ func New(cfg Config) *Jobs {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Jobs{Config: cfg, safetyNet: defaultSafetyNet}
+	return &Jobs{Config: cfg, id: uuid.NewString(), safetyNet: defaultSafetyNet}
 }
 
 // lane is the share that an origin belongs to: on SQLite, one for all.
@@ -139,54 +150,5 @@ func (j *Jobs) lanes(lanes []int) []int {
 func setDefault[T int | time.Duration](field *T, value T) {
 	if *field <= 0 {
 		*field = value
-	}
-}
-
-// Render renders a subject once and writes what follows. When ctx ends first, nothing is
-// written and the rendering stays due.
-func (j *Jobs) Render(ctx context.Context, subjectID string) error {
-	subject, err := j.Store.Subject(ctx, subjectID)
-	if errors.Is(err, studio.ErrNotFound) {
-		return nil // it has been deleted
-	}
-	if err != nil || subject.RenderAt.IsZero() || subject.RenderAt.After(j.Now()) {
-		return err
-	}
-	began := j.Now()
-	limited, cancel := context.WithTimeout(ctx, j.RenderTimeout)
-	go j.cancelDeleted(limited, cancel, subjectID)
-	result, failure := j.Renderer.Render(limited, subject)
-	cancel()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	subject, err = j.Studio.Rendered(ctx, subjectID, result, failure)
-	if errors.Is(err, studio.ErrNotFound) {
-		return nil // it was deleted meanwhile
-	}
-	if err != nil {
-		return err
-	}
-	j.Logger.InfoContext(ctx, "rendered", "kind", subject.Kind, "id", subject.ID,
-		"status", subject.Status, "duration", j.Now().Sub(began))
-	return nil
-}
-
-// deletionPoll is how often a running rendering looks whether its subject has been deleted.
-const deletionPoll = time.Second
-
-// cancelDeleted cancels a rendering whose subject is deleted, by whatever process.
-func (j *Jobs) cancelDeleted(ctx context.Context, cancel context.CancelFunc, subjectID string) {
-	ticker := time.NewTicker(deletionPoll)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if _, err := j.Store.Subject(ctx, subjectID); errors.Is(err, studio.ErrNotFound) {
-			cancel()
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -18,40 +17,33 @@ import (
 const (
 	fetchCooldown = 10 * time.Millisecond
 	// fetchPoll bounds how late a job comes whose notification was lost or left out.
-	fetchPoll     = 200 * time.Millisecond
-	aliveInterval = 5 * time.Second
-	settleTimeout = 2 * time.Second
+	fetchPoll = 2 * time.Second
+	// missingInterval is how often a look is taken for what a process that was killed had in work.
+	missingInterval = 5 * time.Second
 	// refreshInterval is for how long the queue may fill before the server knows.
 	refreshInterval = time.Second
-	// maxRounds is how often a job looks at its subject because something has become due meanwhile. One
-	// that nothing becomes of must not come back at once, or it has a worker for ever.
-	maxRounds = 10
 	// panicPause keeps a job that panics from doing so at once again.
 	panicPause = time.Minute
 )
 
-// riverRenders starts renderings when River has a job for them, in a database that any number of
-// daemons share. Jobs say no more than which subject to look at. There is one for each, so that no
-// two daemons work on it at once.
+// riverRenders renders when River has a job for this process, in a database that any number of them
+// share. A job is a turn: it does not say of whom, see [store.RenderArgs].
 //
-// A daemon that has gone loses its jobs to the others within [store.DaemonLease] and a few seconds. A
-// job that is missing, for whatever reason, is added within half a minute.
+// Another process renders what one had in work that has gone within [store.RenderLease] and
+// missingInterval.
 type riverRenders struct {
 	jobs   *Jobs
 	client *river.Client[pgx.Tx]
-	id     string
 	stop   context.Context //nolint:containedctx // of run, for the workers that River calls
-
-	alive time.Duration
 }
 
 func newRiverRenders(jobs *Jobs) (*riverRenders, error) {
-	r := &riverRenders{jobs: jobs, id: uuid.NewString(), stop: context.Background(), alive: aliveInterval}
+	r := &riverRenders{jobs: jobs, stop: context.Background()}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(r.render))
 	var err error
 	r.client, err = river.NewClient(riverpgxv5.New(jobs.Store.Pool()), &river.Config{
-		ID:                r.id,
+		ID:                jobs.id,
 		Queues:            map[string]river.QueueConfig{string(store.Render): {MaxWorkers: jobs.RenderWorkers}},
 		Workers:           workers,
 		FetchCooldown:     fetchCooldown,
@@ -73,24 +65,18 @@ func (r *riverRenders) run(ctx, stop context.Context) {
 	if !r.start(ctx, stop) {
 		return
 	}
-	alive, gone := context.WithCancel(context.WithoutCancel(ctx))
-	others.Go(func() { r.stayAlive(alive) })
-	others.Go(func() { r.sweep(stop) })
+	others.Go(func() { r.addMissing(stop) })
 	others.Go(func() { r.refresh(stop) })
 	<-stop.Done()
 	if r.client.Stop(ctx) != nil {
 		r.jobs.report(ctx, "stop", r.client.StopAndCancel(context.WithoutCancel(ctx)))
 	}
-	gone()
 }
 
 // start waits for the database. It reports whether there is something to stop.
 func (r *riverRenders) start(ctx, stop context.Context) bool {
 	for stop.Err() == nil {
-		err := r.jobs.Store.Alive(stop, r.id) // or its first jobs are taken away
-		if err == nil {
-			err = r.client.Start(context.WithoutCancel(ctx))
-		}
+		err := r.client.Start(context.WithoutCancel(ctx))
 		if err == nil {
 			return true
 		}
@@ -100,31 +86,10 @@ func (r *riverRenders) start(ctx, stop context.Context) bool {
 	return false
 }
 
-// stayAlive keeps the jobs of this daemon its own.
-func (r *riverRenders) stayAlive(alive context.Context) {
-	for alive.Err() == nil {
-		limited, cancel := context.WithTimeout(alive, r.alive)
-		r.jobs.report(alive, "alive", r.jobs.Store.Alive(limited, r.id))
-		cancel()
-		pause(alive, r.alive)
-	}
-	limited, cancel := context.WithTimeout(context.WithoutCancel(alive), settleTimeout)
-	defer cancel()
-	r.jobs.report(limited, "gone", r.jobs.Store.Gone(limited, r.id))
-}
-
-func (r *riverRenders) sweep(stop context.Context) {
-	var swept time.Time
+func (r *riverRenders) addMissing(stop context.Context) {
 	for stop.Err() == nil {
-		all := time.Since(swept) >= r.jobs.safetyNet
-		if all {
-			swept = time.Now()
-		}
-		if err := r.jobs.Store.Sweep(stop, all); err != nil {
-			r.jobs.report(stop, "sweep", err)
-			swept = time.Time{}
-		}
-		pause(stop, r.alive)
+		r.jobs.report(stop, "missing", r.jobs.Store.AddMissingTurns(stop, r.jobs.Now()))
+		pause(stop, missingInterval)
 	}
 }
 
@@ -135,33 +100,24 @@ func (r *riverRenders) refresh(stop context.Context) {
 	}
 }
 
-// render renders until there is nothing to do now, and says when the job comes again.
+// render takes a turn.
 func (r *riverRenders) render(ctx context.Context, job *river.Job[store.RenderArgs]) error {
-	for range maxRounds {
-		err := r.jobs.Render(ctx, job.Args.SubjectID)
-		if err == nil || r.stop.Err() != nil { // then any daemon may go on
-			var settled bool
-			if settled, err = r.settle(ctx, job); settled {
-				return nil
-			}
-		}
-		switch {
-		case r.stop.Err() != nil:
-			return river.JobSnooze(0)
-		case err != nil:
-			r.jobs.report(ctx, store.Render, err)
-			return river.JobSnooze(errorPause)
-		}
+	now := r.jobs.Now()
+	if job.ScheduledAt.After(now) { // by the clock of another machine
+		now = job.ScheduledAt
 	}
-	r.jobs.Logger.ErrorContext(ctx, "a rendering does not come to an end", "subject", job.Args.SubjectID)
-	return river.JobSnooze(errorPause)
-}
-
-// settle settles what has happened although the work is cut off.
-func (r *riverRenders) settle(ctx context.Context, job *river.Job[store.RenderArgs]) (settled bool, err error) {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
-	defer cancel()
-	return r.jobs.Store.Settle(limited, job.ID, job.Args.SubjectID, r.jobs.Now())
+	subjectID, err := r.jobs.Store.ClaimRendering(ctx, r.jobs.id, now)
+	switch {
+	case err != nil:
+		r.jobs.report(ctx, store.Render, err)
+		return river.JobSnooze(errorPause)
+	case subjectID == "":
+		return nil
+	}
+	if r.jobs.render(ctx, r.stop, subjectID) != nil {
+		return river.JobSnooze(0) // anybody may go on
+	}
+	return nil
 }
 
 // riverErrors says what becomes of a job that panics, the only way in which it can fail.
@@ -172,7 +128,7 @@ func (e riverErrors) HandleError(context.Context, *rivertype.JobRow, error) *riv
 }
 
 func (e riverErrors) HandlePanic(ctx context.Context, job *rivertype.JobRow, cause any, trace string) *river.ErrorHandlerResult {
-	e.logger.ErrorContext(ctx, "work panicked", "work", job.Kind, "args", string(job.EncodedArgs), "cause", cause, "trace", trace)
+	e.logger.ErrorContext(ctx, "work panicked", "work", job.Kind, "cause", cause, "trace", trace)
 	return nil
 }
 

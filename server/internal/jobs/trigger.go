@@ -46,14 +46,38 @@ type renders interface {
 func NewTrigger(jobs *Jobs) (*Trigger, error) {
 	t := &Trigger{jobs: jobs, deliverer: newDeliverer(jobs)}
 	if jobs.Store.Pool() == nil {
-		t.holder, t.renders = newSoleHolder(), newLocalRenders(jobs)
-		return t, nil
+		t.holder = newSoleHolder()
+	} else {
+		t.holder = newLaneHolder(jobs, t.deliverer)
 	}
-	t.holder = newLaneHolder(jobs, t.deliverer)
 	var err error
-	t.renders, err = newRiverRenders(jobs)
+	t.renders, err = newRenders(jobs)
 	return t, err
 }
+
+func newRenders(jobs *Jobs) (renders, error) {
+	switch {
+	case jobs.RenderWorkers < 0:
+		return noRenders{}, nil
+	case jobs.Store.Pool() == nil:
+		return newLocalRenders(jobs), nil
+	default:
+		return newRiverRenders(jobs)
+	}
+}
+
+// Worker renders, and leaves the rest to other processes.
+type Worker struct{ renders renders }
+
+// NewWorker makes a worker. Its store should be opened as a command's, so that others learn at once
+// what there is to deliver.
+func NewWorker(jobs *Jobs) (*Worker, error) {
+	renders, err := newRenders(jobs)
+	return &Worker{renders}, err
+}
+
+// Run is [Trigger.Run].
+func (w *Worker) Run(ctx, stop context.Context) { w.renders.run(ctx, stop) }
 
 // Run works until stop ends, and then waits for what is running. Work is done under ctx: ending
 // that too cuts off what is still running, which is then due again. Run must be called once.

@@ -46,14 +46,9 @@ var rules = []rule{
 //nolint:gochecknoglobals // a table
 var jobRules = []rule{
 	{
-		"is to be rendered and has no job, or more than one",
-		`SELECT id FROM subjects s WHERE render_at IS NOT NULL AND 1 <> (SELECT COUNT(*) FROM river_job
-			WHERE kind = 'render' AND args->>'subject_id' = s.id AND finalized_at IS NULL)`,
-	},
-	{
-		"has a job and is not to be rendered",
-		`SELECT args->>'subject_id' FROM river_job WHERE kind = 'render' AND finalized_at IS NULL
-			AND NOT EXISTS (SELECT FROM subjects WHERE id = args->>'subject_id' AND render_at IS NOT NULL)`,
+		"is to be rendered and there are not as many jobs as such subjects",
+		`SELECT id FROM subjects WHERE render_at IS NOT NULL AND (SELECT COUNT(*) FROM subjects WHERE render_at IS NOT NULL)
+			> (SELECT COUNT(*) FROM river_job WHERE kind = 'render' AND finalized_at IS NULL)`,
 	},
 }
 

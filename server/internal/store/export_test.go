@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"testing"
+	"time"
 )
 
 // Pragma returns a pragma of every connection that a pool can have.
@@ -124,4 +126,23 @@ func (t explainedTransaction) exec(ctx context.Context, query string, args ...an
 		return 0, err
 	}
 	return t.transaction.exec(ctx, query, args...)
+}
+
+// Due is when work on a subject is due.
+type Due struct {
+	SubjectID string
+	At        time.Time
+}
+
+// NextDue returns up to limit subjects that have this work before them, the earliest due first.
+func (s *Store) NextDue(ctx context.Context, work Work, limit int) ([]Due, error) {
+	column := string(work) + "_at"
+	var all []Due
+	err := s.engine.query(ctx, func(scan func(...any) error) error {
+		var due Due
+		err := scan(&due.SubjectID, instant{&due.At})
+		all = append(all, due)
+		return err
+	}, fmt.Sprintf(`SELECT id, %s FROM subjects WHERE %[1]s IS NOT NULL ORDER BY %[1]s LIMIT $1`, column), limit)
+	return all, err
 }

@@ -179,6 +179,6 @@ func (t *sqliteTransaction) deliverDue(line Line) {
 	t.lines = append(t.lines, line)
 }
 
-func (t *sqliteTransaction) renderDue(string) { t.due = true }
+func (t *sqliteTransaction) renderDue(time.Time) { t.due = true }
 
-func (t *sqliteTransaction) renderLater(string, time.Time) {}
+func (t *sqliteTransaction) clock() string { return `CAST(unixepoch('subsec') * 1000000 AS INTEGER)` }

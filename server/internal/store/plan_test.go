@@ -109,8 +109,12 @@ func useEverything(t *testing.T, db *store.Store) {
 			return nil
 		})
 		check(t, err)
-		_, err = db.NextDue(ctx, store.Render, 128)
+		_, err = db.NextRendering(ctx, now)
 		check(t, err)
+		rendering, err := db.ClaimRendering(ctx, "p", now)
+		check(t, err)
+		check(t, db.KeepRendering(ctx, rendering, "p"))
+		check(t, db.ReleaseRendering(ctx, rendering, "p"))
 		delivery, err := db.NextDelivery(ctx, "s9")
 		check(t, err)
 		check(t, recordAttempt(ctx, db, delivery.Event, store.Attempt{At: now}, store.Outcome{State: store.Delivered, SwitchOff: true, Reason: store.ReasonGone}))
@@ -158,5 +162,8 @@ func useEverything(t *testing.T, db *store.Store) {
 	check(t, err)
 	_, err = db.ImportProjects(ctx, []studio.Project{{ID: "new", WorkspaceID: "w0", CreatedAt: now}})
 	check(t, err)
+	if db.Pool() != nil {
+		check(t, db.AddMissingTurns(ctx, now))
+	}
 	check(t, db.Prune(ctx, now))
 }

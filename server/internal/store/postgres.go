@@ -194,7 +194,7 @@ func (e *postgres) writeOnce(ctx context.Context, due func(lines []Line), change
 	return nil
 }
 
-// insertJobs adds the jobs of a transaction that do not exist.
+// insertJobs adds the jobs of a transaction.
 func (e *postgres) insertJobs(ctx context.Context, t *postgresTransaction) error {
 	if len(t.jobs) == 0 {
 		return nil
@@ -271,12 +271,10 @@ func (t *postgresTransaction) claim(ctx context.Context, name string) (free bool
 
 func (t *postgresTransaction) deliverDue(line Line) { t.lines = append(t.lines, line) }
 
-func (t *postgresTransaction) renderDue(subjectID string) {
-	t.jobs = append(t.jobs, newJob(subjectID, priorityNew, time.Time{}))
-}
+func (t *postgresTransaction) renderDue(at time.Time) { t.jobs = append(t.jobs, newTurn(at)) }
 
-func (t *postgresTransaction) renderLater(subjectID string, at time.Time) {
-	t.jobs = append(t.jobs, newJob(subjectID, priorityWaited, at))
+func (t *postgresTransaction) clock() string {
+	return `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 }
 
 // execAll sends all before it waits for the first.

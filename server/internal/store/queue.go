@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math"
 	"time"
@@ -11,41 +10,24 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivertype"
-
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// DaemonLease is for how long the jobs of a daemon are its own after its last [Store.Alive].
-const DaemonLease = 22 * time.Second
+// mostMissing is how many turns are looked for and added at once. While there are as many, there is
+// something to do.
+const mostMissing = 1000
 
-// sweepBatch is how many jobs one transaction rebuilds.
-const sweepBatch = 5000
-
-// Priorities of jobs: what has waited before does not keep what is new from its first look.
-const (
-	priorityNew    = 1
-	priorityWaited = 2
-	prioritySwept  = 3
-)
-
-// RenderArgs are those of a River job that says: look at whether this subject is to be rendered.
-type RenderArgs struct {
-	SubjectID string `json:"subject_id"`
-}
+// RenderArgs are those of a River job that says: somebody render what is next. Whoever gets it takes a
+// turn by [Store.ClaimRendering]. Jobs do not say which subject it is, because River hands them out in the
+// order in which they came, and users take turns.
+type RenderArgs struct{}
 
 // Kind is the name of the work, and of its queue.
 func (RenderArgs) Kind() string { return string(Render) }
 
-// newJob describes a rendering that comes at a time; the zero time is now. There is one for each
-// subject that has not ended.
-func newJob(subjectID string, priority int, at time.Time) river.InsertManyParams {
-	return river.InsertManyParams{Args: RenderArgs{subjectID}, InsertOpts: &river.InsertOpts{
-		MaxAttempts: math.MaxInt16, Priority: priority, Queue: string(Render), ScheduledAt: at,
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
-			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
-			rivertype.JobStateRunning, rivertype.JobStateScheduled,
-		}},
+// newTurn describes a turn that comes at a time.
+func newTurn(at time.Time) river.InsertManyParams {
+	return river.InsertManyParams{Args: RenderArgs{}, InsertOpts: &river.InsertOpts{
+		MaxAttempts: math.MaxInt16, Queue: string(Render), ScheduledAt: at,
 	}}
 }
 
@@ -65,87 +47,25 @@ func (s *Store) Pool() *pgxpool.Pool {
 	return nil
 }
 
-// Settle ends a running job after a look at its subject: in one transaction the job is deleted, and
-// one that comes at the time when the subject is to be rendered again takes its place. When that is
-// now, nothing is changed and settled is false.
-func (s *Store) Settle(ctx context.Context, job int64, subjectID string, now time.Time) (settled bool, err error) {
-	err = s.write(ctx, func(tx transaction) error {
-		var due time.Time
-		// The lock keeps anybody from making work due until the job has ended.
-		err := one(ctx, tx, []any{instant{&due}}, `SELECT render_at FROM subjects WHERE id = $1`+tx.forUpdate(), subjectID)
-		if err != nil && !errors.Is(err, studio.ErrNotFound) {
-			return err
-		}
-		if settled = due.IsZero() || due.After(now); !settled {
-			return nil
-		}
-		deleted, err := tx.exec(ctx, `DELETE FROM river_job WHERE id = $1 AND state = 'running'`, job)
-		if deleted > 0 && !due.IsZero() { // and it was not taken away
-			tx.renderLater(subjectID, due)
-		}
-		return err
-	})
-	return settled, err
-}
-
-// Alive says that the daemon with this name in River works. It must be said more often than every
-// [Lease] by as much as its longest attempt takes.
-func (s *Store) Alive(ctx context.Context, daemon string) error {
+// AddMissingTurns adds a turn for each subject that is to be rendered now and that nobody renders, less
+// those that wait: a process that was killed has taken some with it. It does nothing while another
+// process does it. A turn too many finds nothing to do.
+func (s *Store) AddMissingTurns(ctx context.Context, now time.Time) error {
 	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `INSERT INTO daemons (id, seen_at) VALUES ($1, clock_timestamp())
-			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, daemon)
-		return err
-	})
-}
-
-// Gone says that a daemon has stopped.
-func (s *Store) Gone(ctx context.Context, daemon string) error {
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `DELETE FROM daemons WHERE id = $1`, daemon)
-		return err
-	})
-}
-
-// Sweep takes the jobs of daemons that have gone away from them, and adds every job that should be
-// there and is not. When no job was taken away, it looks for missing ones only if all is true. It does
-// nothing while another daemon does it.
-func (s *Store) Sweep(ctx context.Context, all bool) error {
-	for missing := sweepBatch; missing == sweepBatch; {
-		err := s.write(ctx, func(tx transaction) error {
-			missing = 0
-			free, err := tx.claim(ctx, "sweep")
-			if err != nil || !free {
-				return err
-			}
-			taken, err := tx.exec(ctx, `DELETE FROM river_job WHERE kind = 'render' AND state = 'running' AND NOT EXISTS
-				(SELECT FROM daemons WHERE id = attempted_by[cardinality(attempted_by)]
-					AND seen_at > clock_timestamp() - make_interval(secs => $1))`, DaemonLease.Seconds())
-			if err != nil || taken == 0 && !all {
-				return err
-			}
-			missing, err = addMissing(ctx, tx)
-			return err
-		})
-		if err != nil {
+		free, err := tx.claim(ctx, "turns")
+		if err != nil || !free {
 			return err
 		}
-	}
-	return nil
-}
-
-// addMissing adds the jobs of some subjects that are to be rendered and have no job.
-func addMissing(ctx context.Context, tx transaction) (added int, err error) {
-	pt := tx.(*postgresTransaction)
-	err = tx.query(ctx, func(scan func(...any) error) error {
-		var id string
-		err := scan(&id)
-		pt.jobs = append(pt.jobs, newJob(id, prioritySwept, time.Time{}))
-		added++
+		var missing int
+		err = one(ctx, tx, []any{&missing}, `SELECT
+			(SELECT COUNT(*) FROM (SELECT FROM subjects WHERE render_at <= $1 AND `+claimable(tx)+` LIMIT $2) s) -
+			(SELECT COUNT(*) FROM (SELECT FROM river_job WHERE kind = 'render' AND state IN ('available', 'retryable', 'scheduled')
+				AND scheduled_at <= clock_timestamp() LIMIT $2) q)`, micros(now), mostMissing)
+		for range missing {
+			tx.renderDue(now)
+		}
 		return err
-	}, `SELECT id FROM subjects WHERE render_at IS NOT NULL EXCEPT
-		SELECT args->>'subject_id' FROM river_job WHERE kind = 'render'
-			AND state IN ('available', 'pending', 'retryable', 'running', 'scheduled') LIMIT $1`, sweepBatch)
-	return added, err
+	})
 }
 
 // Refresh lets the server look at the queue again when it has filled since the last look. Most of the

@@ -84,6 +84,11 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	if err := e.migrate(ctx, cfg.Daemon); err != nil {
 		return nil, err
 	}
+	if cfg.Daemon { // nobody else renders
+		if _, err = e.writer.ExecContext(ctx, `UPDATE subjects SET render_by = NULL WHERE render_by IS NOT NULL`); err != nil {
+			return nil, err
+		}
+	}
 	// The migration has read, so the log is there, and stays for as long as a connection is.
 	if e.files[path+"-wal"], err = os.Stat(path + "-wal"); err != nil {
 		return nil, err

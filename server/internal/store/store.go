@@ -73,11 +73,11 @@ type transaction interface {
 	// claim takes a name until the end of the transaction; false when another one has it.
 	claim(ctx context.Context, name string) (free bool, err error)
 	// deliverDue says that events of a line have become due, and renderDue that a subject is to be
-	// rendered.
+	// rendered at a time.
 	deliverDue(line Line)
-	renderDue(subjectID string)
-	// renderLater says that a subject whose job has ended is to be rendered again at a time.
-	renderLater(subjectID string, at time.Time)
+	renderDue(at time.Time)
+	// clock is the time, which all processes have in common, as micros keeps it.
+	clock() string
 }
 
 // statement is SQL with its parameters.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -90,10 +91,11 @@ func (s *Store) UpdateSubject(
 		if err != nil {
 			return err
 		}
+		due := subject.RenderAt
 		if err := change(&subject); err != nil {
 			return err
 		}
-		return updateSubject(ctx, tx, subject)
+		return updateSubject(ctx, tx, subject, due)
 	})
 	return subject, err
 }
@@ -178,21 +180,29 @@ func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error 
 	if err != nil {
 		return err
 	}
+	if !s.RenderAt.IsZero() {
+		tx.renderDue(s.RenderAt)
+	}
 	return insertEvents(ctx, tx, s)
 }
 
-// updateSubject writes what can change. Columns that deliveries change are not among them.
-func updateSubject(ctx context.Context, tx transaction, s studio.Subject) error {
+// updateSubject writes what can change of a subject that was to be rendered at a time. Columns that
+// deliveries change are not among them. When that time changes, a rendering has ended.
+func updateSubject(ctx context.Context, tx transaction, s studio.Subject, due time.Time) error {
 	rendering, err := json.Marshal(s.Rendering)
 	if err != nil {
 		return err
 	}
 	_, err = tx.exec(ctx, `UPDATE subjects SET status = $2, consent = $3, failure_reason = $4, progress = $5,
-		rendering = $6, updated_at = $7, sequence = $8, render_at = $9, render_tries = $10 WHERE id = $1`,
+		rendering = $6, updated_at = $7, sequence = $8, render_at = $9, render_tries = $10,
+		render_by = CASE WHEN render_at IS NOT DISTINCT FROM $9 THEN render_by END WHERE id = $1`,
 		s.ID, string(s.Status), string(s.Consent), s.FailureReason, s.Progress, string(rendering),
 		micros(s.UpdatedAt), s.Sequence, micros(s.RenderAt), s.RenderTries)
 	if err != nil {
 		return err
+	}
+	if !s.RenderAt.IsZero() && !s.RenderAt.Equal(due) {
+		tx.renderDue(s.RenderAt)
 	}
 	return insertEvents(ctx, tx, s)
 }
@@ -210,9 +220,6 @@ func insertEvents(ctx context.Context, tx transaction, s studio.Subject) error {
 		if err := eventsAdded(ctx, tx, s.ID); err != nil {
 			return err
 		}
-	}
-	if !s.RenderAt.IsZero() {
-		tx.renderDue(s.ID)
 	}
 	return nil
 }

@@ -40,8 +40,7 @@ type Backlog struct {
 	Events   int // of each subject
 }
 
-// Insert adds the rows that the service would have made, but none of River's jobs: its sweep adds
-// those. dsn names the database of tx.
+// Insert adds the rows that the service would have made. dsn names the database of tx.
 func (b Backlog) Insert(ctx context.Context, tx *sql.Tx, dsn string) error {
 	const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS INTEGER))`
 	bytes := "BYTEA"

@@ -1,0 +1,171 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// toRender adds subjects of users that are to be rendered since noon, those of each user in a row.
+// Their ids begin with the id of their user.
+func toRender(t *testing.T, db *store.Store, users map[string]int) {
+	t.Helper()
+	for user, n := range users {
+		if err := db.CreateUser(t.Context(), studio.User{ID: user, Email: user, CreatedAt: noon()}); !errors.Is(err, studio.ErrExists) {
+			check(t, err)
+		}
+		for i := range n {
+			added := subject(fmt.Sprintf("%s-%03d", user, i), 0)
+			added.UserID, added.RenderAt = user, noon()
+			_, err := db.CreateSubject(t.Context(), added, studio.IdempotencyKey{})
+			check(t, err)
+		}
+	}
+}
+
+func claim(t *testing.T, db *store.Store) (id, user string) {
+	t.Helper()
+	id, err := db.ClaimRendering(t.Context(), "p", noon())
+	check(t, err)
+	user, _, _ = strings.Cut(id, "-")
+	return id, user
+}
+
+// endRendering ends a rendering.
+func endRendering(t *testing.T, db *store.Store, id string) {
+	t.Helper()
+	_, err := db.UpdateSubject(t.Context(), id, func(s *studio.Subject) error {
+		s.RenderAt = time.Time{}
+		return nil
+	})
+	check(t, err)
+}
+
+func TestStore_ClaimRendering_givesUsersTurns(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		toRender(t, db, map[string]int{"many": 100, "some": 3, "one": 1})
+		var users []string
+		for range 8 { // one worker
+			id, user := claim(t, db)
+			users = append(users, user)
+			endRendering(t, db, id)
+		}
+		want := []string{"many", "one", "some", "many", "some", "many", "some", "many"}
+		if !slices.Equal(users, want) {
+			t.Errorf("turns are %v, want %v", users, want)
+		}
+	})
+}
+
+// However workers become free, the next goes to a user who has the fewest of those who wait.
+func TestStore_ClaimRendering_isFairWithManyWorkers(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		const workers = 6
+		waiting := map[string]int{"many": 60, "some": 8, "few": 4}
+		toRender(t, db, waiting)
+		running := make(map[string][]string)
+		atWork := 0
+		for n := range 72 {
+			id, user := claim(t, db)
+			for other, left := range waiting {
+				if left > 0 && len(running[other]) < len(running[user]) {
+					t.Errorf("claim %d goes to %s, who has %d; %s has %d", n, user, len(running[user]), other, len(running[other]))
+				}
+			}
+			waiting[user]--
+			running[user] = append(running[user], id)
+			atWork++
+			for _, ends := range []string{"some", "many", "few"}[n%2:] { // and with them the oldest rendering
+				if all := running[ends]; atWork == workers && len(all) > 0 {
+					endRendering(t, db, all[0])
+					running[ends] = all[1:]
+					atWork--
+				}
+			}
+		}
+		if id, _ := claim(t, db); id != "" {
+			t.Errorf("%s is rendered twice", id)
+		}
+	})
+}
+
+// Nobody takes what another renders before its lease has ended, nor what is not due.
+func TestStore_ClaimRendering_untilTheLeaseEnds(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		toRender(t, db, map[string]int{"one": 1})
+		if id, err := db.ClaimRendering(t.Context(), "p", noon().Add(-time.Microsecond)); id != "" || err != nil {
+			t.Errorf("%q is claimed before it is due (%v)", id, err)
+		}
+		if next, err := db.NextRendering(t.Context(), noon().Add(-time.Second)); !next.Equal(noon()) || err != nil {
+			t.Errorf("the next is due at %v (%v)", next, err)
+		}
+		id, _ := claim(t, db)
+		if other, _ := claim(t, db); id == "" || other != "" {
+			t.Fatalf("%q is claimed, and %q too", id, other)
+		}
+		check(t, db.KeepRendering(t.Context(), id, "p"))
+		db.Exec(t, `UPDATE subjects SET render_until = 1`)
+		if other, err := db.ClaimRendering(t.Context(), "q", noon()); other != id || err != nil {
+			t.Fatalf("after the lease, %q is claimed (%v)", other, err)
+		}
+		wantError(t, db.KeepRendering(t.Context(), id, "p"), studio.ErrNotFound)
+		check(t, db.ReleaseRendering(t.Context(), id, "p")) // which is not p's any more
+		if other, _ := claim(t, db); other != "" {
+			t.Errorf("%q is claimed while q renders it", other)
+		}
+		check(t, db.ReleaseRendering(t.Context(), id, "q"))
+		if other, _ := claim(t, db); other != id {
+			t.Error("what was released is not claimed")
+		}
+		endRendering(t, db, id)
+		wantError(t, db.KeepRendering(t.Context(), id, "p"), studio.ErrNotFound)
+	})
+}
+
+// Claims that are made at once are of different subjects, and of different users while there are some.
+func TestStore_ClaimRendering_byManyAtOnce(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		toRender(t, db, map[string]int{"a": 20, "b": 20, "c": 20, "d": 20})
+		ids := make([]string, 12)
+		atOnce(repeat(len(ids), func(i int) {
+			var err error
+			if ids[i], err = db.ClaimRendering(t.Context(), fmt.Sprint(i), noon()); err != nil {
+				t.Error(err)
+			}
+		})...)
+		slices.Sort(ids)
+		byUser := make(map[string]int)
+		for _, id := range ids {
+			byUser[id[:1]]++
+		}
+		if len(slices.Compact(ids)) != 12 || byUser["a"] != 3 || byUser["b"] != 3 || byUser["c"] != 3 || byUser["d"] != 3 {
+			t.Errorf("claimed: %v", ids)
+		}
+	})
+}
+
+// A process that was killed on SQLite does not keep the next one from its renderings.
+func TestSQLite_aDaemonTakesUpWhatAnotherRendered(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewSQLite(t)
+	db := studiotest.Open(t, dsn)
+	toRender(t, db, map[string]int{"one": 1})
+	id, _ := claim(t, db)
+	next, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	check(t, err)
+	defer func() { check(t, next.Close()) }()
+	if again, _ := claim(t, next); again != id {
+		t.Errorf("%q is claimed", again)
+	}
+}
