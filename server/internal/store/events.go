@@ -79,7 +79,7 @@ func (s *Store) Events(ctx context.Context, filter EventFilter, after string, li
 	}, fmt.Sprintf(`SELECT e.id, e.subject_id, e.sequence, e.body, e.created_at, s.user_id, s.webhook_url, e.state,
 			e.tries, e.ended_at, e.reason
 		FROM events e JOIN subjects s ON s.id = e.subject_id
-		WHERE %s ORDER BY e.id DESC LIMIT $%d`, where, len(args)), args...)
+		WHERE %s ORDER BY e.id DESC LIMIT $%d + 0`, where, len(args)), args...)
 	return events, err
 }
 

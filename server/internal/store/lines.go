@@ -74,7 +74,7 @@ func (s *Store) selectDelivery(of string) string {
 
 // Deliveries returns what is due first in each line, as much as is wanted: one event of each subject.
 func (s *Store) Deliveries(ctx context.Context, wants []Want) ([][]Delivery, error) {
-	query := s.selectDelivery(`user_id = $1 AND origin = $2 AND deliver_at IS NOT NULL ORDER BY deliver_at LIMIT $3`)
+	query := s.selectDelivery(`user_id = $1 AND origin = $2 AND deliver_at IS NOT NULL ORDER BY deliver_at LIMIT $3 + 0`)
 	all := make([][]Delivery, len(wants))
 	args := make([][]any, len(wants))
 	for i, want := range wants {

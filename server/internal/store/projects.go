@@ -59,6 +59,6 @@ func (s *Store) Projects(
 		projects = append(projects, p)
 		return err
 	}, `SELECT id, workspace_id, user_id, created_at, published, document FROM projects
-		WHERE workspace_id = $1`+older+` ORDER BY created_at DESC, id DESC LIMIT $2`, args...)
+		WHERE workspace_id = $1`+older+` ORDER BY created_at DESC, id DESC LIMIT $2 + 0`, args...)
 	return projects, err
 }

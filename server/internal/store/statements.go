@@ -8,6 +8,9 @@ import (
 
 // statements keeps what a pool has prepared: SQLite takes longer to parse most statements than to
 // run them. The texts are those of this package, so they are few. They are closed with the pool.
+//
+// A limit is written "LIMIT $1 + 0": a parameter alone makes SQLite plan the statement anew for each
+// value that is bound to it.
 type statements struct {
 	db *sql.DB
 

@@ -162,7 +162,7 @@ func (s *Store) Subjects(
 		subjects = append(subjects, subject)
 		return err
 	}, `SELECT `+subjectColumns+` FROM subjects s WHERE `+where+` ORDER BY s.created_at DESC, s.id DESC LIMIT $`+
-		strconv.Itoa(len(args)), args...)
+		strconv.Itoa(len(args))+` + 0`, args...)
 	return subjects, err
 }
 
