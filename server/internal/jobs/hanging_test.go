@@ -17,12 +17,13 @@ func TestLocal_freshOriginsThatHangDelayNoOther(t *testing.T) {
 	for _, users := range []int{1, 100} {
 		t.Run(fmt.Sprint(users), func(t *testing.T) {
 			inBubble(t, func(s *setup) {
-				const origins, probes, late = 1000, 100, 100 * time.Millisecond
+				const origins, late = 1000, 100 * time.Millisecond
+				probes := max(100/fewer, 20)
 				sent := new(begins)
 				answers := make(map[string]bool)
 				healthy := make([]string, probes)
 				for i := range healthy {
-					healthy[i] = fmt.Sprintf("https://%d.example.org/", i%(probes/2)) // half of them come twice
+					healthy[i] = fmt.Sprintf("https://%d.example.org/", i%(len(healthy)/2)) // half of them come twice
 					answers[healthy[i]] = true
 				}
 				s.sender = senderFunc(func(ctx context.Context, message sender.Message) sender.Attempt {
@@ -57,7 +58,7 @@ func TestLocal_freshOriginsThatHangDelayNoOther(t *testing.T) {
 						}
 					}
 				}()
-				s.work((probes + 10) * time.Second)
+				s.work(time.Duration(probes+10) * time.Second)
 				<-done
 			})
 		})

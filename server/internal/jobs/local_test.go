@@ -131,7 +131,8 @@ func onLocal(t *testing.T, test func(s *setup)) {
 // onPostgres is onLocal with the one process that uses a schema of PostgreSQL's.
 func onPostgres(t *testing.T, test func(s *setup)) {
 	t.Helper()
-	dsn := studiotest.NewPostgres(t)
+	// A pool replaces its connections every hour, and the bubble has hundreds of those.
+	dsn := studiotest.NewPostgres(t) + "&pool_max_conn_lifetime=10000h&pool_max_conn_idle_time=10000h&pool_health_check_period=10000h"
 	synctest.Test(t, func(t *testing.T) {
 		s := &setup{t: t, dsn: dsn, now: time.Now, alone: true}
 		s.work = s.workLocally

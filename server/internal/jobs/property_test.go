@@ -127,12 +127,12 @@ func wantEvent(t *testing.T, event store.Event, tries []try, more time.Duration)
 	}
 }
 
-// workToTheEnd works until no event is pending, and stops and starts again before events that have
-// ended are deleted. It returns those, by subject and in order.
+// workToTheEnd works until no event is pending. It stops and starts again long before events that have
+// ended are deleted, and returns those, by subject and in order.
 func (s *setup) workToTheEnd() map[string][]store.Event {
 	ended, known := make(map[string][]store.Event), make(map[string]bool)
-	for range 20 {
-		s.work(store.Retention - time.Hour)
+	for range 100 {
+		s.work(96 * time.Hour)
 		events, err := s.db.Events(s.t.Context(), store.EventFilter{}, "", 1000)
 		if err != nil {
 			s.t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 func OpenSQL(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	driver := "pgx"
-	dsn = regexp.MustCompile(`pool_max_conns=\d+&?`).ReplaceAllString(dsn, "") // which is not for one connection
+	dsn = regexp.MustCompile(`&?pool_\w+=\w+`).ReplaceAllString(dsn, "") // which is not for one connection
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		driver, dsn = "sqlite", "file:"+path+"?_txlock=immediate&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)"
 	}
