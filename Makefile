@@ -7,12 +7,19 @@ RACE := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && \
 	echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null && \
 	echo -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false)
 
-.PHONY: all
-all: generate test lint ## Generate, test and lint (default)
-
 .PHONY: help
-help: ## Show this list
+help: ## Show this list (default)
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-16s %s\n", $$1, $$2}'
+
+CHECKS := tidy vet check-generate lint check-document breaking mutate test test-race check-bench check-foreign
+
+.PHONY: check
+check: ## Run every check, as CI does (15 minutes)
+	@for check in $(CHECKS); do \
+		printf '\n== make %s\n' "$$check"; began=$$(date +%s); \
+		$(MAKE) --no-print-directory "$$check" || exit; \
+		printf '== make %s: %d s\n' "$$check" "$$(($$(date +%s) - began))"; \
+	done
 
 .PHONY: build
 build: ## Build the daemon, its renderer and the client into .bin
@@ -43,11 +50,13 @@ swagger-ui: ## Take the page of server/docs from the npm package swagger-ui-dist
 	cp "$$from/LICENSE" "$$from/NOTICE" "$$from/swagger-ui-bundle.js.LICENSE.txt" "$$to/"
 
 .PHONY: test
-test: ## Run every test, with the race detector when there is a C compiler
+test: ## Run every test
+	go test -shuffle=on ./...
+
+.PHONY: test-race
+test-race: ## Run every test with the race detector, which needs a C compiler
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	go test $(RACE) -shuffle=on ./...
-	$(if $(RACE),go test -run '^TestAllocations' ./server ./server/validate ./client ./client/webhook)
-	$(if $(RACE),go test ./server/internal/talkinghead)
 
 # How many times larger the faults and the load are than in the tests.
 SOAK := 10
