@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -189,6 +190,16 @@ func (x *exchange) Write(body []byte) (int, error) {
 	return n, err
 }
 
+// ReadFrom lets the connection send a file by itself.
+func (x *exchange) ReadFrom(body io.Reader) (int64, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	n, err := io.Copy(x.ResponseWriter, body)
+	x.bytes += n
+	return n, err
+}
+
 // Flush sends what has been written so far, as far as the connection can.
 func (x *exchange) Flush() { _ = http.NewResponseController(x.ResponseWriter).Flush() }
 
@@ -224,6 +235,16 @@ func (w *foreignWriter) WriteHeader(status int) {
 func (w *foreignWriter) Write(body []byte) (int, error) {
 	w.begun = true
 	return w.ResponseWriter.Write(body)
+}
+
+func (w *foreignWriter) ReadFrom(body io.Reader) (int64, error) {
+	w.begun = true
+	return io.Copy(w.ResponseWriter, body)
+}
+
+func (w *foreignWriter) Flush() {
+	w.begun = true
+	_ = http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // Unwrap serves http.ResponseController.

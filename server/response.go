@@ -3,8 +3,10 @@ package server
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -90,6 +92,28 @@ func (w *heldResponse) Write(body []byte) (int, error) {
 		return w.ResponseWriter.Write(body)
 	}
 	return w.body.Write(body)
+}
+
+// ReadFrom lets the connection send a file by itself if the answer is a stream.
+func (w *heldResponse) ReadFrom(body io.Reader) (int64, error) {
+	w.WriteHeader(http.StatusOK)
+	switch {
+	case w.refused:
+		return io.Copy(io.Discard, body)
+	case w.stream:
+		return io.Copy(w.ResponseWriter, body)
+	}
+	return w.body.ReadFrom(body)
+}
+
+// SetReadDeadline serves http.ResponseController.
+func (w *heldResponse) SetReadDeadline(deadline time.Time) error {
+	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(deadline)
+}
+
+// SetWriteDeadline serves http.ResponseController.
+func (w *heldResponse) SetWriteDeadline(deadline time.Time) error {
+	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(deadline)
 }
 
 // Flush sends what has been written of a stream.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -120,6 +121,59 @@ func TestCheckResponses_refuses(t *testing.T) {
 			if want == http.StatusInternalServerError && strings.Contains(string(body), c.body) {
 				t.Errorf("%s: got %q", name, body)
 			}
+		}
+	}
+}
+
+// readerFrom is a connection that sends files by itself.
+type readerFrom struct {
+	*httptest.ResponseRecorder
+	read     int64
+	deadline time.Time
+}
+
+func (r *readerFrom) ReadFrom(body io.Reader) (n int64, err error) {
+	n, err = io.Copy(r.ResponseRecorder, body)
+	r.read += n
+	return n, err
+}
+
+func (r *readerFrom) SetWriteDeadline(at time.Time) error {
+	r.deadline = at
+	return nil
+}
+
+// What every layer is given can still send files, flush, and set deadlines.
+func TestResponseWriters_passThrough(t *testing.T) {
+	t.Parallel()
+	validator, err := validate.Load([]byte(`{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/p": {"get": {
+		"operationId": "get", "responses": {"200": {"description": "D", "content": {"video/*": {}, "application/json": {}}}}}}}}`), validate.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	operation, _ := validator.Operation("GET", "/p")
+	cfg := Config{ValidateResponses: ResponsesEnforced, Logger: slog.New(slog.DiscardHandler)}
+	for contentType, passed := range map[string]int64{"video/mp4": 2, "application/json": 0} {
+		inner := checkResponses(operation, cfg, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			if err := http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0)); err != nil {
+				t.Error(err)
+			}
+			if n, err := w.(io.ReaderFrom).ReadFrom(io.LimitReader(strings.NewReader("{}…"), 2)); n != 2 || err != nil {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+			w.(http.Flusher).Flush()
+		}))
+		handler := &entrance{logger: cfg.Logger, next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			inner.ServeHTTP(&foreignWriter{ResponseWriter: w}, r)
+			if x := exchangeFrom(r.Context()); x.status != http.StatusOK || x.bytes != 2 {
+				t.Errorf("%s: status %d, %d bytes", contentType, x.status, x.bytes)
+			}
+		})}
+		w := &readerFrom{ResponseRecorder: httptest.NewRecorder()}
+		handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/p", nil))
+		if w.Body.String() != "{}" || w.read != passed || w.deadline.IsZero() || w.Flushed != (passed > 0) {
+			t.Errorf("%s: body %q, %d passed, deadline %v, flushed %t", contentType, w.Body, w.read, w.deadline, w.Flushed)
 		}
 	}
 }

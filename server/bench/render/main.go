@@ -1,6 +1,7 @@
 // Command render measures studio-render beside a plain transcode by ffmpeg of the same clip, in
 // turn and in one run: wall time, CPU time of all processes, and memory of all processes at
-// once, which is read from /proc and is 0 where there is none. "go run ./render" writes
+// once, which is read from /proc and is 0 where there is none. It measures how fast the files are
+// served beside http.FileServer too. "go run ./render" writes
 // RENDER.md; "go run ./render -short" takes seconds, prints, and writes nothing. It never
 // fails because something is slow.
 package main
@@ -120,9 +121,15 @@ func (s setting) ffmpeg(ctx context.Context, args ...string) error {
 	return nil
 }
 
+// Sizes of the files that are served.
+const (
+	videoSize   = 32 << 20
+	pictureSize = 64 << 10
+)
+
 // measure runs everything and returns the report.
 func (s setting) measure(ctx context.Context, rounds, seconds, long int) (string, error) {
-	var plain, lips, picture usage
+	var plain, lips, still usage
 	for round := range rounds {
 		fmt.Fprintf(s, "round %d of %d\n", round+1, rounds)
 		for _, task := range []struct {
@@ -131,7 +138,7 @@ func (s setting) measure(ctx context.Context, rounds, seconds, long int) (string
 		}{
 			{&plain, func() (usage, error) { return s.transcode(ctx, "clip") }},
 			{&lips, func() (usage, error) { return s.lipsync(ctx, s.path("clip.mp4"), "clip") }},
-			{&picture, func() (usage, error) { return s.lipsync(ctx, "", "clip") }},
+			{&still, func() (usage, error) { return s.lipsync(ctx, "", "clip") }},
 		} {
 			used, err := task.run()
 			if err != nil {
@@ -142,6 +149,15 @@ func (s setting) measure(ctx context.Context, rounds, seconds, long int) (string
 	}
 	fmt.Fprintf(s, "%d seconds, for the memory\n", long)
 	longest, err := s.lipsync(ctx, s.path("long.mp4"), "long")
+	if err != nil {
+		return "", err
+	}
+	files := 40 * rounds
+	video, err := s.serve(ctx, videoSize, files)
+	if err != nil {
+		return "", err
+	}
+	picture, err := s.serve(ctx, pictureSize, 10*files)
 	if err != nil {
 		return "", err
 	}
@@ -165,8 +181,15 @@ machine and on what else it does.
 `, seconds, rounds, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),
 		plain.cpu.Seconds(), plain.wall.Seconds(), plain.memory>>20,
 		lips.cpu.Seconds(), lips.cpu.Seconds()/plain.cpu.Seconds(), lips.wall.Seconds(), length.Seconds()/lips.wall.Seconds(), lips.memory>>20,
-		picture.cpu.Seconds(), picture.wall.Seconds(), length.Seconds()/picture.wall.Seconds(), picture.memory>>20,
+		still.cpu.Seconds(), still.wall.Seconds(), length.Seconds()/still.wall.Seconds(), still.memory>>20,
 		long, longest.cpu.Seconds(), longest.wall.Seconds(), float64(long)/longest.wall.Seconds(), longest.memory>>20)
+	fmt.Fprintf(&b, `
+Files are read over loopback, %d and %d times from either, in turn; the best counts. The target is 0.9.
+
+| GET of a file | /media | http.FileServer | Ratio |
+|---|---|---|---|
+`, files, 10*files)
+	b.WriteString(video.row("32 MiB", videoSize) + picture.row("64 KiB", pictureSize))
 	return b.String(), nil
 }
 

@@ -20,7 +20,8 @@ func TestRun_short(t *testing.T) {
 	if err := run(t.Context(), []string{"-short"}, &report, &progress); err != nil {
 		t.Fatalf("%v: %s", err, progress.String())
 	}
-	if !strings.Contains(report.String(), "| lip-sync of the clip |") || strings.Contains(report.String(), "NaN") {
+	if !strings.Contains(report.String(), "| lip-sync of the clip |") || !strings.Contains(report.String(), "| 32 MiB |") ||
+		strings.Contains(report.String(), "NaN") {
 		t.Error(report.String())
 	}
 }

@@ -126,19 +126,54 @@ func (s *Store) sync(key string) error {
 
 // Open implements [studio.Media].
 func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
-	r, err := s.open(ctx, key)
+	f, err := s.open(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	return r, nil
+	return f.content, nil
 }
 
-func (s *Store) open(ctx context.Context, key string) (*blob.Reader, error) {
+// file is an open file.
+type file struct {
+	content  io.ReadSeekCloser // an [os.File] of a directory, which the kernel can send by itself
+	size     int64
+	modified time.Time
+}
+
+func (s *Store) open(ctx context.Context, key string) (file, error) {
+	if s.dir != "" {
+		name, err := filepath.Localize(key)
+		if err != nil {
+			return file{}, studio.ErrNotFound
+		}
+		return openFile(filepath.Join(s.dir, name))
+	}
 	r, err := s.bucket.NewReader(ctx, key, nil)
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		err = studio.ErrNotFound
 	}
-	return r, err
+	if err != nil {
+		return file{}, err
+	}
+	return file{r, r.Size(), r.ModTime()}, nil
+}
+
+func openFile(name string) (file, error) {
+	content, err := os.Open(name) //nolint:gosec // below the directory, see open
+	if errors.Is(err, os.ErrNotExist) {
+		err = studio.ErrNotFound
+	}
+	if err != nil {
+		return file{}, err
+	}
+	info, err := content.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = studio.ErrNotFound
+	}
+	if err != nil {
+		return file{}, errors.Join(err, content.Close())
+	}
+	return file{content, info.Size(), info.ModTime()}, nil
 }
 
 // Erase implements [studio.Media].

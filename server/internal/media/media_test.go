@@ -43,7 +43,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -6,10 +6,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -80,26 +78,19 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		server.WriteProblem(w, r, &server.Error{Status: http.StatusInternalServerError, Err: err})
 		return
 	}
-	defer func() { _ = file.Close() }()
+	defer func() { _ = file.content.Close() }()
 	// A large file takes longer than the timeout of other answers.
-	deadline := time.Now().Add(time.Minute + time.Duration(file.Size()/slowest)*time.Second)
+	deadline := time.Now().Add(time.Minute + time.Duration(file.size/slowest)*time.Second)
 	_ = http.NewResponseController(w).SetWriteDeadline(deadline) // as far as the connection can
 	header := w.Header()
 	header.Set("Content-Type", contentType(key))
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "private, max-age=3600")
-	header.Set("ETag", fmt.Sprintf(`"%x-%x"`, file.ModTime().UnixNano(), file.Size()))
+	header.Set("ETag", fmt.Sprintf(`"%x-%x"`, file.modified.UnixNano(), file.size))
 	if contentType(key) == unknownType {
 		header.Set("Content-Disposition", "attachment")
 	}
-	var content io.ReadSeeker = file
-	var whole io.Reader
-	if file.As(&whole) {
-		if plain, ok := whole.(*os.File); ok { // which the kernel sends by itself
-			content = plain
-		}
-	}
-	http.ServeContent(w, r, "", file.ModTime(), content)
+	http.ServeContent(w, r, "", file.modified, file.content)
 }
 
 const unknownType = "application/octet-stream"
