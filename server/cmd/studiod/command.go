@@ -60,6 +60,7 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // run prints and decides
 		Commands: []*cli.Command{
 			serveCommand(),
+			workCommand(),
 			userCommand(),
 			workspaceCommand(),
 			projectCommand(),
@@ -140,6 +141,8 @@ func databaseOf(command *cli.Command, name string) (string, error) {
 	}
 	return "sqlite:" + filepath.Join(directory, name), nil
 }
+
+func isSQLite(dsn string) bool { return strings.HasPrefix(dsn, "sqlite:") }
 
 // dataDirectory is where the platform keeps the data of users: XDG_DATA_HOME or
 // ~/.local/share on Unix, and what os.UserConfigDir says where data and settings live together.

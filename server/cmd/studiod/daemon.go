@@ -90,14 +90,10 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 			d = nil
 		}
 	}()
-	d.sender, err = sender.New(sender.Config{AllowHTTP: cfg.AllowHTTP, AllowNetworks: cfg.AllowNetworks})
-	if err != nil {
-		return d, usageError{err}
-	}
 	if d.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.Addr); err != nil {
 		return d, err
 	}
-	if d.store, err = openStore(ctx, cfg.Database, store.Config{Daemon: true}); err != nil {
+	if err := d.openParts(ctx, store.Config{Daemon: true}); err != nil {
 		return d, err
 	}
 	seed, err := d.store.Key(ctx, signingKeyName, auth.NewSeed)
@@ -110,9 +106,6 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	}
 	cursors, err := d.store.Key(ctx, cursorKeyName, newKey)
 	if err != nil {
-		return d, err
-	}
-	if err := d.openMedia(ctx); err != nil {
 		return d, err
 	}
 	d.studio = studio.New(d.studioConfig(tokens, cursors))
@@ -140,21 +133,51 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
 	}
-	renderer, err := d.openRenderer(ctx)
+	work, err := d.openJobs(ctx)
 	if err != nil {
 		return d, err
 	}
-	d.trigger, err = jobs.NewTrigger(jobs.New(jobs.Config{
-		Store: d.store, Studio: d.studio, Sender: d.sender,
-		Renderer: renderer, RenderTimeout: cfg.Render.Timeout, RenderWorkers: cfg.Render.Workers, Logger: cfg.Logger,
-		Workers: cfg.Workers, InFlight: cfg.InFlight, Rate: cfg.Rate,
-	}))
+	d.trigger, err = jobs.NewTrigger(work)
 	return d, err
 }
 
-func (d *daemon) studioConfig(tokens *auth.Tokens, cursors []byte) studio.Config {
+// openParts opens what a daemon and a worker have in common.
+func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
+	d.sender, err = sender.New(sender.Config{AllowHTTP: d.cfg.AllowHTTP, AllowNetworks: d.cfg.AllowNetworks})
+	if err != nil {
+		return usageError{err}
+	}
+	if d.store, err = openStore(ctx, d.cfg.Database, cfg); err != nil {
+		return err
+	}
+	return d.openMedia(ctx)
+}
+
+// openJobs makes what does the work, once the domain is there.
+func (d *daemon) openJobs(ctx context.Context) (*jobs.Jobs, error) {
+	renderer, err := d.openRenderer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return jobs.New(jobs.Config{
+		Store: d.store, Studio: d.studio, Sender: d.sender,
+		Renderer: renderer, RenderTimeout: d.cfg.Render.Timeout, RenderWorkers: d.cfg.Render.Workers, Logger: d.cfg.Logger,
+		Workers: d.cfg.Workers, InFlight: d.cfg.InFlight, Rate: d.cfg.Rate,
+	}), nil
+}
+
+// renderingConfig is the part of the domain's configuration that rendering needs.
+func (d *daemon) renderingConfig() studio.Config {
 	cfg := studioConfig(d.store)
 	cfg.Media = d.media
+	if d.cfg.AutoConsent {
+		cfg.AutoConsent = render.Consent
+	}
+	return cfg
+}
+
+func (d *daemon) studioConfig(tokens *auth.Tokens, cursors []byte) studio.Config {
+	cfg := d.renderingConfig()
 	cfg.CursorKey = cursors
 	cfg.SendWebhook = d.sendWebhook
 	cfg.IssueAccessToken = tokens.Issue
@@ -168,9 +191,6 @@ func (d *daemon) studioConfig(tokens *auth.Tokens, cursors []byte) studio.Config
 			return "", &studio.InvalidError{Code: code, Detail: refused.Reason}
 		}
 		return canonical, nil
-	}
-	if d.cfg.AutoConsent {
-		cfg.AutoConsent = render.Consent
 	}
 	return cfg
 }

@@ -33,6 +33,10 @@ const asDaemon = "STUDIOD_TEST_AS_DAEMON"
 
 func TestMain(m *testing.M) {
 	render.RunLimited()
+	if len(os.Args) == 3 && os.Args[1] == asRenderer {
+		renderAsTold(os.Args[2])
+		return
+	}
 	if os.Getenv(asDaemon) != "" {
 		main()
 		return

@@ -29,10 +29,7 @@ const (
 
 func mediaFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{
-			Name: "media", Usage: "where files are kept, as file:DIRECTORY or s3://BUCKET?region=…", DefaultText: "a directory beside the database",
-			Sources: cli.EnvVars("STUDIO_MEDIA"),
-		},
+		mediaFlag("a directory beside the database"),
 		&cli.IntFlag{
 			Name: "max-upload", Usage: "how many MB a file may have that is uploaded", Value: 300, Sources: cli.EnvVars("STUDIO_MAX_UPLOAD"),
 			Validator: func(n int) error {
@@ -57,6 +54,13 @@ func mediaFlags() []cli.Flag {
 	}
 }
 
+func mediaFlag(normal string) cli.Flag {
+	return &cli.StringFlag{
+		Name: "media", Usage: "where files are kept, as file:DIRECTORY or s3://BUCKET?region=…", DefaultText: normal,
+		Sources: cli.EnvVars("STUDIO_MEDIA"),
+	}
+}
+
 // defaultMedia is the directory beside a database in a file, and else in the data directory.
 func defaultMedia(database string) (string, error) {
 	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
@@ -74,7 +78,7 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if cfg.PublicURL == "" {
+	if cfg.PublicURL == "" && d.listener != nil {
 		cfg.PublicURL = d.url()
 	}
 	if cfg.Key, err = d.store.Key(ctx, mediaKeyName, newKey); err != nil {

@@ -53,12 +53,21 @@ func prepareDatabase(t *testing.T, dsn string) webhook.Secret {
 
 func startProcess(t *testing.T, dsn string, args ...string) *process {
 	t.Helper()
-	program, err := os.Executable()
-	check(t, err)
-	p := &process{t: t, log: &lockedBuffer{}, ended: make(chan error, 1)}
-	p.cmd = exec.CommandContext(context.Background(), program, append([]string{
+	p, url := startCommand(t, `msg=serving url=(\S+)`, append([]string{
 		"serve", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8",
 	}, args...)...)
+	p.url = url
+	p.client = newClient(t, client.Config{BaseURL: p.url, Email: testEmail, Password: testPassword})
+	return p
+}
+
+// startCommand starts a process, and returns what ready matches in its log once it is there.
+func startCommand(t *testing.T, ready string, args ...string) (p *process, matched string) {
+	t.Helper()
+	program, err := os.Executable()
+	check(t, err)
+	p = &process{t: t, log: &lockedBuffer{}, ended: make(chan error, 1)}
+	p.cmd = exec.CommandContext(context.Background(), program, args...)
 	p.cmd.Env = append(os.Environ(), asDaemon+"=1")
 	stderr, err := p.cmd.StderrPipe()
 	check(t, err)
@@ -69,26 +78,25 @@ func startProcess(t *testing.T, dsn string, args ...string) *process {
 			t.Log(p.log)
 		}
 	})
-	url := make(chan string, 1)
+	match := make(chan string, 1)
 	go func() {
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
 			_, _ = p.log.Write(append(lines.Bytes(), '\n'))
-			if found := regexp.MustCompile(`msg=serving url=(\S+)`).FindStringSubmatch(lines.Text()); found != nil {
-				url <- found[1]
+			if found := regexp.MustCompile(ready).FindStringSubmatch(lines.Text()); found != nil {
+				match <- found[len(found)-1]
 			}
 		}
 		p.ended <- p.cmd.Wait()
 	}()
 	select {
-	case p.url = <-url:
-		p.client = newClient(t, client.Config{BaseURL: p.url, Email: testEmail, Password: testPassword})
+	case matched = <-match:
 	case err := <-p.ended:
 		t.Fatalf("the daemon ended at once: %v\n%s", err, p.log)
 	case <-time.After(patience):
 		t.Fatal("the daemon does not serve")
 	}
-	return p
+	return p, matched
 }
 
 // end sends a signal and waits for the process.

@@ -27,13 +27,16 @@ const (
 // builtinRenderer is the name of the renderer that is built with the daemon.
 const builtinRenderer = "studio-render"
 
+// noWorkers leaves renderings to others.
+const noWorkers = -1
+
 // renderConfig says how a daemon renders. Its zero value simulates.
 type renderConfig struct {
 	Program []string // none simulates
 	Missing string   // why nothing but a simulation was found; "" when it was asked for
 	Time    time.Duration
 	Timeout time.Duration
-	Workers int
+	Workers int // see jobs.Config
 	Limits  render.Limits
 }
 
@@ -50,7 +53,7 @@ func renderFlags() []cli.Flag {
 				return nil
 			},
 		},
-		limitFlag("render-workers", "how many renderings run at once", "STUDIO_RENDER_WORKERS", "half the cores", 1024),
+		numberFlag("render-workers", "how many renderings run at once; with 0 of serve, studiod work does them", "STUDIO_RENDER_WORKERS", "half the cores", 0, 1024),
 		limitFlag("render-memory", "how many MiB of data each process of a renderer's program may have", "STUDIO_RENDER_MEMORY", "4096", 1<<20),
 		durationFlag("render-timeout", "how long a rendering may take before it is tried again", "STUDIO_RENDER_TIMEOUT", 15*time.Minute, time.Second, 24*time.Hour),
 		durationFlag("render-time", "how long the simulated renderer takes for each job", "STUDIO_RENDER_TIME", 2*time.Second, 0, 10*time.Minute),
@@ -81,7 +84,10 @@ func renderConfigOf(command *cli.Command) renderConfig {
 	default:
 		cfg.Program = strings.Fields(strings.TrimPrefix(text, rendererExec))
 	}
-	if cfg.Workers == 0 && len(cfg.Program) > 0 {
+	switch {
+	case cfg.Workers == 0 && command.IsSet("render-workers"):
+		cfg.Workers = noWorkers
+	case cfg.Workers == 0 && len(cfg.Program) > 0:
 		cfg.Workers = max(1, runtime.NumCPU()/2)
 	}
 	return cfg
@@ -108,6 +114,10 @@ func findRenderer() (program []string, missing string) {
 // openRenderer makes the renderer of a daemon whose other parts are open.
 func (d *daemon) openRenderer(ctx context.Context) (studio.Renderer, error) {
 	cfg := d.cfg.Render
+	if cfg.Workers == noWorkers {
+		d.cfg.Logger.InfoContext(ctx, "rendering is left to studiod work")
+		return nil, nil
+	}
 	if len(cfg.Program) == 0 {
 		if cfg.Missing != "" {
 			d.cfg.Logger.WarnContext(ctx, "rendering is simulated", "missing", cfg.Missing)

@@ -32,6 +32,23 @@ func serveCommand() *cli.Command {
 		&cli.StringFlag{
 			Name: "addr", Usage: "address to listen on", Value: "127.0.0.1:8080", Sources: cli.EnvVars("STUDIO_ADDR"),
 		},
+		&cli.BoolFlag{
+			Name: "docs", Usage: "serve the reference of the API at /docs, /openapi.yaml and /openapi.json", Value: true,
+			Sources: cli.EnvVars("STUDIO_DOCS"),
+		},
+		&cli.BoolFlag{
+			Name: "demo", Usage: "try it: demo.db with a user, a workspace and projects, and webhooks to this machine",
+			Sources: cli.EnvVars("STUDIO_DEMO"),
+		},
+		limitFlag("workers", "how many webhooks this daemon sends at once", "STUDIO_WORKERS", "256", 1024),
+		limitFlag("receiver-in-flight", "how many webhooks are in flight to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", "4", 1024),
+		limitFlag("receiver-rate", "how many webhooks are sent to one receiver in a second", "STUDIO_RECEIVER_RATE", "50", 100_000),
+	}, rendererFlags(), mediaFlags()), serve)
+}
+
+// rendererFlags are those of a process that renders, whatever else it does.
+func rendererFlags() []cli.Flag {
+	return append([]cli.Flag{
 		&cli.StringFlag{
 			Name: "consent", Usage: "auto gives consent unless a title contains [no-consent]; manual waits for submit_consent",
 			Value: consentAuto, Sources: cli.EnvVars("STUDIO_CONSENT"),
@@ -43,33 +60,46 @@ func serveCommand() *cli.Command {
 			},
 		},
 		&cli.BoolFlag{
-			Name: "docs", Usage: "serve the reference of the API at /docs, /openapi.yaml and /openapi.json", Value: true,
-			Sources: cli.EnvVars("STUDIO_DOCS"),
-		},
-		&cli.BoolFlag{
-			Name: "demo", Usage: "try it: demo.db with a user, a workspace and projects, and webhooks to this machine",
-			Sources: cli.EnvVars("STUDIO_DEMO"),
-		},
-		&cli.BoolFlag{
-			Name: "allow-http-webhooks", Usage: "send webhooks over plain http too",
+			Name: "allow-http-webhooks", Usage: "send webhooks over plain http too, and fetch inputs so",
 			Sources: cli.EnvVars("STUDIO_ALLOW_HTTP_WEBHOOKS"),
 		},
 		&cli.StringSliceFlag{
-			Name: "webhook-allow", Usage: "send webhooks to this network too, although it is not public; may be repeated",
+			Name: "webhook-allow", Usage: "send webhooks to this network too, and fetch inputs from it, although it is not public; may be repeated",
 			Sources: cli.EnvVars("STUDIO_WEBHOOK_ALLOW"), DefaultText: "public addresses only",
 		},
-		limitFlag("workers", "how many webhooks this daemon sends at once", "STUDIO_WORKERS", "256", 1024),
-		limitFlag("receiver-in-flight", "how many webhooks are in flight to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", "4", 1024),
-		limitFlag("receiver-rate", "how many webhooks are sent to one receiver in a second", "STUDIO_RECEIVER_RATE", "50", 100_000),
-	}, renderFlags(), mediaFlags()), serve)
+	}, renderFlags()...)
+}
+
+// rendererConfigOf is the part of the configuration that rendererFlags give.
+func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
+	cfg = daemonConfig{
+		Render:      renderConfigOf(command),
+		Media:       command.String("media"),
+		AutoConsent: command.String("consent") == consentAuto,
+		AllowHTTP:   command.Bool("allow-http-webhooks"),
+		StopTimeout: stopTimeout,
+		Logger:      slog.New(slog.NewTextHandler(command.Root().ErrWriter, nil)),
+	}
+	for _, text := range command.StringSlice("webhook-allow") {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return cfg, usagef("--webhook-allow must be a network such as 10.0.0.0/8")
+		}
+		cfg.AllowNetworks = append(cfg.AllowNetworks, network.Masked())
+	}
+	return cfg, nil
 }
 
 func limitFlag(name, usage, variable, normal string, most int) cli.Flag {
+	return numberFlag(name, usage, variable, normal, 1, most)
+}
+
+func numberFlag(name, usage, variable, normal string, least, most int) cli.Flag {
 	return &cli.IntFlag{
 		Name: name, Usage: usage, DefaultText: normal, Sources: cli.EnvVars(variable),
 		Validator: func(n int) error {
-			if n < 1 || n > most {
-				return fmt.Errorf("must be between 1 and %d", most)
+			if n < least || n > most {
+				return fmt.Errorf("must be between %d and %d", least, most)
 			}
 			return nil
 		},
@@ -80,37 +110,29 @@ func serve(ctx context.Context, command *cli.Command) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	demo := command.Bool("demo")
-	cfg := daemonConfig{
-		Addr:        command.String("addr"),
-		Render:      renderConfigOf(command),
-		Media:       command.String("media"),
-		MediaURLTTL: command.Duration("media-url-ttl"),
-		MaxUpload:   int64(command.Int("max-upload")) << 20,
-		PublicURL:   command.String("public-url"),
-		Docs:        command.Bool("docs"),
-		AutoConsent: command.String("consent") == consentAuto,
-		AllowHTTP:   demo || command.Bool("allow-http-webhooks"),
-		Workers:     command.Int("workers"),
-		InFlight:    command.Int("receiver-in-flight"),
-		Rate:        command.Int("receiver-rate"),
-		StopTimeout: stopTimeout,
-		Logger:      slog.New(slog.NewTextHandler(command.Root().ErrWriter, nil)),
+	cfg, err := rendererConfigOf(command)
+	if err != nil {
+		return err
 	}
+	cfg.Addr = command.String("addr")
+	cfg.MediaURLTTL = command.Duration("media-url-ttl")
+	cfg.MaxUpload = int64(command.Int("max-upload")) << 20
+	cfg.PublicURL = command.String("public-url")
+	cfg.Docs = command.Bool("docs")
+	cfg.Workers = command.Int("workers")
+	cfg.InFlight = command.Int("receiver-in-flight")
+	cfg.Rate = command.Int("receiver-rate")
 	database := defaultDatabase
 	if demo {
 		database = demoDatabase
+		cfg.AllowHTTP = true
 		cfg.AllowNetworks = append(cfg.AllowNetworks, loopback()...)
 	}
-	for _, text := range command.StringSlice("webhook-allow") {
-		network, err := netip.ParsePrefix(text)
-		if err != nil {
-			return usagef("--webhook-allow must be a network such as 10.0.0.0/8")
-		}
-		cfg.AllowNetworks = append(cfg.AllowNetworks, network.Masked())
-	}
-	var err error
 	if cfg.Database, err = databaseOf(command, database); err != nil {
 		return err
+	}
+	if cfg.Render.Workers == noWorkers && isSQLite(cfg.Database) {
+		return usagef("--render-workers 0 leaves renderings to studiod work, which needs PostgreSQL")
 	}
 	if _, port, err := net.SplitHostPort(cfg.Addr); err != nil || !isPort(port) {
 		return usagef("--addr must be HOST:PORT, such as 127.0.0.1:8080")

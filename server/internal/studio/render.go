@@ -75,9 +75,9 @@ func (s *Service) Rendered(ctx context.Context, id string, result Rendering, err
 }
 
 // Progressed takes how much of a rendering is done, from 0 to 1. A subject shows the most that
-// was ever done.
+// was ever done, and 100 percent only at its end.
 func (s *Service) Progressed(ctx context.Context, id string, done float64) error {
-	return s.Store.SetProgress(ctx, id, int(done*100))
+	return s.Store.SetProgress(ctx, id, min(int(done*100), 99))
 }
 
 func (s *Service) renderFailed(subject *Subject, cause error) error {

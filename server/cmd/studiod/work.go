@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+func workCommand() *cli.Command {
+	flags := append([]cli.Flag{mediaFlag("must be given")}, rendererFlags()...)
+	return leaf("work", "only render, beside daemons on other machines that share a PostgreSQL and the files", "", flags, work)
+}
+
+func work(ctx context.Context, command *cli.Command) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	cfg, err := rendererConfigOf(command)
+	if err != nil {
+		return err
+	}
+	if cfg.Database, err = databaseOf(command, defaultDatabase); err != nil {
+		return err
+	}
+	switch {
+	case isSQLite(cfg.Database):
+		return usagef("work needs a PostgreSQL, given by --db: a file of SQLite's is one daemon's, which renders by itself")
+	case cfg.Media == "":
+		return usagef("work needs --media: the bucket that serve has, such as s3://BUCKET?region=…")
+	case cfg.Render.Workers == noWorkers:
+		return usagef("--render-workers of work must be between 1 and 1024")
+	case strings.HasPrefix(cfg.Media, "file:"):
+		cfg.Logger.WarnContext(ctx, "the directory must be the same on every machine", "media", cfg.Media)
+	}
+	slog.SetDefault(cfg.Logger)
+	w, worker, err := openWorker(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return w.runWorker(ctx, worker)
+}
+
+// openWorker opens a daemon without a port, and what it does.
+func openWorker(ctx context.Context, cfg daemonConfig) (d *daemon, worker *jobs.Worker, err error) {
+	d = &daemon{cfg: cfg}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	if err := d.openParts(ctx, store.Config{}); err != nil {
+		return d, nil, err
+	}
+	d.studio = studio.New(d.renderingConfig())
+	work, err := d.openJobs(ctx)
+	if err != nil {
+		return d, nil, err
+	}
+	worker, err = jobs.NewWorker(work)
+	return d, worker, err
+}
+
+// runWorker renders until ctx ends. What is running may then finish within the stop timeout; the rest is
+// for others.
+func (d *daemon) runWorker(ctx context.Context, worker *jobs.Worker) error {
+	work, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutOff()
+	working := make(chan struct{})
+	go func() {
+		defer close(working)
+		worker.Run(work, ctx)
+	}()
+	d.cfg.Logger.InfoContext(ctx, "working")
+	<-ctx.Done()
+	d.cfg.Logger.InfoContext(work, "stopping")
+	defer time.AfterFunc(d.cfg.StopTimeout, cutOff).Stop()
+	<-working
+	d.cfg.Logger.InfoContext(work, "stopped")
+	return d.close()
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// asRenderer makes the test program be a renderer, which is told what to do by the files of a directory.
+const asRenderer = "renderer"
+
+// renderAsTold adds a line to the file started, says that most is done, writes half of the video, and
+// waits for the file go. The video is what its input says.
+func renderAsTold(directory string) {
+	request, err := protocol.ReadRequest(os.Stdin)
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	must(err)
+	input, err := os.ReadFile(request.Inputs["video_url"])
+	must(err)
+	started, err := os.OpenFile(filepath.Join(directory, "started"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	must(err)
+	_, err = fmt.Fprintln(started, os.Getppid(), os.Getpid())
+	must(err)
+	fmt.Println(`{"progress":0.8}`)
+	video, err := os.Create(filepath.Join(request.OutputDir, "out.mp4"))
+	must(err)
+	_, err = video.Write(input[:len(input)/2])
+	must(err)
+	for {
+		if _, err := os.Stat(filepath.Join(directory, "go")); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	_, err = video.Write(input[len(input)/2:])
+	must(err)
+	fmt.Println(`{"result":{"video":"out.mp4","duration_seconds":1}}`)
+}
+
+// fleet is a daemon that does not render, and what workers need.
+type fleet struct {
+	t         *testing.T
+	dsn       string
+	media     string
+	directory string // of renderAsTold
+	serve     *process
+	in        *inbox
+}
+
+func startFleet(t *testing.T, media string) *fleet {
+	t.Helper()
+	f := &fleet{t: t, dsn: studiotest.NewPostgres(t), media: media, directory: t.TempDir()}
+	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
+	f.serve = startProcess(t, f.dsn, "--render-workers=0", "--media", media)
+	return f
+}
+
+func (f *fleet) work() *process {
+	f.t.Helper()
+	program, err := os.Executable()
+	check(f.t, err)
+	p, _ := startCommand(f.t, "msg=working", "work", "--db", f.dsn, "--media", f.media, "--render-workers=1",
+		"--renderer", "exec:"+program+" "+asRenderer+" "+f.directory)
+	return p
+}
+
+// started returns the processes that have started a program, and the programs.
+func (f *fleet) started() (workers, programs []string) {
+	content, err := os.ReadFile(filepath.Join(f.directory, "started"))
+	if err != nil && !os.IsNotExist(err) {
+		f.t.Error(err)
+	}
+	for line := range strings.Lines(string(content)) {
+		worker, program, _ := strings.Cut(strings.TrimSpace(line), " ")
+		workers, programs = append(workers, worker), append(programs, program)
+	}
+	return workers, programs
+}
+
+// finish lets programs finish.
+func (f *fleet) finish() {
+	f.t.Helper()
+	check(f.t, os.WriteFile(filepath.Join(f.directory, "go"), nil, 0o600))
+}
+
+const content = "what the user has sent, which is long enough to have two halves"
+
+// create creates a lip-sync of a file that the user has sent.
+func (f *fleet) create() *gen.Lipsync {
+	f.t.Helper()
+	sent, err := f.serve.client.UploadMedia(f.t.Context(), "video/mp4", strings.NewReader(content))
+	check(f.t, err)
+	request := lipsyncRequest("Hello", f.in.url)
+	request.VideoURL = gen.Value(sent.URL)
+	lipsync, err := f.serve.client.CreateLipsync(f.t.Context(), request)
+	check(f.t, err)
+	return lipsync
+}
+
+// wantVideo checks that a lip-sync is announced once and that its video is whole.
+func (f *fleet) wantVideo(id string) {
+	f.t.Helper()
+	lipsync, err := f.serve.client.WaitLipsync(f.t.Context(), id)
+	check(f.t, err)
+	if lipsync.Status != gen.InferenceStatusSucceeded || lipsync.VideoURL == nil {
+		f.t.Fatalf("the lip-sync is %+v", lipsync)
+	}
+	response, body := get(f.t, *lipsync.VideoURL)
+	if response.StatusCode != http.StatusOK || string(body) != content {
+		f.t.Errorf("the video: %s, %q", response.Status, body)
+	}
+	f.in.want(f.t, id, inferenceEvent("lipsync_inference_event", id, "succeeded"))
+}
+
+func (f *fleet) eventually(what string, holds func() bool) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), 4*patience) // leases end in between
+	defer cancel()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			f.t.Fatalf("%s did not come true", what)
+		}
+	}
+}
+
+// One of two workers is killed in the middle. The other renders again, nobody sees a half or an end
+// before the end, and the end is announced once.
+func TestWork_anotherWorkerDoesWhatOneHadThatIsKilled(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
+	workers := map[string]*process{}
+	for range 2 {
+		p := f.work()
+		workers[fmt.Sprint(p.cmd.Process.Pid)] = p
+	}
+	lipsync := f.create()
+	f.eventually("that a worker renders", func() bool { first, _ := f.started(); return len(first) == 1 })
+	progress := func() float64 {
+		now, err := f.serve.client.GetLipsync(t.Context(), lipsync.InferenceID)
+		check(t, err)
+		if now.Status != gen.InferenceStatusProcessing || now.VideoURL != nil || now.Progress == nil || *now.Progress >= 100 {
+			t.Errorf("before its end, the lip-sync is %+v", now)
+		}
+		return *now.Progress
+	}
+	f.eventually("that the progress is seen", func() bool { return progress() == 80 })
+	by, programs := f.started()
+	if err := workers[by[0]].end(syscall.SIGKILL); err == nil {
+		t.Fatal("the worker survived")
+	}
+	f.eventually("that its program has ended", func() bool { return !runs(programs[0]) })
+	f.eventually("that the other worker renders", func() bool {
+		if progress() != 80 {
+			t.Error("the progress goes back")
+		}
+		by, _ = f.started()
+		return len(by) == 2
+	})
+	if by[0] == by[1] {
+		t.Error("the worker that was killed renders again")
+	}
+	f.finish()
+	f.wantVideo(lipsync.InferenceID)
+	if by, _ := f.started(); len(by) != 2 {
+		t.Errorf("it was rendered %d times", len(by))
+	}
+	check(t, workers[by[1]].end(syscall.SIGTERM))
+}
+
+// runs reports whether there is a process that has not ended.
+func runs(pid string) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+// The program of a worker is killed, by the system when memory is short for instance.
+func TestWork_rendersAgainWhenTheProgramIsKilled(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
+	worker := f.work()
+	lipsync := f.create()
+	f.eventually("that the worker renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	_, programs := f.started()
+	var pid int
+	_, err := fmt.Sscan(programs[0], &pid)
+	check(t, err)
+	check(t, syscall.Kill(pid, syscall.SIGKILL))
+	f.eventually("that the worker renders again", func() bool { by, _ := f.started(); return len(by) == 2 })
+	f.finish()
+	f.wantVideo(lipsync.InferenceID)
+	check(t, worker.end(syscall.SIGTERM))
+}
+
+// A worker that is stopped gives what it cannot finish in time to another at once.
+func TestWork_givesWhatItCannotFinishToOthers(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
+	program, err := os.Executable()
+	check(t, err)
+	work := func() (stop func()) {
+		d, worker, err := openWorker(t.Context(), daemonConfig{
+			Database: f.dsn, Media: f.media, StopTimeout: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+			Render: renderConfig{Program: []string{program, asRenderer, f.directory}, Workers: 1},
+		})
+		check(t, err)
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- d.runWorker(ctx, worker) }()
+		return func() {
+			cancel()
+			check(t, <-ended)
+		}
+	}
+	stop := work()
+	lipsync := f.create()
+	f.eventually("that the worker renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	stop()
+	_, programs := f.started()
+	if runs(programs[0]) {
+		t.Error("a program is left")
+	}
+	found := studiotest.OpenSQL(t, f.dsn)
+	var free bool
+	check(t, found.QueryRowContext(t.Context(), "SELECT render_by IS NULL AND render_tries = 0 FROM subjects WHERE id = $1", lipsync.InferenceID).Scan(&free))
+	if !free {
+		t.Error("the rendering is not for others, or counts as one that failed")
+	}
+	defer work()()
+	f.finish()
+	f.wantVideo(lipsync.InferenceID)
+}
