@@ -109,7 +109,7 @@ breaking: ## Fail when the document breaks users of BASE=COMMIT and api/CHANGES.
 
 .PHONY: check-foreign
 check-foreign: ## Sign and verify webhooks with other libraries, of npm too where there is Node.js
-	cd client/webhook/testdata/foreign && go mod tidy -diff && go vet ./... && go test -v -count=1 ./...
+	cd api/standardwebhooks/testdata/foreign && go mod tidy -diff && go vet ./... && go test -v -count=1 ./...
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for 20 seconds

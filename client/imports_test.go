@@ -12,6 +12,7 @@ func TestImports(t *testing.T) {
 	t.Parallel()
 	allowed := []string{
 		"github.com/avatarstudio/avatarstudio/client",
+		"github.com/avatarstudio/avatarstudio/api/standardwebhooks",
 		"github.com/avatarstudio/avatarstudio/gen",
 		"github.com/oapi-codegen/runtime",
 		"github.com/google/uuid",

@@ -23,16 +23,16 @@ func TestImports_keepTheRooms(t *testing.T) {
 		"gen":                             {never: []string{openapi}},
 		"server":                          {ours: []string{"api", "gen", "server/validate", "server/validate/internal/document"}, never: []string{openapi, database, postgres, queue}},
 		"server/validate":                 {ours: []string{"server/validate/internal/document"}, never: []string{openapi, database, postgres, queue}},
-		"server/sender":                   {ours: []string{"gen", "client/webhook"}, never: []string{openapi, database, postgres, queue}},
+		"server/sender":                   {ours: []string{"gen", "api/standardwebhooks"}, never: []string{openapi, database, postgres, queue}},
 		"server/docs":                     {never: []string{openapi, database, postgres, queue}},
 		"server/internal/studio":          {never: []string{openapi, database, postgres, queue, "github.com/google/uuid"}},
-		"server/internal/render":          {ours: []string{"gen", "client/webhook", "server/sender", "server/internal/studio", "server/internal/render/protocol"}, never: []string{openapi, database, postgres, queue}},
+		"server/internal/render":          {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/render/protocol"}, never: []string{openapi, database, postgres, queue}},
 		"server/internal/render/protocol": {never: []string{openapi, database, postgres, queue, "net/http"}},
 		"server/internal/talkinghead":     {never: []string{openapi, database, postgres, queue, "net/http", "database/sql"}},
 		"server/internal/store":           {ours: []string{"server/internal/studio"}, never: []string{openapi}},
 		"server/internal/rest":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
 		"server/internal/auth":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
-		"server/internal/jobs":            {ours: []string{"gen", "client/webhook", "server/sender", "server/internal/studio", "server/internal/store"}, never: []string{openapi}},
+		"server/internal/jobs":            {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store"}, never: []string{openapi}},
 	} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+room)
 		list.Dir = ".."
@@ -50,6 +50,31 @@ func TestImports_keepTheRooms(t *testing.T) {
 					t.Errorf("%s links %s", room, dependency)
 				}
 			}
+		}
+	}
+}
+
+// The two sides of the contract share api and gen, and know nothing of each other: but package
+// clienttest, which is a service for the tests of callers.
+func TestImports_clientAndServerDoNotKnowEachOther(t *testing.T) {
+	t.Parallel()
+	for side, other := range map[string]string{"client": "server", "server": "client"} {
+		list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{$room := .ImportPath}}{{range .Deps}}{{$room}} {{.}}{{"\n"}}{{end}}`, "./"+side+"/...")
+		list.Dir = ".."
+		output, err := list.Output()
+		if err != nil {
+			t.Fatalf("go list %s: %v", side, err)
+		}
+		linked := 0
+		for line := range strings.Lines(string(output)) {
+			room, dependency, _ := strings.Cut(strings.TrimSpace(line), " ")
+			linked++
+			if room != module+"client/clienttest" && strings.HasPrefix(dependency, module+other) {
+				t.Errorf("%s links %s", room, dependency)
+			}
+		}
+		if linked == 0 {
+			t.Errorf("%s links nothing", side)
 		}
 	}
 }

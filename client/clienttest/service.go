@@ -1,6 +1,7 @@
 // Package clienttest is the service for the tests of programs that call it: the whole contract
 // in memory, behind an httptest server and the same generated interface and checks as the real
-// one. A request that the document forbids fails the test.
+// one, so it is the one package of the client's side that links package server. A request that the
+// document forbids fails the test.
 //
 // Nothing happens by itself: an avatar, a video or a lip-sync stays in its state until the test
 // moves it, and notifications wait for [Service.Deliver].

@@ -1,3 +1,8 @@
+// Package webhook receives the notifications of Avatar Studio (interface, section 6).
+//
+// A [Receiver] is an http.Handler for the URL that was registered with an avatar or a
+// lip-sync. One URL serves all three events. Notifications are signed after Standard
+// Webhooks; [Sign] and [Verify] are the two halves of that.
 package webhook
 
 import (

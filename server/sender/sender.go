@@ -19,7 +19,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 )
 
 const (
@@ -96,7 +96,7 @@ type Message struct {
 	ID       string // the same in each attempt
 	Sequence int64  // position among the events of its subject
 	Body     []byte // JSON, the same bytes in each attempt
-	Secrets  []webhook.Secret
+	Secrets  []standardwebhooks.Secret
 }
 
 // Send makes one attempt to deliver m: a POST signed at the present time. It returns by
@@ -139,8 +139,8 @@ func (s *Sender) request(ctx context.Context, m Message, at time.Time) (*http.Re
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", s.config.UserAgent)
 	request.Header.Set("Accept-Encoding", "identity") // a compressed excerpt is of no use to a reader
-	request.Header.Set(webhook.HeaderSequence, strconv.FormatInt(m.Sequence, 10))
-	if err := webhook.Sign(request.Header, m.ID, at, m.Body, m.Secrets...); err != nil {
+	request.Header.Set(standardwebhooks.HeaderSequence, strconv.FormatInt(m.Sequence, 10))
+	if err := standardwebhooks.Sign(request.Header, m.ID, at, m.Body, m.Secrets...); err != nil {
 		return nil, FailureInvalid
 	}
 	return request, ""

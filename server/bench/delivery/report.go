@@ -37,7 +37,7 @@ the worst of all. The run fails when an event is lost, out of order or wrongly s
 **Order**: of the events, one in ten is answered with 500 at its first attempt.
 **Hostile answers**: none at all, stalled reading, headers and bodies of a byte at a time, a body of 10 GB, a gzip bomb,
 1 MiB of headers, and endless informational answers. **Signatures** have no figure here: `+"`make check-foreign`"+` signs and
-verifies both ways with other libraries, in client/webhook/testdata/foreign.
+verifies both ways with other libraries, in api/standardwebhooks/testdata/foreign.
 `, r.plan.rounds, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.table())
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
-	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
@@ -199,7 +199,7 @@ func (d *daemon) studioConfig(tokens *auth.Tokens, cursors []byte) studio.Config
 func (d *daemon) sendWebhook(ctx context.Context, url string, event studio.Event, secrets []string) studio.WebhookAttempt {
 	message := sender.Message{URL: url, ID: event.ID, Sequence: event.Sequence, Body: event.Body}
 	for _, text := range secrets {
-		secret, err := webhook.ParseSecret(text)
+		secret, err := standardwebhooks.ParseSecret(text)
 		if err != nil { // the message is then invalid
 			break
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -20,7 +20,7 @@ func studioConfig(db *store.Store) studio.Config {
 		Store:     db,
 		Passwords: auth.NewPasswords(),
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
-		NewSecret: func() string { return webhook.NewSecret().Reveal() },
+		NewSecret: func() string { return standardwebhooks.NewSecret().Reveal() },
 		Now:       time.Now,
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
@@ -135,13 +135,13 @@ type secrets struct {
 }
 
 type userSecrets struct {
-	secrets []webhook.Secret
+	secrets []standardwebhooks.Secret
 	until   time.Time
 }
 
 // secretsOf returns the secrets that sign a user's events. A new one may take secretsLifetime until it
 // signs; the one before it is still in force then.
-func (j *Jobs) secretsOf(ctx context.Context, userID string) ([]webhook.Secret, error) {
+func (j *Jobs) secretsOf(ctx context.Context, userID string) ([]standardwebhooks.Secret, error) {
 	now := time.Now()
 	j.secrets.mu.Lock()
 	known := j.secrets.users[userID]
@@ -156,9 +156,9 @@ func (j *Jobs) secretsOf(ctx context.Context, userID string) ([]webhook.Secret, 
 	if err != nil {
 		return nil, err
 	}
-	known = userSecrets{make([]webhook.Secret, len(texts)), now.Add(secretsLifetime)}
+	known = userSecrets{make([]standardwebhooks.Secret, len(texts)), now.Add(secretsLifetime)}
 	for i, text := range texts {
-		if known.secrets[i], err = webhook.ParseSecret(text); err != nil {
+		if known.secrets[i], err = standardwebhooks.ParseSecret(text); err != nil {
 			return nil, err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -110,7 +110,7 @@ func Config(db *store.Store, now func() time.Time) studio.Config {
 		Media:     NewMedia(),
 		CursorKey: []byte("cursors"),
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
-		NewSecret: func() string { return webhook.NewSecret().Reveal() },
+		NewSecret: func() string { return standardwebhooks.NewSecret().Reveal() },
 		Now:       now,
 	}
 }

@@ -1,4 +1,4 @@
-// Package foreign_test holds client/webhook to other implementations of Standard Webhooks.
+// Package foreign_test holds api/standardwebhooks to other implementations of Standard Webhooks.
 // It is a module of its own, so that none of them enters go.mod. `go test -update` writes
 // what they sign to ../vectors.json.
 package foreign_test
@@ -23,7 +23,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	svix "github.com/svix/svix-webhooks/go"
 
-	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 )
 
 const npm = "npm standardwebhooks"
@@ -224,7 +224,7 @@ func nodeLibrary(t *testing.T, name string) library {
 	}
 }
 
-// What a library signs is what the vectors say, and client/webhook is tested with those.
+// What a library signs is what the vectors say, and api/standardwebhooks is tested with those.
 func TestSign(t *testing.T) {
 	const path = "../vectors.json"
 	content, err := os.ReadFile(path)
@@ -270,7 +270,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// What webhook.Sign signs is accepted by every library that knows one of the secrets, and by
+// What standardwebhooks.Sign signs is accepted by every library that knows one of the secrets, and by
 // none when anything else was signed.
 func TestVerify(t *testing.T) {
 	eachLibrary(t, func(t *testing.T, l library) {
@@ -292,16 +292,16 @@ func TestVerify(t *testing.T) {
 				add("other body", other)
 				other = original
 				other.Header = maps.Clone(header)
-				other.Header[webhook.HeaderID] += "x"
+				other.Header[standardwebhooks.HeaderID] += "x"
 				add("other id", other)
 				other = original
-				other.Secret = webhook.NewSecret().Reveal()
+				other.Secret = standardwebhooks.NewSecret().Reveal()
 				add("other secret", other)
 			}
 		}
 		for i, refusal := range l.verify(t, judgements) {
 			if (refusal == "") != (names[i] == "") {
-				t.Errorf("%s of %q: refused for %q", names[i], judgements[i].Header[webhook.HeaderID], refusal)
+				t.Errorf("%s of %q: refused for %q", names[i], judgements[i].Header[standardwebhooks.HeaderID], refusal)
 			}
 		}
 	})
@@ -329,9 +329,9 @@ func TestTolerance(t *testing.T) {
 			if refusal := l.verify(t, []judgement{{shortest, header, body, at.UnixMilli()}})[0]; (refusal == "") != accepted {
 				t.Errorf("%v ahead: refused for %q", ahead, refusal)
 			}
-			ours := webhook.Verify(canonical(header), body, at, secret) == nil
+			ours := standardwebhooks.Verify(canonical(header), body, at, secret) == nil
 			if ours != accepted && ahead%time.Second == 0 {
-				t.Errorf("%v ahead: client/webhook accepts it: %v", ahead, ours)
+				t.Errorf("%v ahead: api/standardwebhooks accepts it: %v", ahead, ours)
 			}
 		}
 	})
@@ -339,12 +339,12 @@ func TestTolerance(t *testing.T) {
 
 func sign(t *testing.T, id string, at time.Time, body []byte, secrets ...string) map[string]string {
 	t.Helper()
-	parsed := make([]webhook.Secret, len(secrets))
+	parsed := make([]standardwebhooks.Secret, len(secrets))
 	for i, secret := range secrets {
 		parsed[i] = parse(t, secret)
 	}
 	signed, header := http.Header{}, map[string]string{}
-	if err := webhook.Sign(signed, id, at, body, parsed...); err != nil {
+	if err := standardwebhooks.Sign(signed, id, at, body, parsed...); err != nil {
 		t.Fatal(err)
 	}
 	for name := range signed {
@@ -361,9 +361,9 @@ func canonical(header map[string]string) http.Header {
 	return all
 }
 
-func parse(t *testing.T, text string) webhook.Secret {
+func parse(t *testing.T, text string) standardwebhooks.Secret {
 	t.Helper()
-	secret, err := webhook.ParseSecret(text)
+	secret, err := standardwebhooks.ParseSecret(text)
 	if err != nil {
 		t.Fatal(err)
 	}

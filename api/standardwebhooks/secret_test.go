@@ -1,4 +1,4 @@
-package webhook_test
+package standardwebhooks_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 )
 
 func TestParseSecret(t *testing.T) {
@@ -21,15 +21,15 @@ func TestParseSecret(t *testing.T) {
 	}{
 		"OK":             {"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", nil},
 		"without prefix": {"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", nil},
-		"empty":          {"", webhook.ErrSecret},
-		"prefix only":    {"whsec_", webhook.ErrSecret},
-		"23 bytes":       {"whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", webhook.ErrSecret},
-		"66 bytes":       {"whsec_" + strings.Repeat("AAAA", 22), webhook.ErrSecret},
-		"not base64":     {"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS!", webhook.ErrSecret},
+		"empty":          {"", standardwebhooks.ErrSecret},
+		"prefix only":    {"whsec_", standardwebhooks.ErrSecret},
+		"23 bytes":       {"whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", standardwebhooks.ErrSecret},
+		"66 bytes":       {"whsec_" + strings.Repeat("AAAA", 22), standardwebhooks.ErrSecret},
+		"not base64":     {"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS!", standardwebhooks.ErrSecret},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			secret, err := webhook.ParseSecret(test.text)
+			secret, err := standardwebhooks.ParseSecret(test.text)
 			if !errors.Is(err, test.err) {
 				t.Fatalf("error %v, want %v", err, test.err)
 			}
@@ -42,18 +42,18 @@ func TestParseSecret(t *testing.T) {
 
 func TestNewSecret(t *testing.T) {
 	t.Parallel()
-	one, other := webhook.NewSecret(), webhook.NewSecret()
+	one, other := standardwebhooks.NewSecret(), standardwebhooks.NewSecret()
 	if one.Reveal() == other.Reveal() {
 		t.Error("two secrets are equal")
 	}
-	if _, err := webhook.ParseSecret(one.Reveal()); err != nil {
+	if _, err := standardwebhooks.ParseSecret(one.Reveal()); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestSecret_Hidden(t *testing.T) {
 	t.Parallel()
-	secret := webhook.NewSecret()
+	secret := standardwebhooks.NewSecret()
 	canary := strings.TrimPrefix(secret.Reveal(), "whsec_")
 	key, err := base64.StdEncoding.DecodeString(canary)
 	if err != nil {
@@ -63,15 +63,14 @@ func TestSecret_Hidden(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 		fmt.Fprintf(&shown, verb, secret)
 		fmt.Fprintf(&shown, verb, &secret)
-		fmt.Fprintf(&shown, verb, struct{ S webhook.Secret }{secret})
-		fmt.Fprintf(&shown, verb, struct{ s []webhook.Secret }{[]webhook.Secret{secret}})
-		fmt.Fprintf(&shown, verb, newReceiver(t, (&recorder{}).handlers(), webhook.StandardWebhooks(secret)))
+		fmt.Fprintf(&shown, verb, struct{ S standardwebhooks.Secret }{secret})
+		fmt.Fprintf(&shown, verb, struct{ s []standardwebhooks.Secret }{[]standardwebhooks.Secret{secret}})
 	}
 	if err := json.NewEncoder(&shown).Encode(map[string]any{"secret": secret}); err != nil {
 		t.Fatal(err)
 	}
 	slog.New(slog.NewTextHandler(&shown, nil)).Info("text", "secret", secret)
-	slog.New(slog.NewJSONHandler(&shown, nil)).Info("json", "secret", secret, "in", struct{ S webhook.Secret }{secret})
+	slog.New(slog.NewJSONHandler(&shown, nil)).Info("json", "secret", secret, "in", struct{ S standardwebhooks.Secret }{secret})
 	for _, form := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%x", key), strings.Trim(fmt.Sprintf("%d", key), "[]")} {
 		if strings.Contains(shown.String(), form) {
 			t.Errorf("the key is in %s", shown.String())

@@ -1,4 +1,4 @@
-module github.com/avatarstudio/avatarstudio/client/webhook/testdata/foreign
+module github.com/avatarstudio/avatarstudio/api/standardwebhooks/testdata/foreign
 
 go 1.26.0
 

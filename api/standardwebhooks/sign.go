@@ -1,9 +1,8 @@
-// Package webhook receives the notifications of Avatar Studio (interface, section 6).
+// Package standardwebhooks signs webhooks and verifies their signatures, as the specification Standard
+// Webhooks defines it: an HMAC-SHA256 of id, timestamp and body under a shared secret.
 //
-// A [Receiver] is an http.Handler for the URL that was registered with an avatar or a
-// lip-sync. One URL serves all three events. Notifications are signed after Standard
-// Webhooks; [Sign] and [Verify] are the two halves of that.
-package webhook
+// The service signs with this package and package client/webhook verifies with it.
+package standardwebhooks
 
 import (
 	"crypto/hmac"
@@ -16,26 +15,29 @@ import (
 	"time"
 )
 
-// Header names of a notification.
+// Names of the headers that carry a signature and what it covers.
 const (
 	HeaderID        = "Webhook-Id"
 	HeaderTimestamp = "Webhook-Timestamp"
 	HeaderSignature = "Webhook-Signature"
-	HeaderSequence  = "Webhook-Sequence"
 )
+
+// HeaderSequence names the header with the position of an event among those of its subject. It is an
+// extension of this service, which signatures do not cover.
+const HeaderSequence = "Webhook-Sequence"
 
 // Tolerance is how far the timestamp of a notification may lie before or after the
 // receiver's clock.
 const Tolerance = 5 * time.Minute
 
 // ErrUnsignable is returned by [Sign] for what [Verify] would refuse.
-var ErrUnsignable = errors.New("webhook: signing needs an id without dots, spaces and control characters, and 1 to 16 secrets")
+var ErrUnsignable = errors.New("standardwebhooks: signing needs an id without dots, spaces and control characters, and 1 to 16 secrets")
 
 // Errors of [Verify].
 var (
-	ErrUnsigned  = errors.New("webhook: a signature header is missing or malformed")
-	ErrTimestamp = errors.New("webhook: the timestamp is more than 5 minutes off")
-	ErrSignature = errors.New("webhook: no signature matches")
+	ErrUnsigned  = errors.New("standardwebhooks: a signature header is missing or malformed")
+	ErrTimestamp = errors.New("standardwebhooks: the timestamp is more than 5 minutes off")
+	ErrSignature = errors.New("standardwebhooks: no signature matches")
 )
 
 const (

@@ -1,4 +1,4 @@
-package webhook
+package standardwebhooks
 
 import (
 	"crypto/rand"
@@ -15,7 +15,7 @@ const (
 )
 
 // ErrSecret is returned by [ParseSecret] for a text that is not a signing secret.
-var ErrSecret = errors.New("webhook: a secret is whsec_ and 24 to 64 bytes in base64")
+var ErrSecret = errors.New("standardwebhooks: a secret is whsec_ and 24 to 64 bytes in base64")
 
 // Secret is a key that signs events, as Standard Webhooks defines it: 24 to 64
 // random bytes, written as "whsec_" and their base64. Printing, logging or

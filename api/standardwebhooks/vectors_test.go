@@ -1,4 +1,4 @@
-package webhook_test
+package standardwebhooks_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 )
 
 // testdata/foreign makes the vectors, and tries there what this package signs.
@@ -33,7 +33,7 @@ func TestVectors(t *testing.T) {
 	libraries := map[string]int{}
 	for _, v := range vectors {
 		at, body := time.Unix(v.Timestamp, 0), bytes.Repeat(v.Body, v.Times)
-		secrets := make([]webhook.Secret, len(v.Secrets))
+		secrets := make([]standardwebhooks.Secret, len(v.Secrets))
 		for i, text := range v.Secrets {
 			secrets[i] = mustSecret(t, text)
 		}
@@ -41,12 +41,12 @@ func TestVectors(t *testing.T) {
 		mustSign(t, header, v.ID, at, body, secrets...)
 		for library, signature := range v.Signatures {
 			libraries[library]++
-			if header.Get(webhook.HeaderSignature) != signature {
+			if header.Get(standardwebhooks.HeaderSignature) != signature {
 				t.Errorf("%s: Sign does not sign as %s does", v.Name, library)
 			}
-			foreign := signed(v.ID, header.Get(webhook.HeaderTimestamp), signature)
+			foreign := signed(v.ID, header.Get(standardwebhooks.HeaderTimestamp), signature)
 			for _, secret := range secrets {
-				if err := webhook.Verify(foreign, body, at, secret); err != nil {
+				if err := standardwebhooks.Verify(foreign, body, at, secret); err != nil {
 					t.Errorf("%s, signed by %s: %v", v.Name, library, err)
 				}
 			}
