@@ -20,7 +20,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	reference "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	svix "github.com/svix/svix-webhooks/go"
 
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
@@ -98,7 +98,7 @@ type library struct {
 
 func eachLibrary(t *testing.T, f func(*testing.T, library)) {
 	for name, open := range map[string]func(*testing.T, string) library{
-		"Go standard-webhooks": goLibrary(standardwebhooks.NewWebhook),
+		"Go standard-webhooks": goLibrary(reference.NewWebhook),
 		"Go svix":              goLibrary(svix.NewWebhook),
 		npm:                    nodeLibrary,
 	} {

@@ -10,9 +10,4 @@ require (
 	github.com/svix/svix-webhooks v1.44.0
 )
 
-require (
-	github.com/apapsch/go-jsonmerge/v2 v2.0.0 // indirect
-	github.com/google/uuid v1.6.0 // indirect
-	github.com/oapi-codegen/runtime v1.8.0 // indirect
-	gopkg.in/validator.v2 v2.0.1 // indirect
-)
+require gopkg.in/validator.v2 v2.0.1 // indirect
