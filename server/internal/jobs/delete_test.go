@@ -2,10 +2,16 @@ package jobs_test
 
 import (
 	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
@@ -38,6 +44,50 @@ func TestTrigger_sendsNothingOfWhatWasDeletedBeforeItsAttempt(t *testing.T) {
 		<-done
 		if len(sent) != others {
 			s.t.Errorf("%d events are sent, want those of the %d others", len(sent), others)
+		}
+	})
+}
+
+// A daemon learns what another process deletes before the deliveries that it has read are old.
+func TestLanes_sendNothingOfWhatAnotherProcessDeleted(t *testing.T) {
+	t.Parallel()
+	onRealTime(t, studiotest.NewPostgres(t), func(s *setup) {
+		const url = "https://hooks.example.com/"
+		line := store.Line{UserID: s.user.ID, Origin: "https://hooks.example.com"}
+		s.limits = jobs.Config{InFlight: 1}
+		release := make(chan struct{})
+		var victim studio.Subject
+		var sent atomic.Int64
+		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
+			<-release
+			if strings.Contains(string(message.Body), victim.ID) {
+				sent.Add(1)
+			}
+			return sender.Attempt{Status: 200}
+		})
+		s.createFor(url) // which is due first
+		victim = s.createFor(url)
+		trigger := newTrigger(s.jobs())
+		trigger.SetSafetyNet(time.Hour)
+		defer start(trigger)()
+		answer := sync.OnceFunc(func() { close(release) })
+		defer answer()
+		s.eventually("a delivery waits for the one before", func() bool {
+			n, _ := trigger.Loaded(line)
+			return n > 0
+		})
+		other := studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now))
+		if err := other.Delete(s.t.Context(), s.user.ID, studio.Avatar, victim.ID); err != nil {
+			s.t.Fatal(err)
+		}
+		s.eventually("the daemon knows of the deletion", func() bool {
+			_, again := trigger.Loaded(line)
+			return again
+		})
+		answer()
+		s.eventually("every event has ended", func() bool { return s.pending() == 0 })
+		if n := sent.Load(); n != 0 {
+			s.t.Errorf("%d events of what was deleted are sent", n)
 		}
 	})
 }

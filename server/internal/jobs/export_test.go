@@ -1,6 +1,10 @@
 package jobs
 
-import "time"
+import (
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
 
 // SetSafetyNet changes how often a look is taken for nothing.
 func (t *Trigger) SetSafetyNet(d time.Duration) {
@@ -21,3 +25,16 @@ func (t *Trigger) SetAlone() {
 
 // SetRenewal changes how often a daemon says that it is alive.
 func (t *Trigger) SetRenewal(d time.Duration) { t.holder.(*laneHolder).interval = d }
+
+// Loaded returns how many deliveries of a line are in memory, and whether they will be read again.
+func (t *Trigger) Loaded(line store.Line) (n int, again bool) {
+	done := make(chan struct{})
+	t.deliverer.call(func() {
+		if l := t.deliverer.queue.lines[line]; l != nil {
+			n, again = len(l.loaded), l.readAfter.After(l.read)
+		}
+		close(done)
+	})
+	<-done
+	return n, again
+}

@@ -1,7 +1,24 @@
 package jobs
 
 import (
+	"time"
+
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+const (
+	// fetches is how many reads of the store there are at once, each for up to fetchLines lines.
+	fetches    = 2
+	fetchLines = 64
+	// maxLoaded is how many deliveries of a line are in memory at most.
+	maxLoaded = 64
+	// maxLoadedAge is for how long they are believed. Others may replay events that come before them,
+	// and what others say of deletions may be lost.
+	maxLoadedAge = time.Second
+	// slowFetch is how long a read takes of which an operator should know, and maxMisses how often
+	// nothing is found in a line although a scan says that events are due.
+	slowFetch = 5 * time.Second
+	maxMisses = 3
 )
 
 // fetch reads what is due in the lines that want it.

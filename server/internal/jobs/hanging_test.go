@@ -10,11 +10,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// Ever new origins that hang, of one user or of a hundred, delay neither a receiver that has answered
+// Ever new origins that hang, of one user or of more users than there are workers, delay neither a receiver that has answered
 // before nor one that nothing was sent to yet.
 func TestLocal_freshOriginsThatHangDelayNoOther(t *testing.T) {
 	t.Parallel()
-	for _, users := range []int{1, 100} {
+	for _, users := range []int{1, 100, 300} {
 		t.Run(fmt.Sprint(users), func(t *testing.T) {
 			inBubble(t, func(s *setup) {
 				const origins, late = 1000, 100 * time.Millisecond

@@ -65,6 +65,8 @@ func (h *soleHolder) leave(context.Context) {}
 
 func (h *soleHolder) announce(context.Context, []store.Line) {}
 
+func (h *soleHolder) announceDeleted(context.Context, []store.Line) {}
+
 // laneHolder holds a share of the lanes, on PostgreSQL.
 type laneHolder struct {
 	jobs     *Jobs
@@ -205,9 +207,12 @@ func without(lanes, others []int) []int {
 // listen looks at the lines of which other processes say that events have become due.
 func (h *laneHolder) listen(stop context.Context, d *deliverer) {
 	for stop.Err() == nil {
-		err := h.jobs.Store.Listen(stop, func() { d.call(d.scanAll) }, func(line store.Line) {
-			d.call(func() { d.wake([]store.Line{line}) })
-		}, h.renewAtOnce)
+		err := h.jobs.Store.Listen(stop, store.Heard{
+			Ready:    func() { d.call(d.scanAll) },
+			Due:      func(line store.Line) { d.call(func() { d.wake([]store.Line{line}) }) },
+			Deleted:  func(line store.Line) { d.call(func() { d.readAgain([]store.Line{line}) }) },
+			Released: h.renewAtOnce,
+		})
 		h.jobs.report(stop, "listen", err)
 		pause(stop, errorPause)
 	}
@@ -221,4 +226,8 @@ func (h *laneHolder) leave(ctx context.Context) {
 
 func (h *laneHolder) announce(ctx context.Context, lines []store.Line) {
 	h.jobs.report(ctx, "announce", h.jobs.Store.Announce(ctx, lines))
+}
+
+func (h *laneHolder) announceDeleted(ctx context.Context, lines []store.Line) {
+	h.jobs.report(ctx, "announce", h.jobs.Store.AnnounceDeleted(ctx, lines))
 }

@@ -19,7 +19,8 @@
 // his that has waited the longest. A user may have as many in flight as there are workers free, so one
 // who comes later finds some. Origins that have not answered lately share three quarters of the workers,
 // and those whose last attempt failed half. Of these a user has no more than if all who have such
-// origins, and one more user, had the same number.
+// origins, and one more user, had the same number. When more users than that have origins that hang,
+// a user for whom nothing is at work gets a worker more, up to four times as many as there are.
 //
 // # Who delivers what
 //
@@ -82,7 +83,8 @@ type Config struct {
 	RenderTimeout time.Duration
 	// RenderWorkers is how many subjects are rendered at once; none when it is negative. Default 16.
 	RenderWorkers int
-	// Workers is how many attempts are made at once. Default 256.
+	// Workers is how many attempts are made at once. When they are all at work, users for whom none is
+	// get one each all the same, up to four times as many. Default 256.
 	Workers int
 	// InFlight is how many attempts may be in flight to one origin. Default 4.
 	InFlight int

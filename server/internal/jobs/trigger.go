@@ -32,6 +32,8 @@ type holder interface {
 	leave(ctx context.Context)
 	// announce tells other processes that events of theirs have become due.
 	announce(ctx context.Context, lines []store.Line)
+	// announceDeleted tells them that subjects of theirs were deleted.
+	announceDeleted(ctx context.Context, lines []store.Line)
 }
 
 // renders starts renderings.
@@ -108,7 +110,11 @@ func (t *Trigger) watch(stop context.Context) {
 		}
 		t.renders.look()
 		if lines := t.jobs.Store.Deleted(); len(lines) > 0 {
-			t.deliverer.call(func() { t.deliverer.readAgain(lines) })
+			t.deliverer.call(func() {
+				if others := t.deliverer.readAgain(lines); len(others) > 0 {
+					t.deliverer.others.Go(func() { t.holder.announceDeleted(stop, others) })
+				}
+			})
 		}
 		if lines := t.jobs.Store.Woken(); len(lines) > 0 {
 			t.deliverer.call(func() {

@@ -44,7 +44,7 @@ func (s *Store) DeleteSubject(
 		return err
 	})
 	if err == nil {
-		s.signal(s.deleted, lines)
+		s.signalDeleted(lines)
 	}
 	return ids, err
 }

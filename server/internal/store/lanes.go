@@ -18,6 +18,8 @@ const (
 	Lease = 4 * time.Second
 	// dueChannel is the channel of NOTIFY, before the name of the schema.
 	dueChannel = "studio_due_"
+	// deletedMark begins what is said there of a deletion.
+	deletedMark = "-"
 	// laneOfSubject is Lane in SQL.
 	laneOfSubject = `get_byte(decode(md5(origin), 'hex'), 0)`
 )
@@ -140,9 +142,16 @@ func (h *Holder) connect(ctx context.Context) (_ *pgx.Conn, err error) {
 	return h.connection, err
 }
 
-// Listen calls each for a line that another process announces, and released when a holder has given
-// lanes away, until ctx or the connection ends. It calls ready once it will miss nothing.
-func (s *Store) Listen(ctx context.Context, ready func(), each func(line Line), released func()) (err error) {
+// Heard is what a process does about what others tell it.
+type Heard struct {
+	Ready    func()          // nothing will be missed from now on
+	Due      func(line Line) // events of a line have become due
+	Deleted  func(line Line) // subjects of a line were deleted
+	Released func()          // a holder has given lanes away
+}
+
+// Listen hears other processes until ctx or the connection ends.
+func (s *Store) Listen(ctx context.Context, heard Heard) (err error) {
 	connection, err := pgx.ConnectConfig(ctx, s.Pool().Config().ConnConfig)
 	if err != nil {
 		return err
@@ -155,26 +164,37 @@ func (s *Store) Listen(ctx context.Context, ready func(), each func(line Line), 
 	if _, err := connection.Exec(ctx, `LISTEN `+pgx.Identifier{dueChannel + schema}.Sanitize()); err != nil {
 		return err
 	}
-	ready()
+	heard.Ready()
 	for {
 		notification, err := connection.WaitForNotification(ctx)
 		if err != nil {
 			return err
 		}
-		if line, ok := parseLine(notification.Payload); ok {
-			each(line)
-		} else {
-			released()
+		payload, deleted := strings.CutPrefix(notification.Payload, deletedMark)
+		switch line, ok := parseLine(payload); {
+		case !ok:
+			heard.Released()
+		case deleted:
+			heard.Deleted(line)
+		default:
+			heard.Due(line)
 		}
 	}
 }
 
 // Announce tells the other processes that events of some lines have become due. It is not part of the
 // transaction that makes them so: a commit that notifies waits for every other that does.
-func (s *Store) Announce(ctx context.Context, lines []Line) error {
+func (s *Store) Announce(ctx context.Context, lines []Line) error { return s.notify(ctx, "", lines) }
+
+// AnnounceDeleted tells them that subjects of some lines were deleted.
+func (s *Store) AnnounceDeleted(ctx context.Context, lines []Line) error {
+	return s.notify(ctx, deletedMark, lines)
+}
+
+func (s *Store) notify(ctx context.Context, mark string, lines []Line) error {
 	payloads := make([]string, len(lines))
 	for i, line := range lines {
-		payloads[i] = line.UserID + " " + line.Origin
+		payloads[i] = mark + line.UserID + " " + line.Origin
 	}
 	_, err := s.Pool().Exec(ctx, `SELECT pg_notify($1 || current_schema(), payload) FROM unnest($2::text[]) payload`, dueChannel, payloads)
 	return err

@@ -189,12 +189,22 @@ func (s *Store) write(ctx context.Context, change func(tx transaction) error) er
 }
 
 func (s *Store) signalDue(lines []Line) {
+	s.tell(s.Announce, lines)
+	s.signal(s.woken, lines)
+}
+
+func (s *Store) signalDeleted(lines []Line) {
+	s.tell(s.AnnounceDeleted, lines)
+	s.signal(s.deleted, lines)
+}
+
+// tell announces what a command has done. Without it, a daemon finds that a little later.
+func (s *Store) tell(announce func(ctx context.Context, lines []Line) error, lines []Line) {
 	if s.Pool() != nil && !s.daemon && len(lines) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 		defer cancel()
-		_ = s.Announce(ctx, lines) // or a daemon finds them, a little later
+		_ = announce(ctx, lines)
 	}
-	s.signal(s.woken, lines)
 }
 
 // signal adds lines to those that a reader of Due takes.
