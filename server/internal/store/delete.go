@@ -44,7 +44,7 @@ func (s *Store) DeleteSubject(
 		return err
 	})
 	if err == nil {
-		s.signalDeleted(lines)
+		s.signalDeleted(lines) //nolint:contextcheck // it is done, whether the caller waits or not
 	}
 	return ids, err
 }
