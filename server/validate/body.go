@@ -26,14 +26,18 @@ type bodyLimits struct {
 	parts                  int
 }
 
-// bodyLimits returns those of the body of an operation.
-func (cfg Config) bodyLimits(operationID string) bodyLimits {
+// bodyLimits returns those of the body of an operation, which anybody may call or not.
+func (cfg Config) bodyLimits(operationID string, anonymous bool) bodyLimits {
 	const (
 		maxBody       = 1 << 20
 		maxPartHeader = 8 << 10
 		maxParts      = 100
 	)
-	body := cmp.Or(cfg.OperationBodyBytes[operationID], cfg.MaxBodyBytes, maxBody)
+	body := cmp.Or(cfg.MaxBodyBytes, maxBody)
+	if anonymous {
+		body = cmp.Or(cfg.AnonymousBodyBytes, body)
+	}
+	body = cmp.Or(cfg.OperationBodyBytes[operationID], body)
 	return bodyLimits{
 		body:       body,
 		part:       cmp.Or(cfg.MaxPartBytes, body),
@@ -119,6 +123,9 @@ func (w *walker) checkHeld(c *content, body []byte) (standsFor []byte) {
 	return standsFor
 }
 
+// startBytes is how much is allocated for a body before any of it has come.
+const startBytes = 16 << 10
+
 // read reads the whole body into w.body.
 func (w *walker) read(r *http.Request, limit int64) error {
 	w.body = w.body[:0]
@@ -128,8 +135,9 @@ func (w *walker) read(r *http.Request, limit int64) error {
 	if r.Body == nil {
 		return nil
 	}
-	// One byte more than declared, so that the end is seen without growing.
-	if need := max(r.ContentLength, 511) + 1; int64(cap(w.body)) < need {
+	// One byte more than declared, so that the end is seen without growing, but no more than a little
+	// for what has not come.
+	if need := min(max(r.ContentLength, 511), startBytes) + 1; int64(cap(w.body)) < need {
 		w.body = make([]byte, 0, need)
 	}
 	for {
@@ -158,7 +166,7 @@ func unreadable(err error) error {
 	if maxBytes := (*http.MaxBytesError)(nil); errors.As(err, &maxBytes) { // somebody else's limit
 		return tooLarge(maxBytes.Limit)
 	}
-	return &Error{Status: http.StatusBadRequest, Detail: "The body could not be read."}
+	return &Error{Status: http.StatusBadRequest, Detail: "The body could not be read.", Err: err}
 }
 
 func tooLarge(limit int64) error { return tooLargeFor("The body", limit) }

@@ -12,7 +12,12 @@ type Error struct {
 	// Violations are in the order of the parameters in the document, then of the body; at most
 	// [MaxViolations]. A body that could not be read, or is no JSON, has none.
 	Violations []Violation
+	// Err is why the body could not be read, for the log alone, unless it is an answer in itself.
+	Err error
 }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
 
 // Violation is one rule that is broken in one place.
 type Violation struct {

@@ -61,7 +61,7 @@ func (c *compiler) operation(method, path string, item, source *document.Node) *
 	o.parameters = c.parameters(item.Get("parameters"), source.Get("parameters"))
 	if body := c.resolve(source.Get("requestBody")); body != nil {
 		o.body = c.requestBody(body)
-		o.body.limits = c.cfg.bodyLimits(o.id)
+		o.body.limits = c.cfg.bodyLimits(o.id, o.Public())
 	}
 	c.responses(o, source.Get("responses"))
 	for _, callback := range source.Get("callbacks").All() { // of which only the document is checked

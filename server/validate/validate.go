@@ -103,8 +103,10 @@ type Config struct {
 	Documents map[string][]byte
 	// MaxBodyBytes limits the body of a request. Default 1 MiB.
 	MaxBodyBytes int64
-	// OperationBodyBytes limits the bodies of the operations with these ids, in place of
+	// AnonymousBodyBytes limits the bodies of the operations that ask for no credentials. Default:
 	// MaxBodyBytes.
+	AnonymousBodyBytes int64
+	// OperationBodyBytes limits the bodies of the operations with these ids, in place of both.
 	OperationBodyBytes map[string]int64
 	// MaxParts limits how many parts a multipart body has. Default 100.
 	MaxParts int

@@ -13,12 +13,11 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
@@ -30,8 +29,8 @@ import (
 
 // Limits of the HTTP server.
 const (
-	maxConnections    = 1024 // each may hold a body of 1 MiB
 	maxHeaderBytes    = 64 << 10
+	maxAnonymousBody  = 16 << 10 // of operations without a token
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 30 * time.Second
 	writeTimeout      = 10 * time.Minute // a long project list to a slow reader
@@ -62,6 +61,7 @@ type daemonConfig struct {
 	Workers           int // this and the next two: see jobs.Config
 	InFlight          int
 	Rate              int
+	Listener          listener.Config
 	ValidateResponses server.ResponseCheck
 	StopTimeout       time.Duration
 	Logger            *slog.Logger
@@ -70,7 +70,7 @@ type daemonConfig struct {
 // daemon is an open database, a bound port and the work that is due.
 type daemon struct {
 	cfg      daemonConfig
-	listener net.Listener
+	listener *listener.Listener
 	store    *store.Store
 	studio   *studio.Service
 	sender   *sender.Sender
@@ -90,7 +90,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 			d = nil
 		}
 	}()
-	if d.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.Addr); err != nil {
+	if err := d.listen(ctx); err != nil {
 		return d, err
 	}
 	if err := d.openParts(ctx, store.Config{Daemon: true}); err != nil {
@@ -112,7 +112,10 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	handler, err := server.New(rest.New(d.studio), server.Config{
 		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.serveMedia,
-		Validation: validate.Config{OperationBodyBytes: map[string]int64{uploadOperation: cmp.Or(cfg.MaxUpload, defaultMaxUpload)}},
+		Validation: validate.Config{
+			AnonymousBodyBytes: maxAnonymousBody,
+			OperationBodyBytes: map[string]int64{uploadOperation: cmp.Or(cfg.MaxUpload, defaultMaxUpload)},
+		},
 	})
 	if err != nil {
 		return d, err
@@ -133,12 +136,26 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
 	}
+	d.listener.Install(d.http)
 	work, err := d.openJobs(ctx)
 	if err != nil {
 		return d, err
 	}
 	d.trigger, err = jobs.NewTrigger(work)
 	return d, err
+}
+
+// listen binds the port.
+func (d *daemon) listen(ctx context.Context) error {
+	inner, err := new(net.ListenConfig).Listen(ctx, "tcp", d.cfg.Addr)
+	if err != nil {
+		return err
+	}
+	limits := d.cfg.Listener
+	limits.Logger = d.cfg.Logger
+	limits.Streamed = func(r *http.Request) bool { return r.URL.Path == uploadPath }
+	d.listener = listener.New(inner, limits)
+	return nil
 }
 
 // openParts opens what a daemon and a worker have in common.
@@ -227,7 +244,7 @@ func (d *daemon) run(ctx context.Context) error {
 	working.Go(func() { d.sweepMedia(stop) })
 
 	served := make(chan error, 1)
-	go func() { served <- d.http.Serve(netutil.LimitListener(d.listener, maxConnections)) }()
+	go func() { served <- d.http.Serve(d.listener) }()
 	d.cfg.Logger.InfoContext(ctx, "serving", "url", d.url())
 
 	var err error

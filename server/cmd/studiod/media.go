@@ -16,11 +16,9 @@ import (
 )
 
 const (
-	mediaKeyName = "media"
-	// An upload may take longer than other requests.
+	mediaKeyName     = "media"
 	uploadPath       = "/v1/media"
 	uploadOperation  = "uploadMedia"
-	uploadTimeout    = 30 * time.Minute
 	defaultMaxUpload = 300 << 20
 	// mediaGrace is the least age of a file that is erased because no record refers to it.
 	mediaGrace         = time.Hour
@@ -93,12 +91,9 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 // serveMedia is for [server.Config]: files are served beside the operations of the document.
 func (d *daemon) serveMedia(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case strings.HasPrefix(r.URL.Path, media.Path):
+		if strings.HasPrefix(r.URL.Path, media.Path) {
 			d.media.ServeHTTP(w, r)
 			return
-		case r.URL.Path == uploadPath:
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout)) // as far as the connection can
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 )
 
 const (
@@ -43,7 +45,7 @@ func serveCommand() *cli.Command {
 		limitFlag("workers", "how many webhooks this daemon sends at once", "STUDIO_WORKERS", "256", 1024),
 		limitFlag("receiver-in-flight", "how many webhooks are in flight to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", "4", 1024),
 		limitFlag("receiver-rate", "how many webhooks are sent to one receiver in a second", "STUDIO_RECEIVER_RATE", "50", 100_000),
-	}, rendererFlags(), mediaFlags()), serve)
+	}, listenerFlags(), rendererFlags(), mediaFlags()), serve)
 }
 
 // rendererFlags are those of a process that renders, whatever else it does.
@@ -90,6 +92,15 @@ func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
 	return cfg, nil
 }
 
+func listenerFlags() []cli.Flag {
+	return []cli.Flag{
+		limitFlag("max-connections", "how many connections may be open; more close the least recently active ones", "STUDIO_MAX_CONNECTIONS", "2048", 1_000_000),
+		limitFlag("max-connections-per-address", "how many of them may be of one IPv4 address or IPv6 /64 network", "STUDIO_MAX_CONNECTIONS_PER_ADDRESS", "1024", 1_000_000),
+		limitFlag("max-body-memory", "how many MB of request bodies may be in memory", "STUDIO_MAX_BODY_MEMORY", "24", 100_000),
+		limitFlag("min-body-rate", "how many KB a second a request body must come at", "STUDIO_MIN_BODY_RATE", "8", 1_000_000),
+	}
+}
+
 func limitFlag(name, usage, variable, normal string, most int) cli.Flag {
 	return numberFlag(name, usage, variable, normal, 1, most)
 }
@@ -122,6 +133,10 @@ func serve(ctx context.Context, command *cli.Command) error {
 	cfg.Workers = command.Int("workers")
 	cfg.InFlight = command.Int("receiver-in-flight")
 	cfg.Rate = command.Int("receiver-rate")
+	cfg.Listener = listener.Config{
+		MaxConnections: command.Int("max-connections"), MaxConnectionsPerAddress: command.Int("max-connections-per-address"),
+		MaxBodyBytes: int64(command.Int("max-body-memory")) << 20, MinBodyRate: int64(command.Int("min-body-rate")) << 10,
+	}
 	database := defaultDatabase
 	if demo {
 		database = demoDatabase

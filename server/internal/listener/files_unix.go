@@ -1,0 +1,18 @@
+//go:build unix
+
+package listener
+
+import (
+	"math"
+	"syscall"
+)
+
+// maxOpenFiles is how many files the process may open. The Go runtime has raised the soft limit to the
+// hard one.
+func maxOpenFiles() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return int(min(uint64(limit.Cur), math.MaxInt32)) //nolint:unconvert // the type differs between systems
+}

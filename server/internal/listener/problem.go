@@ -1,0 +1,62 @@
+package listener
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// retryAfter is what a caller is asked to wait for when there is no room.
+const retryAfter = time.Second
+
+// problem returns the answer in place of one of net/http's own, or nil for what is no error.
+func (c *conn) problem(answer []byte) []byte {
+	line := answer[len("HTTP/1.1 "):]
+	if len(line) < 3 {
+		return nil
+	}
+	status, err := strconv.Atoi(string(line[:3]))
+	if err != nil || status < http.StatusBadRequest {
+		return nil
+	}
+	title, id := http.StatusText(status), strings.ToLower(rand.Text())
+	code := strings.ReplaceAll(strings.ToLower(title), " ", "_")
+	further := ""
+	if status == http.StatusServiceUnavailable {
+		code = "service_busy"
+		further = fmt.Sprintf("Retry-After: %d\r\n", retryAfter/time.Second)
+	}
+	body, err := json.Marshal(gen.Problem{
+		Type: "about:blank", Title: title, Status: int32(status), Code: &code, //nolint:gosec // three digits
+		Detail: new(detailOf(status)), Instance: new("urn:request:" + id), RequestID: &id,
+	})
+	if err != nil { // a struct of strings and numbers is never refused
+		panic(err)
+	}
+	c.listener.cfg.Logger.Info("request refused", "request_id", id, "status", status, "client", c.address.String())
+	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nCache-Control: no-store\r\nConnection: close\r\n"+
+		"Content-Length: %d\r\nContent-Type: application/problem+json\r\nDate: %s\r\n%sX-Content-Type-Options: nosniff\r\nX-Request-Id: %s\r\n\r\n%s",
+		status, title, len(body), time.Now().UTC().Format(http.TimeFormat), further, id, body)
+}
+
+func detailOf(status int) string {
+	switch status {
+	case http.StatusExpectationFailed:
+		return "Expect may say 100-continue only."
+	case http.StatusRequestHeaderFieldsTooLarge:
+		return "The headers are too large."
+	case http.StatusNotImplemented:
+		return "Transfer-Encoding may say chunked only."
+	case http.StatusHTTPVersionNotSupported:
+		return "The version of HTTP is not supported."
+	case http.StatusServiceUnavailable:
+		return "The service is busy. Try again later."
+	}
+	return "This is not a request of HTTP that can be read."
+}
