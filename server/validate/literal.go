@@ -129,11 +129,7 @@ func depthOf(value []byte) int {
 		case '}', ']':
 			level--
 		case '"':
-			for i++; value[i] != '"'; i++ {
-				if value[i] == '\\' {
-					i++
-				}
-			}
+			i = endOfString(value, i)
 		}
 	}
 	return deepest

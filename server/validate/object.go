@@ -28,8 +28,8 @@ func (w *walker) object(base int) error {
 		}
 	}
 	count := 0
-	for ; w.dec.PeekKind() != '}'; count++ {
-		name, err := w.dec.ReadValue()
+	for ; w.from.PeekKind() != '}'; count++ {
+		name, err := w.from.ReadValue()
 		if err != nil {
 			w.duplicate(base, end, err)
 			return err
@@ -41,7 +41,7 @@ func (w *walker) object(base int) error {
 		w.path = w.path[:len(w.path)-1]
 		w.inForce = w.inForce[:end]
 	}
-	if _, err := w.dec.ReadToken(); err != nil {
+	if _, err := w.from.ReadToken(); err != nil {
 		return err
 	}
 	for i := base; i < end; i++ {
@@ -55,8 +55,9 @@ func (w *walker) object(base int) error {
 func (w *walker) member(base, end int, name []byte) string {
 	token := ""
 	for i := base; i < end; i++ {
-		e := w.inForce[i]
-		if m := e.node.members[string(name)]; m != nil {
+		e := &w.inForce[i]
+		e.member = e.node.members[string(name)]
+		if m := e.member; m != nil {
 			token = m.token
 			if m.index >= 0 {
 				w.seen[e.seen+m.index/64] |= 1 << (m.index % 64)
@@ -73,14 +74,13 @@ func (w *walker) member(base, end int, name []byte) string {
 		token = anyMember
 	}
 	for i := base; i < end; i++ {
-		n := w.inForce[i].node
+		n, m := w.inForce[i].node, w.inForce[i].member
 		if n.names != nil {
 			w.checkName(n.names, name)
 		}
 		if n.additional == nil && !n.closed && n.patterns == nil {
 			continue
 		}
-		m := n.members[string(name)]
 		matched := m != nil && m.declared
 		for _, p := range n.patterns {
 			if p.pattern.Match(name) {

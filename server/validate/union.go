@@ -35,7 +35,7 @@ type tag struct {
 
 // chooseByMember looks ahead in the object for the member that tells the alternatives apart.
 func (w *walker) chooseByMember(u *union) *node {
-	at := w.dec.InputOffset()
+	at := w.from.InputOffset()
 	at += int64(bytes.IndexByte(w.text[at:], '{'))
 	if at >= w.aheadEnd {
 		w.lookAhead(at, u.tags)

@@ -48,12 +48,16 @@ func countValues(text []byte) int {
 
 // endOfString returns where the string ends that begins at i.
 func endOfString(text []byte, i int) int {
-	for i++; text[i] != '"'; i++ {
-		if text[i] == '\\' {
-			i++
+	for {
+		i += 1 + bytes.IndexByte(text[i+1:], '"')
+		slashes := 0
+		for text[i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 { // otherwise the quote is escaped
+			return i
 		}
 	}
-	return i
 }
 
 // read reads the value that begins at i or behind the space there, and returns where it ends.

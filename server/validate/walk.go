@@ -20,8 +20,10 @@ type walker struct {
 	body []byte // what a handler has read; grows and is used again
 	text []byte // the JSON text under check
 
+	from    tokens // plain or strict
+	plainly plainReader
 	in      bytes.Buffer
-	dec     jsontext.Decoder
+	strict  jsontext.Decoder
 	inForce []entry
 	seen    []uint64 // bits of required members, per entry
 	path    []step
@@ -51,8 +53,9 @@ type walker struct {
 
 // entry is a node in force.
 type entry struct {
-	node *node
-	seen int // where its bits begin in walker.seen
+	node   *node
+	seen   int     // where its bits begin in walker.seen
+	member *member // what an object's node says of the member that was read last
 }
 
 // step leads from a container to what it contains.
@@ -76,7 +79,7 @@ type limits struct {
 func newPool(l limits) *sync.Pool {
 	return &sync.Pool{New: func() any {
 		w := &walker{limits: l, direction: elsewhere}
-		w.dec.Reset(&w.in)
+		w.strict.Reset(&w.in)
 		w.ahead.Reset(&w.aheadIn)
 		return w
 	}}
@@ -93,10 +96,16 @@ func (w *walker) release() {
 	if cap(w.body) > keepBytes || cap(w.plain)+cap(w.scratch) > keepBytes || len(w.tags) > keepTags {
 		return
 	}
-	w.text, w.in, w.parameters = nil, bytes.Buffer{}, nil
-	w.dec.Reset(&w.in)
-	w.resetAhead(nil)
-	clear(w.tags)
+	if len(w.text) > 0 && (len(w.text) != len(w.body) || &w.text[0] != &w.body[0]) { // it is another's
+		w.in = bytes.Buffer{}
+		w.strict.Reset(&w.in)
+		w.plainly.forget()
+	}
+	if w.aheadIn.Cap() > 0 {
+		w.resetAhead(nil)
+		clear(w.tags)
+	}
+	w.text, w.parameters = nil, nil
 	w.found, w.root, w.malformed, w.direction = w.found[:0], "", "", elsewhere
 	w.pool.Put(w)
 }
@@ -176,10 +185,16 @@ func (w *walker) walkBody(text []byte, n *node) {
 	w.text = text
 	before := len(w.found)
 	w.skips = true
+	w.plainly.reset(text, w.limits.depth)
+	w.from = &w.plainly
 	err := w.walkText(n)
 	if err != nil {
+		w.found = w.found[:before] // again, for it is not plain
+		err = w.walkStrictly(n)
+	}
+	if err != nil {
 		w.found, w.skips = w.found[:before], false // again, to see where it happened
-		err = w.walkText(n)
+		err = w.walkStrictly(n)
 	}
 	if err == nil {
 		return
@@ -197,17 +212,23 @@ func (w *walker) walkBody(text []byte, n *node) {
 	}
 }
 
+// walkStrictly is walkText with a reader that knows all JSON.
+func (w *walker) walkStrictly(n *node) error {
+	w.in = *bytes.NewBuffer(w.text)
+	w.strict.Reset(&w.in)
+	w.from = &w.strict
+	return w.walkText(n)
+}
+
 // walkText checks w.text from its start to its end.
 func (w *walker) walkText(n *node) error {
-	w.in = *bytes.NewBuffer(w.text)
-	w.dec.Reset(&w.in)
 	w.inForce, w.seen, w.path = w.inForce[:0], w.seen[:0], w.path[:0]
 	w.work, w.aheadEnd, w.aheadFailed = 0, 0, false
 	w.force(0, n)
 	if err := w.value(0); err != nil {
 		return err
 	}
-	if _, err := w.dec.ReadToken(); !errors.Is(err, io.EOF) {
+	if _, err := w.from.ReadToken(); !errors.Is(err, io.EOF) {
 		return cmp.Or(err, errTrailing)
 	}
 	return nil
@@ -216,7 +237,7 @@ func (w *walker) walkText(n *node) error {
 // value checks the next value against the nodes in force from base on. It leaves more of them
 // behind, for the caller to remove.
 func (w *walker) value(base int) error {
-	kind := w.dec.PeekKind()
+	kind := w.from.PeekKind()
 	if types := kindOf(kind); types != 0 {
 		if w.skips && w.needsTree(base, types) {
 			return w.inMemory(base)
@@ -231,11 +252,11 @@ func (w *walker) value(base int) error {
 	case kind == '[' && !unconstrained:
 		return w.array(base)
 	}
-	value, err := w.dec.ReadValue()
+	value, err := w.from.ReadValue()
 	if err != nil {
 		return err
 	}
-	if unconstrained && w.dec.StackDepth()+depthOf(value) > w.limits.depth {
+	if unconstrained && w.isTooDeep(value) {
 		return errTooDeep
 	}
 	if len(w.inForce) > base {
@@ -256,15 +277,25 @@ func (w *walker) needsTree(base int, types kinds) bool {
 
 // inMemory checks the next value as a whole against the nodes in force from base on.
 func (w *walker) inMemory(base int) error {
-	value, err := w.dec.ReadValue()
+	value, err := w.from.ReadValue()
 	if err != nil {
 		return err
 	}
-	if w.dec.StackDepth()+depthOf(value) > w.limits.depth {
+	if w.isTooDeep(value) {
 		return errTooDeep
 	}
 	w.judge(value, base)
 	return nil
+}
+
+// isTooDeep reports whether a value that has just been read is nested too deep. One with few brackets
+// cannot be, which is known in a fraction of the time.
+func (w *walker) isTooDeep(value []byte) bool {
+	if w.from == &w.plainly { // which has looked to it
+		return false
+	}
+	left := w.limits.depth - w.from.StackDepth()
+	return bytes.Count(value, []byte{'{'})+bytes.Count(value, []byte{'['}) > left && depthOf(value) > left
 }
 
 // unquote is unquoted without allocation; its result is valid until the next call.
@@ -293,10 +324,10 @@ func (w *walker) expand(base int, kind jsontext.Kind) {
 
 // open reads the start of a container, and takes out of force what does not want one.
 func (w *walker) open(base int, kind jsontext.Kind) (start int64, err error) {
-	if _, err := w.dec.ReadToken(); err != nil {
+	if _, err := w.from.ReadToken(); err != nil {
 		return 0, err
 	}
-	if w.dec.StackDepth() > w.limits.depth {
+	if w.from.StackDepth() > w.limits.depth {
 		return 0, errTooDeep
 	}
 	kept := base
@@ -309,7 +340,7 @@ func (w *walker) open(base int, kind jsontext.Kind) (start int64, err error) {
 		kept++
 	}
 	w.inForce = w.inForce[:kept]
-	return w.dec.InputOffset() - 1, nil
+	return w.from.InputOffset() - 1, nil
 }
 
 // begin checks what a value of any type is checked for: that it may be given, and its type.
@@ -337,7 +368,7 @@ func (w *walker) closeLiterals(n *node, start int64) {
 	for _, l := range n.literals {
 		w.scratch = w.scratch[:0]
 		if l.depth > 0 {
-			w.resetAhead(w.text[start:w.dec.InputOffset()])
+			w.resetAhead(w.text[start:w.from.InputOffset()])
 			var err error
 			if w.scratch, err = appendCanonical(w.scratch, &w.ahead, l.depth); err != nil {
 				w.scratch = w.scratch[:0] // nested deeper than any of the values
@@ -356,7 +387,7 @@ func (w *walker) array(base int) error {
 	end := len(w.inForce)
 	count := 0
 	w.path = append(w.path, step{})
-	for ; w.dec.PeekKind() != ']'; count++ {
+	for ; w.from.PeekKind() != ']'; count++ {
 		for i := base; i < end; i++ {
 			n := w.inForce[i].node
 			if count < len(n.prefix) {
@@ -372,7 +403,7 @@ func (w *walker) array(base int) error {
 		w.inForce = w.inForce[:end]
 	}
 	w.path = w.path[:len(w.path)-1]
-	if _, err := w.dec.ReadToken(); err != nil {
+	if _, err := w.from.ReadToken(); err != nil {
 		return err
 	}
 	for i := base; i < end; i++ {
