@@ -34,10 +34,7 @@ func serveSecured(t *testing.T, security string, authenticator Authenticator) (h
 	if err != nil {
 		t.Fatal(err)
 	}
-	router := &router{
-		cfg:       Config{Authenticator: authenticator, Logger: slog.New(slog.DiscardHandler)},
-		validator: validator, registered: make(map[string]bool),
-	}
+	router := newRouter(Config{Authenticator: authenticator, Logger: slog.New(slog.DiscardHandler)}, validator)
 	for _, pattern := range []string{"GET /p", "POST /p"} {
 		router.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			principal, ok := PrincipalFrom(r.Context())

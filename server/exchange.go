@@ -24,6 +24,8 @@ const (
 type exchange struct {
 	http.ResponseWriter
 	entrance *entrance
+	ctx      exchangeContext
+	request  http.Request
 	id       [1]string // in the form in which a header takes it, as noStore is
 	noStore  [1]string
 	status   int // 0 before the answer has begun
@@ -53,6 +55,20 @@ func (x *exchange) setCall(c call) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.called = c
+}
+
+// exchangeContext is the context of an exchange, and a part of it, so that it needs no memory of its own.
+type exchangeContext struct {
+	context.Context //nolint:containedctx // it is one
+
+	exchange *exchange
+}
+
+func (c *exchangeContext) Value(key any) any {
+	if _, ok := key.(exchangeKey); ok {
+		return c.exchange
+	}
+	return c.Context.Value(key)
 }
 
 type exchangeKey struct{}
@@ -119,8 +135,12 @@ func (e *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header[requestIDHeader] = x.id[:]
 	header["Cache-Control"] = x.noStore[:] // answers are for their callers alone
-	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
-	defer e.log(x, r, time.Now()) // also when the connection is broken on purpose
+	x.ctx = exchangeContext{r.Context(), x}
+	x.request = *r.WithContext(&x.ctx) //nolint:contextcheck // it has the request's
+	r = &x.request
+	if e.logger.Enabled(r.Context(), slog.LevelInfo) { //nolint:contextcheck // as above
+		defer e.log(x, r, time.Now()) // also when the connection is broken on purpose
+	}
 	defer e.recover(x, r)
 	e.next.ServeHTTP(x, r)
 }
@@ -128,9 +148,6 @@ func (e *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // log writes one line. The route stands for the path, which may hold anything, and the query is
 // left out.
 func (e *entrance) log(x *exchange, r *http.Request, began time.Time) {
-	if !e.logger.Enabled(r.Context(), slog.LevelInfo) {
-		return
-	}
 	called := x.call()
 	var route string
 	if called.route != nil {

@@ -13,10 +13,17 @@ import (
 // its operation at registration, so that nothing is looked up when a request comes.
 type router struct {
 	mux        http.ServeMux
+	literal    map[methodPath]*route // the patterns without wildcards
 	cfg        Config
 	validator  *validate.Validator
 	registered map[string]bool // operation ids
 	errs       []error
+}
+
+type methodPath struct{ method, path string }
+
+func newRouter(cfg Config, validator *validate.Validator) *router {
+	return &router{cfg: cfg, validator: validator, registered: make(map[string]bool), literal: make(map[methodPath]*route)}
 }
 
 // HandleFunc registers a handler for a pattern that consists of method, space and path.
@@ -32,10 +39,14 @@ func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *
 	if rt.cfg.ValidateResponses != ResponsesUnchecked {
 		next = checkResponses(operation, rt.cfg, next)
 	}
-	rt.mux.Handle(pattern, &route{
-		operation: operation, router: rt, next: next,
+	registered := &route{
+		operation: operation, router: rt, next: next, pattern: pattern,
 		challenge: challenges(operation.Security()), missing: missing(operation.Security()),
-	})
+	}
+	if !strings.Contains(path, "{") {
+		rt.literal[methodPath{method, path}] = registered
+	}
+	rt.mux.Handle(pattern, registered)
 }
 
 // handler returns what serves the registered handlers, or what is wrong with them.
@@ -63,14 +74,14 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, ok := w.(beginner); !ok {
 		w = &foreignWriter{ResponseWriter: w}
 	}
-	handler, pattern := rt.mux.Handler(r)
-	if route, ok := handler.(*route); ok {
-		if strings.Contains(pattern, "{") {
-			rt.mux.ServeHTTP(w, r) // finds it again, and the values of its wildcards
-			return
-		}
-		r.Pattern = pattern
+	if route := rt.literal[methodPath{r.Method, r.URL.Path}]; route != nil && r.URL.RawPath == "" {
+		r.Pattern = route.pattern // as the mux would find, for no pattern is more specific
 		route.ServeHTTP(w, r)
+		return
+	}
+	handler, _ := rt.mux.Handler(r)
+	if _, ok := handler.(*route); ok {
+		rt.mux.ServeHTTP(w, r) // finds it again, and the values of its wildcards
 		return
 	}
 	refusal := refusalRecorder{header: make(http.Header)}
@@ -88,6 +99,7 @@ type route struct {
 	operation *validate.Operation
 	router    *router
 	next      http.Handler
+	pattern   string
 	challenge string // WWW-Authenticate, "" for none
 	missing   string // the detail when there are no credentials
 }

@@ -20,7 +20,7 @@ func TestRouter_tellsTheRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	router := &router{cfg: Config{Logger: slog.New(slog.DiscardHandler)}, validator: validator, registered: make(map[string]bool)}
+	router := newRouter(Config{Logger: slog.New(slog.DiscardHandler)}, validator)
 	var pattern, id string
 	for _, p := range []string{"GET /plain", "GET /of/{id}"} {
 		router.HandleFunc(p, func(w http.ResponseWriter, r *http.Request) {

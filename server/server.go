@@ -90,7 +90,7 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	router := &router{cfg: cfg, validator: validator, registered: make(map[string]bool)}
+	router := newRouter(cfg, validator)
 	middleware := newChains(validator, slices.Clone(cfg.Middleware))
 	strict := gen.NewStrictHandlerWithOptions(implementation, middleware, gen.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  undecodable,
