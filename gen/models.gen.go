@@ -1097,22 +1097,20 @@ func valueEnd(b []byte) int {
 
 // stringEnd returns where the string ends that b begins with.
 func stringEnd(b []byte) int {
-	quote := 0
-	for i := 1; i < len(b); {
-		if quote < i { // looked for once, or a string of escapes would take quadratic time
-			next := bytes.IndexByte(b[i:], '"')
-			if next < 0 {
-				break
-			}
-			quote = i + next
+	for end := 1; ; {
+		quote := bytes.IndexByte(b[end:], '"')
+		if quote < 0 {
+			return len(b)
 		}
-		slash := bytes.IndexByte(b[i:quote], '\\')
-		if slash < 0 {
-			return quote + 1
+		end += quote + 1
+		slashes := 0
+		for b[end-2-slashes] == '\\' {
+			slashes++
 		}
-		i += slash + 2 // and over what it escapes
+		if slashes%2 == 0 { // otherwise the quote is escaped
+			return end
+		}
 	}
-	return len(b)
 }
 
 // plainString returns what is between the quotes of a string of ASCII without escapes.

@@ -122,8 +122,13 @@ func (siw *ServerInterfaceWrapper) ListProjects(w http.ResponseWriter, r *http.R
 		return
 	}
 
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ListProjects(w, r, params)
+		return
+	}
+	read := params // so that params itself need not be on the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListProjects(w, r, read)
 	}))
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
@@ -134,6 +139,10 @@ func (siw *ServerInterfaceWrapper) ListProjects(w http.ResponseWriter, r *http.R
 // Login reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) Login(w http.ResponseWriter, r *http.Request) {
 
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.Login(w, r)
+		return
+	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.Login(w, r)
 	}))
@@ -146,6 +155,10 @@ func (siw *ServerInterfaceWrapper) Login(w http.ResponseWriter, r *http.Request)
 // RefreshTokens reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) RefreshTokens(w http.ResponseWriter, r *http.Request) {
 
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.RefreshTokens(w, r)
+		return
+	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RefreshTokens(w, r)
 	}))
@@ -165,8 +178,13 @@ func (siw *ServerInterfaceWrapper) GetAvatar(w http.ResponseWriter, r *http.Requ
 		return
 	}
 
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.GetAvatar(w, r, params)
+		return
+	}
+	read := params // so that params itself need not be on the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetAvatar(w, r, read)
 	}))
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
@@ -189,8 +207,13 @@ func (siw *ServerInterfaceWrapper) CreateAvatar(w http.ResponseWriter, r *http.R
 		params.IdempotencyKey = &value
 	}
 
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.CreateAvatar(w, r, params)
+		return
+	}
+	read := params // so that params itself need not be on the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateAvatar(w, r, read)
 	}))
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
@@ -213,8 +236,13 @@ func (siw *ServerInterfaceWrapper) CreateVideo(w http.ResponseWriter, r *http.Re
 		params.IdempotencyKey = &value
 	}
 
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.CreateVideo(w, r, params)
+		return
+	}
+	read := params // so that params itself need not be on the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateVideo(w, r, read)
 	}))
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
@@ -225,6 +253,10 @@ func (siw *ServerInterfaceWrapper) CreateVideo(w http.ResponseWriter, r *http.Re
 // DeleteAvatar reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) DeleteAvatar(w http.ResponseWriter, r *http.Request) {
 
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.DeleteAvatar(w, r)
+		return
+	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteAvatar(w, r)
 	}))
@@ -237,6 +269,10 @@ func (siw *ServerInterfaceWrapper) DeleteAvatar(w http.ResponseWriter, r *http.R
 // DeleteVideo reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) DeleteVideo(w http.ResponseWriter, r *http.Request) {
 
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.DeleteVideo(w, r)
+		return
+	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteVideo(w, r)
 	}))
@@ -256,8 +292,13 @@ func (siw *ServerInterfaceWrapper) GetVideo(w http.ResponseWriter, r *http.Reque
 		return
 	}
 
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.GetVideo(w, r, params)
+		return
+	}
+	read := params // so that params itself need not be on the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetVideo(w, r, read)
 	}))
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
@@ -285,8 +326,13 @@ func (siw *ServerInterfaceWrapper) ListAvatars(w http.ResponseWriter, r *http.Re
 		return
 	}
 
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ListAvatars(w, r, params)
+		return
+	}
+	read := params // so that params itself need not be on the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListAvatars(w, r, read)
 	}))
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
@@ -319,8 +365,13 @@ func (siw *ServerInterfaceWrapper) ListVideos(w http.ResponseWriter, r *http.Req
 		return
 	}
 
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ListVideos(w, r, params)
+		return
+	}
+	read := params // so that params itself need not be on the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListVideos(w, r, read)
 	}))
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
@@ -331,6 +382,10 @@ func (siw *ServerInterfaceWrapper) ListVideos(w http.ResponseWriter, r *http.Req
 // SubmitConsent reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) SubmitConsent(w http.ResponseWriter, r *http.Request) {
 
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.SubmitConsent(w, r)
+		return
+	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.SubmitConsent(w, r)
 	}))
@@ -355,8 +410,13 @@ func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.
 		params.IdempotencyKey = &value
 	}
 
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.CreateLipsync(w, r, params)
+		return
+	}
+	read := params // so that params itself need not be on the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateLipsync(w, r, read)
 	}))
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
@@ -367,6 +427,10 @@ func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.
 // DeleteLipsync reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) DeleteLipsync(w http.ResponseWriter, r *http.Request) {
 
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.DeleteLipsync(w, r)
+		return
+	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteLipsync(w, r)
 	}))
@@ -386,8 +450,13 @@ func (siw *ServerInterfaceWrapper) GetLipsync(w http.ResponseWriter, r *http.Req
 		return
 	}
 
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.GetLipsync(w, r, params)
+		return
+	}
+	read := params // so that params itself need not be on the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetLipsync(w, r, read)
 	}))
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
@@ -415,8 +484,13 @@ func (siw *ServerInterfaceWrapper) ListLipsyncs(w http.ResponseWriter, r *http.R
 		return
 	}
 
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ListLipsyncs(w, r, params)
+		return
+	}
+	read := params // so that params itself need not be on the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListLipsyncs(w, r, read)
 	}))
 	for _, middleware := range siw.HandlerMiddlewares {
 		handler = middleware(handler)
@@ -427,6 +501,10 @@ func (siw *ServerInterfaceWrapper) ListLipsyncs(w http.ResponseWriter, r *http.R
 // UploadMedia reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) UploadMedia(w http.ResponseWriter, r *http.Request) {
 
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.UploadMedia(w, r)
+		return
+	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.UploadMedia(w, r)
 	}))
@@ -439,6 +517,10 @@ func (siw *ServerInterfaceWrapper) UploadMedia(w http.ResponseWriter, r *http.Re
 // RotateWebhookSecret reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) RotateWebhookSecret(w http.ResponseWriter, r *http.Request) {
 
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.RotateWebhookSecret(w, r)
+		return
+	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RotateWebhookSecret(w, r)
 	}))
@@ -451,6 +533,10 @@ func (siw *ServerInterfaceWrapper) RotateWebhookSecret(w http.ResponseWriter, r 
 // GetWebhookSecrets reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetWebhookSecrets(w http.ResponseWriter, r *http.Request) {
 
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.GetWebhookSecrets(w, r)
+		return
+	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetWebhookSecrets(w, r)
 	}))
@@ -463,6 +549,10 @@ func (siw *ServerInterfaceWrapper) GetWebhookSecrets(w http.ResponseWriter, r *h
 // TestWebhook reads the parameters of the operation.
 func (siw *ServerInterfaceWrapper) TestWebhook(w http.ResponseWriter, r *http.Request) {
 
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.TestWebhook(w, r)
+		return
+	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.TestWebhook(w, r)
 	}))

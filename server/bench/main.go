@@ -42,6 +42,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	flags.IntVar(&p.connections, "connections", 16, "connections over loopback")
 	role := flags.String("serve", "", "for this program itself: serve a variant")
 	profile := flags.String("profile", "", "write FILE.cpu and FILE.allocs of server.New in process, and nothing else")
+	body := flags.String("body", small, "body of the profile: "+small+" or "+large)
 	startUp := flags.Bool("startup", false, "for this program itself: time server.New")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -52,7 +53,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	case *startUp:
 		return startUpRole(out)
 	case *profile != "":
-		return profileOurs(*profile, 10*time.Second)
+		return profileOurs(*profile, bodies()[*body], 10*time.Second)
 	}
 	p.slice, p.loopbackSlice, p.starts = 50*time.Millisecond, 500*time.Millisecond, 15
 	if *short {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// profileOurs serves the small request with server.New and writes where time and memory go.
-func profileOurs(file string, duration time.Duration) error {
+// profileOurs serves a request with server.New and writes where time and memory go.
+func profileOurs(file, body string, duration time.Duration) error {
 	handler, err := buildOurs()
 	if err != nil {
 		return err
 	}
-	c, err := newCall(http.MethodPost, createLipsync, goodHeader, smallBody)
+	c, err := newCall(http.MethodPost, createLipsync, goodHeader, body)
 	if err != nil {
 		return err
 	}
