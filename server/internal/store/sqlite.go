@@ -97,6 +97,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 		return nil, err
 	}
 	e.readers.SetMaxOpenConns(sqliteReaders)
+	e.readers.SetMaxIdleConns(sqliteReaders)
 	e.sqliteQuerier, e.statements = sqliteQuerier{newStatements(e.readers)}, newStatements(e.writer)
 	return e, nil
 }
