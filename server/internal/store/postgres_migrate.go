@@ -59,10 +59,10 @@ func migratePostgres(ctx context.Context, settings *pgxpool.Config, mustExist bo
 		}
 	}
 	return locked(ctx, db, schema.Int64, func() error {
-		if _, err := ours.Up(ctx); err != nil {
+		if _, err := rivers.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil { // ours change it
 			return err
 		}
-		_, err := rivers.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		_, err := ours.Up(ctx)
 		return err
 	})
 }

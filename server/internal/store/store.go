@@ -41,11 +41,12 @@ type Config struct {
 
 // Store keeps the domain in a database. It is safe for concurrent use.
 type Store struct {
-	engine  engine
-	name    string
-	daemon  bool
-	due     chan struct{}
-	records *records
+	engine    engine
+	name      string
+	daemon    bool
+	due       chan struct{}
+	records   *records
+	creations *creations
 
 	mu      sync.Mutex
 	woken   map[Line]struct{}
@@ -115,7 +116,7 @@ type engine interface {
 //
 // No error shows the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
-	s := &Store{daemon: cfg.Daemon, due: make(chan struct{}, 1), records: newRecords(), woken: make(map[Line]struct{}), deleted: make(map[Line]struct{})}
+	s := &Store{daemon: cfg.Daemon, due: make(chan struct{}, 1), records: newRecords(), creations: newCreations(), woken: make(map[Line]struct{}), deleted: make(map[Line]struct{})}
 	var err error
 	switch scheme, path, _ := strings.Cut(dsn, ":"); {
 	case scheme == "sqlite" && path != "":
@@ -175,7 +176,11 @@ func (s *Store) take(lines map[Line]struct{}) []Line {
 func (s *Store) ChangedElsewhere(ctx context.Context) (bool, error) { return s.engine.changed(ctx) }
 
 func (s *Store) write(ctx context.Context, change func(tx transaction) error) error {
-	err := s.engine.write(ctx, s.signalDue, change)
+	return s.failure(s.engine.write(ctx, s.signalDue, change))
+}
+
+// failure makes an error of the domain of one of the engine, if it is one.
+func (s *Store) failure(err error) error {
 	if s.engine.duplicate(err) {
 		return studio.ErrExists
 	}

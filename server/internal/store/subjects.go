@@ -15,6 +15,11 @@ import (
 func (s *Store) CreateSubject(
 	ctx context.Context, subject studio.Subject, key studio.IdempotencyKey,
 ) (studio.Subject, error) {
+	if s.Pool() != nil {
+		if alone, err := s.creations.write(ctx, s, subject, key); !alone {
+			return subject, err
+		}
+	}
 	created := subject
 	err := s.write(ctx, func(tx transaction) error {
 		created = subject
@@ -34,18 +39,25 @@ func (s *Store) CreateSubject(
 			return err
 		}
 		_, err := tx.exec(ctx, `INSERT INTO idempotency_keys (user_id, key, fingerprint, subject_id, created_at)
-			VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_id, key) DO UPDATE SET
-				fingerprint = excluded.fingerprint, subject_id = excluded.subject_id, created_at = excluded.created_at`,
+			VALUES ($1, $2, $3, $4, $5)`+replaceKey,
 			subject.UserID, key.Key, key.Fingerprint, subject.ID, micros(subject.CreatedAt))
 		return err
 	})
 	return created, err
 }
 
+// replaceKey ends the insertion of a key, which may be there and no longer in force.
+const replaceKey = ` ON CONFLICT (user_id, key) DO UPDATE SET
+	fingerprint = excluded.fingerprint, subject_id = excluded.subject_id, created_at = excluded.created_at`
+
+func claimOfKey(userID string, key studio.IdempotencyKey) string {
+	return "idempotency key " + userID + " " + key.Key
+}
+
 func subjectOfKey(
 	ctx context.Context, tx transaction, userID string, key studio.IdempotencyKey,
 ) (studio.Subject, error) {
-	free, err := tx.claim(ctx, "idempotency key "+userID+" "+key.Key)
+	free, err := tx.claim(ctx, claimOfKey(userID, key))
 	if err != nil {
 		return studio.Subject{}, err
 	}
@@ -166,15 +178,19 @@ func (s *Store) Subjects(
 	return subjects, err
 }
 
-func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error {
-	var avatarID *string
-	if s.AvatarID != "" {
-		avatarID = &s.AvatarID
+// optional is nil, which is NULL, for an empty text.
+func optional(text string) *string {
+	if text == "" {
+		return nil
 	}
+	return &text
+}
+
+func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error {
 	_, err := tx.exec(ctx, `INSERT INTO subjects (id, kind, user_id, avatar_id, title, request, webhook_url, status,
 		consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries,
 		origin) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-		s.ID, string(s.Kind), s.UserID, avatarID, s.Title, string(s.Request), s.WebhookURL, string(s.Status),
+		s.ID, string(s.Kind), s.UserID, optional(s.AvatarID), s.Title, string(s.Request), s.WebhookURL, string(s.Status),
 		string(s.Consent), s.FailureReason, "", micros(s.CreatedAt), micros(s.UpdatedAt), s.Sequence,
 		micros(s.RenderAt), s.RenderTries, studio.Origin(s.WebhookURL))
 	if err != nil {
