@@ -195,21 +195,27 @@ func (db *database) number(ctx context.Context, query string) (n int64, err erro
 	return n, err
 }
 
+// made is where an event goes, and when it was made.
+type made struct {
+	at     time.Time
+	origin string
+}
+
 // made returns when the service made its events: just before it wrote and committed them.
-func (db *database) made(ctx context.Context) (map[string]time.Time, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT id, created_at FROM events`)
+func (db *database) made(ctx context.Context) (map[string]made, error) {
+	rows, err := db.sql.QueryContext(ctx, `SELECT e.id, e.created_at, s.origin FROM events e JOIN subjects s ON s.id = e.subject_id`)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	all := make(map[string]time.Time)
+	all := make(map[string]made)
 	for rows.Next() {
-		var id string
+		var id, origin string
 		var at int64
-		if err := rows.Scan(&id, &at); err != nil {
+		if err := rows.Scan(&id, &at, &origin); err != nil {
 			return nil, err
 		}
-		all[id] = time.UnixMicro(at)
+		all[id] = made{time.UnixMicro(at), origin}
 	}
 	return all, rows.Err()
 }

@@ -10,20 +10,15 @@ import (
 const patience = 10 * time.Minute
 
 // workers is how many a daemon has for deliveries when nothing else is said.
-func (s *scene) workers() int {
-	if s.db.name == postgresName {
-		return 256
-	}
-	return 64
-}
+const workers = 256
 
 // kills kills the daemon in the middle of a backlog, again and again.
 func kills(ctx context.Context, s *scene) ([]figure, error) {
 	rounds := s.kills
 	if s.db.name == postgresName {
-		rounds = (rounds + 3) / 4 // each waits until the jobs of the killed daemon are nobody's
+		rounds = (rounds + 3) / 4 // each waits for the end of a lease
 	}
-	duplicates := 0
+	duplicates, wanted := 0, s.db.targets().throughput
 	var late, took time.Duration // the worst
 	for round := range rounds {
 		d, all, rest, err := s.kill(ctx, round)
@@ -32,14 +27,14 @@ func kills(ctx context.Context, s *scene) ([]figure, error) {
 		}
 		duplicates = max(duplicates, d)
 		took = max(took, all)
-		late = max(late, all-time.Duration(rest)*time.Second/wantedThroughput)
+		late = max(late, all-time.Duration(rest)*time.Second/time.Duration(wanted))
 	}
 	name := fmt.Sprintf("SIGKILL in the middle of %s events", thousands(s.killed))
 	return []figure{
 		{name + ": lost", "0", fmt.Sprintf("0 in %d kills", rounds), true},
-		{name + ": duplicates", fmt.Sprintf("≤ %d, which may be in flight", s.workers()), fmt.Sprintf("at most %d", duplicates), duplicates <= s.workers()},
+		{name + ": duplicates", fmt.Sprintf("≤ %d, which may be in flight", workers), fmt.Sprintf("at most %d", duplicates), duplicates <= workers},
 		{
-			name + ": from the restart to the last delivery", "≤ 5 s, and the drain at 1,500/s",
+			name + ": from the restart to the last delivery", fmt.Sprintf("≤ 5 s, and the drain at %s/s", thousands(wanted)),
 			fmt.Sprintf("at most %.1f s, %.1f s with the drain", max(late, 0).Seconds(), took.Seconds()), late <= 5*time.Second,
 		},
 	}, nil

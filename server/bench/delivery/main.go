@@ -36,6 +36,10 @@ type plan struct {
 	single   int           // events to one origin
 	paced    int           // events at 50 a second, for the latency
 	healthy  int           // events beside those to a receiver that hangs
+	fresh    int           // events beside new origins that hang
+	hangs    int           // new origins that hang
+	frozen   time.Duration // of a daemon
+	daemons  []int         // on one database
 	kills    int
 	killed   int // events of each kill
 	ordered  int // events
@@ -48,14 +52,16 @@ type plan struct {
 
 func full() plan {
 	return plan{
-		rounds: 5, ports: 128, floor: time.Second, backlog: 8000, single: 100, paced: 300, healthy: 200, kills: 20, killed: 1000,
-		ordered: 100_000, subjects: 1000, restarts: 5, waiting: 100_000, idle: 30 * time.Second, projects: 100_000,
+		rounds: 5, ports: 128, floor: time.Second, backlog: 20_000, single: 100, paced: 250, healthy: 160,
+		fresh: 800, hangs: 1000, frozen: 40 * time.Second, daemons: []int{1, 2, 4}, kills: 20, killed: 1000,
+		ordered: 100_000, subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, projects: 100_000,
 	}
 }
 
 func short() plan {
 	return plan{
-		rounds: 1, ports: 16, floor: 50 * time.Millisecond, backlog: 200, single: 10, paced: 20, healthy: 20, kills: 1, killed: 200,
+		rounds: 1, ports: 16, floor: 50 * time.Millisecond, backlog: 200, single: 10, paced: 20, healthy: 20,
+		fresh: 20, hangs: 50, frozen: time.Second, daemons: []int{2}, kills: 1, killed: 200,
 		ordered: 200, subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, projects: 1000,
 	}
 }
@@ -132,6 +138,11 @@ func rows(p plan) []row {
 		{"throughput", map[string]int{accepts: p.ports}, throughput},
 		{"latency", map[string]int{accepts: latencyPorts}, latency},
 		{"hung receiver", map[string]int{accepts: 1, hangs: 1}, beside},
+		{"new origins of one user", map[string]int{accepts: 1, hangs: p.hangs}, hanging(1)},
+		{"new origins of many users", map[string]int{accepts: 1, hangs: p.hangs}, hanging(min(100, p.hangs))},
+		{"floods", map[string]int{accepts: 1, floods: floodPorts}, flooded},
+		{"frozen daemon", map[string]int{accepts: sharedPorts}, frozen},
+		{"daemons", map[string]int{accepts: p.ports}, daemons},
 		{"kills", map[string]int{accepts: p.ports}, kills},
 		{"order", map[string]int{fails: p.ports}, order},
 		{"hostile receivers", map[string]int{accepts: hostilePorts, hostile: hostilePorts}, hostileAnswers},
@@ -182,8 +193,8 @@ func (r row) on(ctx context.Context, p plan, kind *databases) (figures []figure,
 	if figures, err = r.measure(ctx, s); err != nil && s.d != nil {
 		err = s.d.explain(err)
 	}
-	if s.d != nil {
-		err = errors.Join(err, s.d.kill()) // unless it has been stopped
+	for _, d := range s.daemons {
+		err = errors.Join(err, d.kill()) // unless it has been stopped
 	}
 	return figures, err
 }
@@ -191,13 +202,48 @@ func (r row) on(ctx context.Context, p plan, kind *databases) (figures []figure,
 // scene is where a row is measured.
 type scene struct {
 	plan
-	db *database
-	in *inbox
-	d  *daemon // the last that was started
+	db      *database
+	in      *inbox
+	daemons []*daemon // all that were started
+	d       *daemon   // the last of them
 }
 
 // start starts a daemon.
-func (s *scene) start(ctx context.Context) (err error) {
-	s.d, err = startDaemon(ctx, s.db.program, s.db.dsn, s.db.directory)
+func (s *scene) start(ctx context.Context) error {
+	d, err := startDaemon(ctx, s.db.program, s.db.dsn, s.db.directory)
+	if err == nil {
+		s.d, s.daemons = d, append(s.daemons, d)
+	}
 	return err
+}
+
+// running returns how many daemons run.
+func (s *scene) running() (n int) {
+	for _, d := range s.daemons {
+		if d.runs() {
+			n++
+		}
+	}
+	return n
+}
+
+// stopAll stops the daemons that run.
+func (s *scene) stopAll() error {
+	var errs []error
+	for _, d := range s.daemons {
+		if d.runs() {
+			errs = append(errs, d.stop())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// cpu returns the CPU time that the daemons that run have used.
+func (s *scene) cpu() (used time.Duration) {
+	for _, d := range s.daemons {
+		if d.runs() {
+			used += d.cpu()
+		}
+	}
+	return used
 }

@@ -181,20 +181,20 @@ func (d *daemon) memory() (now, peak int64) {
 	return now << 10, peak << 10
 }
 
+// runs reports whether the daemon has not ended.
+func (d *daemon) runs() bool {
+	select {
+	case <-d.ended:
+		return false
+	default:
+		return true
+	}
+}
+
 func (d *daemon) forgetPeak() { _ = os.WriteFile(d.proc("clear_refs"), []byte("5"), 0) }
 
 // cpu returns the CPU time that the daemon has used.
-func (d *daemon) cpu() time.Duration {
-	stat, _ := os.ReadFile(d.proc("stat"))
-	_, after, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(after)
-	if len(fields) < 13 {
-		return 0
-	}
-	user, _ := strconv.ParseInt(fields[11], 10, 64)
-	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * (time.Second / 100) // the kernel's unit for programs
-}
+func (d *daemon) cpu() time.Duration { return cpuOf(d.command.Process.Pid) }
 
 func (d *daemon) proc(file string) string {
 	return filepath.Join("/proc", strconv.Itoa(d.command.Process.Pid), file)

@@ -25,6 +25,8 @@ const (
 	fails   = "fails"   // at once; the first attempt of one event in ten with 500
 	hangs   = "hangs"
 	hostile = "hostile" // each port in another way
+	// floods answers at once with as much as a receiver can.
+	floods = "floods"
 )
 
 // setting says how a receiver process is to behave: how many ports answer in which way.
@@ -128,6 +130,9 @@ func (r *receiver) script(mode string, port int) faultserver.Script {
 	switch mode {
 	case hangs:
 		fault = faultserver.Hang()
+	case floods:
+		all := []faultserver.Fault{faultserver.GzipBomb(), faultserver.HugeBody(10_000_000_000), faultserver.HugeHeaders(1 << 20)}
+		fault = all[port%len(all)]
 	case hostile:
 		all := hostileFaults()
 		fault = all[port%len(all)]

@@ -28,7 +28,10 @@ studiod and the receiver are processes of their own on one machine, over loopbac
 default: 256 workers; for each origin 4 in flight and 50 a second. SQLite is a file with synchronous=FULL, PostgreSQL a
 server with fsync=on. Latencies are from just before an event is written, so the commit counts. The receiver verifies
 each signature and answers at once. Throughput, latencies and first bytes are medians of %d rounds; what is at most is
-the worst of all. The run fails when an event is lost, out of order or wrongly signed. Reproduce with
+the worst of all. CPU and memory are those of studiod and of all processes of the server together, memory as PSS. With
+several daemons, all share the CPUs of this machine, so that more of them make nothing faster here: what the database
+takes for each delivery says where it would be the limit. The run fails when an event is lost, out of order or wrongly
+signed. Reproduce with
 `+"`make bench-delivery`"+`; figures depend on the machine and on what else it does.
 
 %s %s/%s, %d CPUs.

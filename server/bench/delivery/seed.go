@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,6 +14,7 @@ import (
 // batch is events that wait from the start: some for each subject, the subjects in turn at the URLs.
 type batch struct {
 	name     string // of its own in a database
+	userID   string // "" for the user of the database
 	urls     []string
 	subjects int
 	events   int // for each subject
@@ -29,7 +31,7 @@ func (db *database) seed(ctx context.Context, b batch) error {
 				continue
 			}
 			backlog := studiotest.Backlog{
-				UserID: db.userID, Prefix: fmt.Sprintf("%s-%d-", b.name, i), URL: address, Subjects: subjects, Events: b.events,
+				UserID: cmp.Or(b.userID, db.userID), Prefix: fmt.Sprintf("%s-%d-", b.name, i), URL: address, Subjects: subjects, Events: b.events,
 			}
 			if err := backlog.Insert(ctx, tx, db.dsn); err != nil {
 				return err

@@ -12,15 +12,30 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
-const (
-	wantedThroughput = 1500 // deliveries in a second
-	posters          = 64   // of the floor
-)
+const posters = 64 // of the floor
+
+// targets are those that depend on the database.
+type targets struct {
+	throughput int           // deliveries in a second
+	cpu        time.Duration // of all processes for each delivery
+	p99        time.Duration // from the commit to the receiver
+}
+
+func (d *databases) targets() targets {
+	if d.name == postgresName {
+		return targets{2500, 800 * time.Microsecond, 10 * time.Millisecond}
+	}
+	return targets{4000, 400 * time.Microsecond, 5 * time.Millisecond}
+}
+
+// mostMemory is that of all processes that deliver a backlog.
+const mostMemory = 446 << 20
 
 // throughput measures how fast a backlog is delivered to receivers that answer at once, beside the
 // two floors.
 func throughput(ctx context.Context, s *scene) ([]figure, error) {
-	var rates, singles, transactions, requests []float64
+	var singles, transactions, requests []float64
+	var all []drained
 	for round := range s.rounds {
 		n, err := s.db.floor(ctx, s.floor)
 		if err != nil {
@@ -31,38 +46,113 @@ func throughput(ctx context.Context, s *scene) ([]figure, error) {
 			return nil, err
 		}
 		requests = append(requests, n)
-		if n, err = s.drain(ctx, batch{name: fmt.Sprintf("many%d", round), subjects: s.backlog}, s.ports); err != nil {
+		d, err := s.drain(ctx, batch{name: fmt.Sprintf("many%d", round), subjects: s.backlog}, s.ports)
+		if err != nil {
 			return nil, err
 		}
-		rates = append(rates, n)
-		if n, err = s.drain(ctx, batch{name: fmt.Sprintf("one%d", round), subjects: s.single}, 1); err != nil {
+		all = append(all, d)
+		if d, err = s.drain(ctx, batch{name: fmt.Sprintf("one%d", round), subjects: s.single}, 1); err != nil {
 			return nil, err
 		}
-		singles = append(singles, n)
+		singles = append(singles, d.rate)
 	}
-	rate, transaction, request := median(rates), median(transactions), median(requests)
+	d, target, transaction, request := medianOf(all), s.db.targets(), median(transactions), median(requests)
 	return []figure{
 		{"floor: transactions of one row, 16 callers", "", fmt.Sprintf("%.0f/s", transaction), true},
 		{"floor: requests to the receiver, 64 connections", "", fmt.Sprintf("%.0f/s", request), true},
 		{
-			fmt.Sprintf("deliveries, %d origins that answer at once", s.ports), "≥ 1,500/s",
-			fmt.Sprintf("%.0f/s (%.2f × transactions, %.2f × requests)", rate, rate/transaction, rate/request), rate >= wantedThroughput,
+			fmt.Sprintf("deliveries, %d origins that answer at once", s.ports), fmt.Sprintf("≥ %s/s", thousands(target.throughput)),
+			fmt.Sprintf("%.0f/s (%.2f × transactions, %.2f × requests)", d.rate, d.rate/transaction, d.rate/request),
+			d.rate >= float64(target.throughput),
 		},
+		{
+			"CPU for each of them", fmt.Sprintf("≤ %s in all processes", milliseconds(target.cpu)), d.String(),
+			d.daemons+d.database <= target.cpu,
+		},
+		{"memory of all processes then", "≤ " + mebibytes(mostMemory), mebibytes(d.memory), d.memory <= mostMemory},
 		{"deliveries, one origin, at its limit of 50/s", "", fmt.Sprintf("%.0f/s", median(singles)), true},
 	}, nil
 }
 
-// drain seeds a batch for some origins, serves, and returns the rate at which the events arrive.
-func (s *scene) drain(ctx context.Context, b batch, origins int) (rate float64, err error) {
+// drained is what the deliveries of a backlog took.
+type drained struct {
+	rate              float64       // in a second
+	daemons, database time.Duration // CPU time for each
+	memory            int64         // of all processes, at the end
+}
+
+func (d drained) String() string {
+	if d.database == 0 {
+		return fmt.Sprintf("%.2f ms", d.daemons.Seconds()*1000)
+	}
+	return fmt.Sprintf("%.2f ms (studiod %.2f, server %.2f)", (d.daemons+d.database).Seconds()*1000, d.daemons.Seconds()*1000, d.database.Seconds()*1000)
+}
+
+func medianOf(all []drained) drained {
+	of := func(value func(d drained) float64) float64 {
+		var values []float64
+		for _, d := range all {
+			values = append(values, value(d))
+		}
+		return median(values)
+	}
+	return drained{
+		rate:     of(func(d drained) float64 { return d.rate }),
+		daemons:  time.Duration(of(func(d drained) float64 { return float64(d.daemons) })),
+		database: time.Duration(of(func(d drained) float64 { return float64(d.database) })),
+		memory:   int64(of(func(d drained) float64 { return float64(d.memory) })),
+	}
+}
+
+// drain seeds a batch for some origins, serves, and measures until all events have arrived.
+func (s *scene) drain(ctx context.Context, b batch, origins int) (d drained, err error) {
 	if _, err := s.in.forget(); err != nil {
-		return 0, err
+		return d, err
 	}
 	b.urls, b.events = s.in.urls[accepts][:origins], 1
 	if err := s.db.seed(ctx, b); err != nil {
-		return 0, err
+		return d, err
 	}
-	t, err := s.finish(ctx, b.subjects)
-	return t.rate(), err
+	if err := s.start(ctx); err != nil {
+		return d, err
+	}
+	if d, err = s.measureDrain(ctx, b.subjects); err != nil {
+		return d, err
+	}
+	return d, s.d.stop()
+}
+
+// measureDrain waits until so many events are delivered. What the first took is not counted: daemons
+// have started before it.
+func (s *scene) measureDrain(ctx context.Context, events int) (d drained, err error) {
+	server, err := s.db.postmaster(ctx)
+	if err != nil {
+		return d, err
+	}
+	first, err := s.in.ask(question{Accepted: 1, Patience: patience})
+	if err != nil {
+		return d, err
+	}
+	daemonsBefore, databaseBefore := s.cpu(), cpuOf(server)
+	t, err := s.in.all(events, patience, false)
+	if err != nil {
+		return d, err
+	}
+	counted := time.Duration(max(events-first.Accepted, 1))
+	d = drained{
+		rate: t.rate(), daemons: (s.cpu() - daemonsBefore) / counted, database: (cpuOf(server) - databaseBefore) / counted,
+		memory: memoryOf(server),
+	}
+	for _, daemon := range s.daemons {
+		if daemon.runs() {
+			d.memory += memoryOf(daemon.command.Process.Pid)
+		}
+	}
+	if err := s.db.delivered(ctx); err != nil {
+		return d, err
+	}
+	_, err = s.in.all(events, 0, false)
+	return d, err
 }
 
 // postFloor returns how many requests the receiver takes in a second from a plain loop.

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+const floodPorts = 12
+
+// hanging measures the latency of one origin beside very many to which nothing was sent before, and that
+// take events and never answer.
+func hanging(users int) func(ctx context.Context, s *scene) ([]figure, error) {
+	return func(ctx context.Context, s *scene) ([]figure, error) {
+		ids, err := s.db.addUsers(ctx, users)
+		if err != nil {
+			return nil, err
+		}
+		urls := s.in.urls[hangs]
+		for i, id := range ids {
+			its := urls[i*len(urls)/users : (i+1)*len(urls)/users]
+			err := s.db.seed(ctx, batch{name: id, userID: id, urls: its, subjects: 4 * len(its), events: 1})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if err := s.start(ctx); err != nil {
+			return nil, err
+		}
+		s.rounds = 1
+		l, err := s.pace(ctx, besideRate, s.fresh)
+		return []figure{{
+			fmt.Sprintf("commit to a healthy origin at %d events/s, beside %s new origins that hang, of %s", besideRate, thousands(len(urls)), plural(users, "user")),
+			"p99 ≤ 100 ms", l.String(), l.p99 <= 100*time.Millisecond,
+		}}, err
+	}
+}
+
+// flooded measures the latency of one origin without and with others that answer with as much as they can.
+func flooded(ctx context.Context, s *scene) ([]figure, error) {
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	without, err := s.pace(ctx, besideRate, s.healthy)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.d.stop(); err != nil {
+		return nil, err
+	}
+	// At 50 a second, enough for all rounds.
+	events := floodPorts * (s.rounds*s.healthy*50/besideRate + 100)
+	if err := s.db.seed(ctx, batch{name: "floods", urls: s.in.urls[floods], subjects: events, events: 1}); err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	with, err := s.pace(ctx, besideRate, s.healthy)
+	return []figure{{
+		fmt.Sprintf("commit to a healthy origin at %d events/s, beside %d that answer with gzip bombs, 10 GB and 1 MiB of headers", besideRate, floodPorts),
+		"p99 ≤ 2 × without", fmt.Sprintf("%v; without %v", with, without), with.p99 <= 2*without.p99,
+	}}, err
+}
+
+// addUsers adds users who cannot log in.
+func (db *database) addUsers(ctx context.Context, users int) (ids []string, err error) {
+	return ids, db.change(ctx, func(tx *sql.Tx) error {
+		for i := range users {
+			id := fmt.Sprintf("user-%d", i)
+			_, err := tx.ExecContext(ctx, `INSERT INTO users (id, email, password_hash, created_at) VALUES ($1, $2, '', $3)`,
+				id, id+"@example.com", time.Now().UnixMicro())
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		return nil
+	})
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "one " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+const (
+	sharedPorts = 16
+	alone       = "one daemon at a time" // on SQLite
+)
+
+// frozen stops one of two daemons for a while and measures how long what the other makes takes, for the
+// origins that each has.
+func frozen(ctx context.Context, s *scene) ([]figure, error) {
+	name := fmt.Sprintf("one of two daemons is stopped for %v: ", s.frozen)
+	const healthy, taken = "the other's p99", "the longest wait for what it had"
+	if s.db.name == sqliteName {
+		return []figure{{name + healthy, "", alone, true}, {name + taken, "", alone, true}}, nil
+	}
+	if err := s.startAll(ctx, 1); err != nil {
+		return nil, err
+	}
+	var holder string
+	if err := s.db.sql.QueryRowContext(ctx, `SELECT id FROM holders`).Scan(&holder); err != nil {
+		return nil, err
+	}
+	if err := s.startAll(ctx, 2); err != nil {
+		return nil, err
+	}
+	lanes, err := s.db.lanesOf(ctx, holder)
+	if err != nil {
+		return nil, err
+	}
+	stopped := s.daemons[0].command.Process
+	if err := stopped.Signal(syscall.SIGSTOP); err != nil {
+		return nil, err
+	}
+	events := int(s.frozen.Seconds() * pacedRate)
+	err = s.d.create(ctx, pacedRate, events, s.in.urls[accepts])
+	if contErr := stopped.Signal(syscall.SIGCONT); err == nil {
+		err = contErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.in.all(events, patience, true)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.db.made(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var others, its []float64
+	for id, at := range t.Arrivals {
+		if took := float64(at.Sub(made[id].at)); lanes[store.Lane(made[id].origin)] {
+			its = append(its, took)
+		} else {
+			others = append(others, took)
+		}
+	}
+	p99, longest := time.Duration(percentile(others, 99)), time.Duration(percentile(its, 100))
+	return []figure{
+		{name + healthy, "≤ 1 s", milliseconds(p99), p99 <= time.Second},
+		{name + taken, "≤ 5 s", fmt.Sprintf("%.2f s", longest.Seconds()), longest <= 5*time.Second},
+	}, s.db.delivered(ctx)
+}
+
+// daemons measures how fast several daemons on one database deliver a backlog, and how late events come
+// with them.
+func daemons(ctx context.Context, s *scene) (figures []figure, err error) {
+	for _, n := range s.plan.daemons {
+		name := plural(n, "daemon") + " on one database"
+		deliveries, paced := name+": deliveries", name+fmt.Sprintf(": commit to receiver at %d events/s", pacedRate)
+		if s.db.name == sqliteName {
+			figures = append(figures, figure{deliveries, "", alone, true}, figure{paced, "p99 ≤ 10 ms", alone, true})
+			continue
+		}
+		var all []drained
+		for round := range min(s.rounds, 3) {
+			d, err := s.drainShared(ctx, batch{name: fmt.Sprintf("shared%d-%d", n, round), subjects: s.backlog}, n)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, d)
+		}
+		if err := s.startAll(ctx, n); err != nil {
+			return nil, err
+		}
+		l, err := s.pace(ctx, pacedRate, s.paced)
+		if err != nil {
+			return nil, err
+		}
+		d := medianOf(all)
+		figures = append(figures,
+			figure{
+				deliveries, "", fmt.Sprintf("%.0f/s; CPU each: %v; the database alone has CPU for %.0f/s", d.rate, d, d.limit()), true,
+			},
+			figure{paced, "p99 ≤ 10 ms", l.String(), l.p99 <= 10*time.Millisecond},
+		)
+	}
+	return figures, nil
+}
+
+// limit is how many deliveries in a second would take all CPUs of this machine for the database.
+func (d drained) limit() float64 {
+	if d.database == 0 {
+		return 0
+	}
+	return float64(runtime.NumCPU()) * float64(time.Second) / float64(d.database)
+}
+
+// startAll stops the daemons that run and starts some that share all lanes. With one more than run, it
+// starts only that.
+func (s *scene) startAll(ctx context.Context, n int) error {
+	if s.running() != n-1 {
+		if err := s.stopAll(); err != nil {
+			return err
+		}
+	}
+	for s.running() < n {
+		if err := s.start(ctx); err != nil {
+			return err
+		}
+	}
+	return s.db.until(ctx, 1, fmt.Sprintf(`SELECT CASE WHEN COUNT(*) = %d AND MIN(n) = %d THEN 1 ELSE 0 END
+		FROM (SELECT COUNT(*) n FROM lanes WHERE holder IS NOT NULL GROUP BY holder) h`, n, store.Lanes/n))
+}
+
+// drainShared is drain with several daemons, which begin at the same moment.
+func (s *scene) drainShared(ctx context.Context, b batch, n int) (d drained, err error) {
+	if _, err := s.in.forget(); err != nil {
+		return d, err
+	}
+	if err := s.startAll(ctx, n); err != nil {
+		return d, err
+	}
+	b.urls, b.events = s.in.urls[accepts], 1
+	if err := s.db.seed(ctx, b); err != nil {
+		return d, err
+	}
+	if err := s.db.announce(ctx, b); err != nil {
+		return d, err
+	}
+	if d, err = s.measureDrain(ctx, b.subjects); err != nil {
+		return d, err
+	}
+	return d, s.stopAll()
+}
+
+// announce tells the daemons of a batch.
+func (db *database) announce(ctx context.Context, b batch) error {
+	opened, err := store.Open(ctx, db.dsn, store.Config{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = opened.Close() }()
+	var lines []store.Line
+	for _, url := range b.urls {
+		lines = append(lines, store.Line{UserID: db.userID, Origin: strings.TrimSuffix(url, "/")})
+	}
+	return opened.Announce(ctx, lines)
+}
+
+// lanesOf returns the lanes that a holder has.
+func (db *database) lanesOf(ctx context.Context, holder string) (map[int]bool, error) {
+	rows, err := db.sql.QueryContext(ctx, `SELECT lane FROM lanes WHERE holder = $1`, holder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	lanes := make(map[int]bool)
+	for rows.Next() {
+		var lane int
+		if err := rows.Scan(&lane); err != nil {
+			return nil, err
+		}
+		lanes[lane] = true
+	}
+	return lanes, rows.Err()
+}
