@@ -1,0 +1,168 @@
+package media_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	_ "gocloud.dev/blob/s3blob"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+func setupS3(t *testing.T) (*bundle, *studiotest.S3) {
+	t.Helper()
+	store := studiotest.NewS3(t)
+	b := &bundle{t: t, clock: studiotest.NewClock()}
+	b.clock.Add(time.Since(b.clock.Now())) // signatures and objects have the time of the machine
+	var err error
+	b.Store, err = media.Open(t.Context(), media.Config{
+		Bucket: store.Bucket, PublicURL: "https://studio.example.com", Key: []byte("key"), Now: b.clock.Now,
+	})
+	check(t, err)
+	t.Cleanup(func() { check(t, b.Close()) })
+	return b, store
+}
+
+// content returns what is kept under a key; found is false when there is nothing.
+func (b *bundle) content(key string) (content string, found bool) {
+	b.t.Helper()
+	file, err := b.Open(b.t.Context(), key)
+	if errors.Is(err, studio.ErrNotFound) {
+		return "", false
+	}
+	check(b.t, err)
+	defer func() { check(b.t, file.Close()) }()
+	all, err := io.ReadAll(file)
+	check(b.t, err)
+	return string(all), true
+}
+
+// The bucket serves files at addresses that the service signs, with ranges and the type of the file.
+func TestS3_servesWhatIsWritten(t *testing.T) {
+	t.Parallel()
+	b, _ := setupS3(t)
+	b.write(key, "0123456789")
+	address, expires := b.URL(key)
+	if strings.HasPrefix(address, "https://studio.example.com") || !strings.Contains(address, "X-Amz-Expires=86400") ||
+		time.Until(expires) < 23*time.Hour {
+		t.Errorf("the address is %s until %v", address, expires)
+	}
+	response, body := b.do("GET", address)
+	if response.StatusCode != 200 || body != "0123456789" || response.Header.Get("Content-Type") != "video/mp4" {
+		t.Errorf("%s %q %v", response.Status, body, response.Header)
+	}
+	if response, body := b.do("GET", address, "Range", "bytes=7-"); response.StatusCode != 206 || body != "789" {
+		t.Errorf("a range: %s %q", response.Status, body)
+	}
+	if found, _ := b.Key(address); found != key {
+		t.Errorf("the key is %q", found)
+	}
+	b.write(key, "again")
+	if content, _ := b.content(key); content != "again" {
+		t.Errorf("content %q", content)
+	}
+	check(t, b.Erase(t.Context(), "results/"))
+	if _, found := b.content(key); found {
+		t.Error("what was erased is there")
+	}
+	if response, _ := b.do("GET", address); response.StatusCode != 404 {
+		t.Errorf("after it was erased: %s", response.Status)
+	}
+	check(t, b.Erase(t.Context(), "results/")) // again
+}
+
+// Whatever interrupts a write, of one request or of many, nothing half is there.
+func TestS3_wholeOrNot(t *testing.T) {
+	t.Parallel()
+	b, store := setupS3(t)
+	large := bytes.Repeat([]byte("0123456789abcdef"), 1<<20) // several parts
+	const mp4 = "results/large/out.mp4"
+	broken := io.MultiReader(bytes.NewReader(large[:11<<20]), iotest.ErrReader(io.ErrUnexpectedEOF))
+	if err := b.Write(t.Context(), mp4, broken); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	left := int64(11 << 20)
+	ends := readerFunc(func(p []byte) (int, error) {
+		if left -= int64(len(p)); left < 0 {
+			cancel()
+		}
+		return len(p), nil
+	})
+	if err := b.Write(ctx, mp4, io.LimitReader(ends, 16<<20)); err == nil {
+		t.Error("a write whose context ends succeeds")
+	}
+	store.Cut.Store(true)
+	if err := b.Write(t.Context(), "results/small/out.mp4", strings.NewReader("0123456789")); err == nil {
+		t.Error("a write that is cut succeeds")
+	}
+	store.Cut.Store(false)
+	for _, key := range []string{mp4, "results/small/out.mp4"} {
+		if content, found := b.content(key); found {
+			t.Errorf("%s is there, with %d bytes", key, len(content))
+		}
+	}
+	check(t, b.Write(t.Context(), mp4, bytes.NewReader(large)))
+	if content, _ := b.content(mp4); content != string(large) {
+		t.Errorf("%d bytes", len(content))
+	}
+	if err := b.Write(t.Context(), mp4, iotest.ErrReader(io.ErrUnexpectedEOF)); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("error %v", err)
+	}
+	if content, _ := b.content(mp4); content != string(large) {
+		t.Error("a write that fails replaces what was there")
+	}
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// A bucket that is away is an error, not a file that is missing; addresses need no bucket.
+func TestS3_away(t *testing.T) {
+	t.Parallel()
+	b, store := setupS3(t)
+	b.write(key, "0123456789")
+	store.Down.Store(true)
+	if _, err := b.Open(t.Context(), key); err == nil || errors.Is(err, studio.ErrNotFound) {
+		t.Errorf("error %v", err)
+	}
+	if err := b.Write(t.Context(), key, strings.NewReader("other")); err == nil {
+		t.Error("a write succeeds")
+	}
+	needed := func(context.Context, string) (bool, error) { return false, nil }
+	if err := b.Sweep(t.Context(), time.Hour, needed); err == nil {
+		t.Error("a sweep succeeds")
+	}
+	address, _ := b.URL(key)
+	store.Down.Store(false)
+	if _, body := b.do("GET", address); body != "0123456789" {
+		t.Errorf("content %q", body)
+	}
+}
+
+func TestS3_Sweep(t *testing.T) {
+	t.Parallel()
+	b, _ := setupS3(t)
+	b.write(key, "x")
+	b.write("results/1/out.mp4", "x")
+	needed := func(_ context.Context, k string) (bool, error) { return k == key, nil }
+	check(t, b.Sweep(t.Context(), time.Hour, needed))
+	if _, found := b.content("results/1/out.mp4"); !found {
+		t.Error("a young file is swept")
+	}
+	b.clock.Add(2 * time.Hour)
+	check(t, b.Sweep(t.Context(), time.Hour, needed))
+	_, needless := b.content("results/1/out.mp4")
+	if _, found := b.content(key); !found || needless {
+		t.Errorf("the file that is needed is there: %t, the other: %t", found, needless)
+	}
+}
