@@ -72,15 +72,27 @@ func (e *Exec) Render(ctx context.Context, subject studio.Subject) (studio.Rende
 		return result, err
 	}
 	e.Logger.ErrorContext(ctx, "rendering failed", "kind", subject.Kind, "id", subject.ID, "attempt", subject.RenderTries+1, "err", err)
-	return result, errFailed()
+	if errors.Is(err, errProgram) || errors.Is(err, studio.ErrNotFound) { // a file of the avatar's
+		return result, errFailed()
+	}
+	return result, fmt.Errorf("%w: %w", studio.ErrUnavailable, err)
 }
+
+// errDiskFull takes the place of any other error when there is no room left: a program that cannot write
+// may say that its input is broken.
+var errDiskFull = errors.New("the disk of the working directory is full")
 
 func (e *Exec) render(ctx context.Context, subject studio.Subject) (result studio.Rendering, err error) {
 	dir, remove, err := e.directory.work()
 	if err != nil {
 		return result, err
 	}
-	defer func() { err = errors.Join(err, remove()) }()
+	defer func() {
+		if err != nil && full(dir) {
+			err = fmt.Errorf("%w: %v", errDiskFull, err) //nolint:errorlint // which it hides
+		}
+		err = errors.Join(err, remove())
+	}()
 	request := protocol.Request{
 		Version: protocol.Version, Kind: protocol.Kind(subject.Kind), ID: subject.ID, Attempt: subject.RenderTries + 1,
 		Request: subject.Request, OutputDir: filepath.Join(dir, "output"),

@@ -107,6 +107,17 @@ func program(behaviour string) {
 			_, err = file.Write(make([]byte, 1<<20))
 		}
 		fmt.Println(`{"error":{"reason":"Too much.","permanent":true}}`)
+	case "fills the disk when it is told":
+		out("out.mp4", "video")
+		if input, _ := os.ReadFile(request.Inputs["audio_url"]); string(input) != "https://example.com/full" {
+			fmt.Println(`{"result":{"video":"out.mp4"}}`)
+			return
+		}
+		file, _ := os.Create(filepath.Join(request.OutputDir, "out.mp4"))
+		for err == nil {
+			_, err = file.Write(make([]byte, 64<<10))
+		}
+		fmt.Println(`{"error":{"reason":"No video.","permanent":true}}`)
 	case "opens many":
 		for n := 0; ; n++ {
 			if _, err := os.Open(os.DevNull); err != nil {
@@ -148,9 +159,15 @@ type bundle struct {
 // setup makes an Exec whose program behaves in a way, over a domain on a database.
 func setup(t *testing.T, behaviour string, limits render.Limits) bundle {
 	t.Helper()
+	return setupIn(t, t.TempDir(), behaviour, limits)
+}
+
+// setupIn is setup with the directory of working directories.
+func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) bundle {
+	t.Helper()
 	cfg := studiotest.Config(studiotest.Open(t, studiotest.NewSQLite(t)), time.Now)
 	cfg.AutoConsent = func(studio.Subject) bool { return true }
-	s := bundle{t: t, studio: studio.New(cfg), media: cfg.Media.(*studiotest.Media), log: &lockedBuffer{}, dir: t.TempDir()}
+	s := bundle{t: t, studio: studio.New(cfg), media: cfg.Media.(*studiotest.Media), log: &lockedBuffer{}, dir: dir}
 	s.user = studiotest.AddUser(t, s.studio, "ada@example.com")
 	self, err := os.Executable()
 	s.check(err)

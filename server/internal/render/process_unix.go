@@ -55,6 +55,13 @@ func command(cmd *exec.Cmd, limits Limits) error {
 	return nil
 }
 
+// full reports whether the disk of a directory has no room for a file.
+func full(dir string) bool {
+	const least = 1 << 20 // bytes
+	var disk syscall.Statfs_t
+	return syscall.Statfs(dir, &disk) == nil && disk.Bavail*uint64(disk.Bsize) < least //nolint:gosec // sizes
+}
+
 // killGroup kills a program and all that it has started. The number of a group is not given to
 // another while the group has members.
 func killGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -29,6 +29,8 @@ var (
 	ErrKeyInUse = errors.New("studio: a creation with the idempotency key has not ended")
 	// ErrTitle: the title has a U+0000, which not every database keeps.
 	ErrTitle = errors.New("studio: the title has a U+0000")
+	// ErrUnavailable: what a rendering needs is away or full, such as a disk. That is nobody's fault.
+	ErrUnavailable = errors.New("studio: what a rendering needs is not there")
 	// ErrBusy: more work is waiting than the service takes; a later try may succeed.
 	ErrBusy = errors.New("studio: too busy")
 )

@@ -12,8 +12,16 @@ import (
 //nolint:gochecknoglobals // a table
 var renderPauses = [...]time.Duration{10 * time.Second, time.Minute}
 
+// While what a rendering needs is away, it is tried again after outagePause each time, until the subject
+// is older than maxOutage.
+const (
+	outagePause = time.Minute
+	maxOutage   = 24 * time.Hour
+)
+
 // Renderer makes what a subject asks for. It must return soon after ctx ends. A
-// [*RenderError] without Retry is the final word; any other error is a reason to try again.
+// [*RenderError] without Retry is the final word; any other error is a reason to try again, and
+// [ErrUnavailable] one that does not count.
 type Renderer interface {
 	Render(ctx context.Context, subject Subject) (Rendering, error)
 }
@@ -81,6 +89,10 @@ func (s *Service) Progressed(ctx context.Context, id string, done float64) error
 }
 
 func (s *Service) renderFailed(subject *Subject, cause error) error {
+	if now := s.now(); errors.Is(cause, ErrUnavailable) && now.Before(subject.CreatedAt.Add(maxOutage)) {
+		subject.RenderAt = now.Add(outagePause)
+		return nil
+	}
 	subject.FailureReason = "The renderer did not finish."
 	var final *RenderError
 	if errors.As(cause, &final) {

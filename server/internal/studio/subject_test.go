@@ -3,6 +3,7 @@ package studio_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -168,6 +169,32 @@ func TestRendered_triesAgainBeforeItGivesUp(t *testing.T) {
 		check(t, err)
 		if lipsync.Status != studio.Failed || !lipsync.RenderAt.IsZero() || lipsync.FailureReason != "The renderer did not finish." {
 			t.Errorf("%s because %q", lipsync.Status, lipsync.FailureReason)
+		}
+	})
+}
+
+// While the disk is full or the bucket away, a rendering is tried again, and what came before counts still.
+func TestRendered_outlastsAnOutage(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		lipsync, err := service.CreateLipsync(t.Context(), registered(user))
+		check(t, err)
+		outage := fmt.Errorf("%w: no space left", studio.ErrUnavailable)
+		for range 24 {
+			lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, outage)
+			check(t, err)
+			if lipsync.Status != studio.Processing || !lipsync.RenderAt.Equal(clock.Now().Add(time.Minute)) || lipsync.RenderTries != 0 {
+				t.Fatalf("%s, due in %v after %d tries", lipsync.Status, lipsync.RenderAt.Sub(clock.Now()), lipsync.RenderTries)
+			}
+			clock.Add(time.Hour)
+		}
+		for range 3 {
+			lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, outage)
+			check(t, err)
+		}
+		if lipsync.Status != studio.Failed || lipsync.FailureReason != "The renderer did not finish." {
+			t.Errorf("after a day, it is %s because %q", lipsync.Status, lipsync.FailureReason)
 		}
 	})
 }
