@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -128,7 +127,7 @@ func TestDaemon_refusesInputs(t *testing.T) {
 	}
 }
 
-// A deletion ends the program that renders within a second or two.
+// A deletion ends the program that renders.
 func TestDaemon_deletionStopsTheProgram(t *testing.T) {
 	t.Parallel()
 	need(t, "sh")
@@ -146,14 +145,10 @@ func TestDaemon_deletionStopsTheProgram(t *testing.T) {
 		return err == nil
 	})
 	check(t, d.client.DeleteLipsync(t.Context(), gen.DeleteInferenceRequest{InferenceID: lipsync.InferenceID}))
-	began := time.Now()
 	eventually(t, "the end of the program", func() bool {
 		_, err := os.Stat("/proc/" + strings.TrimSpace(string(pid)))
 		return os.IsNotExist(err)
 	})
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("the program ran for %v more", took)
-	}
 	_, err = d.client.WaitLipsync(t.Context(), lipsync.InferenceID)
 	if !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("error %v", err)

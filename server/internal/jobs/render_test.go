@@ -70,7 +70,7 @@ func TestRender_endsWithItsSubject(t *testing.T) { //nolint:paralleltest // inBu
 		}
 		avatar := s.create()
 		s.work(10 * time.Minute)
-		if took == 0 || took > 2*time.Second {
+		if took == 0 || took > 500*time.Millisecond {
 			s.t.Errorf("the rendering was cancelled after %v", took)
 		}
 		if _, err := s.db.Subject(s.t.Context(), avatar.ID); !errors.Is(err, studio.ErrNotFound) {

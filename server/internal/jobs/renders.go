@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	// keepInterval is how often a process says that it still renders a subject. It then learns of a
-	// deletion.
+	// keepInterval is how often a process says that it still renders a subject.
 	keepInterval = time.Second
+	// lookInterval is how often it looks whether that is in vain. What was deleted on any machine is to
+	// have stopped within a second.
+	lookInterval = 400 * time.Millisecond
 	// settleTimeout bounds what is written although the work is cut off.
 	settleTimeout = 2 * time.Second
 )
@@ -92,15 +94,20 @@ func (j *Jobs) renderOnce(ctx context.Context, subjectID string) error {
 // keep keeps a rendering this process's, and cancels it when it is in vain. While the database is away,
 // the rendering goes on.
 func (j *Jobs) keep(ctx context.Context, cancel context.CancelCauseFunc, subjectID string) {
-	ticker := time.NewTicker(keepInterval)
+	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
-	for {
+	for kept := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		err := j.Store.KeepRendering(ctx, subjectID, j.id)
+		var err error
+		if time.Since(kept) < keepInterval {
+			err = j.Store.HoldsRendering(ctx, subjectID, j.id)
+		} else if err = j.Store.KeepRendering(ctx, subjectID, j.id); err == nil {
+			kept = time.Now()
+		}
 		if !errors.Is(err, studio.ErrNotFound) {
 			continue
 		}

@@ -12,10 +12,11 @@ const ReasonDeleted Reason = "deleted"
 
 func (s *Store) DeleteSubject(
 	ctx context.Context, userID string, kind studio.Kind, id string, now, again time.Time,
-) (ids []string, err error) {
+) (erased studio.Erased, err error) {
 	var lines []Line
 	err = s.write(ctx, func(tx transaction) error {
-		ids, lines = nil, nil
+		var uploads []string
+		erased, lines = studio.Erased{}, nil
 		var deleted time.Time
 		err := one(ctx, tx, []any{instant{&deleted}},
 			`SELECT deleted_at FROM subjects WHERE id = $1 AND user_id = $2 AND kind = $3`+tx.forUpdate(), id, userID, string(kind))
@@ -27,11 +28,13 @@ func (s *Store) DeleteSubject(
 		}
 		err = tx.query(ctx, func(scan func(...any) error) error {
 			var id string
+			var request []byte
 			var line Line
-			err := scan(&id, &line.UserID, &line.Origin)
-			ids, lines = append(ids, id), append(lines, line)
+			err := scan(&id, &line.UserID, &line.Origin, &request)
+			erased.IDs, lines = append(erased.IDs, id), append(lines, line)
+			uploads = append(uploads, studio.UploadIDs(request)...)
 			return err
-		}, `SELECT id, user_id, origin FROM subjects WHERE id = $1 OR avatar_id = $1`, id)
+		}, `SELECT id, user_id, origin, request FROM subjects WHERE id = $1 OR avatar_id = $1`, id)
 		if err != nil || !deleted.IsZero() {
 			return err
 		}
@@ -41,12 +44,35 @@ func (s *Store) DeleteSubject(
 			{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
 				AND subject_id IN (SELECT id FROM subjects WHERE id = $1 OR avatar_id = $1)`, []any{id, micros(now), string(ReasonDeleted)}},
 		})
+		if err != nil {
+			return err
+		}
+		erased.Uploads, err = deleteUploads(ctx, tx, userID, uploads)
 		return err
 	})
 	if err == nil {
 		s.signalDeleted(lines) //nolint:contextcheck // it is done, whether the caller waits or not
 	}
-	return ids, err
+	return erased, err
+}
+
+// deleteUploads deletes the uploads of a user that no subject of his is made from, and returns their
+// keys. Subjects that are older cannot be; the clocks of daemons may differ by an hour.
+func deleteUploads(ctx context.Context, tx transaction, userID string, ids []string) (keys []string, err error) {
+	for _, id := range ids {
+		err := tx.query(ctx, func(scan func(...any) error) error {
+			var key string
+			err := scan(&key)
+			keys = append(keys, key)
+			return err
+		}, `DELETE FROM uploads WHERE id = $1 AND user_id = $2 AND NOT EXISTS (SELECT 1 FROM subjects s
+			WHERE s.user_id = $2 AND s.kind IN ('avatar', 'video', 'lipsync') AND s.created_at > uploads.created_at - 3600000000
+			AND s.deleted_at IS NULL AND s.request LIKE '%' || $1 || '%') RETURNING key`, id, userID)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
 }
 
 // SetProgress raises the progress of a subject that is processing.

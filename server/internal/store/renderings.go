@@ -78,6 +78,12 @@ func (s *Store) KeepRendering(ctx context.Context, subjectID, by string) error {
 	})
 }
 
+// HoldsRendering is KeepRendering without saying anything.
+func (s *Store) HoldsRendering(ctx context.Context, subjectID, by string) error {
+	var found int
+	return one(ctx, s.engine, []any{&found}, `SELECT 1 FROM subjects WHERE id = $1 AND render_by = $2 AND render_at IS NOT NULL`, subjectID, by)
+}
+
 // ReleaseRendering gives a rendering that did not end to whoever takes it next.
 func (s *Store) ReleaseRendering(ctx context.Context, subjectID, by string) error {
 	return s.write(ctx, func(tx transaction) error {

@@ -1,6 +1,7 @@
 package studio_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,47 @@ func TestDelete_erasesFiles(t *testing.T) {
 		if keys := media.Keys(); len(keys) != 1 {
 			t.Errorf("files that are left: %v", keys)
 		}
+	})
+}
+
+// Deleting erases the uploads that nothing else of the user is made from, and those of nobody else.
+func TestDelete_erasesUploads(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		cfg := studiotest.Config(db, studiotest.NewClock().Now)
+		service, media := studio.New(cfg), cfg.Media.(*studiotest.Media)
+		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
+		upload := func(user studio.User) (key, url string) {
+			made, url, err := service.Upload(t.Context(), user.ID, "audio/wav", strings.NewReader("x"))
+			check(t, err)
+			return made.Key, url
+		}
+		create := func(urls ...string) string {
+			made, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte(`{"video_url":"` + strings.Join(urls, `","audio_url":"`) + `"}`)})
+			check(t, err)
+			return made.ID
+		}
+		_, own := upload(ada)
+		shared, sharedURL := upload(ada)
+		foreign, foreignURL := upload(bob)
+		unused, _ := upload(ada)
+		first, second := create(own, sharedURL), create(sharedURL, foreignURL)
+
+		wantKeys := func(want ...string) {
+			t.Helper()
+			slices.Sort(want)
+			if keys := media.Keys(); !slices.Equal(keys, want) {
+				t.Errorf("files that are left: %v, want %v", keys, want)
+			}
+		}
+		check(t, service.Delete(t.Context(), ada.ID, studio.Lipsync, first))
+		wantKeys(shared, foreign, unused)
+		for range 2 { // it may be repeated
+			check(t, service.Delete(t.Context(), ada.ID, studio.Lipsync, second))
+			wantKeys(foreign, unused)
+		}
+		_, err := db.Upload(t.Context(), strings.Split(shared, "/")[1])
+		wantError(t, err, studio.ErrNotFound)
 	})
 }
 

@@ -59,11 +59,11 @@ type Store interface {
 	// SetProgress raises the progress of a subject that is processing.
 	SetProgress(ctx context.Context, id string, percent int) error
 
-	// DeleteSubject erases a subject, the videos made from it, and the events of all of them that
-	// have not been delivered, and returns what it erased. One that was deleted after the time again
-	// is left as it is, but returned again.
-	// [ErrNotFound] when the user has none of this kind.
-	DeleteSubject(ctx context.Context, userID string, kind Kind, id string, now, again time.Time) (ids []string, err error)
+	// DeleteSubject erases a subject, the videos made from it, the events of all of them that have
+	// not been delivered, and the uploads of the user that no other subject of his is made from. It
+	// returns what it erased. A subject that was deleted after the time again is left as it is, but
+	// returned again. [ErrNotFound] when the user has none of this kind.
+	DeleteSubject(ctx context.Context, userID string, kind Kind, id string, now, again time.Time) (Erased, error)
 
 	// WebhookSecrets returns the secrets of a user that are in force at now, newest first.
 	WebhookSecrets(ctx context.Context, userID string, now time.Time) ([]WebhookSecret, error)
