@@ -69,7 +69,7 @@ func wantFile(t *testing.T, url *string, mediaType, begins string) {
 	}
 }
 
-// An avatar is made, and then a video in which it speaks, and both are read by anybody who has
+// An avatar is made, and then a video in which it speaks, and both are played by anybody who has
 // their addresses until they are deleted.
 func TestDaemon_makesVideos(t *testing.T) {
 	t.Parallel()
@@ -92,6 +92,7 @@ func TestDaemon_makesVideos(t *testing.T) {
 	}
 	wantFile(t, video.Video, "video/mp4", "ftyp")
 	wantFile(t, video.Thumbnail, "image/jpeg", "\xff\xd8")
+	wantPlays(t, *video.Video)
 
 	check(t, d.client.DeleteAvatar(t.Context(), gen.DeleteAvatarRequest{AvatarID: avatar.AvatarID}))
 	for _, url := range []string{*avatar.Thumbnail, *video.Video} {
