@@ -76,6 +76,9 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if strings.HasPrefix(cfg.Bucket, "file:") && !isSQLite(d.cfg.Database) {
+		d.cfg.Logger.WarnContext(ctx, "files are kept in a directory: other daemons cannot serve them unless it is theirs too", "media", cfg.Bucket)
+	}
 	if cfg.PublicURL == "" && d.listener != nil {
 		cfg.PublicURL = d.url()
 	}

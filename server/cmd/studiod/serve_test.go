@@ -2,12 +2,14 @@ package main
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // The limits that are given to a daemon are those that it keeps.
@@ -49,4 +51,15 @@ func TestServe_limitsWhatAReceiverGets(t *testing.T) {
 	if took, least := time.Since(began), (events-1-5)*time.Second/20; took < least {
 		t.Errorf("%d are sent in %v, want at least %v", events, took, least)
 	}
+}
+
+// A directory of one machine is a trap for daemons that share a database, and for no others.
+func TestServe_warnsOfADirectoryBesideASharedDatabase(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Media = dsn, "file:"+t.TempDir() })
+		if warned, want := strings.Contains(d.log.String(), "files are kept in a directory"), !isSQLite(dsn); warned != want {
+			t.Errorf("warned %t, want %t: %s", warned, want, d.log)
+		}
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -39,8 +38,6 @@ func work(ctx context.Context, command *cli.Command) error {
 		return usagef("work needs --media: the bucket that serve has, such as s3://BUCKET?region=…")
 	case cfg.Render.Workers == noWorkers:
 		return usagef("--render-workers of work must be between 1 and 1024")
-	case strings.HasPrefix(cfg.Media, "file:"):
-		cfg.Logger.WarnContext(ctx, "the directory must be the same on every machine", "media", cfg.Media)
 	}
 	slog.SetDefault(cfg.Logger)
 	w, worker, err := openWorker(ctx, cfg)
