@@ -26,6 +26,7 @@ const (
 	maxVideo      = 4096 * 2304      // pixels
 	maxPicture    = 25_000_000       // pixels
 	maxPixels     = 40_000_000       // of what ffmpeg decodes at all; so that 8K is called too large
+	maxBlock      = 256 << 20        // bytes that ffmpeg takes at once: a header may unpack to a thousand times its size
 	maxRate       = 60               // frames a second
 	pictureRate   = 25               // frames a second that are made of a picture
 	leastRate     = 10               // frames a second, below which frames are repeated
@@ -113,7 +114,7 @@ type colorTags struct{ space, transfer, primaries string }
 func (m *media) inputArgs() []string {
 	return []string{
 		"-protocol_whitelist", "file,pipe", "-f", m.demuxer, "-codec_whitelist", codecs,
-		"-max_pixels", strconv.Itoa(maxPixels), "-i", "file:" + m.path,
+		"-max_pixels", strconv.Itoa(maxPixels), "-max_alloc", strconv.Itoa(maxBlock), "-i", "file:" + m.path,
 	}
 }
 
@@ -206,10 +207,13 @@ type rotation struct {
 func (m *media) probe(ctx context.Context, name string) error {
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	args := []string{"-v", "error", "-of", "json", "-show_streams", "-show_format"}
+	// What a file says of itself without need, such as comments, may be of any length.
+	entries := "format=duration:stream=codec_type,codec_name,width,height,r_frame_rate,avg_frame_rate,duration,sample_aspect_ratio," +
+		"color_space,color_transfer,color_primaries:stream_disposition=attached_pic:stream_side_data=rotation"
 	if m.picture {
-		args = append(args, "-show_frames") // cameras note there how they were held
+		entries += ":frame=:frame_side_data=rotation" // cameras note there how they were held
 	}
+	args := []string{"-v", "error", "-of", "json", "-show_entries", entries}
 	args = append(args, m.inputArgs()...)
 	output, err := exec.CommandContext(limited, "ffprobe", args...).Output()
 	var found probed

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
+)
+
+// A file of less than 4 MB that unpacks to 512 MB is a failure for good, and nobody unpacks it.
+func TestRun_unpacksNoBomb(t *testing.T) {
+	t.Parallel()
+	need(t, "ffmpeg", "ffprobe")
+	bomb := deflated(t, 512<<20)
+	pixels := deflated(t, 200*601)
+	picture := func(kind, name string) []byte {
+		return bytes.Join([][]byte{
+			[]byte("\x89PNG\r\n\x1a\n"), pngChunk("IHDR", "\x00\x00\x00\xc8\x00\x00\x00\xc8\x08\x02\x00\x00\x00"),
+			pngChunk(kind, name+"\x00\x00"+bomb), pngChunk("IDAT", pixels), pngChunk("IEND", ""),
+		}, nil)
+	}
+	header := mp4Box("moov", mp4Box("cmov", mp4Box("dcom", "zlib")+mp4Box("cmvd", "\x20\x00\x00\x00"+bomb)))
+	for name, content := range map[string][]byte{
+		"profile.png": picture("iCCP", "a"),
+		"text.png":    picture("zTXt", "a"),
+		"header.mp4":  []byte(mp4Box("ftyp", "isom\x00\x00\x00\x00isom") + header),
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := exchange(t, protocol.Request{
+			Kind: protocol.Avatar, Request: []byte(`{}`), Inputs: map[string]string{"base_video_url": path}, OutputDir: t.TempDir(),
+		})
+		if failure, ok := errors.AsType[*protocol.Error](err); !ok || !failure.Permanent || failure.Reason == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Of all programs that the tests of this package ran, the one that had the most at once.
+	var children syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &children); err != nil {
+		t.Fatal(err)
+	}
+	if children.Maxrss > 512<<10 {
+		t.Errorf("a program took %d MiB", children.Maxrss>>10)
+	}
+}
+
+func deflated(t *testing.T, size int) string {
+	t.Helper()
+	var packed bytes.Buffer
+	w := zlib.NewWriter(&packed)
+	zeros := make([]byte, 1<<20)
+	for left := size; left > 0; left -= len(zeros) {
+		if _, err := w.Write(zeros[:min(left, len(zeros))]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return packed.String()
+}
+
+func pngChunk(kind, data string) []byte {
+	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
+	chunk = append(chunk, kind+data...)
+	return binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
+}
+
+func mp4Box(kind, content string) string {
+	return string(binary.BigEndian.AppendUint32(nil, uint32(8+len(content)))) + kind + content
+}
