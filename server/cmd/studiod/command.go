@@ -68,6 +68,8 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 			eventCommand(),
 			endpointCommand(),
 			checkCommand(),
+			backupCommand(),
+			restoreCommand(),
 		},
 	}
 	prepare(root)

@@ -33,6 +33,7 @@ var sqliteMigrations embed.FS
 // writer at a time; a pool of them would only wait for each other and time out.
 type sqlite struct {
 	sqliteQuerier
+	path       string
 	writer     *sql.DB
 	readers    *sql.DB
 	lock       *flock.Flock
@@ -65,7 +66,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 			return nil, ErrInUse
 		}
 	}
-	e := &sqlite{lock: lock, group: newGroup(), files: make(map[string]fs.FileInfo), lost: make(chan struct{})}
+	e := &sqlite{path: path, lock: lock, group: newGroup(), files: make(map[string]fs.FileInfo), lost: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
@@ -105,10 +106,16 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 // examine looks at a file before anything is created beside it.
 func examine(path string, mustExist bool) error {
 	const magic = "SQLite format 3\x00"
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) && !mustExist {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !mustExist:
 		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular() && !info.IsDir(): // a pipe would be waited for
+		return ErrNoDatabase
 	}
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+func TestBackup_restoresWhatWasThere(t *testing.T) {
+	t.Parallel()
+	db := fillEvents(t, studiotest.NewSQLite(t))
+	directory := t.TempDir()
+	file, elsewhere := filepath.Join(directory, "backup.db"), "--db=sqlite:"+filepath.Join(directory, "studio.db")
+	list := func(db string) string {
+		t.Helper()
+		code, stdout, stderr := studiod(t, "", "event", "list", db, "--json")
+		if code != exitOK || stdout == "" {
+			t.Fatalf("event list: exit code %d, %s", code, stderr)
+		}
+		return stdout
+	}
+	for _, step := range []struct {
+		args    []string
+		code    int
+		printed string
+	}{
+		{[]string{"backup", db, file}, exitOK, "the database is backed up"},
+		{[]string{"backup", db, file}, exitUsage, "there is such a file already"},
+		{[]string{"restore", db, file}, exitUsage, "there is a database already"},
+		{[]string{"restore", elsewhere, filepath.Join(directory, "missing")}, exitUsage, "there is no such file"},
+		{[]string{"restore", elsewhere, file}, exitOK, "the database is restored"},
+	} {
+		code, stdout, stderr := studiod(t, "", step.args...)
+		if code != step.code || !strings.Contains(stdout+stderr, step.printed) {
+			t.Errorf("%v: exit code %d, %s%s", step.args, code, stdout, stderr)
+		}
+	}
+	if got, want := list(elsewhere), list(db); got != want {
+		t.Errorf("the events are %s, want %s", got, want)
+	}
+}
+
+func TestBackup_ofPostgreSQLNamesItsOwnProgram(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	db := fillEvents(t, dsn)
+	for command, program := range map[string]string{"backup": "pg_dump", "restore": "pg_restore"} {
+		code, stdout, stderr := studiod(t, "", command, db, filepath.Join(t.TempDir(), "file"))
+		if code != exitUsage || !strings.Contains(stderr, program) {
+			t.Errorf("%s: exit code %d, %s%s", command, code, stdout, stderr)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package store_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// pendingEvents returns the ids of the events that are still to be delivered.
+func pendingEvents(t *testing.T, db *store.Store) (ids []string) {
+	t.Helper()
+	events, err := db.Events(t.Context(), store.EventFilter{State: store.Pending}, "", 1000)
+	check(t, err)
+	for _, e := range events {
+		ids = append(ids, e.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestBackup_isWhatRestoreGivesBack(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	dsn, backup := "sqlite:"+filepath.Join(directory, "studio.db"), filepath.Join(directory, "backup.db")
+	db, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	check(t, err)
+	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	for i := range 5 {
+		_, err := db.CreateSubject(t.Context(), subject(fmt.Sprintf("before-%d", i), 2), studio.IdempotencyKey{})
+		check(t, err)
+	}
+	want := pendingEvents(t, db)
+	beside := studiotest.Open(t, dsn) // as a command beside the daemon
+	check(t, beside.Backup(t.Context(), backup))
+	_, err = db.CreateSubject(t.Context(), subject("after", 2), studio.IdempotencyKey{})
+	check(t, err)
+	check(t, db.Close())
+
+	info, err := os.Stat(backup)
+	check(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("the mode of the backup is %v", info.Mode())
+	}
+	restored := "sqlite:" + filepath.Join(directory, "elsewhere", "studio.db")
+	check(t, store.Restore(t.Context(), backup, restored))
+	again, err := store.Open(t.Context(), restored, store.Config{Daemon: true, MustExist: true})
+	check(t, err)
+	if got := pendingEvents(t, again); len(got) != 10 || !slices.Equal(got, want) {
+		t.Errorf("%v are to be delivered after the restore, want %v", got, want)
+	}
+	violations, err := again.Check(t.Context())
+	check(t, err)
+	if len(violations) > 0 {
+		t.Errorf("the restored database: %v", violations)
+	}
+	check(t, again.Close())
+	left, err := filepath.Glob(filepath.Join(directory, "*", "*.partial"))
+	if check(t, err); len(left) > 0 {
+		t.Errorf("files are left: %v", left)
+	}
+}
+
+// A transaction is in the backup as a whole or not at all.
+func TestBackup_showsOneMomentBesideAWriter(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	db := studiotest.Open(t, "sqlite:"+filepath.Join(directory, "studio.db"))
+	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	done := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if _, err := db.CreateSubject(t.Context(), subject(fmt.Sprintf("s-%d", i), 3), studio.IdempotencyKey{}); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for i := range 5 {
+		backup := filepath.Join(directory, fmt.Sprintf("backup-%d.db", i))
+		check(t, db.Backup(t.Context(), backup))
+		restored := fmt.Sprintf("sqlite:%s-restored", backup)
+		check(t, store.Restore(t.Context(), backup, restored))
+		violations, err := studiotest.Open(t, restored).Check(t.Context())
+		if check(t, err); len(violations) > 0 {
+			t.Errorf("backup %d: %v", i, violations)
+		}
+	}
+	close(done)
+	writing.Wait()
+}
+
+func TestBackup_replacesNothing(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	db := studiotest.Open(t, "sqlite:"+filepath.Join(directory, "studio.db"))
+	path := filepath.Join(directory, "important")
+	check(t, os.WriteFile(path, []byte("important"), 0o600))
+	wantError(t, db.Backup(t.Context(), path), fs.ErrExist)
+	if content, _ := os.ReadFile(path); string(content) != "important" {
+		t.Errorf("the file holds %q", content)
+	}
+}
+
+func TestRestore_refuses(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	whole := filepath.Join(directory, "whole.db")
+	db := studiotest.Open(t, "sqlite:"+filepath.Join(directory, "studio.db"))
+	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	check(t, db.Backup(t.Context(), whole))
+	content, err := os.ReadFile(whole)
+	check(t, err)
+	file := func(name string, content []byte) string {
+		path := filepath.Join(directory, name)
+		check(t, os.WriteFile(path, content, 0o600))
+		return path
+	}
+	torn := slices.Concat(content[:4096], make([]byte, 4096), content[8192:])
+	pipe := filepath.Join(directory, "pipe")
+	check(t, syscall.Mkfifo(pipe, 0o600))
+	newer := file("newer.db", content)
+	later := studiotest.OpenSQL(t, "sqlite:"+newer)
+	_, err = later.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`)
+	check(t, err)
+	_, err = later.ExecContext(t.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`)
+	check(t, err)
+	check(t, later.Close())
+	for name, test := range map[string]struct {
+		backup string
+		err    error
+	}{
+		"text":                      {file("text", []byte("this is a text and no database")), store.ErrNoDatabase},
+		"nothing":                   {file("empty", nil), store.ErrDamaged},
+		"half of a backup":          {file("half", content[:len(content)/2]), store.ErrDamaged},
+		"a page of zeros":           {file("torn", torn), store.ErrDamaged},
+		"a pipe":                    {pipe, store.ErrNoDatabase},
+		"what a later version made": {newer, store.ErrNewer},
+		"no file":                   {filepath.Join(directory, "missing"), fs.ErrNotExist},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "studio.db")
+			wantError(t, store.Restore(t.Context(), test.backup, "sqlite:"+path), test.err)
+			if _, err := os.Stat(path); err == nil {
+				t.Error("a database was made")
+			}
+		})
+	}
+	t.Run("where there is a database", func(t *testing.T) {
+		t.Parallel()
+		path := file("taken.db", content)
+		wantError(t, store.Restore(t.Context(), whole, "sqlite:"+path), fs.ErrExist)
+		log := filepath.Join(directory, "gone.db")
+		file("gone.db-wal", []byte("the log of a database that was deleted"))
+		wantError(t, store.Restore(t.Context(), whole, "sqlite:"+log), fs.ErrExist)
+	})
+}
+
+// A pipe as the path of the database was waited for, for ever.
+func TestOpen_refusesWhatIsNoFile(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "studio.db")
+	check(t, syscall.Mkfifo(pipe, 0o600))
+	opened := make(chan error, 1)
+	go func() {
+		_, err := store.Open(t.Context(), "sqlite:"+pipe, store.Config{})
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		wantError(t, err, store.ErrNoDatabase)
+	case <-time.After(30 * time.Second):
+		t.Fatal("it is waited for")
+	}
+}
