@@ -248,3 +248,53 @@ func TestWork_givesWhatItCannotFinishToOthers(t *testing.T) {
 	f.finish()
 	f.wantVideo(lipsync.InferenceID)
 }
+
+// The bucket is away when a rendering wants to keep its result, and when somebody asks how far it is.
+func TestWork_outlastsABucketThatIsAway(t *testing.T) {
+	t.Parallel()
+	bucket := studiotest.NewS3(t)
+	f := startFleet(t, bucket.Bucket)
+	worker := f.work()
+	before := f.create()
+	f.finish()
+	f.wantVideo(before.InferenceID)
+	check(t, os.Remove(filepath.Join(f.directory, "go")))
+
+	lipsync := f.create()
+	f.eventually("that the worker renders", func() bool { by, _ := f.started(); return len(by) == 2 })
+	bucket.Down.Store(true)
+	f.finish()
+	f.eventually("that the worker has recorded it", func() bool { return strings.Count(worker.log.String(), "msg=rendered") == 2 })
+	now, err := f.serve.client.GetLipsync(t.Context(), lipsync.InferenceID)
+	check(t, err)
+	if now.Status != gen.InferenceStatusProcessing || now.VideoURL != nil || now.FailureReason != nil {
+		t.Errorf("the lip-sync is %+v", now)
+	}
+	now, err = f.serve.client.GetLipsync(t.Context(), before.InferenceID)
+	check(t, err)
+	if now.VideoURL == nil {
+		t.Error("what was made before has no video")
+	}
+	bucket.Down.Store(false)
+	_, err = studiotest.OpenSQL(t, f.dsn).ExecContext(t.Context(), "UPDATE subjects SET render_at = created_at WHERE id = $1", lipsync.InferenceID)
+	check(t, err) // without the pause
+	f.wantVideo(lipsync.InferenceID)
+	check(t, worker.end(syscall.SIGTERM))
+}
+
+// Half of an upload that is cut is no file of anybody's.
+func TestServe_keepsNothingOfAnUploadThatIsCut(t *testing.T) {
+	t.Parallel()
+	bucket := studiotest.NewS3(t)
+	f := startFleet(t, bucket.Bucket)
+	bucket.Cut.Store(true)
+	if sent, err := f.serve.client.UploadMedia(t.Context(), "video/mp4", strings.NewReader(content)); err == nil {
+		t.Errorf("the upload is %+v", sent)
+	}
+	bucket.Cut.Store(false)
+	var kept int
+	check(t, studiotest.OpenSQL(t, f.dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM uploads").Scan(&kept))
+	if kept != 0 {
+		t.Errorf("%d uploads are kept", kept)
+	}
+}
