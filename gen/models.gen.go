@@ -465,7 +465,7 @@ type Problem struct {
 	// | `idempotency_key_in_use` | 409 | The first request with this key is still running. | Send it again later. |
 	// | `idempotency_key_spent` | 409 | What this key created has been deleted. | Use a new key. |
 	// | `request_entity_too_large` | 413 | The body is larger than 1 MiB. | Send less. |
-	// | `unsupported_media_type` | 415 | The body is not declared as JSON in UTF-8, or it has a Content-Encoding. | Send plain `application/json`. |
+	// | `unsupported_media_type` | 415 | The body is not declared as JSON in UTF-8, or it has a Content-Encoding other than `identity`. | Send plain `application/json`. |
 	// | `idempotency_key_reused` | 422 | The key was used with another operation or another body. | Use a new key for a new request. |
 	// | `title_invalid` | 422 | The title has a U+0000. | Leave it out of the title. |
 	// | `webhook_url_missing` | 422 | The webhook is enabled without a URL. | Give `webhook_data.webhook_url`, or do not enable it. |

@@ -3,12 +3,14 @@ package server
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 // WriteProblem answers a request with err as a problem document (RFC 9457) that carries the id of
@@ -22,6 +24,9 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	answer, x := toError(err), exchangeFrom(r.Context())
 	if answer.Status >= http.StatusInternalServerError && answer.Err != nil && r.Context().Err() == nil {
 		x.log().ErrorContext(r.Context(), "request failed", "request_id", x.requestID(), "err", answer.Err)
+	}
+	if held, ok := w.(*heldResponse); ok {
+		_, held.refusal = errors.AsType[*validate.Error](err)
 	}
 	if hasBegun(w, r) {
 		panic(http.ErrAbortHandler)

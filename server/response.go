@@ -46,17 +46,18 @@ type heldResponse struct {
 	status    int
 	body      bytes.Buffer
 	stream    bool
+	refusal   bool  // whether the validator refuses the request
 	refused   bool  // whether nothing of a stream is sent
 	why       error // it is refused
 }
 
 // report counts an answer that the document forbids. It returns whether it must not be sent, and
-// logs it otherwise.
+// logs it otherwise. What refuses a request is sent even if the document lacks the status.
 func (w *heldResponse) report(err error) (enforced bool) {
 	if w.cfg.OnInvalidResponse != nil {
 		w.cfg.OnInvalidResponse(w.operation.ID())
 	}
-	if w.cfg.ValidateResponses == ResponsesEnforced {
+	if w.cfg.ValidateResponses == ResponsesEnforced && !w.refusal {
 		return true
 	}
 	ctx := w.request.Context()

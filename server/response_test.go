@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -174,6 +175,26 @@ func TestResponseWriters_passThrough(t *testing.T) {
 		handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/p", nil))
 		if w.Body.String() != "{}" || w.read != passed || w.deadline.IsZero() || w.Flushed != (passed > 0) {
 			t.Errorf("%s: body %q, %d passed, deadline %v, flushed %t", contentType, w.Body, w.read, w.deadline, w.Flushed)
+		}
+	}
+}
+
+// A request that the validator refuses while its body is read is answered as such, though the document
+// lacks the status; what else writes that status is not.
+func TestCheckResponses_keepsRefusals(t *testing.T) {
+	t.Parallel()
+	tooLarge := &validate.Error{Status: http.StatusRequestEntityTooLarge, Detail: "The body is too large."}
+	for _, test := range []struct {
+		err  error
+		want int
+	}{
+		{fmt.Errorf("read: %w", tooLarge), http.StatusRequestEntityTooLarge},
+		{&Error{Status: http.StatusRequestEntityTooLarge}, http.StatusInternalServerError},
+	} {
+		invalid := 0
+		server := answering(t, ResponsesEnforced, &invalid, func(w http.ResponseWriter, r *http.Request) { writeProblem(w, r, test.err) })
+		if response := get(t, server); response.StatusCode != test.want || invalid != 1 {
+			t.Errorf("%v: got %d, %d invalid", test.err, response.StatusCode, invalid)
 		}
 	}
 }

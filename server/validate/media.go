@@ -105,7 +105,8 @@ func isText(media string) bool {
 	return isJSON(media) || media == mediaText || media == mediaForm
 }
 
-// isEncoded reports whether a body is compressed or otherwise encoded.
+// isEncoded reports whether a body is compressed or otherwise encoded. The coding identity is none
+// (RFC 9110, 8.4.1), though a sender should not name it.
 func isEncoded(header http.Header) bool {
 	for _, value := range header["Content-Encoding"] {
 		if !strings.EqualFold(value, "identity") {
