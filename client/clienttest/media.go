@@ -4,10 +4,30 @@ import (
 	"context"
 	"io"
 	"mime"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 )
+
+// filePath is what the paths of finished videos begin with.
+const filePath = "/media/"
+
+// serveFile serves what stands for a finished video.
+func (s *studio) serveFile(w http.ResponseWriter, r *http.Request) {
+	id := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, filePath), ".mp4")
+	s.mu.Lock()
+	subject := s.subjects[id]
+	found := subject != nil && !subject.deleted() && subject.videoURL != nil
+	s.mu.Unlock()
+	if !found {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("ETag", `"`+id+`"`)
+	http.ServeContent(w, r, id+".mp4", time.Time{}, strings.NewReader("the video "+id))
+}
 
 const uploadLifetime = 7 * 24 * time.Hour
 

@@ -131,12 +131,18 @@ func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web.Config.Handler = http.HandlerFunc(s.serve)
+	web.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, filePath) { // no operation
+			s.studio.serveFile(w, r)
+			return
+		}
+		s.serve(w, r)
+	})
 	web.Config.SetKeepAlivesEnabled(false)
 	ctx, cancel := context.WithCancel(context.Background())
 	web.Config.BaseContext = func(net.Listener) context.Context { return ctx }
 	web.Start()
-	s.URL = web.URL
+	s.URL, s.studio.fileURL = web.URL, web.URL+filePath
 	t.Cleanup(func() {
 		cancel()
 		transport.CloseIdleConnections()

@@ -18,6 +18,7 @@ import (
 // studio implements the operations in memory, as the document describes them.
 type studio struct {
 	canonicalURL func(string) (string, error)
+	fileURL      string // what the addresses of finished videos begin with
 
 	mu         sync.Mutex
 	users      map[string]*user     // by email

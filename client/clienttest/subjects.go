@@ -82,7 +82,7 @@ func (s *studio) enter(subject *subject, status string) {
 	case consentFailed:
 		subject.failureReason = new("Consent was refused.")
 	case succeeded:
-		subject.videoURL = new("https://media.example.com/videos/" + subject.id + ".mp4")
+		subject.videoURL = new(s.fileURL + subject.id + ".mp4")
 	}
 	if subject.webhookURL != "" && (subject.kind == avatar || status != processing) {
 		subject.sequence++

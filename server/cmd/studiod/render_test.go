@@ -111,8 +111,11 @@ func TestDaemon_refusesInputs(t *testing.T) {
 		_, _ = io.WriteString(w, "this is no video")
 	}))
 	t.Cleanup(host.Close)
+	sent, err := d.client.UploadMedia(t.Context(), "video/mp4", strings.NewReader("#EXTM3U\n#EXTINF:10,\nfile:///etc/passwd\n"))
+	check(t, err)
 	for url, want := range map[string]string{
 		host.URL:                "", // the words are the renderer's
+		sent.URL:                "",
 		"http://10.0.0.1/a.mp4": "The video_url must have a host that is a public address.",
 		"https://192.168.0.1/b": "The video_url must have a host that is a public address.",
 	} {
