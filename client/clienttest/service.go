@@ -85,6 +85,9 @@ type Service struct {
 	allowInvalid bool
 }
 
+// maxAnonymousBody bounds the bodies of operations without a token, as the service does.
+const maxAnonymousBody = 16 << 10
+
 // New starts a service on a loopback address. It ends with the test.
 func New(t testing.TB) *Service {
 	t.Helper()
@@ -127,6 +130,7 @@ func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
 		Authenticator:     server.AuthenticatorFunc(s.studio.authenticate),
 		Logger:            slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 		ValidateResponses: server.ResponsesEnforced,
+		Validation:        validate.Config{AnonymousBodyBytes: maxAnonymousBody},
 	})
 	if err != nil {
 		t.Fatal(err)
