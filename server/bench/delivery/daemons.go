@@ -24,7 +24,10 @@ func frozen(ctx context.Context, s *scene) ([]figure, error) {
 	if s.db.name == sqliteName {
 		return []figure{{name + healthy, "", alone, true}, {name + taken, "", alone, true}}, nil
 	}
-	if err := s.startAll(ctx, 1); err != nil {
+	if err := s.start(ctx, "--render-workers", "0"); err != nil { // or what it renders is late, too
+		return nil, err
+	}
+	if err := s.shared(ctx, 1); err != nil {
 		return nil, err
 	}
 	var holder string
@@ -130,6 +133,11 @@ func (s *scene) startAll(ctx context.Context, n int) error {
 			return err
 		}
 	}
+	return s.shared(ctx, n)
+}
+
+// shared waits until so many daemons have the same number of lanes.
+func (s *scene) shared(ctx context.Context, n int) error {
 	return s.db.until(ctx, 1, fmt.Sprintf(`SELECT CASE WHEN COUNT(*) = %d AND MIN(n) = %d THEN 1 ELSE 0 END
 		FROM (SELECT COUNT(*) n FROM lanes WHERE holder IS NOT NULL GROUP BY holder) h`, n, store.Lanes/n))
 }

@@ -209,8 +209,8 @@ type scene struct {
 }
 
 // start starts a daemon.
-func (s *scene) start(ctx context.Context) error {
-	d, err := startDaemon(ctx, s.db.program, s.db.dsn, s.db.directory)
+func (s *scene) start(ctx context.Context, more ...string) error {
+	d, err := startDaemon(ctx, s.db.program, s.db.dsn, s.db.directory, more...)
 	if err == nil {
 		s.d, s.daemons = d, append(s.daemons, d)
 	}

@@ -107,15 +107,17 @@ func buildDaemon(ctx context.Context, directory string) (string, error) {
 }
 
 // startDaemon serves a database, and webhooks to this machine; a rendering takes no time.
-func startDaemon(ctx context.Context, program, dsn, directory string) (*daemon, error) {
+func startDaemon(ctx context.Context, program, dsn, directory string, more ...string) (*daemon, error) {
 	log, err := os.CreateTemp(directory, "studiod-*.log")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
 	d := &daemon{began: time.Now(), log: log.Name(), ended: make(chan struct{})}
-	d.command = exec.CommandContext(ctx, program, "serve", "--addr", "127.0.0.1:0", "--db", dsn, //nolint:gosec // a path of ours
-		"--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8", "--render-time", "0s")
+	args := append([]string{
+		"serve", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8", "--render-time", "0s",
+	}, more...)
+	d.command = exec.CommandContext(ctx, program, args...) //nolint:gosec // a path of ours
 	d.command.Stderr = log
 	if err := d.command.Start(); err != nil {
 		return nil, err

@@ -2,11 +2,14 @@ package jobs_test
 
 import (
 	"context"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
@@ -133,5 +136,52 @@ func TestLocal_aClockThatIsSetForwardMakesNoStorm(t *testing.T) {
 				s.t.Fatalf("more than 60 attempts in the second after %v", at[i])
 			}
 		}
+	})
+}
+
+// A clock of PostgreSQL's that is set back holds up neither what waits for its next attempt nor who takes
+// over from a daemon that is gone.
+func TestLanes_aClockThatIsSetBackDelaysNothing(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	schema := regexp.MustCompile(`search_path=(\w+)`)
+	db := studiotest.OpenSQL(t, dsn)
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`CREATE TABLE clock (ahead INTERVAL NOT NULL)`)
+	exec(`INSERT INTO clock VALUES ('1 hour')`)
+	exec(`CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS
+		'SELECT pg_catalog.clock_timestamp() + (SELECT ahead FROM ` + schema.FindStringSubmatch(dsn)[1] + `.clock)'`)
+	onRealTime(t, schema.ReplaceAllString(dsn, "search_path=$1,pg_catalog"), func(s *setup) {
+		failed, tried := make(chan struct{}), make(chan struct{}, 100)
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+			select {
+			case <-failed:
+				tried <- struct{}{}
+				return sender.Attempt{Status: 200}
+			default:
+				close(failed)
+				return sender.Attempt{Failure: sender.FailureConnect}
+			}
+		})
+		gone := s.daemon()
+		s.create()
+		s.eventually("the attempt that failed is recorded", func() bool {
+			next, err := s.db.Deliveries(s.t.Context(), []store.Want{{Line: store.Line{UserID: s.user.ID, Origin: "https://hooks.example.com"}, Limit: 1}})
+			return err == nil && len(next[0]) == 1 && next[0][0].Tries == 1
+		})
+		exec(`UPDATE clock SET ahead = '0'`)
+		s.eventually("every event is delivered", func() bool { return len(tried) >= 3 && s.pending() == 0 })
+		gone()
+
+		exec(`INSERT INTO holders (id, seen_at) VALUES ('gone', pg_catalog.clock_timestamp() + INTERVAL '1 hour')`)
+		exec(`UPDATE lanes SET holder = 'gone'`)
+		defer s.daemon()()
+		s.create()
+		s.eventually("what another had is taken over", func() bool { return len(tried) >= 6 && s.pending() == 0 })
 	})
 }

@@ -118,6 +118,15 @@ func (h *laneHolder) run(stop context.Context, d *deliverer) {
 		holding, err := h.holder.Renew(limited, first)
 		cancel()
 		switch {
+		case errors.Is(err, store.ErrSetBack):
+			by, err := h.jobs.Store.FollowClock(stop)
+			h.jobs.report(stop, "lease", err)
+			if by > 0 {
+				h.jobs.Logger.WarnContext(stop, "the clock of the database was set back", "by", by)
+			}
+			if err == nil {
+				continue // with a new holder, as all
+			}
 		case errors.Is(err, store.ErrNotHeld):
 			h.jobs.Logger.WarnContext(stop, "another daemon has taken over")
 			d.call(d.dropAll)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
@@ -24,8 +26,17 @@ const (
 	laneOfSubject = `get_byte(decode(md5(origin), 'hex'), 0)`
 )
 
-// ErrNotHeld is returned when another process has taken the lanes of one that was not seen for [Lease].
-var ErrNotHeld = errors.New("another process has taken over")
+var (
+	// ErrNotHeld is returned when another process has taken the lanes of one that was not seen for [Lease].
+	ErrNotHeld = errors.New("another process has taken over")
+	// ErrSetBack is returned when the clock of the database was set back; see [Store.FollowClock].
+	ErrSetBack = errors.New("the clock of the database was set back")
+)
+
+// setBack is by how much the clock was set back since a holder was seen, at least, in microseconds; no row
+// when it was not. A second is nothing to notice.
+const setBack = `SELECT (extract(epoch FROM max(seen_at) - clock_timestamp()) * 1000000)::bigint FROM holders
+	HAVING max(seen_at) > clock_timestamp() + INTERVAL '1 second'`
 
 // Lane is the share that an origin belongs to.
 func Lane(origin string) int {
@@ -53,7 +64,8 @@ type Holding struct {
 }
 
 // Renew says that the holder is alive, deletes those that are not, and takes lanes that nobody has, up
-// to a fair share. A holder that was deleted gets ErrNotHeld; it must begin anew with another.
+// to a fair share. A holder that was deleted gets ErrNotHeld; it must begin anew with another. Nobody is
+// alive for a clock that was set back, until [Store.FollowClock].
 func (h *Holder) Renew(ctx context.Context, first bool) (holding Holding, err error) {
 	connection, err := h.connect(ctx)
 	if err != nil {
@@ -61,10 +73,16 @@ func (h *Holder) Renew(ctx context.Context, first bool) (holding Holding, err er
 	}
 	batch := new(pgx.Batch)
 	seen, now := false, int64(0)
-	renew := `UPDATE holders SET seen_at = clock_timestamp() WHERE id = $1`
+	renew := `UPDATE holders SET seen_at = clock_timestamp() WHERE id = $1 AND NOT EXISTS (` + setBack + `)`
 	if first {
-		renew = `INSERT INTO holders (id, seen_at) VALUES ($1, clock_timestamp())`
+		renew = `INSERT INTO holders (id, seen_at) SELECT $1, clock_timestamp() WHERE NOT EXISTS (` + setBack + `)`
 	}
+	back := false
+	batch.Queue(setBack).Query(func(rows pgx.Rows) error {
+		back = rows.Next()
+		rows.Close()
+		return rows.Err()
+	})
 	batch.Queue(renew+` RETURNING (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, h.ID).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			seen = true
@@ -100,11 +118,40 @@ func (h *Holder) Renew(ctx context.Context, first bool) (holding Holding, err er
 	if err := connection.SendBatch(ctx, batch).Close(); err != nil {
 		return holding, err
 	}
-	if !seen {
+	switch {
+	case back:
+		return holding, ErrSetBack
+	case !seen:
 		return holding, ErrNotHeld
 	}
 	holding.Now = time.UnixMicro(now)
 	return holding, nil
+}
+
+// FollowClock follows a clock of the database that was set back: what waits for its next attempt waits no
+// longer for that. It deletes all holders, or what they record by the earlier time would wait. The first
+// process that calls it does this for all; it returns 0 for the others.
+func (s *Store) FollowClock(ctx context.Context) (by time.Duration, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		if _, err := tx.exec(ctx, `LOCK TABLE holders IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		var micros int64
+		err := one(ctx, tx, []any{&micros}, setBack)
+		if by = time.Duration(micros) * time.Microsecond; by == 0 {
+			if errors.Is(err, studio.ErrNotFound) {
+				err = nil
+			}
+			return err
+		}
+		_, err = tx.exec(ctx, `WITH gone AS (DELETE FROM holders RETURNING id)
+			SELECT pg_notify($1 || current_schema(), '') FROM gone LIMIT 1`, dueChannel)
+		if err == nil {
+			err = shiftDue(ctx, tx, -by)
+		}
+		return err
+	})
+	return by, err
 }
 
 // Release gives lanes to whoever takes them first. Nothing of theirs may be at work.

@@ -149,11 +149,13 @@ func (q sqliteQuerier) queryAll(
 
 // ShiftDue moves the time of every next attempt, after the clock of the machine was set.
 func (s *Store) ShiftDue(ctx context.Context, by time.Duration) error {
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `UPDATE events SET due_at = COALESCE(due_at, created_at) + $1 WHERE state = 'pending'`, by.Microseconds())
-		if err == nil {
-			_, err = tx.exec(ctx, `UPDATE subjects SET deliver_at = `+tx.subjectDue()+` WHERE deliver_at IS NOT NULL`)
-		}
-		return err
-	})
+	return s.write(ctx, func(tx transaction) error { return shiftDue(ctx, tx, by) })
+}
+
+func shiftDue(ctx context.Context, tx transaction, by time.Duration) error {
+	_, err := tx.exec(ctx, `UPDATE events SET due_at = COALESCE(due_at, created_at) + $1 WHERE state = 'pending'`, by.Microseconds())
+	if err == nil {
+		_, err = tx.exec(ctx, `UPDATE subjects SET deliver_at = `+tx.subjectDue()+` WHERE deliver_at IS NOT NULL`)
+	}
+	return err
 }
