@@ -34,7 +34,7 @@ func renderAsTold(directory string) {
 	must(err)
 	started, err := os.OpenFile(filepath.Join(directory, "started"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	must(err)
-	_, err = fmt.Fprintln(started, os.Getppid(), os.Getpid())
+	_, err = fmt.Fprintln(started, os.Getppid(), os.Getpid(), request.OutputDir)
 	must(err)
 	fmt.Println(`{"progress":0.8}`)
 	video, err := os.Create(filepath.Join(request.OutputDir, "out.mp4"))
@@ -70,26 +70,31 @@ func startFleet(t *testing.T, media string) *fleet {
 	return f
 }
 
-func (f *fleet) work() *process {
+// rendering are the flags of a process that renders.
+func (f *fleet) rendering() []string {
 	f.t.Helper()
 	program, err := os.Executable()
 	check(f.t, err)
-	p, _ := startCommand(f.t, "msg=working", "work", "--db", f.dsn, "--media", f.media, "--render-workers=1",
-		"--renderer", "exec:"+program+" "+asRenderer+" "+f.directory)
+	return []string{"--media", f.media, "--render-workers=1", "--renderer", "exec:" + program + " " + asRenderer + " " + f.directory}
+}
+
+func (f *fleet) work() *process {
+	f.t.Helper()
+	p, _ := startCommand(f.t, "msg=working", append([]string{"work", "--db", f.dsn}, f.rendering()...)...)
 	return p
 }
 
-// started returns the processes that have started a program, and the programs.
-func (f *fleet) started() (workers, programs []string) {
+// started returns the processes that have started a program, the programs, and where those write.
+func (f *fleet) started() (workers, programs, directories []string) {
 	content, err := os.ReadFile(filepath.Join(f.directory, "started"))
 	if err != nil && !os.IsNotExist(err) {
 		f.t.Error(err)
 	}
 	for line := range strings.Lines(string(content)) {
-		worker, program, _ := strings.Cut(strings.TrimSpace(line), " ")
-		workers, programs = append(workers, worker), append(programs, program)
+		fields := strings.Fields(line)
+		workers, programs, directories = append(workers, fields[0]), append(programs, fields[1]), append(directories, fields[2])
 	}
-	return workers, programs
+	return workers, programs, directories
 }
 
 // finish lets programs finish.
@@ -153,7 +158,7 @@ func TestWork_anotherWorkerDoesWhatOneHadThatIsKilled(t *testing.T) {
 		workers[fmt.Sprint(p.cmd.Process.Pid)] = p
 	}
 	lipsync := f.create()
-	f.eventually("that a worker renders", func() bool { first, _ := f.started(); return len(first) == 1 })
+	f.eventually("that a worker renders", func() bool { first, _, _ := f.started(); return len(first) == 1 })
 	progress := func() float64 {
 		now, err := f.serve.client.GetLipsync(t.Context(), lipsync.InferenceID)
 		check(t, err)
@@ -163,7 +168,7 @@ func TestWork_anotherWorkerDoesWhatOneHadThatIsKilled(t *testing.T) {
 		return *now.Progress
 	}
 	f.eventually("that the progress is seen", func() bool { return progress() == 80 })
-	by, programs := f.started()
+	by, programs, _ := f.started()
 	if err := workers[by[0]].end(syscall.SIGKILL); err == nil {
 		t.Fatal("the worker survived")
 	}
@@ -172,7 +177,7 @@ func TestWork_anotherWorkerDoesWhatOneHadThatIsKilled(t *testing.T) {
 		if progress() != 80 {
 			t.Error("the progress goes back")
 		}
-		by, _ = f.started()
+		by, _, _ = f.started()
 		return len(by) == 2
 	})
 	if by[0] == by[1] {
@@ -180,7 +185,7 @@ func TestWork_anotherWorkerDoesWhatOneHadThatIsKilled(t *testing.T) {
 	}
 	f.finish()
 	f.wantVideo(lipsync.InferenceID)
-	if by, _ := f.started(); len(by) != 2 {
+	if by, _, _ := f.started(); len(by) != 2 {
 		t.Errorf("it was rendered %d times", len(by))
 	}
 	check(t, workers[by[1]].end(syscall.SIGTERM))
@@ -198,13 +203,13 @@ func TestWork_rendersAgainWhenTheProgramIsKilled(t *testing.T) {
 	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
 	worker := f.work()
 	lipsync := f.create()
-	f.eventually("that the worker renders", func() bool { by, _ := f.started(); return len(by) == 1 })
-	_, programs := f.started()
+	f.eventually("that the worker renders", func() bool { by, _, _ := f.started(); return len(by) == 1 })
+	_, programs, _ := f.started()
 	var pid int
 	_, err := fmt.Sscan(programs[0], &pid)
 	check(t, err)
 	check(t, syscall.Kill(pid, syscall.SIGKILL))
-	f.eventually("that the worker renders again", func() bool { by, _ := f.started(); return len(by) == 2 })
+	f.eventually("that the worker renders again", func() bool { by, _, _ := f.started(); return len(by) == 2 })
 	f.finish()
 	f.wantVideo(lipsync.InferenceID)
 	check(t, worker.end(syscall.SIGTERM))
@@ -232,9 +237,9 @@ func TestWork_givesWhatItCannotFinishToOthers(t *testing.T) {
 	}
 	stop := work()
 	lipsync := f.create()
-	f.eventually("that the worker renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	f.eventually("that the worker renders", func() bool { by, _, _ := f.started(); return len(by) == 1 })
 	stop()
-	_, programs := f.started()
+	_, programs, _ := f.started()
 	if runs(programs[0]) {
 		t.Error("a program is left")
 	}
@@ -261,7 +266,7 @@ func TestWork_outlastsABucketThatIsAway(t *testing.T) {
 	check(t, os.Remove(filepath.Join(f.directory, "go")))
 
 	lipsync := f.create()
-	f.eventually("that the worker renders", func() bool { by, _ := f.started(); return len(by) == 2 })
+	f.eventually("that the worker renders", func() bool { by, _, _ := f.started(); return len(by) == 2 })
 	bucket.Down.Store(true)
 	f.finish()
 	f.eventually("that the worker has recorded it", func() bool { return strings.Count(worker.log.String(), "msg=rendered") == 2 })
@@ -297,4 +302,61 @@ func TestServe_keepsNothingOfAnUploadThatIsCut(t *testing.T) {
 	if kept != 0 {
 		t.Errorf("%d uploads are kept", kept)
 	}
+}
+
+// A daemon that renders itself is killed. Its program ends with it, and the next daemon removes what it has
+// left and renders once more.
+func TestServe_killedDuringARendering(t *testing.T) {
+	t.Parallel()
+	f := &fleet{t: t, dsn: newDatabase(t), media: "file:" + filepath.Join(t.TempDir(), "media"), directory: t.TempDir()}
+	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
+	f.serve = startProcess(t, f.dsn, f.rendering()...)
+	lipsync := f.create()
+	f.eventually("that the daemon renders", func() bool { by, _, _ := f.started(); return len(by) == 1 })
+	_, programs, directories := f.started()
+	if err := f.serve.end(syscall.SIGKILL); err == nil {
+		t.Fatal("the daemon survived")
+	}
+	f.eventually("that its program has ended", func() bool { return !runs(programs[0]) })
+	f.serve = startProcess(t, f.dsn, f.rendering()...)
+	if _, err := os.Stat(directories[0]); !os.IsNotExist(err) {
+		t.Errorf("what the first program wrote is there still (%v)", err)
+	}
+	f.finish()
+	f.wantVideo(lipsync.InferenceID)
+	if by, _, _ := f.started(); len(by) != 2 {
+		t.Errorf("it was rendered %d times", len(by))
+	}
+	check(t, f.serve.end(syscall.SIGTERM))
+}
+
+// The disk of the media is full. The rendering is kept when there is room again.
+func TestServe_outlastsAFullDisk(t *testing.T) {
+	t.Parallel()
+	f := &fleet{t: t, dsn: newDatabase(t), media: "file:" + studiotest.SmallDisk(t), directory: t.TempDir()}
+	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
+	f.serve = startProcess(t, f.dsn, f.rendering()...)
+	lipsync := f.create()
+	f.eventually("that the daemon renders", func() bool { by, _, _ := f.started(); return len(by) == 1 })
+	filler := filepath.Join(strings.TrimPrefix(f.media, "file:"), "filler")
+	if err := os.WriteFile(filler, make([]byte, studiotest.SmallDiskSize), 0o600); err == nil {
+		t.Fatal("the disk is not full")
+	}
+	f.finish()
+	f.eventually("that the failure is recorded", func() bool { return strings.Contains(f.serve.log.String(), "msg=rendered") })
+	if sent, err := f.serve.client.UploadMedia(t.Context(), "video/mp4", strings.NewReader(content)); err == nil {
+		t.Errorf("an upload is %+v", sent)
+	}
+	now, err := f.serve.client.GetLipsync(t.Context(), lipsync.InferenceID)
+	check(t, err)
+	if now.Status != gen.InferenceStatusProcessing || now.VideoURL != nil || now.FailureReason != nil {
+		t.Errorf("the lip-sync is %+v", now)
+	}
+	check(t, os.Remove(filler))
+	_, err = studiotest.OpenSQL(t, f.dsn).ExecContext(t.Context(), "UPDATE subjects SET render_at = created_at WHERE id = $1", lipsync.InferenceID)
+	check(t, err)                          // without the pause
+	check(t, f.serve.end(syscall.SIGTERM)) // which looks at once what is due
+	f.serve = startProcess(t, f.dsn, f.rendering()...)
+	f.wantVideo(lipsync.InferenceID)
+	check(t, f.serve.end(syscall.SIGTERM))
 }

@@ -18,10 +18,9 @@ const (
 	fetchCooldown = 10 * time.Millisecond
 	// fetchPoll bounds how late a job comes whose notification was lost or left out.
 	fetchPoll = 2 * time.Second
-	// missingInterval is how often a look is taken for what a process that was killed had in work.
-	missingInterval = 5 * time.Second
-	// refreshInterval is for how long the queue may fill before the server knows.
-	refreshInterval = time.Second
+	// tendInterval is how often a look is taken for what a process that was killed had in work, and for
+	// how long the queue may fill before the server knows.
+	tendInterval = 5 * time.Second
 	// panicPause keeps a job that panics from doing so at once again.
 	panicPause = time.Minute
 )
@@ -30,7 +29,7 @@ const (
 // share. A job is a turn: it does not say of whom, see [store.RenderArgs].
 //
 // Another process renders what one had in work that has gone within [store.RenderLease] and
-// missingInterval.
+// tendInterval.
 type riverRenders struct {
 	jobs   *Jobs
 	client *river.Client[pgx.Tx]
@@ -65,8 +64,7 @@ func (r *riverRenders) run(ctx, stop context.Context) {
 	if !r.start(ctx, stop) {
 		return
 	}
-	others.Go(func() { r.addMissing(stop) })
-	others.Go(func() { r.refresh(stop) })
+	others.Go(func() { r.tend(stop) })
 	<-stop.Done()
 	if r.client.Stop(ctx) != nil {
 		r.jobs.report(ctx, "stop", r.client.StopAndCancel(context.WithoutCancel(ctx)))
@@ -86,17 +84,12 @@ func (r *riverRenders) start(ctx, stop context.Context) bool {
 	return false
 }
 
-func (r *riverRenders) addMissing(stop context.Context) {
+// tend keeps the queue in order.
+func (r *riverRenders) tend(stop context.Context) {
 	for stop.Err() == nil {
 		r.jobs.report(stop, "missing", r.jobs.Store.AddMissingTurns(stop, r.jobs.Now()))
-		pause(stop, missingInterval)
-	}
-}
-
-func (r *riverRenders) refresh(stop context.Context) {
-	for stop.Err() == nil {
 		r.jobs.report(stop, "refresh", r.jobs.Store.Refresh(stop))
-		pause(stop, refreshInterval)
+		pause(stop, tendInterval)
 	}
 }
 

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"syscall"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // brokenMedia is a Media that keeps nothing.
@@ -32,7 +32,7 @@ func TestExec_cannotKeepTheResult(t *testing.T) {
 // A program that finds the disk full may say anything; the rendering works once there is room.
 func TestExec_diskFull(t *testing.T) {
 	t.Parallel()
-	s := setupIn(t, smallDisk(t), "fills the disk when it is told", render.Limits{})
+	s := setupIn(t, studiotest.SmallDisk(t), "fills the disk when it is told", render.Limits{})
 	subject := s.lipsync(`{"audio_url":"https://example.com/full"}`)
 	if _, err := s.Render(t.Context(), subject); !errors.Is(err, studio.ErrUnavailable) || errors.As(err, new(*studio.RenderError)) {
 		t.Errorf("error %v", err)
@@ -41,22 +41,4 @@ func TestExec_diskFull(t *testing.T) {
 	if _, err := s.Render(t.Context(), s.lipsync(`{"audio_url":"https://example.com/a"}`)); err != nil {
 		t.Errorf("with room on the disk: %v", err)
 	}
-}
-
-// smallDisk mounts a disk of 4 MiB.
-func smallDisk(t *testing.T) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	if os.Getuid() != 0 {
-		t.Skip("only root can mount a small disk")
-	}
-	if err := mountSmall(dir); err != nil {
-		t.Skipf("no small disk can be mounted: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := unmount(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
 }

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package studiotest
+
+import "errors"
+
+func mountDisk(string) error { return errors.ErrUnsupported }
+
+func unmountDisk(string) error { return nil }
