@@ -1145,7 +1145,7 @@ func (response ListProjects200JSONResponse) VisitListProjectsResponse(w http.Res
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -1163,7 +1163,7 @@ func (response ListProjects400ApplicationProblemPlusJSONResponse) VisitListProje
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -1181,7 +1181,7 @@ func (response ListProjects401ApplicationProblemPlusJSONResponse) VisitListProje
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -1202,7 +1202,7 @@ func (response ListProjects403ApplicationProblemPlusJSONResponse) VisitListProje
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 403)
 }
 
@@ -1220,7 +1220,7 @@ func (response ListProjects500ApplicationProblemPlusJSONResponse) VisitListProje
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -1238,7 +1238,7 @@ func (response ListProjects501ApplicationProblemPlusJSONResponse) VisitListProje
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -1256,7 +1256,7 @@ func (response ListProjects503ApplicationProblemPlusJSONResponse) VisitListProje
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -1285,7 +1285,7 @@ func (response Login200JSONResponse) VisitLoginResponse(w http.ResponseWriter) e
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -1303,7 +1303,7 @@ func (response Login400ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -1321,7 +1321,7 @@ func (response Login401ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -1342,7 +1342,7 @@ func (response Login413ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 413)
 }
 
@@ -1360,7 +1360,7 @@ func (response Login415ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
 }
 
@@ -1378,7 +1378,7 @@ func (response Login429ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -1399,7 +1399,7 @@ func (response Login500ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -1417,7 +1417,7 @@ func (response Login501ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -1435,7 +1435,7 @@ func (response Login503ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -1464,7 +1464,7 @@ func (response RefreshTokens200JSONResponse) VisitRefreshTokensResponse(w http.R
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -1482,7 +1482,7 @@ func (response RefreshTokens400ApplicationProblemPlusJSONResponse) VisitRefreshT
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -1500,7 +1500,7 @@ func (response RefreshTokens401ApplicationProblemPlusJSONResponse) VisitRefreshT
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -1521,7 +1521,7 @@ func (response RefreshTokens413ApplicationProblemPlusJSONResponse) VisitRefreshT
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 413)
 }
 
@@ -1539,7 +1539,7 @@ func (response RefreshTokens415ApplicationProblemPlusJSONResponse) VisitRefreshT
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
 }
 
@@ -1557,7 +1557,7 @@ func (response RefreshTokens500ApplicationProblemPlusJSONResponse) VisitRefreshT
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -1575,7 +1575,7 @@ func (response RefreshTokens501ApplicationProblemPlusJSONResponse) VisitRefreshT
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -1593,7 +1593,7 @@ func (response RefreshTokens503ApplicationProblemPlusJSONResponse) VisitRefreshT
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -1622,7 +1622,7 @@ func (response GetAvatar200JSONResponse) VisitGetAvatarResponse(w http.ResponseW
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -1640,7 +1640,7 @@ func (response GetAvatar400ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -1658,7 +1658,7 @@ func (response GetAvatar401ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -1679,7 +1679,7 @@ func (response GetAvatar404ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 404)
 }
 
@@ -1697,7 +1697,7 @@ func (response GetAvatar500ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -1715,7 +1715,7 @@ func (response GetAvatar501ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -1733,7 +1733,7 @@ func (response GetAvatar503ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -1764,7 +1764,7 @@ func (response CreateAvatar200JSONResponse) VisitCreateAvatarResponse(w http.Res
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -1782,7 +1782,7 @@ func (response CreateAvatar400ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -1800,7 +1800,7 @@ func (response CreateAvatar401ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -1821,7 +1821,7 @@ func (response CreateAvatar409ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 409)
 }
 
@@ -1839,7 +1839,7 @@ func (response CreateAvatar413ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 413)
 }
 
@@ -1857,7 +1857,7 @@ func (response CreateAvatar415ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
 }
 
@@ -1875,7 +1875,7 @@ func (response CreateAvatar422ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 422)
 }
 
@@ -1893,7 +1893,7 @@ func (response CreateAvatar500ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -1911,7 +1911,7 @@ func (response CreateAvatar501ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -1929,7 +1929,7 @@ func (response CreateAvatar503ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -1960,7 +1960,7 @@ func (response CreateVideo200JSONResponse) VisitCreateVideoResponse(w http.Respo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -1978,7 +1978,7 @@ func (response CreateVideo400ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -1996,7 +1996,7 @@ func (response CreateVideo401ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -2017,7 +2017,7 @@ func (response CreateVideo404ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 404)
 }
 
@@ -2035,7 +2035,7 @@ func (response CreateVideo409ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 409)
 }
 
@@ -2053,7 +2053,7 @@ func (response CreateVideo413ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 413)
 }
 
@@ -2071,7 +2071,7 @@ func (response CreateVideo415ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
 }
 
@@ -2089,7 +2089,7 @@ func (response CreateVideo422ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 422)
 }
 
@@ -2107,7 +2107,7 @@ func (response CreateVideo500ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -2125,7 +2125,7 @@ func (response CreateVideo501ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -2143,7 +2143,7 @@ func (response CreateVideo503ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -2185,7 +2185,7 @@ func (response DeleteAvatar400ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -2203,7 +2203,7 @@ func (response DeleteAvatar401ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -2224,7 +2224,7 @@ func (response DeleteAvatar404ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 404)
 }
 
@@ -2242,7 +2242,7 @@ func (response DeleteAvatar413ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 413)
 }
 
@@ -2260,7 +2260,7 @@ func (response DeleteAvatar415ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
 }
 
@@ -2278,7 +2278,7 @@ func (response DeleteAvatar500ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -2296,7 +2296,7 @@ func (response DeleteAvatar501ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -2314,7 +2314,7 @@ func (response DeleteAvatar503ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -2356,7 +2356,7 @@ func (response DeleteVideo400ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -2374,7 +2374,7 @@ func (response DeleteVideo401ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -2395,7 +2395,7 @@ func (response DeleteVideo404ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 404)
 }
 
@@ -2413,7 +2413,7 @@ func (response DeleteVideo413ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 413)
 }
 
@@ -2431,7 +2431,7 @@ func (response DeleteVideo415ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
 }
 
@@ -2449,7 +2449,7 @@ func (response DeleteVideo500ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -2467,7 +2467,7 @@ func (response DeleteVideo501ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -2485,7 +2485,7 @@ func (response DeleteVideo503ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -2514,7 +2514,7 @@ func (response GetVideo200JSONResponse) VisitGetVideoResponse(w http.ResponseWri
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -2532,7 +2532,7 @@ func (response GetVideo400ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -2550,7 +2550,7 @@ func (response GetVideo401ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -2571,7 +2571,7 @@ func (response GetVideo404ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 404)
 }
 
@@ -2589,7 +2589,7 @@ func (response GetVideo500ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -2607,7 +2607,7 @@ func (response GetVideo501ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -2625,7 +2625,7 @@ func (response GetVideo503ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -2654,7 +2654,7 @@ func (response ListAvatars200JSONResponse) VisitListAvatarsResponse(w http.Respo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -2672,7 +2672,7 @@ func (response ListAvatars400ApplicationProblemPlusJSONResponse) VisitListAvatar
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -2690,7 +2690,7 @@ func (response ListAvatars401ApplicationProblemPlusJSONResponse) VisitListAvatar
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -2711,7 +2711,7 @@ func (response ListAvatars500ApplicationProblemPlusJSONResponse) VisitListAvatar
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -2729,7 +2729,7 @@ func (response ListAvatars501ApplicationProblemPlusJSONResponse) VisitListAvatar
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -2747,7 +2747,7 @@ func (response ListAvatars503ApplicationProblemPlusJSONResponse) VisitListAvatar
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -2776,7 +2776,7 @@ func (response ListVideos200JSONResponse) VisitListVideosResponse(w http.Respons
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -2794,7 +2794,7 @@ func (response ListVideos400ApplicationProblemPlusJSONResponse) VisitListVideosR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -2812,7 +2812,7 @@ func (response ListVideos401ApplicationProblemPlusJSONResponse) VisitListVideosR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -2833,7 +2833,7 @@ func (response ListVideos500ApplicationProblemPlusJSONResponse) VisitListVideosR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -2851,7 +2851,7 @@ func (response ListVideos501ApplicationProblemPlusJSONResponse) VisitListVideosR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -2869,7 +2869,7 @@ func (response ListVideos503ApplicationProblemPlusJSONResponse) VisitListVideosR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -2898,7 +2898,7 @@ func (response SubmitConsent200JSONResponse) VisitSubmitConsentResponse(w http.R
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -2916,7 +2916,7 @@ func (response SubmitConsent400ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -2934,7 +2934,7 @@ func (response SubmitConsent401ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -2955,7 +2955,7 @@ func (response SubmitConsent404ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 404)
 }
 
@@ -2973,7 +2973,7 @@ func (response SubmitConsent409ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 409)
 }
 
@@ -2991,7 +2991,7 @@ func (response SubmitConsent413ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 413)
 }
 
@@ -3009,7 +3009,7 @@ func (response SubmitConsent415ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
 }
 
@@ -3027,7 +3027,7 @@ func (response SubmitConsent500ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -3045,7 +3045,7 @@ func (response SubmitConsent501ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -3063,7 +3063,7 @@ func (response SubmitConsent503ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -3094,7 +3094,7 @@ func (response CreateLipsync200JSONResponse) VisitCreateLipsyncResponse(w http.R
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -3112,7 +3112,7 @@ func (response CreateLipsync400ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -3130,7 +3130,7 @@ func (response CreateLipsync401ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -3151,7 +3151,7 @@ func (response CreateLipsync409ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 409)
 }
 
@@ -3169,7 +3169,7 @@ func (response CreateLipsync413ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 413)
 }
 
@@ -3187,7 +3187,7 @@ func (response CreateLipsync415ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
 }
 
@@ -3205,7 +3205,7 @@ func (response CreateLipsync422ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 422)
 }
 
@@ -3223,7 +3223,7 @@ func (response CreateLipsync500ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -3241,7 +3241,7 @@ func (response CreateLipsync501ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -3259,7 +3259,7 @@ func (response CreateLipsync503ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -3301,7 +3301,7 @@ func (response DeleteLipsync400ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -3319,7 +3319,7 @@ func (response DeleteLipsync401ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -3340,7 +3340,7 @@ func (response DeleteLipsync404ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 404)
 }
 
@@ -3358,7 +3358,7 @@ func (response DeleteLipsync413ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 413)
 }
 
@@ -3376,7 +3376,7 @@ func (response DeleteLipsync415ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
 }
 
@@ -3394,7 +3394,7 @@ func (response DeleteLipsync500ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -3412,7 +3412,7 @@ func (response DeleteLipsync501ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -3430,7 +3430,7 @@ func (response DeleteLipsync503ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -3459,7 +3459,7 @@ func (response GetLipsync200JSONResponse) VisitGetLipsyncResponse(w http.Respons
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -3477,7 +3477,7 @@ func (response GetLipsync400ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -3495,7 +3495,7 @@ func (response GetLipsync401ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -3516,7 +3516,7 @@ func (response GetLipsync404ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 404)
 }
 
@@ -3534,7 +3534,7 @@ func (response GetLipsync500ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -3552,7 +3552,7 @@ func (response GetLipsync501ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -3570,7 +3570,7 @@ func (response GetLipsync503ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -3599,7 +3599,7 @@ func (response ListLipsyncs200JSONResponse) VisitListLipsyncsResponse(w http.Res
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -3617,7 +3617,7 @@ func (response ListLipsyncs400ApplicationProblemPlusJSONResponse) VisitListLipsy
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -3635,7 +3635,7 @@ func (response ListLipsyncs401ApplicationProblemPlusJSONResponse) VisitListLipsy
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -3656,7 +3656,7 @@ func (response ListLipsyncs500ApplicationProblemPlusJSONResponse) VisitListLipsy
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -3674,7 +3674,7 @@ func (response ListLipsyncs501ApplicationProblemPlusJSONResponse) VisitListLipsy
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -3692,7 +3692,7 @@ func (response ListLipsyncs503ApplicationProblemPlusJSONResponse) VisitListLipsy
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -3723,7 +3723,7 @@ func (response UploadMedia201JSONResponse) VisitUploadMediaResponse(w http.Respo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 201)
 }
 
@@ -3741,7 +3741,7 @@ func (response UploadMedia400ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -3759,7 +3759,7 @@ func (response UploadMedia401ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -3780,7 +3780,7 @@ func (response UploadMedia413ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 413)
 }
 
@@ -3798,7 +3798,7 @@ func (response UploadMedia415ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
 }
 
@@ -3816,7 +3816,7 @@ func (response UploadMedia500ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -3834,7 +3834,7 @@ func (response UploadMedia501ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -3852,7 +3852,7 @@ func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -3880,7 +3880,7 @@ func (response RotateWebhookSecret200JSONResponse) VisitRotateWebhookSecretRespo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -3898,7 +3898,7 @@ func (response RotateWebhookSecret400ApplicationProblemPlusJSONResponse) VisitRo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -3916,7 +3916,7 @@ func (response RotateWebhookSecret401ApplicationProblemPlusJSONResponse) VisitRo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -3937,7 +3937,7 @@ func (response RotateWebhookSecret429ApplicationProblemPlusJSONResponse) VisitRo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -3958,7 +3958,7 @@ func (response RotateWebhookSecret500ApplicationProblemPlusJSONResponse) VisitRo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -3976,7 +3976,7 @@ func (response RotateWebhookSecret501ApplicationProblemPlusJSONResponse) VisitRo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -3994,7 +3994,7 @@ func (response RotateWebhookSecret503ApplicationProblemPlusJSONResponse) VisitRo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -4022,7 +4022,7 @@ func (response GetWebhookSecrets200JSONResponse) VisitGetWebhookSecretsResponse(
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -4040,7 +4040,7 @@ func (response GetWebhookSecrets400ApplicationProblemPlusJSONResponse) VisitGetW
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -4058,7 +4058,7 @@ func (response GetWebhookSecrets401ApplicationProblemPlusJSONResponse) VisitGetW
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -4079,7 +4079,7 @@ func (response GetWebhookSecrets500ApplicationProblemPlusJSONResponse) VisitGetW
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -4097,7 +4097,7 @@ func (response GetWebhookSecrets501ApplicationProblemPlusJSONResponse) VisitGetW
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -4115,7 +4115,7 @@ func (response GetWebhookSecrets503ApplicationProblemPlusJSONResponse) VisitGetW
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -4144,7 +4144,7 @@ func (response TestWebhook200JSONResponse) VisitTestWebhookResponse(w http.Respo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	return to.answer(w, 200)
 }
 
@@ -4162,7 +4162,7 @@ func (response TestWebhook400ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 400)
 }
 
@@ -4180,7 +4180,7 @@ func (response TestWebhook401ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -4201,7 +4201,7 @@ func (response TestWebhook413ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 413)
 }
 
@@ -4219,7 +4219,7 @@ func (response TestWebhook415ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
 }
 
@@ -4237,7 +4237,7 @@ func (response TestWebhook422ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 422)
 }
 
@@ -4255,7 +4255,7 @@ func (response TestWebhook429ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -4276,7 +4276,7 @@ func (response TestWebhook500ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 500)
 }
 
@@ -4294,7 +4294,7 @@ func (response TestWebhook501ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 501)
 }
 
@@ -4312,7 +4312,7 @@ func (response TestWebhook503ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}

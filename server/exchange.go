@@ -129,7 +129,9 @@ type entrance struct {
 
 func (e *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, entrance: e, noStore: [1]string{"no-store"}}
-	if x.id[0] = r.Header.Get(requestIDHeader); !validRequestID(x.id[0]) {
+	if given := r.Header[requestIDHeader]; len(given) > 0 && validRequestID(given[0]) {
+		x.id[0] = given[0]
+	} else {
 		x.id[0] = newRequestID()
 	}
 	header := w.Header()
