@@ -108,7 +108,7 @@ func TestListen_refuses(t *testing.T) {
 			t.Errorf("%s is answered %d", name, status)
 		}
 	}
-	if in.out.String() != "" || !strings.Contains(in.errs.String(), "refused with 401: webhook: a signature header is missing") {
+	if in.out.String() != "" || !strings.Contains(in.errs.String(), "refused with 401: standardwebhooks: a signature header is missing") {
 		t.Errorf("%q and %q", in.out, in.errs)
 	}
 }
