@@ -24,8 +24,12 @@ type RenderArgs struct{}
 // Kind is the name of the work, and of its queue.
 func (RenderArgs) Kind() string { return string(Render) }
 
-// newTurn describes a turn that comes at a time.
+// newTurn describes a turn that comes at a time. With a time that is not to come, River would keep the
+// job until it next looks for those to be scheduled, every five seconds.
 func newTurn(at time.Time) river.InsertManyParams {
+	if !at.After(time.Now()) {
+		at = time.Time{}
+	}
 	return river.InsertManyParams{Args: RenderArgs{}, InsertOpts: &river.InsertOpts{
 		MaxAttempts: math.MaxInt16, Queue: string(Render), ScheduledAt: at,
 	}}
