@@ -80,16 +80,16 @@ func (r *results) targetTable() string {
 	}
 	ours, ogen := r.small[r.index(oursName)], r.small[r.index(ogenName)]
 	strict, middleware := r.small[r.index(strictName)], r.small[r.index(nethttp)]
-	row("server.New in process, × ogen", "≤", 1.25, ours.over(ogen), "%.2f")
+	row("server.New in process, × ogen", "≤", 1.0, ours.over(ogen), "%.2f")
 	row("nethttp-middleware in process, × server.New", "≥", 20, middleware.over(ours), "%.1f")
 	row("allocations more than strict", "≤", 8, ours.allocs()-strict.allocs(), "%.1f")
 	large, largeStrict := r.large[r.index(oursName)], r.large[r.index(strictName)]
-	row("large body, whole request, µs", "≤", 250, large.cpu()/1e3, "%.0f")
+	row("large body, whole request, µs", "≤", 200, large.cpu()/1e3, "%.0f")
 	row("large body, more than strict, µs", "≤", 250, (large.cpu()-largeStrict.cpu())/1e3, "%.0f")
 	served := r.loopback[r.index(oursName)]
 	for _, name := range []string{bareName, plainName} {
 		other := r.loopback[r.index(name)]
-		row("loopback requests/s, × "+name, "≥", 0.95, medianOfRatios(served.rounds, other.rounds, perSecond), "%.3f")
+		row("loopback requests/s, × "+name, "≥", 0.97, medianOfRatios(served.rounds, other.rounds, perSecond), "%.3f")
 		row("loopback server CPU per request, × "+name, "≤", 1.15, medianOfRatios(served.rounds, other.rounds, cpu), "%.2f")
 	}
 	ms := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }

@@ -2719,32 +2719,32 @@ func (o OptWebhookSwitch) Or(d WebhookSwitch) WebhookSwitch {
 type Problem struct {
 	// Kind of the problem for programs. New codes can come; take one that is not known for its status.
 	//
-	// 	code                       | status | cause                                                                          | what helps
-	// 	---------------------------+--------+--------------------------------------------------------------------------------+------------------------------------------------------
-	// 	`bad_request`              | 400    | The request is malformed or does not match this document; `errors` says where. | Correct the request.
-	// 	`cursor_invalid`           | 400    | The cursor is not one of this list with these filters.                         | Begin the list again without one.
-	// 	`unauthorized`             | 401    | There is no access token, or it is not valid or has expired.                   | Log in, or exchange the refresh token.
-	// 	`wrong_credentials`        | 401    | The email, the password or the refresh token is wrong.                         | Correct them, or log in again.
-	// 	`not_a_member`             | 403    | The workspace does not exist, or the caller is no member of it.                | Use the id of a workspace of the caller.
-	// 	`not_found`                | 404    | There is no such record of the caller, or no such path.                        | Check the id and the path.
-	// 	`method_not_allowed`       | 405    | The path does not take this method.                                            | Use one that `Allow` names.
-	// 	`avatar_final`             | 409    | The avatar is in a final state and takes no decision.                          | Create another avatar.
-	// 	`avatar_not_published`     | 409    | Videos are made from published avatars.                                        | Wait until the avatar is published.
-	// 	`idempotency_key_in_use`   | 409    | The first request with this key is still running.                              | Send it again later.
-	// 	`idempotency_key_spent`    | 409    | What this key created has been deleted.                                        | Use a new key.
-	// 	`request_entity_too_large` | 413    | The body is larger than 1 MiB.                                                 | Send less.
-	// 	`unsupported_media_type`   | 415    | The body is not declared as JSON in UTF-8, or it has a Content-Encoding.       | Send plain `application/json`.
-	// 	`idempotency_key_reused`   | 422    | The key was used with another operation or another body.                       | Use a new key for a new request.
-	// 	`title_invalid`            | 422    | The title has a U+0000.                                                        | Leave it out of the title.
-	// 	`webhook_url_missing`      | 422    | The webhook is enabled without a URL.                                          | Give `webhook_data.webhook_url`, or do not enable it.
-	// 	`webhook_url_invalid`      | 422    | The webhook URL is not one that notifications can be sent to.                  | Give an absolute https URL without user information.
-	// 	`webhook_url_not_public`   | 422    | The host of the webhook URL is not a public address.                           | Use an address that can be reached from the internet.
-	// 	`too_many_login_tries`     | 429    | Too many failed tries for this email.                                          | Wait for `Retry-After`.
-	// 	`too_many_webhook_secrets` | 429    | As many secrets are in force as there can be.                                  | Wait for `Retry-After`.
-	// 	`too_many_webhook_tests`   | 429    | Too many sample notifications were sent.                                       | Wait for `Retry-After`.
-	// 	`internal_server_error`    | 500    | The service failed; the cause is in its log under the request id.              | Try again, and report the request id.
-	// 	`not_implemented`          | 501    | This service does not implement the operation.                                 | Do without it.
-	// 	`service_busy`             | 503    | The service has too much to do.                                                | Wait for `Retry-After`.
+	// 	code                       | status | cause                                                                                          | what helps
+	// 	---------------------------+--------+------------------------------------------------------------------------------------------------+------------------------------------------------------
+	// 	`bad_request`              | 400    | The request is malformed or does not match this document; `errors` says where.                 | Correct the request.
+	// 	`cursor_invalid`           | 400    | The cursor is not one of this list with these filters.                                         | Begin the list again without one.
+	// 	`unauthorized`             | 401    | There is no access token, or it is not valid or has expired.                                   | Log in, or exchange the refresh token.
+	// 	`wrong_credentials`        | 401    | The email, the password or the refresh token is wrong.                                         | Correct them, or log in again.
+	// 	`not_a_member`             | 403    | The workspace does not exist, or the caller is no member of it.                                | Use the id of a workspace of the caller.
+	// 	`not_found`                | 404    | There is no such record of the caller, or no such path.                                        | Check the id and the path.
+	// 	`method_not_allowed`       | 405    | The path does not take this method.                                                            | Use one that `Allow` names.
+	// 	`avatar_final`             | 409    | The avatar is in a final state and takes no decision.                                          | Create another avatar.
+	// 	`avatar_not_published`     | 409    | Videos are made from published avatars.                                                        | Wait until the avatar is published.
+	// 	`idempotency_key_in_use`   | 409    | The first request with this key is still running.                                              | Send it again later.
+	// 	`idempotency_key_spent`    | 409    | What this key created has been deleted.                                                        | Use a new key.
+	// 	`request_entity_too_large` | 413    | The body is larger than 1 MiB.                                                                 | Send less.
+	// 	`unsupported_media_type`   | 415    | The body is not declared as JSON in UTF-8, or it has a Content-Encoding other than `identity`. | Send plain `application/json`.
+	// 	`idempotency_key_reused`   | 422    | The key was used with another operation or another body.                                       | Use a new key for a new request.
+	// 	`title_invalid`            | 422    | The title has a U+0000.                                                                        | Leave it out of the title.
+	// 	`webhook_url_missing`      | 422    | The webhook is enabled without a URL.                                                          | Give `webhook_data.webhook_url`, or do not enable it.
+	// 	`webhook_url_invalid`      | 422    | The webhook URL is not one that notifications can be sent to.                                  | Give an absolute https URL without user information.
+	// 	`webhook_url_not_public`   | 422    | The host of the webhook URL is not a public address.                                           | Use an address that can be reached from the internet.
+	// 	`too_many_login_tries`     | 429    | Too many failed tries for this email.                                                          | Wait for `Retry-After`.
+	// 	`too_many_webhook_secrets` | 429    | As many secrets are in force as there can be.                                                  | Wait for `Retry-After`.
+	// 	`too_many_webhook_tests`   | 429    | Too many sample notifications were sent.                                                       | Wait for `Retry-After`.
+	// 	`internal_server_error`    | 500    | The service failed; the cause is in its log under the request id.                              | Try again, and report the request id.
+	// 	`not_implemented`          | 501    | This service does not implement the operation.                                                 | Do without it.
+	// 	`service_busy`             | 503    | The service has too much to do.                                                                | Wait for `Retry-After`.
 	Code OptString `json:"code"`
 	// What went wrong in this case.
 	Detail OptString `json:"detail"`
