@@ -70,6 +70,7 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 			checkCommand(),
 			backupCommand(),
 			restoreCommand(),
+			versionCommand(),
 		},
 	}
 	prepare(root)

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/urfave/cli/v3"
+)
+
+// settings returns the environment variables of a command and of those below it.
+func settings(command *cli.Command) map[string]bool {
+	all := make(map[string]bool)
+	for _, flag := range command.Flags {
+		if documented, ok := flag.(cli.DocGenerationFlag); ok {
+			for _, name := range documented.GetEnvVars() {
+				all[name] = true
+			}
+		}
+	}
+	for _, child := range command.Commands {
+		for name := range settings(child) {
+			all[name] = true
+		}
+	}
+	return all
+}
+
+func TestDeploy_namesOnlySettingsThatThereAre(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("deploy/*")
+	check(t, err)
+	known, seen := settings(rootCommand(nil, nil, nil)), 0
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		check(t, err)
+		for _, name := range regexp.MustCompile(`\bSTUDIO_\w+`).FindAllString(string(content), -1) {
+			seen++
+			if !known[name] {
+				t.Errorf("%s names %s, which no flag reads", file, name)
+			}
+		}
+	}
+	if seen == 0 || !known["STUDIO_DB"] {
+		t.Errorf("%d settings are named, of %d", seen, len(known))
+	}
+}
+
+func TestDeploy_theUnitIsHardened(t *testing.T) {
+	t.Parallel()
+	program, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skipf("%v: the hardening of studiod.service is not judged", err)
+	}
+	unit := filepath.Join(t.TempDir(), "studiod.service")
+	content, err := os.ReadFile("deploy/studiod.service")
+	check(t, err)
+	check(t, os.WriteFile(unit, content, 0o600))
+	// The threshold is ten times the exposure that is printed.
+	output, err := exec.CommandContext(t.Context(), program, "security", "--offline=true", "--no-pager", "--threshold=20", unit).CombinedOutput()
+	if err != nil {
+		t.Errorf("systemd-analyze security: %v\n%s", err, output)
+	}
+}

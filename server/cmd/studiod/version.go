@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/urfave/cli/v3"
+)
+
+func versionCommand() *cli.Command {
+	return &cli.Command{
+		Name: "version", Usage: "print which version this is, and what it was built with",
+		Action: func(_ context.Context, command *cli.Command) error {
+			if command.Args().Present() {
+				return usagef("usage: %s; see --help", command.FullName())
+			}
+			_, err := fmt.Fprintf(command.Root().Writer, "studiod %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// version is what the go command stamps into a program: the tag of the commit that it was built from, or
+// the time and the hash of the commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
