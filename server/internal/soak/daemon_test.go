@@ -147,6 +147,26 @@ func (d *deployment) startAs(command []string, dsn string, args ...string) *daem
 		"serve", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8",
 		"--render-time", "0s",
 	}, args)
+	p := d.launch(command)
+	serving := p.wait("msg=serving")
+	address := regexp.MustCompile(`url=http://(\S+)`).FindStringSubmatch(serving)[1]
+	d.address.Store(&address)
+	return p
+}
+
+// work starts a worker, and waits until it works.
+func (d *deployment) work(args ...string) *daemon {
+	d.t.Helper()
+	path, err := program()
+	check(d.t, err)
+	p := d.launch(slices.Concat([]string{path, "work", "--db", d.dsn, "--media", "file:" + d.t.TempDir(), "--renderer", "simulate"}, args))
+	p.wait("msg=working")
+	return p
+}
+
+// launch starts a process that ends with the test.
+func (d *deployment) launch(command []string) *daemon {
+	d.t.Helper()
 	p := &daemon{t: d.t, ended: make(chan struct{}), cmd: exec.CommandContext(context.Background(), command[0], command[1:]...)}
 	stderr, err := p.cmd.StderrPipe()
 	check(d.t, err)
@@ -168,9 +188,6 @@ func (d *deployment) startAs(command []string, dsn string, args ...string) *daem
 		p.err = p.cmd.Wait()
 		close(p.ended)
 	}()
-	serving := p.wait("msg=serving")
-	address := regexp.MustCompile(`url=http://(\S+)`).FindStringSubmatch(serving)[1]
-	d.address.Store(&address)
 	return p
 }
 

@@ -1,0 +1,49 @@
+package soak_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// Workers are killed again and again while they render, and others take up what they had. Each state of
+// each avatar is announced once.
+func TestWorkers_killedWhileTheyRender(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, studiotest.NewPostgres(t))
+	r := receive(d, 5, nil)
+	p := d.start("--render-workers", "0")
+	avatars, kills := 20**scale, *scale
+	for i := range avatars {
+		_, err := d.createAvatar(t.Context(), fmt.Sprint(i), r.urls[i%len(r.urls)])
+		check(t, err)
+	}
+	r.waitAccepted(avatars) // and nobody renders
+	args := []string{"--render-workers", "3", "--render-time", "500ms"}
+	workers := []*daemon{d.work(args...), d.work(args...)}
+	for kill := range kills {
+		r.waitAccepted(avatars + 2*avatars*(kill+1)/(kills+2))
+		killed := rand.IntN(len(workers))
+		workers[killed].kill()
+		workers[killed] = d.work(args...)
+	}
+	r.waitAccepted(3 * avatars)
+	for id := range r.subjects {
+		avatar, err := d.client.GetAvatar(t.Context(), id)
+		check(t, err)
+		if avatar.Status != gen.AvatarStatusPublished || *avatar.Progress != 100 {
+			t.Errorf("an avatar is %s, at %v", avatar.Status, *avatar.Progress)
+		}
+	}
+	for _, worker := range workers {
+		worker.stop()
+		if worker.logged("level=ERROR") {
+			t.Error("a worker reports an error")
+		}
+	}
+	p.stop()
+	r.wantEverything(d, 3*avatars, 0)
+}
