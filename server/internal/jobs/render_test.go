@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // A renderer that fails is asked three times, one that hangs is cut off at its deadline each time,
@@ -75,6 +77,111 @@ func TestRender_endsWithItsSubject(t *testing.T) { //nolint:paralleltest // inBu
 		}
 		if _, err := s.db.Subject(s.t.Context(), avatar.ID); !errors.Is(err, studio.ErrNotFound) {
 			s.t.Errorf("error %v", err)
+		}
+	})
+}
+
+// Users take turns: one who comes later waits for the next free workers only, however many renderings
+// another has waiting, and then has as many workers as he.
+func TestTrigger_rendersForUsersInTurn(t *testing.T) {
+	onEachTrigger(t, func(s *setup) {
+		s.limits.RenderWorkers = 2
+		began := time.Now()
+		var mu sync.Mutex
+		starts := make(map[string][]time.Duration) // by user
+		s.renderer = func(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
+			mu.Lock()
+			starts[subject.UserID] = append(starts[subject.UserID], time.Since(began).Round(time.Second))
+			mu.Unlock()
+			limited, cancel := context.WithTimeout(ctx, 20*time.Second)
+			defer cancel()
+			<-limited.Done()
+			return studio.Rendering{}, nil
+		}
+		first, second := s.user, studiotest.AddUser(s.t, s.studio, "bob@example.com")
+		for range 8 {
+			s.create()
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			time.Sleep(30 * time.Second) // while the second two of the first user are rendered
+			s.user = second
+			for range 2 {
+				s.create()
+			}
+		}()
+		s.work(3 * time.Minute)
+		<-done
+		const round = 20 * time.Second
+		if want := []time.Duration{2 * round, 3 * round}; !slices.Equal(starts[second.ID], want) {
+			s.t.Errorf("the second user's began after %v, want %v", starts[second.ID], want)
+		}
+		want := []time.Duration{0, 0, round, round, 2 * round, 3 * round, 4 * round, 4 * round}
+		if !slices.Equal(starts[first.ID], want) {
+			s.t.Errorf("the first user's began after %v, want %v", starts[first.ID], want)
+		}
+	})
+}
+
+// Two processes share the renderings of a database by River, and users take turns at both together.
+func TestRiver_rendersForUsersInTurn(t *testing.T) {
+	t.Parallel()
+	onRealTime(t, studiotest.NewPostgres(t), func(s *setup) {
+		s.limits.RenderWorkers = 2
+		var mu sync.Mutex
+		running := make(map[string][]chan struct{}) // by user
+		var seen []string
+		stopped := make(chan struct{})
+		s.renderer = func(_ context.Context, subject studio.Subject) (studio.Rendering, error) {
+			end := make(chan struct{})
+			mu.Lock()
+			if slices.Contains(seen, subject.ID) {
+				s.t.Errorf("%s is rendered twice", subject.ID)
+			}
+			seen = append(seen, subject.ID)
+			running[subject.UserID] = append(running[subject.UserID], end)
+			mu.Unlock()
+			select {
+			case <-end:
+				return studio.Rendering{}, nil
+			case <-stopped:
+				return studio.Rendering{}, errors.New("stopped")
+			}
+		}
+		count := func(user studio.User) int {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(running[user.ID])
+		}
+		end := func(user studio.User) {
+			mu.Lock()
+			defer mu.Unlock()
+			close(running[user.ID][0])
+			running[user.ID] = running[user.ID][1:]
+		}
+		first, second := s.user, studiotest.AddUser(s.t, s.studio, "bob@example.com")
+		for range 20 {
+			s.create()
+		}
+		for range 2 {
+			trigger := newTrigger(s.jobs())
+			defer start(trigger)()
+		}
+		defer close(stopped)
+		s.eventually("both processes render for the first user", func() bool { return count(first) == 4 })
+		s.user = second
+		for range 3 {
+			s.create()
+		}
+		for n := 1; n <= 2; n++ {
+			end(first)
+			s.eventually("a worker that becomes free is the second user's", func() bool { return count(second) == n })
+		}
+		end(first) // who has fewer then
+		s.eventually("the next is the first user's", func() bool { return count(first) == 2 })
+		if n := count(second); n != 2 {
+			s.t.Errorf("the second user has %d renderings under way, want half", n)
 		}
 	})
 }
