@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 // ErrNoFile is the error of a download of what an avatar, a video or a lip-sync does not have: it is
@@ -26,56 +28,38 @@ type File struct {
 
 // AvatarThumbnail is the still picture of an avatar.
 func AvatarThumbnail(id string) File {
-	return File{func(ctx context.Context, c *Client, options []CallOption) (*string, error) {
-		avatar, err := c.GetAvatar(ctx, id, options...)
-		if err != nil {
-			return nil, err
-		}
-		return avatar.Thumbnail, nil
-	}}
+	return fileOf(id, (*Client).GetAvatar, func(a *gen.Avatar) *string { return a.Thumbnail })
 }
 
 // VideoFile is a video that was made from an avatar.
 func VideoFile(id string) File {
-	return File{func(ctx context.Context, c *Client, options []CallOption) (*string, error) {
-		video, err := c.GetVideo(ctx, id, options...)
-		if err != nil {
-			return nil, err
-		}
-		return video.Video, nil
-	}}
+	return fileOf(id, (*Client).GetVideo, func(v *gen.Video) *string { return v.Video })
 }
 
 // VideoThumbnail is the still picture of a video that was made from an avatar.
 func VideoThumbnail(id string) File {
-	return File{func(ctx context.Context, c *Client, options []CallOption) (*string, error) {
-		video, err := c.GetVideo(ctx, id, options...)
-		if err != nil {
-			return nil, err
-		}
-		return video.Thumbnail, nil
-	}}
+	return fileOf(id, (*Client).GetVideo, func(v *gen.Video) *string { return v.Thumbnail })
 }
 
 // LipsyncFile is the video of a lip-sync.
 func LipsyncFile(id string) File {
-	return File{func(ctx context.Context, c *Client, options []CallOption) (*string, error) {
-		lipsync, err := c.GetLipsync(ctx, id, options...)
-		if err != nil {
-			return nil, err
-		}
-		return lipsync.VideoURL, nil
-	}}
+	return fileOf(id, (*Client).GetLipsync, func(l *gen.Lipsync) *string { return l.VideoURL })
 }
 
 // LipsyncThumbnail is the still picture of a lip-sync.
 func LipsyncThumbnail(id string) File {
+	return fileOf(id, (*Client).GetLipsync, func(l *gen.Lipsync) *string { return l.ThumbnailURL })
+}
+
+func fileOf[T any](
+	id string, get func(*Client, context.Context, string, ...CallOption) (*T, error), address func(*T) *string,
+) File {
 	return File{func(ctx context.Context, c *Client, options []CallOption) (*string, error) {
-		lipsync, err := c.GetLipsync(ctx, id, options...)
+		record, err := get(c, ctx, id, options...)
 		if err != nil {
 			return nil, err
 		}
-		return lipsync.ThumbnailURL, nil
+		return address(record), nil
 	}}
 }
 
@@ -160,9 +144,13 @@ func (d *download) run(ctx context.Context) error {
 
 // expired reports whether an address no longer works, or not for what is left of the file.
 func expired(err error) bool {
-	answer, ok := errors.AsType[*Error](err)
-	return ok && (answer.StatusCode == http.StatusForbidden || answer.StatusCode == http.StatusGone ||
-		answer.StatusCode == http.StatusRequestedRangeNotSatisfiable)
+	if answer, ok := errors.AsType[*Error](err); ok {
+		switch answer.StatusCode {
+		case http.StatusForbidden, http.StatusGone, http.StatusPartialContent, http.StatusRequestedRangeNotSatisfiable:
+			return true
+		}
+	}
+	return false
 }
 
 // locate asks the service for the address.
@@ -231,13 +219,7 @@ func (d *download) accept(response *http.Response, body io.Reader) error {
 	}
 	same := d.done > 0 && d.etag != "" && etag == d.etag
 	switch status := response.StatusCode; {
-	case status == http.StatusPartialContent && same:
-		var first, last, total int64
-		_, err := fmt.Sscanf(response.Header.Get("Content-Range"), "bytes %d-%d/%d", &first, &last, &total)
-		if err != nil || first != d.done || d.total >= 0 && total != d.total {
-			return errChanged
-		}
-		d.total = total
+	case status == http.StatusPartialContent && same && d.continues(response.Header.Get("Content-Range")):
 		return nil
 	case status == http.StatusOK && same && (d.total < 0 || response.ContentLength == d.total): // it knows no ranges
 		d.total = response.ContentLength
@@ -252,7 +234,7 @@ func (d *download) accept(response *http.Response, body io.Reader) error {
 		}
 		d.done = 0
 		return nil
-	case status == http.StatusRequestedRangeNotSatisfiable:
+	case status == http.StatusPartialContent, status == http.StatusRequestedRangeNotSatisfiable:
 		d.etag = "" // the next attempt asks for the whole
 	}
 	content, err := io.ReadAll(io.LimitReader(body, maxProblem))
@@ -260,6 +242,17 @@ func (d *download) accept(response *http.Response, body io.Reader) error {
 		return transportError(response.Request, err)
 	}
 	return newProblemError(response, content)
+}
+
+// continues reports whether a range is what is left of the file, and notes how long that is.
+func (d *download) continues(contentRange string) bool {
+	var first, last, total int64
+	_, err := fmt.Sscanf(contentRange, "bytes %d-%d/%d", &first, &last, &total)
+	if err != nil || first != d.done || d.total >= 0 && total != d.total {
+		return false
+	}
+	d.total = total
+	return true
 }
 
 // Write implements [io.Writer] for [io.Copy].

@@ -32,6 +32,7 @@ type fileHost struct {
 	breaks   []int // after how many bytes an answer breaks off, one after another
 	expires  bool  // each address works once
 	refuse   int   // status, unless 0
+	careless bool  // it does not know If-Range
 	requests []*http.Request
 	located  int
 }
@@ -73,6 +74,9 @@ func (h *fileHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if h.etag != "" {
 		w.Header().Set("ETag", h.etag)
+	}
+	if h.careless {
+		r.Header.Del("If-Range")
 	}
 	if len(h.breaks) > 0 {
 		w = &breaking{w, h.breaks[0]}
@@ -191,6 +195,9 @@ func TestDownloadFile_resumes(t *testing.T) {
 	}{
 		"the same": {`"one"`, func(*testing.T, *fileHost, string) {}, "bytes=600-"},
 		"changed":  {`"one"`, func(_ *testing.T, h *fileHost, _ string) { h.etag, h.content = `"two"`, h.content[:700] }, "bytes=600-"},
+		"changed, and the host does not tell": {`"one"`, func(_ *testing.T, h *fileHost, _ string) {
+			h.careless, h.etag, h.content = true, `"two"`, h.content[:700]
+		}, "bytes=600-"},
 		"whole already": {`"one"`, func(t *testing.T, h *fileHost, part string) {
 			t.Helper()
 			check(t, os.WriteFile(part, h.content, 0o600))
