@@ -23,6 +23,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/turns"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -31,6 +32,7 @@ import (
 const (
 	maxHeaderBytes    = 64 << 10
 	maxAnonymousBody  = 16 << 10 // of operations without a token
+	maxReading        = 8 << 20  // of bodies at once, so that no address gets to the limit of the listener
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 30 * time.Second
 	writeTimeout      = 10 * time.Minute // a long project list to a slow reader
@@ -111,7 +113,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	d.studio = studio.New(d.studioConfig(tokens, cursors))
 	handler, err := server.New(rest.New(d.studio), server.Config{
 		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError,
-		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.serveMedia,
+		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
 		Validation: validate.Config{
 			AnonymousBodyBytes: maxAnonymousBody,
 			OperationBodyBytes: map[string]int64{uploadOperation: cmp.Or(cfg.MaxUpload, defaultMaxUpload)},
@@ -145,6 +147,15 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	return d, err
 }
 
+// wrap puts around the API what is not part of it.
+func (d *daemon) wrap(next http.Handler) http.Handler {
+	return d.serveMedia(&turns.Handler{
+		Next: next, Reading: turns.New(turns.Config{Bytes: maxReading}), Working: turns.New(turns.Config{}), Streamed: isUpload,
+	})
+}
+
+func isUpload(r *http.Request) bool { return r.URL.Path == uploadPath }
+
 // listen binds the port.
 func (d *daemon) listen(ctx context.Context) error {
 	inner, err := new(net.ListenConfig).Listen(ctx, "tcp", d.cfg.Addr)
@@ -153,7 +164,7 @@ func (d *daemon) listen(ctx context.Context) error {
 	}
 	limits := d.cfg.Listener
 	limits.Logger = d.cfg.Logger
-	limits.Streamed = func(r *http.Request) bool { return r.URL.Path == uploadPath }
+	limits.Streamed = isUpload
 	d.listener = listener.New(inner, limits)
 	return nil
 }
