@@ -29,7 +29,7 @@ func handlerEdits() []edit {
 		{name: "a lip-sync was updated when it was created", file: rest + "lipsync.go", old: "&s.UpdatedAt", new: "&s.CreatedAt"},
 		{name: "times are not UTC", file: store + "store.go", old: "time.UnixMicro(value).UTC()", new: `time.UnixMicro(value).In(time.FixedZone("", 7200))`},
 		{name: "answers have a header that nobody knows", file: "server/exchange.go", after: "ServeHTTP(w http.ResponseWriter", old: "header := w.Header()\n", new: "header := w.Header()\n\theader[\"X-Powered-By\"] = []string{\"go\"}\n"},
-		{name: "tokens have a member that nobody knows", file: "gen/models.gen.go", after: "type TokenPair struct {\n", old: "\t// AccessToken", new: "\tExpiresIn int `json:\"expires_in\"`\n\n\t// AccessToken"},
+		{name: "tokens have a member that nobody knows", file: "gen/encoders.gen.go", after: "encodeTokenPair(v *TokenPair) {\n", old: "\tto.name(", new: "\tto.name(`\"expires_in\":`)\n\tto.int(3600)\n\tto.name("},
 		{name: "an avatar shows no progress", file: rest + "avatars.go", old: "answer.Progress = progress(s)", new: "_ = progress(s)"},
 		{name: "an avatar shows no checks", file: rest + "avatars.go", old: "checks(s.Rendering.Checks)", new: "checks(nil)"},
 		{name: "a list shows the records of others", file: rest + "lists.go", old: "filter.UserID = caller(ctx)", new: "_ = ctx"},
