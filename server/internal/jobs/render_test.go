@@ -81,6 +81,36 @@ func TestRender_endsWithItsSubject(t *testing.T) { //nolint:paralleltest // inBu
 	})
 }
 
+// A process that was away for so long that another renders its subject stops, and says nothing of it.
+func TestRender_endsWhenAnotherProcessHasTakenTheSubject(t *testing.T) { //nolint:paralleltest // inBubble calls Parallel
+	inBubble(t, func(s *setup) {
+		db := studiotest.OpenSQL(s.t, s.dsn)
+		var took time.Duration
+		s.renderer = func(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
+			if _, err := db.ExecContext(ctx, `UPDATE subjects SET render_by = 'another', render_until = 1 << 60 WHERE id = $1`, subject.ID); err != nil {
+				s.t.Error(err)
+			}
+			began := time.Now()
+			<-ctx.Done()
+			took = time.Since(began)
+			return studio.Rendering{Video: "late.mp4"}, nil
+		}
+		avatar := s.create()
+		s.work(10 * time.Minute)
+		if took == 0 || took > 2*time.Second {
+			s.t.Errorf("the rendering was cancelled after %v", took)
+		}
+		left, err := s.db.Subject(s.t.Context(), avatar.ID)
+		if err != nil || left.Status != studio.Processing || left.RenderTries != 0 || left.Rendering.Video != "" {
+			s.t.Errorf("the avatar is %+v (%v)", left, err)
+		}
+		s.wantStatuses(avatar.ID, "processing")
+		if err := db.Close(); err != nil {
+			s.t.Error(err)
+		}
+	})
+}
+
 // Users take turns: one who comes later waits for the next free workers only, however many renderings
 // another has waiting, and then has as many workers as he.
 func TestTrigger_rendersForUsersInTurn(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 const (
 	fetchCooldown = 10 * time.Millisecond
 	// fetchPoll bounds how late a job comes whose notification was lost or left out.
-	fetchPoll = 2 * time.Second
+	fetchPoll = 200 * time.Millisecond
 	// tendInterval is how often a look is taken for what a process that was killed had in work, and for
 	// how long the queue may fill before the server knows.
 	tendInterval = 5 * time.Second
