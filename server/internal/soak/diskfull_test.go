@@ -1,0 +1,80 @@
+package soak_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// smallTablespace makes a tablespace on a disk of its own that holds 24 MB, and returns where that is.
+func smallTablespace(t *testing.T, cluster *studiotest.Cluster) (disk string) {
+	t.Helper()
+	data := clusterData(t, cluster)
+	disk = filepath.Join(filepath.Dir(data), "disk")
+	check(t, os.Mkdir(disk, 0o700))
+	if output, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=24m", "disk", disk).CombinedOutput(); err != nil {
+		t.Skipf("this system does not let a test have a disk of its own (%v: %s): a full one is not tested", err, output)
+	}
+	t.Cleanup(func() { check(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
+	owner, err := os.Stat(data)
+	check(t, err)
+	user := owner.Sys().(*syscall.Stat_t)
+	check(t, os.Chown(disk, int(user.Uid), int(user.Gid)))
+	_, err = studiotest.OpenSQL(t, cluster.DSN).ExecContext(t.Context(), `CREATE TABLESPACE small LOCATION '`+disk+`'`)
+	check(t, err)
+	return disk
+}
+
+// When there is no room for the tables, who creates is told to come again, and nothing that was answered
+// or sent is lost.
+func TestDiskFull_onPostgresIsAnsweredAndForgotten(t *testing.T) {
+	t.Parallel()
+	cluster := startCluster(t, "fsync=off")
+	disk := smallTablespace(t, cluster)
+	d := deploy(t, studiotest.NewSchema(t, cluster.DSN)+"&default_tablespace=small")
+	r := receive(d, 1, nil)
+	p := d.start("--receiver-rate", "1000")
+	d.login()
+	_, err := d.createAvatar(t.Context(), "before", r.urls[0])
+	check(t, err)
+	r.waitAccepted(3)
+
+	filler, err := os.Create(filepath.Join(disk, "filler"))
+	check(t, err)
+	if _, err = io.Copy(filler, endless{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the disk is not full: %v", err)
+	}
+	check(t, filler.Close())
+	var answered *client.Error
+	for i := 0; answered == nil; i++ { // until the last page is full
+		if i == 10_000 {
+			t.Fatal("creations find room on a full disk")
+		}
+		_, err := d.createAvatar(t.Context(), "full-"+strconv.Itoa(i), r.urls[0])
+		if err != nil && !errors.As(err, &answered) {
+			t.Fatal(err)
+		}
+	}
+	if answered.StatusCode != http.StatusServiceUnavailable || answered.RetryAfter <= 0 {
+		t.Errorf("a creation without room is answered with %v", answered)
+	}
+	check(t, os.Remove(filler.Name()))
+	eventually(t, "that an avatar is created", func() bool {
+		_, err := d.createAvatar(t.Context(), "after", r.urls[0])
+		return err == nil
+	})
+	var subjects int
+	check(t, studiotest.OpenSQL(t, d.dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM subjects").Scan(&subjects))
+	r.waitAccepted(3 * subjects)
+	p.stop()
+	r.wantEverything(d, 3*subjects, 0)
+}
