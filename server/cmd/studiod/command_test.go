@@ -122,6 +122,7 @@ func TestCommands_refuseBadInputInOneLine(t *testing.T) {
 		{"a negative render time", "", []string{"serve", db, "--render-time=-1s"}, exitUsage, "between 0s and 10m0s"},
 		{"a worker on SQLite", "", []string{"work", db, "--media=s3://b"}, exitUsage, "PostgreSQL"},
 		{"a worker without files", "", []string{"work", "--db=postgres://localhost/studio"}, exitUsage, "--media"},
+		{"a worker that cannot render", "", []string{"work", "--db=postgres://localhost/studio", "--media=s3://b"}, exitUsage, "studio-render"},
 		{"a worker that does nothing", "", []string{"work", "--db=postgres://localhost/studio", "--media=s3://b", "--render-workers=0"}, exitUsage, "between 1 and 1024"},
 		{"nobody who renders", "", []string{"serve", db, "--render-workers=0"}, exitUsage, "studiod work"},
 		{"a consent that is none", "", []string{"serve", db, "--consent=never"}, exitUsage, "auto or manual"},

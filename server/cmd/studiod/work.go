@@ -38,6 +38,8 @@ func work(ctx context.Context, command *cli.Command) error {
 		return usagef("work needs --media: the bucket that serve has, such as s3://BUCKET?region=…")
 	case cfg.Render.Workers == noWorkers:
 		return usagef("--render-workers of work must be between 1 and 1024")
+	case cfg.Render.Missing != "":
+		return usagef("%s; --renderer exec:PROGRAM names another renderer", cfg.Render.Missing)
 	}
 	slog.SetDefault(cfg.Logger)
 	w, worker, err := openWorker(ctx, cfg)
