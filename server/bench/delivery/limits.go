@@ -104,7 +104,7 @@ func projects(ctx context.Context, s *scene) ([]figure, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
-	token, err := s.d.login(ctx)
+	token, err := s.d.login(ctx, email)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func projects(ctx context.Context, s *scene) ([]figure, error) {
 	}, s.d.stop()
 }
 
-func (d *daemon) login(ctx context.Context) (token string, err error) {
+func (d *daemon) login(ctx context.Context, email string) (token string, err error) {
 	body, err := json.Marshal(map[string]string{"email": email, "password": password})
 	if err != nil {
 		return "", err

@@ -48,13 +48,14 @@ type plan struct {
 	waiting  int // events that wait
 	idle     time.Duration
 	projects int
+	creating time.Duration // of each measurement of creations
 }
 
 func full() plan {
 	return plan{
 		rounds: 5, ports: 128, floor: time.Second, backlog: 20_000, single: 100, paced: 250, healthy: 160,
 		fresh: 800, hangs: 1000, frozen: 40 * time.Second, daemons: []int{1, 2, 4}, kills: 20, killed: 1000,
-		ordered: 100_000, subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, projects: 100_000,
+		ordered: 100_000, subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, projects: 100_000, creating: 3 * time.Second,
 	}
 }
 
@@ -62,7 +63,7 @@ func short() plan {
 	return plan{
 		rounds: 1, ports: 16, floor: 50 * time.Millisecond, backlog: 200, single: 10, paced: 20, healthy: 20,
 		fresh: 20, hangs: 50, frozen: time.Second, daemons: []int{2}, kills: 1, killed: 200,
-		ordered: 200, subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, projects: 1000,
+		ordered: 200, subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, projects: 1000, creating: 100 * time.Millisecond,
 	}
 }
 
@@ -149,6 +150,9 @@ func rows(p plan) []row {
 		{"waiting events", map[string]int{accepts: latencyPorts, hangs: 1}, waiting},
 		{"idle", map[string]int{accepts: 1}, idle},
 		{"projects", map[string]int{accepts: 1}, projects},
+		{"creations", map[string]int{accepts: p.ports}, creationRate},
+		{"creation to receiver", map[string]int{accepts: latencyPorts}, createdToReceived},
+		{"large creations", map[string]int{accepts: latencyPorts}, besideHeavy},
 	}
 }
 

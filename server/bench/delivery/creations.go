@@ -1,0 +1,322 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	wantedCreations = 1270 // in a second, from 16 callers
+	wantedTogether  = 1185 // creations with their deliveries in a second
+	// heavyConnections is how many a user has that creates avatars with titles of heavyTitle bytes.
+	heavyConnections = 300
+	heavyTitle       = 800_000
+	heavyEmail       = "heavy@example.com"
+	// besideCreations is how often another user creates a lip-sync meanwhile, in a second.
+	besideCreations = 10
+)
+
+// creationRate measures how many creations a daemon takes in a second, each with a token, a webhook, an
+// idempotency key and a title: while it renders nothing, and until the last event of as many was
+// delivered.
+func creationRate(ctx context.Context, s *scene) ([]figure, error) {
+	var floors, alone, together []float64
+	for range s.rounds {
+		n, err := s.db.floor(ctx, s.floor)
+		if err != nil {
+			return nil, err
+		}
+		floors = append(floors, n)
+		if err := s.start(ctx, "--render-time", "10m"); err != nil {
+			return nil, err
+		}
+		token, err := s.d.login(ctx, email)
+		if err != nil {
+			return nil, err
+		}
+		c := newCreator(s.d, token, s.in.urls[accepts])
+		if n, err = perSecond(callers, s.creating, func() error { _, err := c.lipsync(ctx); return err }); err != nil {
+			return nil, err
+		}
+		alone = append(alone, n)
+		if err := s.d.kill(); err != nil {
+			return nil, err
+		}
+		if err := s.forgetSubjects(ctx); err != nil {
+			return nil, err
+		}
+		if n, err = s.createAndDeliver(ctx, token); err != nil {
+			return nil, err
+		}
+		together = append(together, n)
+	}
+	floor, creations, events := median(floors), median(alone), median(together)
+	return []figure{
+		{"floor: transactions of one row, 16 callers, beside creations", "", fmt.Sprintf("%.0f/s", floor), true},
+		{
+			"creations over HTTP, 16 callers", fmt.Sprintf("≥ %d/s and 0.5 × the floor", wantedCreations),
+			fmt.Sprintf("%.0f/s (%.2f × the floor)", creations, creations/floor), creations >= wantedCreations && creations >= floor/2,
+		},
+		{
+			"creations, renderings and deliveries together", fmt.Sprintf("≥ %d events/s", wantedTogether),
+			fmt.Sprintf("%.0f/s", events), events >= wantedTogether,
+		},
+	}, nil
+}
+
+// createAndDeliver returns how many events arrive in a second from the first creation on.
+func (s *scene) createAndDeliver(ctx context.Context, token string) (float64, error) {
+	if _, err := s.in.forget(); err != nil {
+		return 0, err
+	}
+	if err := s.start(ctx); err != nil {
+		return 0, err
+	}
+	c := newCreator(s.d, token, s.in.urls[accepts])
+	var made atomic.Int64
+	began := time.Now()
+	_, err := perSecond(callers, s.creating, func() error {
+		made.Add(1)
+		_, err := c.lipsync(ctx)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	t, err := s.in.all(int(made.Load()), 2*time.Minute, false)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.db.delivered(ctx); err != nil {
+		return 0, err
+	}
+	return float64(t.Accepted) / t.Last.Sub(began).Seconds(), s.d.stop()
+}
+
+// forgetSubjects leaves nothing to be rendered or delivered.
+func (s *scene) forgetSubjects(ctx context.Context) error {
+	queries := []string{`UPDATE subjects SET render_at = NULL`}
+	if s.db.name == postgresName {
+		queries = append(queries, `DELETE FROM river_job`)
+	}
+	for _, query := range queries {
+		if _, err := s.db.sql.ExecContext(ctx, query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// createdToReceived measures the time from the answer to a creation to the arrival of its event, at 50
+// creations a second.
+func createdToReceived(ctx context.Context, s *scene) ([]figure, error) {
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	token, err := s.d.login(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	c := newCreator(s.d, token, s.in.urls[accepts])
+	var p50s, p99s []float64
+	for range s.rounds {
+		_, events, err := s.paceCreations(ctx, c, pacedRate, s.paced)
+		if err != nil {
+			return nil, err
+		}
+		p50s, p99s = append(p50s, percentile(events, 50)), append(p99s, percentile(events, 99))
+	}
+	l := latencies{time.Duration(median(p50s)), time.Duration(median(p99s))}
+	return []figure{{
+		"answer of a creation to its receiver at 50/s", "p50 ≤ 18 ms, p99 ≤ 44 ms",
+		l.String(), l.p50 <= 18*time.Millisecond && l.p99 <= 44*time.Millisecond,
+	}}, s.d.stop()
+}
+
+// besideHeavy measures the creations of a user beside another who creates very large avatars from very
+// many connections.
+func besideHeavy(ctx context.Context, s *scene) ([]figure, error) {
+	if _, err := s.db.studiod(ctx, password, "user", "add", heavyEmail); err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	token, err := s.d.login(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	heavy, err := s.d.login(ctx, heavyEmail)
+	if err != nil {
+		return nil, err
+	}
+	c := newCreator(s.d, token, s.in.urls[accepts])
+	calls, events, err := s.paceCreations(ctx, c, besideCreations, s.healthy)
+	if err != nil {
+		return nil, err
+	}
+	without, withoutEvents := latenciesOf(calls), latenciesOf(events)
+
+	large := newCreator(s.d, heavy, nil)
+	title := strings.Repeat("a", heavyTitle)
+	working, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	var taken, refused atomic.Int64
+	for range heavyConnections {
+		all.Go(func() {
+			for working.Err() == nil {
+				switch status, _, err := large.create(working, "/v1/avatars/create_avatar", title); {
+				case err != nil: // the last of all, which is cut off
+				case status == http.StatusOK:
+					taken.Add(1)
+				default:
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	s.d.forgetPeak()
+	began := time.Now()
+	calls, events, err = s.paceCreations(ctx, c, besideCreations, s.healthy)
+	took := time.Since(began)
+	_, peak := s.d.memory()
+	cancel()
+	all.Wait()
+	if err != nil {
+		return nil, err
+	}
+	with, withEvents := latenciesOf(calls), latenciesOf(events)
+	name := fmt.Sprintf("beside %d connections of a user who creates avatars of %s kB: ", heavyConnections, thousands(heavyTitle/1000))
+	return []figure{
+		{name + "a creation", "p99 ≤ 100 ms", fmt.Sprintf("%v; without %v", with, without), with.p99 <= 100*time.Millisecond},
+		{name + "its event, after the answer", "", fmt.Sprintf("%v; without %v", withEvents, withoutEvents), true},
+		{name + "their creations", "", fmt.Sprintf("%.0f/s, and %.0f/s are refused", float64(taken.Load())/took.Seconds(), float64(refused.Load())/took.Seconds()), true},
+		{name + "memory", "", mebibytes(peak), true},
+	}, nil
+}
+
+func latenciesOf(took []float64) latencies {
+	return latencies{time.Duration(percentile(took, 50)), time.Duration(percentile(took, 99))}
+}
+
+// paceCreations creates lip-syncs at a rate in a second and returns how long the calls took, and how long after
+// them the events arrived.
+func (s *scene) paceCreations(ctx context.Context, c *creator, rate, creations int) (calls, events []float64, err error) {
+	if _, err := s.in.forget(); err != nil {
+		return nil, nil, err
+	}
+	ticker := time.NewTicker(time.Second / time.Duration(rate))
+	defer ticker.Stop()
+	var creating sync.WaitGroup
+	answered := make([]time.Time, creations)
+	ids := make([]string, creations)
+	calls = make([]float64, creations)
+	errs := make(chan error, creations)
+	for i := range creations {
+		creating.Go(func() {
+			began := time.Now()
+			id, err := c.lipsync(ctx)
+			answered[i], ids[i], calls[i] = time.Now(), id, float64(time.Since(began))
+			if err != nil {
+				errs <- err
+			}
+		})
+		<-ticker.C
+	}
+	creating.Wait()
+	select {
+	case err := <-errs:
+		return nil, nil, err
+	default:
+	}
+	t, err := s.in.all(creations, 2*time.Minute, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	arrived, err := s.arrivals(ctx, t)
+	for i, id := range ids {
+		events = append(events, float64(arrived[id].Sub(answered[i])))
+	}
+	return calls, events, err
+}
+
+// arrivals returns when the event of each subject arrived.
+func (s *scene) arrivals(ctx context.Context, t tally) (map[string]time.Time, error) {
+	rows, err := s.db.sql.QueryContext(ctx, `SELECT subject_id, id FROM events`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	all := make(map[string]time.Time)
+	for rows.Next() {
+		var subject, event string
+		if err := rows.Scan(&subject, &event); err != nil {
+			return nil, err
+		}
+		if at, ok := t.Arrivals[event]; ok {
+			all[subject] = at
+		}
+	}
+	return all, rows.Err()
+}
+
+// creator creates as plainly as can be, over connections that it keeps.
+type creator struct {
+	base      string
+	token     string
+	urls      []string
+	transport *http.Transport
+	next      atomic.Int64
+}
+
+func newCreator(d *daemon, token string, urls []string) *creator {
+	return &creator{
+		base: d.url, token: token, urls: urls,
+		transport: &http.Transport{MaxIdleConnsPerHost: heavyConnections},
+	}
+}
+
+// lipsync creates a lip-sync and returns its id.
+func (c *creator) lipsync(ctx context.Context) (id string, err error) {
+	status, body, err := c.create(ctx, "/v1/lipsync/create_lipsync", "Greeting")
+	if err != nil {
+		return "", err
+	}
+	if status != http.StatusOK {
+		return "", fmt.Errorf("a creation is answered %d: %.200s", status, body)
+	}
+	var answer struct {
+		ID string `json:"inference_id"`
+	}
+	return answer.ID, json.Unmarshal(body, &answer)
+}
+
+// create creates something with a title and an idempotency key.
+func (c *creator) create(ctx context.Context, path, title string) (status int, answer []byte, err error) {
+	body := `{"title":"` + title + `"`
+	if len(c.urls) > 0 {
+		body += `,"webhook_data":{"webhook_url":"` + c.urls[int(c.next.Add(1))%len(c.urls)] + `"},"webhook":{"enabled":true}`
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, strings.NewReader(body+"}"))
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", rand.Text())
+	response, err := c.transport.RoundTrip(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err = io.ReadAll(response.Body)
+	return response.StatusCode, answer, err
+}
