@@ -19,7 +19,8 @@ func statements() []statement {
 	return []statement{
 		{"login", "valid for 1 hour", "../server/internal/auth: TestTokens_authenticateWhatTheyIssued"},
 		{"login", "valid for 30 days", "../server/internal/studio: TestRefresh_refusesWhatIsUnknownOrExpired"},
-		{"login", "After 10 failed tries for one email within 15 minutes", "../server/internal/studio: TestLogin_isClosedAfterTooManyTriesAndOpensAgain"},
+		{"login", "After 10 failed tries for one email from one address", "../server/internal/studio: TestLogin_waitsTwiceAsLongAfterEachFurtherFailure"},
+		{"login", "Failures from elsewhere never delay", "../server/internal/studio: TestLogin_strangersDoNotHoldUpTheOwner"},
 		{"refreshTokens", "stops working", "../server/internal/studio: TestRefresh_rotatesAndTakesReuseForTheft"},
 		{"refreshTokens", "revokes every token", "../server/internal/studio: TestRefresh_rotatesAndTakesReuseForTheft"},
 		{"listProjects", "newest first", "../server/internal/studio: TestListProjects_listsAllNewestFirstAndCountsTheCallers"},

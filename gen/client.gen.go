@@ -101,8 +101,10 @@ type ClientInterface interface {
 	// LoginWithBody Log in
 	//
 	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-	// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
-	// minutes the answer is 429 until they are over.
+	// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
+	// address a further one is 429 unless it waits: for a second after the last, and twice as long
+	// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
+	// from which the user logged in within 30 days.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -112,8 +114,10 @@ type ClientInterface interface {
 	// Login Log in
 	//
 	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-	// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
-	// minutes the answer is 429 until they are over.
+	// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
+	// address a further one is 429 unless it waits: for a second after the last, and twice as long
+	// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
+	// from which the user logged in within 30 days.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -413,8 +417,10 @@ func (c *Client) ListProjects(ctx context.Context, params *ListProjectsParams, r
 // LoginWithBody Log in
 //
 // Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
-// minutes the answer is 429 until they are over.
+// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
+// address a further one is 429 unless it waits: for a second after the last, and twice as long
+// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
+// from which the user logged in within 30 days.
 //
 // Takes any type of body and a specified content type.
 //
@@ -434,8 +440,10 @@ func (c *Client) LoginWithBody(ctx context.Context, contentType string, body io.
 // Login Log in
 //
 // Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
-// minutes the answer is 429 until they are over.
+// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
+// address a further one is 429 unless it waits: for a second after the last, and twice as long
+// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
+// from which the user logged in within 30 days.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2014,8 +2022,10 @@ type ClientWithResponsesInterface interface {
 	// LoginWithBodyWithResponse Log in
 	//
 	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-	// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
-	// minutes the answer is 429 until they are over.
+	// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
+	// address a further one is 429 unless it waits: for a second after the last, and twice as long
+	// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
+	// from which the user logged in within 30 days.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2025,8 +2035,10 @@ type ClientWithResponsesInterface interface {
 	// LoginWithResponse Log in
 	//
 	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-	// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
-	// minutes the answer is 429 until they are over.
+	// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
+	// address a further one is 429 unless it waits: for a second after the last, and twice as long
+	// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
+	// from which the user logged in within 30 days.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -4434,8 +4446,10 @@ func (c *ClientWithResponses) ListProjectsWithResponse(ctx context.Context, para
 // LoginWithBodyWithResponse Log in
 //
 // Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
-// minutes the answer is 429 until they are over.
+// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
+// address a further one is 429 unless it waits: for a second after the last, and twice as long
+// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
+// from which the user logged in within 30 days.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4451,8 +4465,10 @@ func (c *ClientWithResponses) LoginWithBodyWithResponse(ctx context.Context, con
 // LoginWithResponse Log in
 //
 // Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-// for 30 days. No Authorization header is used. After 10 failed tries for one email within 15
-// minutes the answer is 429 until they are over.
+// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
+// address a further one is 429 unless it waits: for a second after the last, and twice as long
+// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
+// from which the user logged in within 30 days.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -464,14 +464,14 @@ type Problem struct {
 	// | `avatar_not_published` | 409 | Videos are made from published avatars. | Wait until the avatar is published. |
 	// | `idempotency_key_in_use` | 409 | The first request with this key is still running. | Send it again later. |
 	// | `idempotency_key_spent` | 409 | What this key created has been deleted. | Use a new key. |
-	// | `request_entity_too_large` | 413 | The body is larger than 1 MiB. | Send less. |
+	// | `request_entity_too_large` | 413 | The body is larger than 1 MiB, or 16 KiB where no token is asked for. | Send less. |
 	// | `unsupported_media_type` | 415 | The body is not declared as JSON in UTF-8, or it has a Content-Encoding other than `identity`. | Send plain `application/json`. |
 	// | `idempotency_key_reused` | 422 | The key was used with another operation or another body. | Use a new key for a new request. |
 	// | `title_invalid` | 422 | The title has a U+0000. | Leave it out of the title. |
 	// | `webhook_url_missing` | 422 | The webhook is enabled without a URL. | Give `webhook_data.webhook_url`, or do not enable it. |
 	// | `webhook_url_invalid` | 422 | The webhook URL is not one that notifications can be sent to. | Give an absolute https URL without user information. |
 	// | `webhook_url_not_public` | 422 | The host of the webhook URL is not a public address. | Use an address that can be reached from the internet. |
-	// | `too_many_login_tries` | 429 | Too many failed tries for this email. | Wait for `Retry-After`. |
+	// | `too_many_login_tries` | 429 | A try that comes too soon after failed ones. | Wait for `Retry-After`. |
 	// | `too_many_webhook_secrets` | 429 | As many secrets are in force as there can be. | Wait for `Retry-After`. |
 	// | `too_many_webhook_tests` | 429 | Too many sample notifications were sent. | Wait for `Retry-After`. |
 	// | `internal_server_error` | 500 | The service failed; the cause is in its log under the request id. | Try again, and report the request id. |

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -81,6 +82,20 @@ func exchangeFrom(ctx context.Context) *exchange {
 // RequestID returns the id of the request that ctx belongs to.
 func RequestID(ctx context.Context) string {
 	return exchangeFrom(ctx).requestID()
+}
+
+// ClientAddr returns the address that the request of ctx came from: the host of its RemoteAddr, which a
+// handler around New's may have set to that of the client of a proxy. The zero Addr when it is none.
+func ClientAddr(ctx context.Context) netip.Addr {
+	if x := exchangeFrom(ctx); x != nil {
+		return clientAddr(&x.request)
+	}
+	return netip.Addr{}
+}
+
+func clientAddr(r *http.Request) netip.Addr {
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return from.Addr().Unmap()
 }
 
 // OperationID returns the operationId of the request that ctx belongs to, or "METHOD path" of an
@@ -158,7 +173,8 @@ func (e *entrance) log(x *exchange, r *http.Request, began time.Time) {
 	e.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
 		slog.String("request_id", x.id[0]), slog.String("method", r.Method), slog.String("route", route),
 		slog.Int("status", x.status), slog.Int64("bytes", x.bytes),
-		slog.Duration("duration", time.Since(began)), slog.String("user_id", called.principal.UserID))
+		slog.Duration("duration", time.Since(began)), slog.String("user_id", called.principal.UserID),
+		slog.String("client", clientAddr(r).String()))
 }
 
 // recover answers a panic as a 500 and logs its stack. It must be deferred itself.

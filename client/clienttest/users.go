@@ -18,15 +18,16 @@ const (
 	accessLifetime  = time.Hour
 	refreshLifetime = 30 * 24 * time.Hour
 	maxLoginTries   = 10
-	loginWindow     = 15 * time.Minute
+	maxLoginDelay   = 15 * time.Minute
+	loginMemory     = time.Hour
 )
 
 type user struct{ id, password string }
 
-// loginTry counts the failed tries for one email.
+// loginTry counts the failed tries for one email, or what is counted as these are.
 type loginTry struct {
 	count int
-	began time.Time
+	began time.Time // the window, or the last failed try
 }
 
 type access struct {
@@ -82,18 +83,18 @@ func (s *studio) Login(_ context.Context, request gen.LoginRequestObject) (gen.L
 	defer s.mu.Unlock()
 	email, now := normalize(request.Body.Email), now()
 	try := s.tries[email]
-	wait := try.began.Add(loginWindow).Sub(now)
-	if wait <= 0 {
-		try = loginTry{began: now}
+	if !try.began.Add(loginMemory).After(now) {
+		try = loginTry{}
 	}
-	if try.count >= maxLoginTries {
+	delay := min(maxLoginDelay, time.Second<<min(max(0, try.count-maxLoginTries), 20))
+	if wait := try.began.Add(delay).Sub(now); try.count >= maxLoginTries && wait > 0 {
 		return nil, &server.Error{
 			Status: http.StatusTooManyRequests, Code: "too_many_login_tries", Detail: "Too many failed tries. Try again later.", RetryAfter: wait,
 		}
 	}
 	user := s.users[email]
 	if user == nil || user.password != request.Body.Password {
-		try.count++
+		try.count, try.began = try.count+1, now
 		s.tries[email] = try
 		return nil, unauthorized()
 	}

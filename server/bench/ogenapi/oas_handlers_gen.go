@@ -1902,8 +1902,10 @@ func (s *Server) handleListVideosRequest(args [0]string, argsEscaped bool, w htt
 // handleLoginRequest handles login operation.
 //
 // Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid for
-// 30 days. No Authorization header is used. After 10 failed tries for one email within 15 minutes the
-// answer is 429 until they are over.
+// 30 days. No Authorization header is used. After 10 failed tries for one email from one address a
+// further one is 429 unless it waits: for a second after the last, and twice as long after each
+// further failure, up to 15 minutes. Failures from elsewhere never delay an address from which the
+// user logged in within 30 days.
 //
 // POST /users/login
 func (s *Server) handleLoginRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {

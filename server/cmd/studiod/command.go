@@ -62,6 +62,7 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 			serveCommand(),
 			workCommand(),
 			userCommand(),
+			tokenCommand(),
 			workspaceCommand(),
 			projectCommand(),
 			secretCommand(),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,11 +65,11 @@ func testCommands(t *testing.T, dsn string) {
 	if lines := strings.Split(rotated, "\n"); len(lines) != 2 || lines[1] != first || !strings.HasPrefix(first, "whsec_") {
 		t.Error("a rotation does not show the new secret and then the old one")
 	}
-	if _, err := d.studio.Login(t.Context(), "bob@example.com", "another password"); err != nil {
+	if _, err := d.studio.Login(t.Context(), netip.Addr{}, "bob@example.com", "another password"); err != nil {
 		t.Error(err)
 	}
 	must(t, "a third password", "user", "password", db, "bob@example.com")
-	if _, err := d.studio.Login(t.Context(), "bob@example.com", "a third password"); err != nil {
+	if _, err := d.studio.Login(t.Context(), netip.Addr{}, "bob@example.com", "a third password"); err != nil {
 		t.Error(err)
 	}
 	list, err := d.studio.ListProjects(t.Context(), id, workspace)

@@ -80,6 +80,8 @@ type daemon struct {
 	renderer io.Closer // nil when there is nothing to close
 	http     *http.Server
 	trigger  *jobs.Trigger
+
+	revocations *auth.Revocations
 }
 
 // openDaemon binds the port and opens the database, so that what is wrong with either shows
@@ -106,6 +108,11 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err != nil {
 		return d, err
 	}
+	d.revocations = &auth.Revocations{Read: d.store.Revocations, Logger: cfg.Logger}
+	if err := d.revocations.Load(ctx, time.Now()); err != nil {
+		return d, err
+	}
+	tokens.Revocations = d.revocations
 	cursors, err := d.store.Key(ctx, cursorKeyName, newKey)
 	if err != nil {
 		return d, err
@@ -253,6 +260,7 @@ func (d *daemon) run(ctx context.Context) error {
 	var working sync.WaitGroup
 	working.Go(func() { d.trigger.Run(work, stop) })
 	working.Go(func() { d.sweepMedia(stop) })
+	working.Go(func() { d.revocations.Run(work) })
 
 	served := make(chan error, 1)
 	go func() { served <- d.http.Serve(d.listener) }()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net/netip"
 	"os"
 	"os/exec"
 	"regexp"
@@ -68,7 +69,7 @@ func TestDemo_showsAnotherPasswordAtTheNextStart(t *testing.T) {
 	password := regexp.MustCompile(`password +(\S+)`)
 	for range 2 {
 		found := password.FindStringSubmatch(showDemoOf(t, d.daemon))
-		if _, err := d.studio.Login(t.Context(), demoEmail, found[1]); err != nil {
+		if _, err := d.studio.Login(t.Context(), netip.Addr{}, demoEmail, found[1]); err != nil {
 			t.Errorf("the password that is shown: %v", err)
 		}
 	}
@@ -87,7 +88,7 @@ func TestDemo_refusesADatabaseInUse(t *testing.T) {
 	if err := showDemo(t.Context(), &out, d.daemon); !errors.As(err, new(usageError)) {
 		t.Errorf("error is %v", err)
 	}
-	if _, err := d.studio.Login(t.Context(), demoEmail, testPassword); err != nil {
+	if _, err := d.studio.Login(t.Context(), netip.Addr{}, demoEmail, testPassword); err != nil {
 		t.Errorf("the demo took an account over: %v", err)
 	}
 }

@@ -2,7 +2,11 @@ package auth_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,28 +39,6 @@ func TestPasswords_compareWhatTheyHashed(t *testing.T) {
 	}
 }
 
-func TestPasswords_areBusyRatherThanSlowForever(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		passwords := auth.NewPasswords()
-		release := passwords.Occupy()
-		began := time.Now()
-		_, err := passwords.Hash(t.Context(), "password")
-		if !errors.Is(err, studio.ErrBusy) || time.Since(began) != 5*time.Second {
-			t.Errorf("%v after %v, want ErrBusy after 5 s", err, time.Since(began))
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := passwords.Compare(ctx, "password", ""); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, want the caller's deadline", err)
-		}
-		release()
-		if _, err := passwords.Hash(t.Context(), "password"); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestTokens_authenticateWhatTheyIssued(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
@@ -79,7 +61,8 @@ func TestTokens_authenticateWhatTheyIssued(t *testing.T) {
 
 func TestTokens_refuseWhatTheyDidNotIssue(t *testing.T) {
 	t.Parallel()
-	tokens, err := auth.NewTokens(auth.NewSeed(), time.Now)
+	seed := auth.NewSeed()
+	tokens, err := auth.NewTokens(seed, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,10 +76,28 @@ func TestTokens_refuseWhatTheyDidNotIssue(t *testing.T) {
 	unsigned, _ := jwt.NewWithClaims(jwt.SigningMethodNone, claims).SignedString(jwt.UnsafeAllowNoneSignatureType)
 	symmetric, _ := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte("key"))
 	nobody, _ := tokens.Issue("", time.Now())
+	signed := func(header, more map[string]any) string {
+		token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
+			"iss": "avatarstudio", "sub": "ada", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
+		})
+		maps.Copy(token.Header, header)
+		maps.Copy(token.Claims.(jwt.MapClaims), more)
+		text, err := token.SignedString(ed25519.NewKeyFromSeed(seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	if _, err := tokens.Authenticate(t.Context(), signed(nil, nil)); err != nil {
+		t.Error("the token that the others differ from is refused")
+	}
 	parts := strings.Split(token, ".")
 	for name, bad := range map[string]string{
 		"nothing": "", "garbage": "garbage", "another key": foreign, "no algorithm": unsigned, "another algorithm": symmetric,
 		"no user": nobody, "no signature": parts[0] + "." + parts[1] + ".", "a long one": strings.Repeat("a", 5000),
+		"an unknown critical header": signed(map[string]any{"crit": []string{"b64"}, "b64": true}, nil),
+		"an exp that is a string":    signed(nil, map[string]any{"exp": fmt.Sprint(time.Now().Add(time.Hour).Unix())}),
+		"an iat that is a string":    signed(nil, map[string]any{"iat": fmt.Sprint(time.Now().Unix())}),
 	} {
 		if principal, err := tokens.Authenticate(t.Context(), bad); err == nil {
 			t.Errorf("%s is accepted for %q", name, principal.UserID)
@@ -107,4 +108,58 @@ func TestTokens_refuseWhatTheyDidNotIssue(t *testing.T) {
 	if _, err := auth.NewTokens([]byte("short"), time.Now); err == nil {
 		t.Error("a short key is accepted")
 	}
+}
+
+func TestTokens_refuseWhatWasIssuedBeforeARevocation(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
+	tokens, err := auth.NewTokens(auth.NewSeed(), func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := tokens.Issue("ada", now)
+	other, _ := tokens.Issue("bob", now)
+	after, _ := tokens.Issue("ada", now.Add(2*time.Second))
+	tokens.Revocations = &auth.Revocations{Read: func(context.Context, time.Time) (map[string]time.Time, error) {
+		return map[string]time.Time{"ada": now.Add(time.Second)}, nil
+	}}
+	if err := tokens.Revocations.Load(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]bool{before: false, other: true, after: true} {
+		if _, err := tokens.Authenticate(t.Context(), token); (err == nil) != want {
+			t.Errorf("a token is valid: %v, want %v", err == nil, want)
+		}
+	}
+}
+
+func TestRevocations_areReadAgainAndKeptWhenTheyCannotBe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tokens, err := auth.NewTokens(auth.NewSeed(), time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token, _ := tokens.Issue("ada", time.Now())
+		answers := []error{nil, errors.New("down"), errors.New("down")}
+		read := 0
+		tokens.Revocations = &auth.Revocations{
+			Logger: slog.New(slog.DiscardHandler),
+			Read: func(context.Context, time.Time) (map[string]time.Time, error) {
+				read++
+				return map[string]time.Time{"ada": time.Now()}, answers[min(read, len(answers))-1]
+			},
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		go tokens.Revocations.Run(ctx)
+		for after, want := range []bool{true, false, false} {
+			if _, err := tokens.Authenticate(t.Context(), token); (err == nil) != want {
+				t.Errorf("after %d intervals the token is valid: %v", after, err == nil)
+			}
+			time.Sleep(studio.RevocationInterval)
+			synctest.Wait()
+		}
+		stop()
+		synctest.Wait()
+	})
 }

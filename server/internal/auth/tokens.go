@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -25,9 +26,12 @@ const issuer = "avatarstudio"
 var errToken = errors.New("auth: not a valid access token")
 
 // Tokens issues and checks access tokens: JWTs signed with Ed25519 that carry the user id and
-// the expiry. Checking reads nothing but the token. The signature of a token is verified when the
-// token comes for the first time.
+// the expiry. Checking reads nothing but the token and what is known to be revoked. The signature of a
+// token is verified when the token comes for the first time.
 type Tokens struct {
+	// Revocations are asked about each token. Default: none is revoked.
+	Revocations *Revocations
+
 	private ed25519.PrivateKey
 	parser  *jwt.Parser
 	now     func() time.Time
@@ -38,8 +42,8 @@ type Tokens struct {
 
 // access is what a valid token gives.
 type access struct {
-	userID string
-	until  time.Time
+	userID        string
+	issued, until time.Time
 }
 
 // maxSeen is how many tokens are remembered before all are forgotten.
@@ -85,23 +89,51 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (server.Principal
 	}
 	hash := sha256.Sum256([]byte(token))
 	t.mu.Lock()
-	known := t.seen[hash]
+	known, seen := t.seen[hash]
 	t.mu.Unlock()
-	if known.until.After(t.now()) {
-		return server.Principal{UserID: known.userID}, nil
+	if !seen || !known.until.After(t.now()) {
+		var err error
+		if known, err = t.verify(token); err != nil {
+			return server.Principal{}, err
+		}
+		t.mu.Lock()
+		if len(t.seen) == maxSeen {
+			clear(t.seen)
+		}
+		t.seen[hash] = known
+		t.mu.Unlock()
 	}
-	var claims jwt.RegisteredClaims
-	_, err := t.parser.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) {
-		return t.private.Public(), nil
-	})
-	if err != nil || claims.Subject == "" {
+	if t.Revocations.revokes(known.userID, known.issued) {
 		return server.Principal{}, errToken
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.seen) == maxSeen {
-		clear(t.seen)
+	return server.Principal{UserID: known.userID}, nil
+}
+
+func (t *Tokens) verify(token string) (access, error) {
+	var claims claims
+	_, err := t.parser.ParseWithClaims(token, &claims, func(token *jwt.Token) (any, error) {
+		if _, critical := token.Header["crit"]; critical { // of which none is known (RFC 7515, 4.1.11)
+			return nil, errToken
+		}
+		return t.private.Public(), nil
+	})
+	if err != nil || claims.Subject == "" || claims.IssuedAt == nil {
+		return access{}, errToken
 	}
-	t.seen[hash] = access{claims.Subject, claims.ExpiresAt.Time}
-	return server.Principal{UserID: claims.Subject}, nil
+	return access{claims.Subject, claims.IssuedAt.Time, claims.ExpiresAt.Time}, nil
+}
+
+// claims are those of an access token. Their times must be numbers: the library takes strings too.
+type claims struct{ jwt.RegisteredClaims }
+
+func (c *claims) UnmarshalJSON(text []byte) error {
+	var times struct {
+		ExpiresAt *float64 `json:"exp"`
+		NotBefore *float64 `json:"nbf"`
+		IssuedAt  *float64 `json:"iat"`
+	}
+	if err := json.Unmarshal(text, &times); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, &c.RegisteredClaims)
 }

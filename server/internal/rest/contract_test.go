@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func newSetup(t testing.TB, db *store.Store, responses server.ResponseCheck) *se
 	s.workspace, err = s.studio.AddWorkspace(t.Context(), "", "Team")
 	s.check(err)
 	s.check(s.studio.AddMember(t.Context(), s.workspace.ID, s.user.Email))
-	pair, err := s.studio.Login(t.Context(), s.user.Email, "password")
+	pair, err := s.studio.Login(t.Context(), netip.Addr{}, s.user.Email, "password")
 	s.check(err)
 	s.token = pair.Access
 	return s
@@ -138,7 +139,7 @@ func (s *setup) operations() map[string]operation {
 	newLipsync := func(c studio.Creation) (studio.Subject, error) { return s.studio.CreateLipsync(s.t.Context(), c) }
 	video, doomedVideo := create(newVideo), create(newVideo)
 	lipsync, doomedLipsync := create(newLipsync), create(newLipsync)
-	pair, err := s.studio.Login(s.t.Context(), s.user.Email, "password")
+	pair, err := s.studio.Login(s.t.Context(), netip.Addr{}, s.user.Email, "password")
 	s.check(err)
 
 	const registration = `"webhook_data":{"webhook_url":"https://hooks.example.com/"},"webhook":{"enabled":true}`

@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -46,7 +47,7 @@ func TestDelete(t *testing.T) {
 		want(http.StatusNoContent, "POST", "/v1/avatars/delete_avatar", avatarID)
 		want(http.StatusNoContent, "POST", "/v1/avatars/delete_video", videoID)
 		s.clock.Add(studio.DeletionMemory)
-		pair, err := s.studio.Login(s.t.Context(), s.user.Email, "password")
+		pair, err := s.studio.Login(s.t.Context(), netip.Addr{}, s.user.Email, "password")
 		s.check(err)
 		s.token = pair.Access
 		want(http.StatusNotFound, "POST", "/v1/avatars/delete_avatar", avatarID)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -11,7 +12,7 @@ import (
 func (a *API) RefreshTokens(
 	ctx context.Context, request gen.RefreshTokensRequestObject,
 ) (gen.RefreshTokensResponseObject, error) {
-	pair, err := a.studio.Refresh(ctx, request.Body.RefreshToken)
+	pair, err := a.studio.Refresh(ctx, server.ClientAddr(ctx), request.Body.RefreshToken)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -120,7 +121,7 @@ func TestList_refusesCursorsOfAnotherList(t *testing.T) {
 		refused("of another list", "/v1/avatars/list?cursor=", cursor, s.token)
 		refused("of another filter", "/v1/lipsync/list?status=failed&cursor=", cursor, s.token)
 		studiotest.AddUser(s.t, s.studio, "bob@example.com")
-		bob, err := s.studio.Login(s.t.Context(), "bob@example.com", "password")
+		bob, err := s.studio.Login(s.t.Context(), netip.Addr{}, "bob@example.com", "password")
 		s.check(err)
 		refused("of another user", "/v1/lipsync/list?cursor=", cursor, bob.Access)
 	})

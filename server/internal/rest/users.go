@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // Login serves POST /users/login.
 func (a *API) Login(ctx context.Context, request gen.LoginRequestObject) (gen.LoginResponseObject, error) {
-	pair, err := a.studio.Login(ctx, request.Body.Email, request.Body.Password)
+	pair, err := a.studio.Login(ctx, server.ClientAddr(ctx), request.Body.Email, request.Body.Password)
 	if err != nil {
 		return nil, err
 	}

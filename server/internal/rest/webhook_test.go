@@ -3,6 +3,7 @@ package rest_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func TestRotateWebhookSecret_keepsTheOldOneForADay(t *testing.T) {
 			s.t.Errorf("first %+v, then %+v", first, rotated)
 		}
 		s.clock.Add(24 * time.Hour)
-		pair, err := s.studio.Login(s.t.Context(), s.user.Email, "password")
+		pair, err := s.studio.Login(s.t.Context(), netip.Addr{}, s.user.Email, "password")
 		s.check(err)
 		s.token = pair.Access
 		if left := s.secrets(http.MethodGet, "/v1/webhooks/secret"); len(left) != 1 || left[0].Secret != rotated[0].Secret {

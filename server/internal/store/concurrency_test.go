@@ -167,7 +167,7 @@ func TestStore_SetPassword_endsTokensThatAreMadeMeanwhile(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		for round := range rounds {
-			check(t, db.SetPassword(t.Context(), "ada", "old"))
+			check(t, db.SetPassword(t.Context(), "ada", "old", noon()))
 			check(t, db.AddRefreshToken(t.Context(), token(round, "first"), "old"))
 			atOnce(
 				func() {
@@ -175,7 +175,7 @@ func TestStore_SetPassword_endsTokensThatAreMadeMeanwhile(t *testing.T) {
 				},
 				func() { _ = db.AddRefreshToken(t.Context(), token(round, "login"), "old") },
 				func() {
-					if err := db.SetPassword(t.Context(), "ada", "new"); err != nil {
+					if err := db.SetPassword(t.Context(), "ada", "new", noon()); err != nil {
 						t.Error(err)
 					}
 				},

@@ -31,7 +31,11 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 		{`DELETE FROM refresh_tokens WHERE expires_at < $1 AND hash IN (SELECT hash FROM refresh_tokens WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM webhook_secrets WHERE expires_at < $1 AND id IN (SELECT id FROM webhook_secrets WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM login_tries WHERE began_at < $1 AND account IN
-			(SELECT account FROM login_tries WHERE began_at < $1 LIMIT $2)`, now.Add(-studio.LoginWindow)},
+			(SELECT account FROM login_tries WHERE began_at < $1 LIMIT $2)`, now.Add(-studio.LoginMemory)},
+		{`DELETE FROM known_addresses WHERE seen_at < $1 AND (user_id, address) IN
+			(SELECT user_id, address FROM known_addresses WHERE seen_at < $1 LIMIT $2)`, now.Add(-studio.AddressMemory)},
+		{`DELETE FROM revocations WHERE revoked_at < $1 AND user_id IN
+			(SELECT user_id FROM revocations WHERE revoked_at < $1 LIMIT $2)`, now.Add(-studio.RefreshTokenLifetime)},
 	} {
 		for deleted := int64(pruneBatch); deleted == pruneBatch; {
 			err := s.write(ctx, func(tx transaction) (err error) {

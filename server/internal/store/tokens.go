@@ -62,6 +62,38 @@ func (s *Store) RotateRefreshToken(
 	return next.UserID, err
 }
 
+func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) error {
+	return s.write(ctx, func(tx transaction) error {
+		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
+			return err
+		}
+		return revokeTokens(ctx, tx, userID, now)
+	})
+}
+
+func revokeTokens(ctx context.Context, tx transaction, userID string, now time.Time) error {
+	_, err := tx.execAll(ctx, []statement{
+		{`DELETE FROM refresh_tokens WHERE user_id = $1`, []any{userID}},
+		{`DELETE FROM known_addresses WHERE user_id = $1`, []any{userID}},
+		{`INSERT INTO revocations (user_id, revoked_at) VALUES ($1, $2)
+			ON CONFLICT (user_id) DO UPDATE SET revoked_at = $2`, []any{userID, micros(now)}},
+	})
+	return err
+}
+
+// Revocations returns when access tokens were revoked, by user, after a time.
+func (s *Store) Revocations(ctx context.Context, after time.Time) (map[string]time.Time, error) {
+	revoked := make(map[string]time.Time)
+	err := s.engine.query(ctx, func(scan func(...any) error) error {
+		var user string
+		var at time.Time
+		err := scan(&user, instant{&at})
+		revoked[user] = at
+		return err
+	}, `SELECT user_id, revoked_at FROM revocations WHERE revoked_at > $1`, micros(after))
+	return revoked, err
+}
+
 // Key returns the key kept under a name; the first call keeps what create makes.
 func (s *Store) Key(ctx context.Context, name string, create func() []byte) (key []byte, err error) {
 	const find = `SELECT key FROM signing_keys WHERE name = $1`

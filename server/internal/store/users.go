@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -26,7 +25,7 @@ func (s *Store) CreateUser(ctx context.Context, user studio.User) error {
 func (s *Store) UserByEmail(ctx context.Context, email string) (studio.User, error) {
 	user := studio.User{Email: email}
 	err := one(ctx, s.engine, []any{&user.ID, &user.PasswordHash, instant{&user.CreatedAt}},
-		`SELECT id, password_hash, created_at FROM users WHERE email = $1`, email)
+		`SELECT id, password_hash, created_at FROM users WHERE email = $1 AND deleted_at IS NULL`, email)
 	return user, err
 }
 
@@ -37,46 +36,65 @@ func lockUser(ctx context.Context, tx transaction, condition string, args ...any
 	return one(ctx, tx, []any{&id}, `SELECT id FROM users WHERE `+condition+tx.forUpdate(), args...)
 }
 
-func (s *Store) SetPassword(ctx context.Context, userID, hash string) error {
+func (s *Store) SetPassword(ctx context.Context, userID, hash string, now time.Time) error {
 	return s.write(ctx, func(tx transaction) error {
-		updated, err := tx.exec(ctx, `UPDATE users SET password_hash = $2 WHERE id = $1`, userID, hash)
+		updated, err := tx.exec(ctx, `UPDATE users SET password_hash = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, hash)
+		if err == nil && updated == 0 {
+			err = studio.ErrNotFound
+		}
 		if err != nil {
 			return err
 		}
-		if updated == 0 {
-			return studio.ErrNotFound
+		return revokeTokens(ctx, tx, userID, now)
+	})
+}
+
+// DeleteUser keeps the id of the user, to which the rows of subjects refer until they are pruned.
+func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (subjects, uploads []string, err error) {
+	var lines []Line
+	err = s.write(ctx, func(tx transaction) error {
+		subjects, uploads, lines = nil, nil, nil
+		if err := lockUser(ctx, tx, `id = $1 AND deleted_at IS NULL`, userID); err != nil {
+			return err
 		}
-		_, err = tx.exec(ctx, `DELETE FROM refresh_tokens WHERE user_id = $1`, userID)
-		return err
+		err := tx.query(ctx, func(scan func(...any) error) error {
+			line := Line{UserID: userID}
+			var id string
+			err := scan(&id, &line.Origin)
+			subjects, lines = append(subjects, id), append(lines, line)
+			return err
+		}, `SELECT id, origin FROM subjects WHERE user_id = $1 AND deleted_at IS NULL`, userID)
+		if err != nil {
+			return err
+		}
+		err = tx.query(ctx, func(scan func(...any) error) error {
+			var key string
+			err := scan(&key)
+			uploads = append(uploads, key)
+			return err
+		}, `SELECT key FROM uploads WHERE user_id = $1`, userID)
+		if err != nil {
+			return err
+		}
+		_, err = tx.execAll(ctx, []statement{
+			{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
+				AND subject_id IN (SELECT id FROM subjects WHERE user_id = $1 AND deleted_at IS NULL)`, []any{userID, micros(now), string(ReasonDeleted)}},
+			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', webhook_url = '', failure_reason = '',
+				rendering = '{}', render_at = NULL, deliver_at = NULL WHERE user_id = $1 AND deleted_at IS NULL`, []any{userID, micros(now)}},
+			{`DELETE FROM idempotency_keys WHERE user_id = $1`, []any{userID}},
+			{`DELETE FROM uploads WHERE user_id = $1`, []any{userID}},
+			{`DELETE FROM webhook_secrets WHERE user_id = $1`, []any{userID}},
+			{`DELETE FROM endpoints WHERE user_id = $1`, []any{userID}},
+			{`DELETE FROM members WHERE user_id = $1`, []any{userID}},
+			{`UPDATE users SET deleted_at = $2, email = 'deleted ' || id, password_hash = '' WHERE id = $1`, []any{userID, micros(now)}},
+		})
+		if err != nil {
+			return err
+		}
+		return revokeTokens(ctx, tx, userID, now)
 	})
-}
-
-func (s *Store) LoginTries(
-	ctx context.Context, account string, after time.Time,
-) (tries int, began time.Time, err error) {
-	err = one(ctx, s.engine, []any{&tries, instant{&began}},
-		`SELECT tries, began_at FROM login_tries WHERE account = $1 AND began_at > $2`, account, micros(after))
-	if errors.Is(err, studio.ErrNotFound) {
-		err = nil
+	if err == nil {
+		s.signal(s.deleted, lines)
 	}
-	return tries, began, err
-}
-
-func (s *Store) CountLoginTry(ctx context.Context, account string, now, after time.Time) error {
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `
-			INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
-			ON CONFLICT (account) DO UPDATE SET
-				tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END,
-				began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END`,
-			account, micros(now), micros(after))
-		return err
-	})
-}
-
-func (s *Store) ForgetLoginTries(ctx context.Context, account string) error {
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `DELETE FROM login_tries WHERE account = $1`, account)
-		return err
-	})
+	return subjects, uploads, err
 }

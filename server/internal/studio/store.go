@@ -11,15 +11,31 @@ type Store interface {
 	CreateUser(ctx context.Context, user User) error
 	// UserByEmail finds a user; email is normalized.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// SetPassword replaces the hash and deletes every refresh token of the user.
-	SetPassword(ctx context.Context, userID, hash string) error
+	// SetPassword replaces the hash and does what RevokeTokens does.
+	SetPassword(ctx context.Context, userID, hash string, now time.Time) error
+	// RevokeTokens deletes every refresh token and known address of a user, and keeps that access tokens
+	// issued until now are not valid.
+	RevokeTokens(ctx context.Context, userID string, now time.Time) error
+	// DeleteUser erases a user and all that is theirs but projects, as DeleteSubject does for each
+	// subject, and returns the ids of the subjects and the keys of the uploads.
+	DeleteUser(ctx context.Context, userID string, now time.Time) (subjects, uploads []string, err error)
 
-	// LoginTries returns the failed tries for account in its window, if that began after the given
+	// LoginTries returns how often account was counted in its window, if that began after the given
 	// time, and when it began.
 	LoginTries(ctx context.Context, account string, after time.Time) (tries int, began time.Time, err error)
-	// CountLoginTry adds one to them, or begins a window at now.
+	// CountLoginTry counts once more, or begins a window at now.
 	CountLoginTry(ctx context.Context, account string, now, after time.Time) error
-	ForgetLoginTries(ctx context.Context, account string) error
+
+	// LoginWait returns how long a login has to wait for the longest of throttles.
+	LoginWait(ctx context.Context, throttles []Throttle, now time.Time) (time.Duration, error)
+	// CountLogin counts a login as failed under each of throttles, or returns how long it has to wait.
+	CountLogin(ctx context.Context, throttles []Throttle, now time.Time) (time.Duration, error)
+	// UncountLogin takes back what CountLogin has counted for a login that did not fail. One that
+	// succeeded forgets the failures of the throttles that say so.
+	UncountLogin(ctx context.Context, throttles []Throttle, succeeded bool) error
+	// KnowsAddress reports whether SeeAddress was called for a user and an address after a time.
+	KnowsAddress(ctx context.Context, userID, address string, after time.Time) (bool, error)
+	SeeAddress(ctx context.Context, userID, address string, now time.Time) error
 
 	// AddRefreshToken adds a token if its user still has this password hash, else [ErrUnauthorized].
 	AddRefreshToken(ctx context.Context, token RefreshToken, passwordHash string) error

@@ -43,12 +43,13 @@ type Config struct {
 // Service offers the use cases. It is safe for concurrent use.
 type Service struct {
 	Config
-	logins *logins
-	decoy  decoy
+	pairs pairs
+	turns turns
+	decoy decoy
 }
 
 // New makes a Service.
-func New(cfg Config) *Service { return &Service{Config: cfg, logins: newLogins()} }
+func New(cfg Config) *Service { return &Service{Config: cfg, turns: newTurns()} }
 
 // now is the time to the microsecond, which is what the store keeps.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"net/netip"
 	"time"
 )
 
@@ -26,15 +27,17 @@ type RefreshToken struct {
 	ExpiresAt time.Time
 }
 
-// Refresh exchanges a refresh token for a new pair. Using a token a second time is taken for
-// theft and ends its family. The error is [ErrUnauthorized].
-func (s *Service) Refresh(ctx context.Context, token string) (TokenPair, error) {
+// Refresh exchanges a refresh token for a new pair; client is where the request comes from, and known
+// from then on. Using a token a second time is taken for theft and ends its family. The error is
+// [ErrUnauthorized].
+func (s *Service) Refresh(ctx context.Context, client netip.Addr, token string) (TokenPair, error) {
 	now := s.now()
 	plain, next := newRefreshToken(now)
 	userID, err := s.Store.RotateRefreshToken(ctx, hashToken(token), now, next)
 	if err != nil {
 		return TokenPair{}, err
 	}
+	_ = s.Store.SeeAddress(ctx, userID, addressOf(client), now) // or at the next refresh: this token is spent
 	return s.pair(userID, plain, now)
 }
 

@@ -3,6 +3,9 @@ package studio_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -40,7 +43,7 @@ func TestLogin_takesTheEmailInAnyCase(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "Ada@Example.com")
-		pair, err := service.Login(t.Context(), " ada@EXAMPLE.com", "password")
+		pair, err := service.Login(t.Context(), netip.Addr{}, " ada@EXAMPLE.com", "password")
 		check(t, err)
 		if pair.Access != "access:"+user.ID || pair.Refresh == "" {
 			t.Errorf("got %q and a refresh token of %d bytes", pair.Access, len(pair.Refresh))
@@ -68,8 +71,8 @@ func TestLogin_unknownEmailAndWrongPasswordAreTheSame(t *testing.T) {
 		service := studio.New(cfg)
 		studiotest.AddUser(t, service, "ada@example.com")
 
-		_, wrong := service.Login(t.Context(), "ada@example.com", "guess")
-		_, unknown := service.Login(t.Context(), "bob@example.com", "guess")
+		_, wrong := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "guess")
+		_, unknown := service.Login(t.Context(), netip.Addr{}, "bob@example.com", "guess")
 		if wrong != studio.ErrUnauthorized || unknown != studio.ErrUnauthorized {
 			t.Errorf("wrong password: %v, unknown email: %v", wrong, unknown)
 		}
@@ -79,23 +82,152 @@ func TestLogin_unknownEmailAndWrongPasswordAreTheSame(t *testing.T) {
 	})
 }
 
-func TestLogin_isClosedAfterTooManyTriesAndOpensAgain(t *testing.T) {
+func address(text string) netip.Addr { return netip.MustParseAddr(text) }
+
+// guess guesses n passwords and fails when one of them is not compared.
+func guess(t *testing.T, service *studio.Service, from netip.Addr, email string, n int) {
+	t.Helper()
+	for range n {
+		_, err := service.Login(t.Context(), from, email, "guess")
+		wantError(t, err, studio.ErrUnauthorized)
+	}
+}
+
+// wantWait fails unless a login is asked to wait so long.
+func wantWait(t *testing.T, err error, want time.Duration) {
+	t.Helper()
+	limited := (*studio.LimitError)(nil)
+	if !errors.As(err, &limited) || !errors.Is(err, studio.ErrTooManyTries) || limited.RetryAfter != want {
+		t.Errorf("got %v (%+v), want to be asked to wait %v", err, limited, want)
+	}
+}
+
+func TestLogin_waitsTwiceAsLongAfterEachFurtherFailure(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
-		for range 10 {
-			_, err := service.Login(t.Context(), "ada@example.com", "guess")
-			wantError(t, err, studio.ErrUnauthorized)
+		home := address("192.0.2.1")
+		guess(t, service, home, "ada@example.com", 10)
+		for wait := time.Second; wait < 15*time.Minute; wait *= 2 {
+			_, err := service.Login(t.Context(), home, "ada@example.com", "password")
+			wantWait(t, err, wait)
+			clock.Add(wait)
+			guess(t, service, home, "ada@example.com", 1)
 		}
-		clock.Add(5 * time.Minute)
-		_, err := service.Login(t.Context(), "ada@example.com", "password")
-		limited := (*studio.LimitError)(nil)
-		if !errors.As(err, &limited) || limited.RetryAfter != 10*time.Minute {
-			t.Fatalf("got %v, want to be asked to wait for the rest of 15 minutes", err)
-		}
-		clock.Add(limited.RetryAfter)
-		_, err = service.Login(t.Context(), "ada@example.com", "password")
+		_, err := service.Login(t.Context(), home, "ada@example.com", "password")
+		wantWait(t, err, 15*time.Minute)
+		clock.Add(15 * time.Minute)
+		_, err = service.Login(t.Context(), home, "ada@example.com", "password")
 		check(t, err)
+		guess(t, service, home, "ada@example.com", 10) // forgotten
+	})
+}
+
+func TestLogin_strangersDoNotHoldUpTheOwner(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		studiotest.AddUser(t, service, "ada@example.com")
+		home, office := address("192.0.2.1"), address("192.0.2.2")
+		_, err := service.Login(t.Context(), home, "ada@example.com", "password")
+		check(t, err)
+		pair, err := service.Login(t.Context(), home, "ada@example.com", "password")
+		check(t, err)
+		_, err = service.Refresh(t.Context(), office, pair.Refresh) // a device moves
+		check(t, err)
+
+		guess(t, service, address("198.51.100.1"), "ada@example.com", 10)
+		_, err = service.Login(t.Context(), address("203.0.113.1"), "ada@example.com", "password")
+		check(t, err) // from anywhere
+		for i := range 4 {
+			guess(t, service, address(fmt.Sprintf("198.51.100.%d", i+2)), "ada@example.com", 10)
+		}
+		_, err = service.Login(t.Context(), address("203.0.113.2"), "ada@example.com", "password")
+		wantWait(t, err, time.Second) // 50 failures from many addresses hold up new ones
+		for _, known := range []netip.Addr{home, office, address("203.0.113.1")} {
+			_, err = service.Login(t.Context(), known, "ada@example.com", "password")
+			check(t, err)
+		}
+		clock.Add(studio.AddressMemory)
+		guess(t, service, home, "ada@example.com", 10)
+	})
+}
+
+func TestLogin_anAddressThatGuessesForManyWaits(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		studiotest.AddUser(t, service, "ada@example.com")
+		home := address("2001:db8::1")
+		_, err := service.Login(t.Context(), home, "ada@example.com", "password")
+		check(t, err)
+		for i := range 100 { // in one network of 64 bits
+			guess(t, service, address(fmt.Sprintf("2001:db8::%x", i+2)), fmt.Sprintf("%d@example.com", i), 1)
+		}
+		_, err = service.Login(t.Context(), address("2001:db8::2"), "bob@example.com", "guess")
+		wantWait(t, err, time.Second)
+		guess(t, service, address("2001:db8:0:1::2"), "bob@example.com", 1)
+		_, err = service.Login(t.Context(), home, "ada@example.com", "password")
+		check(t, err) // who is known there does not wait
+		clock.Add(studio.LoginMemory)
+		check(t, service.Store.(*store.Store).Prune(t.Context(), clock.Now().Add(time.Second)))
+		guess(t, service, address("2001:db8::2"), "bob@example.com", 10)
+	})
+}
+
+func TestRevokeTokens_endsSessionsAndForgetsAddresses(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		pair, err := service.Login(t.Context(), address("192.0.2.1"), "ada@example.com", "password")
+		check(t, err)
+		check(t, service.RevokeTokens(t.Context(), "Ada@example.com"))
+		_, err = service.Refresh(t.Context(), address("192.0.2.1"), pair.Refresh)
+		wantError(t, err, studio.ErrUnauthorized)
+		db := service.Store.(*store.Store)
+		revoked, err := db.Revocations(t.Context(), clock.Now().Add(-time.Hour))
+		check(t, err)
+		known, err := db.KnowsAddress(t.Context(), user.ID, "192.0.2.1", time.Time{}.AddDate(2000, 0, 0))
+		if !revoked[user.ID].Equal(clock.Now()) || known || err != nil {
+			t.Errorf("revoked at %v; the address is known: %v, %v", revoked[user.ID], known, err)
+		}
+		wantError(t, service.RevokeTokens(t.Context(), "bob@example.com"), studio.ErrNotFound)
+	})
+}
+
+func TestDeleteUser_erasesWhatIsTheirs(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
+		media := service.Media.(*studiotest.Media)
+		var kept studio.Subject
+		for _, user := range []studio.User{ada, bob} {
+			lipsync, err := service.CreateLipsync(t.Context(), studio.Creation{
+				UserID: user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://hooks.example.com/", Enabled: true},
+			})
+			check(t, err)
+			check(t, media.Write(t.Context(), studio.ResultKey(lipsync.ID, "video.mp4"), strings.NewReader("video")))
+			_, _, err = service.Upload(t.Context(), user.ID, "image/png", strings.NewReader("face"))
+			check(t, err)
+			_, err = service.WebhookSecrets(t.Context(), user.ID)
+			check(t, err)
+			_, err = service.Login(t.Context(), netip.Addr{}, user.Email, "password")
+			check(t, err)
+			kept = lipsync
+		}
+		check(t, service.DeleteUser(t.Context(), "ada@example.com"))
+
+		_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
+		wantError(t, err, studio.ErrUnauthorized)
+		wantError(t, service.DeleteUser(t.Context(), "ada@example.com"), studio.ErrNotFound)
+		if keys := media.Keys(); len(keys) != 2 || keys[0] != studio.ResultKey(kept.ID, "video.mp4") {
+			t.Errorf("the files left are %v, want the two of another user", keys)
+		}
+		db := service.Store.(*store.Store)
+		if _, err := db.Subject(t.Context(), kept.ID); err != nil {
+			t.Errorf("the lip-sync of another user: %v", err)
+		}
+		studiotest.AddUser(t, service, "ada@example.com") // the email is free
+		clock.Add(store.Retention + time.Hour)
+		check(t, db.Prune(t.Context(), clock.Now()))
 	})
 }
 
@@ -106,7 +238,7 @@ func TestLogin_manyAtOnceDoNotCloseAnAccount(t *testing.T) {
 		var group sync.WaitGroup
 		for range 30 {
 			group.Go(func() {
-				if _, err := service.Login(t.Context(), "ada@example.com", "password"); err != nil {
+				if _, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password"); err != nil {
 					t.Error(err)
 				}
 			})
@@ -126,7 +258,7 @@ func TestLogin_manyGuessesAtOnceAreCounted(t *testing.T) {
 		var group sync.WaitGroup
 		for range 30 {
 			group.Go(func() {
-				if _, err := service.Login(t.Context(), "ada@example.com", "guess"); err == nil {
+				if _, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "guess"); err == nil {
 					t.Error("a guess is right")
 				}
 			})
@@ -153,10 +285,10 @@ func TestLogin_onlyFailedTriesCount(t *testing.T) {
 		busy := cfg
 		busy.Passwords = busyPasswords{cfg.Passwords}
 		for range 20 {
-			_, err := studio.New(busy).Login(t.Context(), "ada@example.com", "password")
+			_, err := studio.New(busy).Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 			wantError(t, err, studio.ErrBusy)
 		}
-		_, err := studio.New(cfg).Login(t.Context(), "ada@example.com", "password")
+		_, err := studio.New(cfg).Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		check(t, err)
 	})
 }
@@ -182,7 +314,7 @@ func TestLogin_endsWhenThePasswordChangesMeanwhile(t *testing.T) {
 		changing.Passwords = changingPasswords{cfg.Passwords, func() {
 			check(t, service.SetPassword(t.Context(), "ada@example.com", "another"))
 		}}
-		_, err := studio.New(changing).Login(t.Context(), "ada@example.com", "password")
+		_, err := studio.New(changing).Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		wantError(t, err, studio.ErrUnauthorized)
 	})
 }
@@ -193,10 +325,10 @@ func TestLogin_successForgetsEarlierTries(t *testing.T) {
 		studiotest.AddUser(t, service, "ada@example.com")
 		for range 3 {
 			for range 9 {
-				_, err := service.Login(t.Context(), "ada@example.com", "guess")
+				_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "guess")
 				wantError(t, err, studio.ErrUnauthorized)
 			}
-			_, err := service.Login(t.Context(), "ada@example.com", "password")
+			_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 			check(t, err)
 		}
 	})
@@ -206,22 +338,22 @@ func TestRefresh_rotatesAndTakesReuseForTheft(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
-		first, err := service.Login(t.Context(), "ada@example.com", "password")
+		first, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		check(t, err)
-		other, err := service.Login(t.Context(), "ada@example.com", "password")
+		other, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		check(t, err)
 
-		second, err := service.Refresh(t.Context(), first.Refresh)
+		second, err := service.Refresh(t.Context(), netip.Addr{}, first.Refresh)
 		check(t, err)
 		if second.Access != "access:"+user.ID || second.Refresh == first.Refresh {
 			t.Error("a refresh must answer new tokens of the same user")
 		}
 		check(t, service.Store.(*store.Store).Prune(t.Context(), service.Now())) // keeps what shows a theft
-		_, err = service.Refresh(t.Context(), first.Refresh)
+		_, err = service.Refresh(t.Context(), netip.Addr{}, first.Refresh)
 		wantError(t, err, studio.ErrUnauthorized)
-		_, err = service.Refresh(t.Context(), second.Refresh)
+		_, err = service.Refresh(t.Context(), netip.Addr{}, second.Refresh)
 		wantError(t, err, studio.ErrUnauthorized) // the family is gone
-		_, err = service.Refresh(t.Context(), other.Refresh)
+		_, err = service.Refresh(t.Context(), netip.Addr{}, other.Refresh)
 		check(t, err) // another login is not
 	})
 }
@@ -230,12 +362,12 @@ func TestRefresh_refusesWhatIsUnknownOrExpired(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
-		pair, err := service.Login(t.Context(), "ada@example.com", "password")
+		pair, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		check(t, err)
-		_, err = service.Refresh(t.Context(), "no such token")
+		_, err = service.Refresh(t.Context(), netip.Addr{}, "no such token")
 		wantError(t, err, studio.ErrUnauthorized)
 		clock.Add(30 * 24 * time.Hour)
-		_, err = service.Refresh(t.Context(), pair.Refresh)
+		_, err = service.Refresh(t.Context(), netip.Addr{}, pair.Refresh)
 		wantError(t, err, studio.ErrUnauthorized)
 	})
 }
@@ -245,13 +377,13 @@ func TestSetPassword_opensAnAccountThatIsClosed(t *testing.T) {
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
 		for range 11 {
-			_, err := service.Login(t.Context(), "ada@example.com", "guess")
+			_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "guess")
 			if err == nil {
 				t.Fatal("a guess is right")
 			}
 		}
 		check(t, service.SetPassword(t.Context(), "ada@example.com", "another"))
-		_, err := service.Login(t.Context(), "ada@example.com", "another")
+		_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "another")
 		check(t, err)
 	})
 }
@@ -260,14 +392,14 @@ func TestSetPassword_endsEveryRefreshToken(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
-		pair, err := service.Login(t.Context(), "ada@example.com", "password")
+		pair, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		check(t, err)
 		check(t, service.SetPassword(t.Context(), "ada@example.com", "another"))
-		_, err = service.Refresh(t.Context(), pair.Refresh)
+		_, err = service.Refresh(t.Context(), netip.Addr{}, pair.Refresh)
 		wantError(t, err, studio.ErrUnauthorized)
-		_, err = service.Login(t.Context(), "ada@example.com", "password")
+		_, err = service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		wantError(t, err, studio.ErrUnauthorized)
-		_, err = service.Login(t.Context(), "ada@example.com", "another")
+		_, err = service.Login(t.Context(), netip.Addr{}, "ada@example.com", "another")
 		check(t, err)
 		wantError(t, service.SetPassword(t.Context(), "bob@example.com", "another"), studio.ErrNotFound)
 	})

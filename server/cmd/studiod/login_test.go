@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// tryLogin sends one login and returns the status and the access token.
+func tryLogin(ctx context.Context, client *http.Client, url, email, password string) (status int, token string) {
+	body, err := json.Marshal(gen.LoginRequest{Email: email, Password: password})
+	if err != nil {
+		return 0, ""
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/users/login", bytes.NewReader(body))
+	if err != nil {
+		return 0, ""
+	}
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := client.Do(request)
+	if err != nil {
+		return 0, ""
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var pair gen.TokenPair
+	_ = json.NewDecoder(answer.Body).Decode(&pair)
+	_, _ = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode, pair.AccessToken
+}
+
+// from is a client with an address of its own.
+func from(t *testing.T, address net.IP) *http.Client {
+	t.Helper()
+	transport := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: address}}).DialContext}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: patience}
+}
+
+// TestProcess_aRightLoginBesideWrongOnes lets strangers guess, 100 at once, or as many as
+// STUDIO_TEST_LOGINS says, while the user logs in. With -v it prints how long that takes.
+func TestProcess_aRightLoginBesideWrongOnes(t *testing.T) {
+	guessers, _ := strconv.Atoi(cmp.Or(os.Getenv("STUDIO_TEST_LOGINS"), "100"))
+	for name, create := range studiotest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			dsn := create(t)
+			prepareDatabase(t, dsn)
+			p := startProcess(t, dsn)
+			home := from(t, net.IPv4(127, 0, 0, 1))
+			if status, _ := tryLogin(t.Context(), home, p.url, testEmail, testPassword); status != http.StatusOK {
+				t.Fatalf("the first login is answered %d", status)
+			}
+			for _, attack := range []struct {
+				name      string
+				addresses int
+				email     func(i int) string
+			}{
+				{"one account from one other address", 1, func(int) string { return testEmail }},
+				{"one account from 500 addresses", 500, func(int) string { return testEmail }},
+				{"many accounts from the same address", 0, func(i int) string { return fmt.Sprintf("%d@example.com", i) }},
+				{"many accounts from 500 addresses", 500, func(i int) string { return fmt.Sprintf("%d@example.com", i) }},
+			} {
+				ctx, stop := context.WithCancel(t.Context())
+				var guessing sync.WaitGroup
+				var answers sync.Map
+				for i := range guessers {
+					client := home
+					if attack.addresses > 0 {
+						client = from(t, net.IPv4(127, 0, byte(1+i%attack.addresses/250), byte(1+i%attack.addresses%250)))
+					}
+					guessing.Go(func() {
+						for ctx.Err() == nil {
+							status, _ := tryLogin(ctx, client, p.url, attack.email(i), "a guess")
+							n, _ := answers.LoadOrStore(status, new(atomic.Int64))
+							n.(*atomic.Int64).Add(1)
+							select { // the rate at which a guesser comes again
+							case <-ctx.Done():
+							case <-time.After(time.Second):
+							}
+						}
+					})
+				}
+				owner := from(t, net.IPv4(127, 0, 0, 1))
+				var longest time.Duration
+				for range 10 {
+					began := time.Now()
+					if status, _ := tryLogin(t.Context(), owner, p.url, testEmail, testPassword); status != http.StatusOK {
+						t.Errorf("%s: the right login is answered %d", attack.name, status)
+					}
+					longest = max(longest, time.Since(began))
+				}
+				stop()
+				guessing.Wait()
+				seen := map[any]int64{}
+				answers.Range(func(status, n any) bool { seen[status] = n.(*atomic.Int64).Load(); return true })
+				t.Logf("%d guessers, %s: the longest of 10 right logins took %v; guesses were answered %v", guessers, attack.name, longest, seen)
+			}
+			check(t, p.end(syscall.SIGTERM))
+		})
+	}
+}
+
+func TestCommands_endSessions(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = dsn })
+		db, client := "--db="+d.cfg.Database, from(t, net.IPv4(127, 0, 0, 1))
+		const email, password = "bob@example.com", "another password"
+		must(t, password+"\n", "user", "add", db, email)
+		call := func(method, path, token string) int {
+			request, err := http.NewRequestWithContext(t.Context(), method, d.url()+path, strings.NewReader("{}"))
+			check(t, err)
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("Authorization", "Bearer "+token)
+			answer, err := client.Do(request)
+			check(t, err)
+			_, _ = io.Copy(io.Discard, answer.Body)
+			_ = answer.Body.Close()
+			return answer.StatusCode
+		}
+		for _, command := range [][]string{
+			{"token", "revoke", db, email}, {"user", "password", db, email}, {"user", "delete", db, "--yes", "--media=file:" + t.TempDir(), email},
+		} {
+			status, token := tryLogin(t.Context(), client, d.url(), email, password)
+			if created := call(http.MethodPost, "/v1/lipsync/create_lipsync", token); status != http.StatusOK || created != http.StatusOK {
+				t.Fatalf("before %v: login %d, creation %d", command, status, created)
+			}
+			must(t, password+"\n", command...)
+			if list, created := call(http.MethodGet, "/v1/lipsync/list", token), call(http.MethodPost, "/v1/lipsync/create_lipsync", token); list != http.StatusUnauthorized || created != http.StatusUnauthorized {
+				t.Errorf("after %v the token lists with %d and creates with %d", command, list, created)
+			}
+		}
+		if status, _ := tryLogin(t.Context(), client, d.url(), email, password); status != http.StatusUnauthorized {
+			t.Errorf("a deleted user logs in with %d", status)
+		}
+		if code, _, says := studiod(t, "", "user", "delete", db, "--media=file:"+t.TempDir(), testEmail); code != exitUsage || !strings.Contains(says, "--yes") {
+			t.Errorf("a deletion that nobody confirms ends with %d, %s", code, says)
+		}
+		if !strings.Contains(d.log.String(), "client=127.0.0.1") {
+			t.Error("the log does not name the address of the client")
+		}
+	})
+}

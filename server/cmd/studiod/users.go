@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/mail"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+const (
+	minPasswordLength = 8
+	maxPasswordLength = 1024
+)
+
+func userCommand() *cli.Command {
+	return &cli.Command{
+		Name: "user", Usage: "add users, set their passwords, and delete them",
+		Commands: []*cli.Command{
+			leaf("add", "add a user, with the password asked for on a terminal or else the first line of the standard input, and print the id", "EMAIL", []cli.Flag{idFlag("user")}, addUser),
+			leaf("password", "set the password of a user and end every session", "EMAIL", nil, setPassword),
+			leaf("delete", "end every session of a user and erase avatars, videos, lip-syncs, uploads, their files and the webhook secrets; projects stay in their workspaces", "EMAIL", []cli.Flag{
+				&cli.BoolFlag{Name: "yes", Usage: "do not ask"}, mediaFlag("a directory beside the database"),
+			}, deleteUser),
+		},
+	}
+}
+
+func tokenCommand() *cli.Command {
+	return &cli.Command{
+		Name: "token", Usage: "revoke the tokens of users",
+		Commands: []*cli.Command{leaf("revoke", "end every session of a user", "EMAIL", nil, revokeTokens)},
+	}
+}
+
+func addUser(ctx context.Context, command *cli.Command) error {
+	email := command.Args().First()
+	if address, err := mail.ParseAddress(email); err != nil || address.Address != email {
+		return usagef("this is not an email address")
+	}
+	password, err := readPassword(command)
+	if err != nil {
+		return err
+	}
+	return withStudio(ctx, command, true, func(service *studio.Service) error {
+		user, err := service.AddUser(ctx, command.String("id"), email, password)
+		if err != nil {
+			return explain(err, "user")
+		}
+		return printLines(command, user.ID)
+	})
+}
+
+func setPassword(ctx context.Context, command *cli.Command) error {
+	password, err := readPassword(command)
+	if err != nil {
+		return err
+	}
+	return withStudio(ctx, command, false, func(service *studio.Service) error {
+		if err := service.SetPassword(ctx, command.Args().First(), password); err != nil {
+			return explain(err, "user")
+		}
+		return awaitRevocation(ctx)
+	})
+}
+
+func revokeTokens(ctx context.Context, command *cli.Command) error {
+	return withStudio(ctx, command, false, func(service *studio.Service) error {
+		if err := service.RevokeTokens(ctx, command.Args().First()); err != nil {
+			return explain(err, "user")
+		}
+		return awaitRevocation(ctx)
+	})
+}
+
+// awaitRevocation returns once daemons have read a revocation, and in a later second: the tokens that
+// are issued afterwards are not revoked.
+func awaitRevocation(ctx context.Context) error {
+	const interval = time.Second + studio.RevocationInterval
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func deleteUser(ctx context.Context, command *cli.Command) error {
+	email := command.Args().First()
+	return withStore(ctx, command, false, func(db *store.Store) (err error) {
+		cfg := studioConfig(db)
+		bucket := command.String("media")
+		if bucket == "" {
+			if bucket, err = defaultMedia(db.Name()); err != nil {
+				return err
+			}
+		}
+		files, err := media.Open(ctx, media.Config{Bucket: bucket, Key: newKey()})
+		if err != nil {
+			return usageError{err}
+		}
+		defer func() { err = errors.Join(err, files.Close()) }()
+		cfg.Media = files
+		service := studio.New(cfg)
+		if _, err := service.UserByEmail(ctx, email); err != nil {
+			return explain(err, "user")
+		}
+		if err := confirm(command, "Delete "+printable(email)+" and everything that is theirs?"); err != nil {
+			return err
+		}
+		// First nobody can create anything more.
+		if err := service.RevokeTokens(ctx, email); err != nil {
+			return explain(err, "user")
+		}
+		if err := awaitRevocation(ctx); err != nil {
+			return err
+		}
+		return explain(service.DeleteUser(ctx, email), "user")
+	})
+}
+
+// confirm asks on a terminal, unless --yes is given. Elsewhere --yes must be.
+func confirm(command *cli.Command, question string) error {
+	if command.Bool("yes") {
+		return nil
+	}
+	file, ok := command.Root().Reader.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return usagef("nobody can be asked; give --yes")
+	}
+	_, _ = fmt.Fprint(command.Root().ErrWriter, question+" [y/N] ")
+	answer, err := bufio.NewReader(file).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return usagef("nothing was deleted")
+	}
+	return nil
+}
+
+// readPassword never takes a password from the arguments, where other users could see it.
+func readPassword(command *cli.Command) (string, error) {
+	password, err := readSecretLine(command.Root().Reader, command.Root().ErrWriter)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("reading the password: %w", err)
+	case !utf8.ValidString(password):
+		return "", usagef("a password must be UTF-8")
+	case len(password) < minPasswordLength || len(password) > maxPasswordLength:
+		return "", usagef("a password has %d to %d bytes", minPasswordLength, maxPasswordLength)
+	}
+	return password, nil
+}
+
+func readSecretLine(in io.Reader, prompt io.Writer) (string, error) {
+	if file, ok := in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		return promptPassword(int(file.Fd()), prompt)
+	}
+	line, err := bufio.NewReader(io.LimitReader(in, maxPasswordLength+2)).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+// promptPassword shows nothing of what is typed, and leaves the terminal as it was when it is
+// interrupted.
+func promptPassword(terminal int, prompt io.Writer) (string, error) {
+	state, err := term.GetState(terminal)
+	if err != nil {
+		return "", err
+	}
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	defer close(done)
+	defer signal.Stop(interrupted)
+	go func() {
+		select {
+		case <-interrupted:
+			_ = term.Restore(terminal, state)
+			os.Exit(exitFailure)
+		case <-done:
+		}
+	}()
+	_, _ = fmt.Fprint(prompt, "Password: ")
+	line, err := term.ReadPassword(terminal)
+	_, _ = fmt.Fprintln(prompt)
+	return string(line), err
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+func (s *Store) LoginTries(
+	ctx context.Context, account string, after time.Time,
+) (tries int, began time.Time, err error) {
+	err = one(ctx, s.engine, []any{&tries, instant{&began}},
+		`SELECT tries, began_at FROM login_tries WHERE account = $1 AND began_at > $2`, account, micros(after))
+	if errors.Is(err, studio.ErrNotFound) {
+		err = nil
+	}
+	return tries, began, err
+}
+
+func (s *Store) CountLoginTry(ctx context.Context, account string, now, after time.Time) error {
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `
+			INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
+			ON CONFLICT (account) DO UPDATE SET
+				tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END,
+				began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END`,
+			account, micros(now), micros(after))
+		return err
+	})
+}
+
+// LoginWait reads login_tries, where the failures of a throttle have as began_at the time of the last.
+func (s *Store) LoginWait(ctx context.Context, throttles []studio.Throttle, now time.Time) (wait time.Duration, err error) {
+	for _, throttle := range throttles {
+		failures, last, err := s.LoginTries(ctx, throttle.Key, now.Add(-studio.LoginMemory))
+		if err != nil {
+			return 0, err
+		}
+		wait = max(wait, throttle.Wait(failures, last, now))
+	}
+	return wait, nil
+}
+
+var errMustWait = errors.New("store: a login must wait")
+
+func (s *Store) CountLogin(ctx context.Context, throttles []studio.Throttle, now time.Time) (wait time.Duration, err error) {
+	throttles = slices.SortedFunc(slices.Values(throttles), func(a, b studio.Throttle) int { return cmp.Compare(a.Key, b.Key) })
+	err = s.write(ctx, func(tx transaction) error {
+		wait = 0
+		for _, throttle := range throttles { // in one order for all, so that none waits for another that waits for it
+			var failures int
+			var last time.Time
+			err := one(ctx, tx, []any{&failures, instant{&last}}, `
+				INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
+				ON CONFLICT (account) DO UPDATE SET tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END
+				RETURNING tries, began_at`, throttle.Key, micros(now), micros(now.Add(-studio.LoginMemory)))
+			if err != nil {
+				return err
+			}
+			wait = max(wait, throttle.Wait(failures-1, last, now))
+		}
+		if wait > 0 {
+			return errMustWait // which undoes the counting
+		}
+		for _, throttle := range throttles {
+			if _, err := tx.exec(ctx, `UPDATE login_tries SET began_at = $2 WHERE account = $1`, throttle.Key, micros(now)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errMustWait) {
+		return wait, nil
+	}
+	return 0, err
+}
+
+func (s *Store) UncountLogin(ctx context.Context, throttles []studio.Throttle, succeeded bool) error {
+	var changes []statement
+	for _, throttle := range slices.SortedFunc(slices.Values(throttles), func(a, b studio.Throttle) int { return cmp.Compare(a.Key, b.Key) }) {
+		query := `UPDATE login_tries SET tries = tries - 1 WHERE account = $1 AND tries > 0`
+		if succeeded && throttle.Forgets {
+			query = `DELETE FROM login_tries WHERE account = $1`
+		}
+		changes = append(changes, statement{query, []any{throttle.Key}})
+	}
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.execAll(ctx, changes)
+		return err
+	})
+}
+
+func (s *Store) KnowsAddress(ctx context.Context, userID, address string, after time.Time) (bool, error) {
+	var known int
+	err := one(ctx, s.engine, []any{&known},
+		`SELECT COUNT(*) FROM known_addresses WHERE user_id = $1 AND address = $2 AND seen_at > $3`, userID, address, micros(after))
+	return known > 0, err
+}
+
+// SeeAddress writes a time once a day.
+func (s *Store) SeeAddress(ctx context.Context, userID, address string, now time.Time) error {
+	known, err := s.KnowsAddress(ctx, userID, address, now.Add(-24*time.Hour))
+	if err != nil || known {
+		return err
+	}
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `INSERT INTO known_addresses AS k (user_id, address, seen_at) VALUES ($1, $2, $3)
+			ON CONFLICT (user_id, address) DO UPDATE SET seen_at = $3`, userID, address, micros(now))
+		return err
+	})
+}
