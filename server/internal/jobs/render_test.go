@@ -166,8 +166,12 @@ func TestRiver_rendersForUsersInTurn(t *testing.T) {
 		s.renderer = func(_ context.Context, subject studio.Subject) (studio.Rendering, error) {
 			end := make(chan struct{})
 			mu.Lock()
-			if slices.Contains(seen, subject.ID) {
-				s.t.Errorf("%s is rendered twice", subject.ID)
+			select {
+			case <-stopped: // what one process gives up as it stops, the other takes
+			default:
+				if slices.Contains(seen, subject.ID) {
+					s.t.Errorf("%s is rendered twice", subject.ID)
+				}
 			}
 			seen = append(seen, subject.ID)
 			running[subject.UserID] = append(running[subject.UserID], end)
