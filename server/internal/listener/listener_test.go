@@ -3,6 +3,7 @@ package listener_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -104,7 +105,9 @@ func serveHandler(t *testing.T, cfg listener.Config, handler http.HandlerFunc, t
 		go func() { served <- s.Serve(l) }()
 		test(t, p)
 		_ = s.Close()
-		_ = <-served
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 		time.Sleep(time.Second) // net/http lingers on connections that it ends
 	})
 }
