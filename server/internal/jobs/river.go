@@ -95,11 +95,16 @@ func (r *riverRenders) tend(stop context.Context) {
 
 // render takes a turn.
 func (r *riverRenders) render(ctx context.Context, job *river.Job[store.RenderArgs]) error {
-	now := r.jobs.Now()
-	if job.ScheduledAt.After(now) { // by the clock of another machine
-		now = job.ScheduledAt
+	var subjectID string
+	var err error
+	// Another turn may have taken what this one was for, and left what became due since now.
+	for look := 0; look < 2 && subjectID == "" && err == nil; look++ {
+		now := r.jobs.Now()
+		if job.ScheduledAt.After(now) { // by the clock of another machine
+			now = job.ScheduledAt
+		}
+		subjectID, err = r.jobs.Store.ClaimRendering(ctx, r.jobs.id, now)
 	}
-	subjectID, err := r.jobs.Store.ClaimRendering(ctx, r.jobs.id, now)
 	switch {
 	case err != nil:
 		r.jobs.report(ctx, store.Render, err)
