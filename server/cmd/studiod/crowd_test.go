@@ -216,7 +216,7 @@ func TestProcess_servesBesideACrowd(t *testing.T) {
 			t.Logf("alone: %v", examine(t.Context(), p.url, token, 100))
 			for _, addresses := range []int{1, 500} {
 				for _, c := range crowds() {
-					if h := besideCrowd(t, p, c, token, n, addresses, 100); h.failed > 0 {
+					if h := besideCrowd(t, p, c, token, n, addresses, 40); h.failed > 0 {
 						t.Errorf("beside %s from %d addresses %d requests failed", c.name, addresses, h.failed)
 					}
 				}

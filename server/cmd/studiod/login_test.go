@@ -52,10 +52,10 @@ func from(t *testing.T, address net.IP) *http.Client {
 	return &http.Client{Transport: transport, Timeout: patience}
 }
 
-// TestProcess_aRightLoginBesideWrongOnes lets strangers guess, 100 at once, or as many as
+// TestProcess_aRightLoginBesideWrongOnes lets strangers guess, 30 at once, or as many as
 // STUDIO_TEST_LOGINS says, while the user logs in. With -v it prints how long that takes.
 func TestProcess_aRightLoginBesideWrongOnes(t *testing.T) {
-	guessers, _ := strconv.Atoi(cmp.Or(os.Getenv("STUDIO_TEST_LOGINS"), "100"))
+	guessers, _ := strconv.Atoi(cmp.Or(os.Getenv("STUDIO_TEST_LOGINS"), "30"))
 	for name, create := range studiotest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			dsn := create(t)
@@ -97,7 +97,7 @@ func TestProcess_aRightLoginBesideWrongOnes(t *testing.T) {
 				}
 				owner := from(t, net.IPv4(127, 0, 0, 1))
 				var longest time.Duration
-				for range 10 {
+				for range 4 {
 					began := time.Now()
 					if status, _ := tryLogin(t.Context(), owner, p.url, testEmail, testPassword); status != http.StatusOK {
 						t.Errorf("%s: the right login is answered %d", attack.name, status)
@@ -108,7 +108,7 @@ func TestProcess_aRightLoginBesideWrongOnes(t *testing.T) {
 				guessing.Wait()
 				seen := map[any]int64{}
 				answers.Range(func(status, n any) bool { seen[status] = n.(*atomic.Int64).Load(); return true })
-				t.Logf("%d guessers, %s: the longest of 10 right logins took %v; guesses were answered %v", guessers, attack.name, longest, seen)
+				t.Logf("%d guessers, %s: the longest of 4 right logins took %v; guesses were answered %v", guessers, attack.name, longest, seen)
 			}
 			check(t, p.end(syscall.SIGTERM))
 		})
