@@ -81,6 +81,16 @@ func (s *scene) createAndDeliver(ctx context.Context, token string) (float64, er
 		return 0, err
 	}
 	c := newCreator(s.d, token, s.in.urls[accepts])
+	// The daemon before was killed: on PostgreSQL its lease has to end first.
+	if _, err := c.lipsync(ctx); err != nil {
+		return 0, err
+	}
+	if _, err := s.in.all(1, time.Minute, false); err != nil {
+		return 0, err
+	}
+	if _, err := s.in.forget(); err != nil {
+		return 0, err
+	}
 	var made atomic.Int64
 	began := time.Now()
 	_, err := perSecond(callers, s.creating, func() error {

@@ -163,22 +163,25 @@ func (l *localRenders) run(ctx, stop context.Context) {
 // start gives what is due to free workers and returns when to look again. A worker that ends looks too.
 func (l *localRenders) start(ctx, stop context.Context, workers *sync.WaitGroup) time.Duration {
 	for stop.Err() == nil {
-		select {
-		case l.free <- struct{}{}:
-		default:
+		free := l.acquire()
+		if free == 0 {
 			return l.jobs.safetyNet
 		}
 		now := l.jobs.Now()
-		subjectID, err := l.jobs.Store.ClaimRendering(stop, l.jobs.id, now)
-		if err == nil && subjectID != "" {
+		subjectIDs, err := l.jobs.Store.ClaimRenderings(stop, l.jobs.id, now, free)
+		for range free - len(subjectIDs) {
+			<-l.free
+		}
+		for _, subjectID := range subjectIDs {
 			workers.Go(func() {
 				_ = l.jobs.render(ctx, stop, subjectID) // which reports it
 				<-l.free
 				l.look()
 			})
+		}
+		if err == nil && len(subjectIDs) == free {
 			continue
 		}
-		<-l.free
 		var next time.Time
 		if err == nil {
 			next, err = l.jobs.Store.NextRendering(stop, now)
@@ -194,4 +197,16 @@ func (l *localRenders) start(ctx, stop context.Context, workers *sync.WaitGroup)
 		}
 	}
 	return 0
+}
+
+// acquire takes all workers that are free.
+func (l *localRenders) acquire() (free int) {
+	for {
+		select {
+		case l.free <- struct{}{}:
+			free++
+		default:
+			return free
+		}
+	}
 }

@@ -33,11 +33,12 @@ const (
 type riverRenders struct {
 	jobs   *Jobs
 	client *river.Client[pgx.Tx]
+	claims *claims
 	stop   context.Context //nolint:containedctx // of run, for the workers that River calls
 }
 
 func newRiverRenders(jobs *Jobs) (*riverRenders, error) {
-	r := &riverRenders{jobs: jobs, stop: context.Background()}
+	r := &riverRenders{jobs: jobs, claims: newClaims(jobs), stop: context.Background()}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(r.render))
 	var err error
@@ -103,7 +104,7 @@ func (r *riverRenders) render(ctx context.Context, job *river.Job[store.RenderAr
 		if job.ScheduledAt.After(now) { // by the clock of another machine
 			now = job.ScheduledAt
 		}
-		subjectID, err = r.jobs.Store.ClaimRendering(ctx, r.jobs.id, now)
+		subjectID, err = r.claims.claim(ctx, now)
 	}
 	switch {
 	case err != nil:

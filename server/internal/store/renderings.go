@@ -12,32 +12,41 @@ import (
 // RenderLease is how long a rendering is its process's after the last [Store.KeepRendering].
 const RenderLease = 15 * time.Second
 
-// ClaimRendering takes the subject that is rendered next for a process, which is named by. Of the users
-// who have something to render, it is the turn of the one with the fewest renderings under way, and of
-// those the one who has waited the longest for a turn. When nothing is due, subjectID is "".
-func (s *Store) ClaimRendering(ctx context.Context, by string, now time.Time) (subjectID string, err error) {
-	for claimed := false; !claimed && err == nil; {
-		err = s.write(ctx, func(tx transaction) error {
-			var userID string
+// ClaimRenderings takes up to n subjects that are rendered next for a process, which is named by. Of the
+// users who have something to render, it is the turn of the one with the fewest renderings under way, and
+// of those the one who has waited the longest for a turn. It returns fewer when fewer are due.
+func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjectIDs []string, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		subjectIDs = nil
+		for len(subjectIDs) < n {
+			var subjectID, userID string
 			err := one(ctx, tx, []any{&subjectID, &userID}, nextRendering(tx), micros(now))
 			if errors.Is(err, studio.ErrNotFound) {
-				subjectID, claimed = "", true
 				return nil
 			}
 			if err != nil {
 				return err
 			}
 			// Another process may have taken it since it was read.
-			n, err := tx.exec(ctx, `UPDATE subjects SET render_by = $1, render_until = `+leaseEnd(tx)+`
+			claimed, err := tx.exec(ctx, `UPDATE subjects SET render_by = $1, render_until = `+leaseEnd(tx)+`
 				WHERE id = $2 AND render_at <= $3 AND `+claimable(tx), by, subjectID, micros(now))
-			if claimed = n > 0; err != nil || !claimed {
+			if err != nil {
 				return err
 			}
-			_, err = tx.exec(ctx, `UPDATE users SET render_turn = (SELECT MAX(render_turn) FROM users) + 1 WHERE id = $1`, userID)
-			return err
-		})
+			if claimed == 0 {
+				continue
+			}
+			subjectIDs = append(subjectIDs, subjectID)
+			if _, err = tx.exec(ctx, `UPDATE users SET render_turn = (SELECT MAX(render_turn) FROM users) + 1 WHERE id = $1`, userID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	return subjectID, err
+	return subjectIDs, nil
 }
 
 // claimable is the condition that no process renders a subject.
@@ -50,19 +59,21 @@ func leaseEnd(tx transaction) string {
 	return tx.clock() + ` + ` + fmt.Sprint(RenderLease.Microseconds())
 }
 
-// nextRendering selects the subject for ClaimRendering, and its user. It goes from user to user by the
-// index, so that one who has many waiting costs no more than another.
+// nextRendering selects the subject that ClaimRenderings takes, and its user. It goes from user to user by
+// the index, so that one who has many waiting costs no more than another. The plus sign makes it count by
+// the index of what is under way, and not by that of everything that waits.
 func nextRendering(tx transaction) string {
 	return `WITH RECURSIVE waiting (user_id) AS (
 			SELECT MIN(user_id) FROM subjects WHERE render_at IS NOT NULL
 			UNION ALL SELECT (SELECT MIN(user_id) FROM subjects WHERE render_at IS NOT NULL AND user_id > w.user_id)
 				FROM waiting w WHERE w.user_id IS NOT NULL
-		), first (user_id, id) AS (SELECT w.user_id, (SELECT id FROM subjects WHERE user_id = w.user_id
-			AND render_at IS NOT NULL AND render_at <= $1 AND ` + claimable(tx) + ` ORDER BY render_at LIMIT 1) FROM waiting w
+		), first (user_id, id) AS MATERIALIZED (SELECT w.user_id, (SELECT id FROM subjects WHERE user_id = w.user_id
+			AND render_at IS NOT NULL AND render_at <= $1 AND ` + claimable(tx) + ` ORDER BY render_at LIMIT 1)
+			FROM waiting w WHERE w.user_id IS NOT NULL
 		)
-		SELECT f.id, f.user_id FROM first f JOIN users u ON u.id = f.user_id WHERE f.id IS NOT NULL
-		ORDER BY (SELECT COUNT(*) FROM subjects WHERE user_id = f.user_id AND render_by IS NOT NULL AND render_at IS NOT NULL
-			AND NOT ` + claimable(tx) + `), u.render_turn, f.id LIMIT 1`
+		SELECT f.id, f.user_id FROM first f WHERE f.id IS NOT NULL
+		ORDER BY (SELECT COUNT(*) FROM subjects WHERE user_id = f.user_id AND render_by IS NOT NULL AND +render_at IS NOT NULL
+			AND NOT ` + claimable(tx) + `), (SELECT render_turn FROM users WHERE id = f.user_id), f.id LIMIT 1`
 }
 
 // KeepRendering says that a process still renders a subject. [studio.ErrNotFound] means that it does so

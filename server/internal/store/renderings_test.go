@@ -155,6 +155,27 @@ func TestStore_ClaimRendering_byManyAtOnce(t *testing.T) {
 	})
 }
 
+// One call gives users turns as many calls would.
+func TestStore_ClaimRenderings_givesUsersTurns(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		toRender(t, db, map[string]int{"many": 20, "some": 3, "one": 1})
+		ids, err := db.ClaimRenderings(t.Context(), "p", noon(), 8)
+		check(t, err)
+		byUser := make(map[string]int)
+		for _, id := range ids {
+			user, _, _ := strings.Cut(id, "-")
+			byUser[user]++
+		}
+		if len(ids) != 8 || byUser["many"] != 4 || byUser["some"] != 3 || byUser["one"] != 1 {
+			t.Errorf("claimed: %v", ids)
+		}
+		if ids, err = db.ClaimRenderings(t.Context(), "p", noon(), 100); err != nil || len(ids) != 16 {
+			t.Errorf("%d are left, %v", len(ids), err)
+		}
+	})
+}
+
 // A process that was killed on SQLite does not keep the next one from its renderings.
 func TestSQLite_aDaemonTakesUpWhatAnotherRendered(t *testing.T) {
 	t.Parallel()
