@@ -52,6 +52,7 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 	root := &cli.Command{
 		Name:                  "studiod",
 		Usage:                 "serve Avatar Studio and manage its database",
+		Description:           manual(),
 		Reader:                stdin,
 		Writer:                stdout,
 		ErrWriter:             stderr,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -33,5 +34,24 @@ func TestServe_showsTheReference(t *testing.T) {
 			_, err := p.client.GetWebhookSecrets(t.Context())
 			check(t, err)
 		})
+	}
+}
+
+// The package documentation is the manual: "studiod help" prints all of it.
+func TestHelp_printsThePackageDocumentation(t *testing.T) {
+	t.Parallel()
+	code, help, stderr := studiod(t, "", "help")
+	if code != exitOK {
+		t.Fatalf("exit code %d, %s", code, stderr)
+	}
+	lines := 0
+	for line := range strings.Lines(manual()) {
+		lines++
+		if !strings.Contains(help, strings.TrimSpace(line)) {
+			t.Errorf("studiod help lacks %q", line)
+		}
+	}
+	if lines < 50 || strings.Contains(help, "//\n") {
+		t.Errorf("the manual has %d lines", lines)
 	}
 }

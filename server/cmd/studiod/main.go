@@ -1,5 +1,3 @@
-// Studiod serves Avatar Studio: the contract in api/openapi.yaml, kept in a database, with
-// signed webhooks. "studiod help" lists its commands.
 package main
 
 import (

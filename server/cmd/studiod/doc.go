@@ -1,0 +1,103 @@
+// Studiod serves Avatar Studio: the contract in api/openapi.yaml, kept in a database, with signed
+// webhooks and a renderer that makes videos.
+//
+//	studiod serve                      # SQLite in the user's data directory
+//	studiod user add ada@example.com   # asks for a password
+//	studiod workspace add Team         # prints the id
+//	studiod workspace member WORKSPACE_ID ada@example.com
+//	studiod project import --workspace WORKSPACE_ID projects.json
+//	studiod secret show ada@example.com
+//
+// Every flag of serve has a twin in the environment: --render-time is STUDIO_RENDER_TIME. Commands work
+// beside a running daemon. Bad input ends a command with one line and exit code 2, any other failure
+// with one line and exit code 1.
+//
+// # Databases
+//
+// The flag --db names the database: sqlite:PATH is a file that one daemon has to itself;
+// postgres://USER@HOST/DATABASE is shared by any number of daemons, with the password in PGPASSWORD or
+// in ~/.pgpass. Daemons share the deliveries of a PostgreSQL evenly. When one is killed, frozen or cut
+// off, another takes over its deliveries within 5 seconds and its renderings within 20. On SQLite, the
+// next start continues both at once.
+//
+// While the database is away, busy or full, requests are answered 503 with Retry-After. A daemon ends
+// when its SQLite file is deleted or replaced.
+//
+//	studiod backup FILE    # SQLite, beside a running daemon
+//	studiod restore FILE   # where there is no database yet
+//	studiod check          # look for rows that contradict each other
+//
+// PostgreSQL is backed up with pg_dump and restored with pg_restore; the help of both commands shows how.
+//
+// # Videos
+//
+// With ffmpeg installed, studio-render beside studiod makes videos; espeak-ng speaks text. The flag
+// --renderer exec:PROGRAM runs another program (see package server/internal/render/protocol). Without
+// ffmpeg, renderings are simulated and succeed without a file, unless the title contains [fail].
+//
+// Files are kept in --media: file:DIR, beside the database by default, or s3://BUCKET. Answers carry
+// signed URLs of them that expire after --media-url-ttl (24 hours) and begin with --public-url.
+//
+// The command "studiod work" renders and does nothing else, on any number of machines, beside
+// "studiod serve --render-workers 0". It needs PostgreSQL and a bucket. Users take turns at renderings.
+//
+// # Webhooks
+//
+// An event is delivered at least once, always with the same webhook-id, and before the next event of its
+// avatar, video or lip-sync. A 2xx accepts it. Otherwise it is retried up to 12 times within three days,
+// 6 times after most 4xx, and not after 410. Webhooks go to public https addresses only;
+// --allow-http-webhooks and --webhook-allow 10.0.0.0/8 permit more.
+//
+// A daemon makes up to --workers (256) attempts at once. All daemons together have up to
+// --receiver-in-flight (4) attempts in flight to one scheme, host and port, and make --receiver-rate (50)
+// a second. After 10 failures in a row the circuit breaker of a receiver opens for 30 seconds to 5
+// minutes. Users take turns, and so do the receivers of a user.
+//
+// An event that was not accepted in the end is exhausted and kept for 30 days. After a receiver was down
+// for long, list what it missed and replay it. Times are those of the events, not of the attempts:
+//
+//	studiod event list --state exhausted --since 96h
+//	studiod event show --excerpt EVENT_ID      # every attempt, and what the receiver answered
+//	studiod endpoint list                      # URLs that answered 410
+//	studiod endpoint enable ENDPOINT_ID        # before their events are replayed
+//	studiod event replay --since 96h --until 72h --dry-run
+//	studiod event replay --since 96h --until 72h
+//
+// A replay keeps the webhook-id, so a receiver that remembers ids drops what it knows. The query of a
+// webhook URL may hold a secret and is never printed.
+//
+// # Connections
+//
+// A daemon keeps up to --max-connections (2048, or half of the file limit), of which
+// --max-connections-per-address (1024) may come from one IPv4 address or IPv6 /64. For one more it closes
+// the one that was idle for longest, first of addresses with more than their share. A request body must
+// come at --min-body-rate (8 KB/s) after 10 seconds, may have 16 KiB where the operation needs no token,
+// and shares --max-body-memory (24 MB) with the others: a body without room is answered 503.
+//
+// # Logins
+//
+// Failed logins delay the next login with the same email from the same address, from the 11th on and
+// longer each time. From an address at which the user has logged in within 30 days, nothing else delays a
+// login. From other addresses, 50 failures for the email or 100 from the address delay it too, by up to a
+// minute. Passwords are compared on half of the processors, known addresses first; a login that would
+// wait for long is answered 503. All daemons on a database count together.
+//
+//	studiod user password ada@example.com   # a new password; ends all sessions
+//	studiod token revoke ada@example.com    # ends all sessions
+//	studiod user delete ada@example.com     # with records, files and secrets
+//
+// # Security
+//
+// What is defended, and the test that shows it:
+//
+//   - Requests from the service to private networks, by any spelling, redirect or DNS answer: package
+//     server/sender.
+//   - Connections, bodies and logins that strangers use up: TestProcess_servesBesideACrowd.
+//   - Hostile media: TestRun_unpacksNoBomb in server/cmd/studio-render, and server/internal/talkinghead.
+//   - Secrets in logs, errors and answers: the canary tests of packages server and client.
+//   - A webhook that was forged or changed: package api/standardwebhooks, against other libraries.
+//
+// What is not: token-signing keys and webhook secrets lie in clear in the database, which must be
+// protected as a whole; there is no TLS, which a proxy in front must add; requests of a user have no rate
+// limit. Report a weakness to the maintainers in private, not in a public issue.
+package main
