@@ -257,10 +257,12 @@ func (d *daemon) run(ctx context.Context) error {
 	work, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
 	stop, stopWork := context.WithCancel(work)
-	var working sync.WaitGroup
+	read, stopReading := context.WithCancel(work)
+	defer stopReading()
+	var working, reading sync.WaitGroup
 	working.Go(func() { d.trigger.Run(work, stop) })
 	working.Go(func() { d.sweepMedia(stop) })
-	working.Go(func() { d.revocations.Run(work) })
+	reading.Go(func() { d.revocations.Run(read) }) // for as long as requests are answered
 
 	served := make(chan error, 1)
 	go func() { served <- d.http.Serve(d.listener) }()
@@ -284,6 +286,8 @@ func (d *daemon) run(ctx context.Context) error {
 		shutdown = d.http.Close()
 	}
 	working.Wait()
+	stopReading()
+	reading.Wait()
 	d.cfg.Logger.InfoContext(ctx, "stopped")
 	return errors.Join(err, shutdown, d.close())
 }

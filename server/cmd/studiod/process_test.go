@@ -188,6 +188,20 @@ func TestDaemon_stopsInTimeWhateverIsInFlight(t *testing.T) {
 	}
 }
 
+// The stop timeout is for what is in flight: a daemon with nothing to do does not use it.
+func TestProcess_withNothingToDoStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		prepareDatabase(t, dsn)
+		p := startProcess(t, dsn)
+		began := time.Now()
+		check(t, p.end(syscall.SIGTERM))
+		if took := time.Since(began); took > stopTimeout/2 {
+			t.Errorf("the daemon stopped after %v", took)
+		}
+	})
+}
+
 func TestProcess_demoServesItsOwnMachine(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable()

@@ -163,3 +163,34 @@ func TestRevocations_areReadAgainAndKeptWhenTheyCannotBe(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// A login right after a revocation is not part of what was revoked.
+func TestTokens_ofTheSecondOfARevocation(t *testing.T) {
+	t.Parallel()
+	revoked := time.Date(2026, 1, 12, 12, 0, 0, 500_000_000, time.UTC)
+	revocations := &auth.Revocations{Read: func(context.Context, time.Time) (map[string]time.Time, error) {
+		return map[string]time.Time{"ada": revoked}, nil
+	}}
+	if err := revocations.Load(t.Context(), revoked); err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := auth.NewTokens(auth.NewSeed(), func() time.Time { return revoked })
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens.Revocations = revocations
+	for at, valid := range map[time.Time]bool{
+		revoked.Add(-time.Millisecond): false,
+		revoked:                        false,
+		revoked.Add(time.Microsecond):  true,
+		revoked.Add(time.Millisecond):  true,
+	} {
+		token, err := tokens.Issue("ada", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tokens.Authenticate(t.Context(), token); (err == nil) != valid {
+			t.Errorf("issued %v after the revocation: %v", at.Sub(revoked), err)
+		}
+	}
+}

@@ -54,8 +54,7 @@ func (r *Revocations) Run(ctx context.Context) {
 	}
 }
 
-// revokes reports whether a token that was issued at a time is no longer valid. A token has the second
-// in which it was issued.
+// revokes reports whether a token that was issued at a time is no longer valid.
 func (r *Revocations) revokes(userID string, issued time.Time) bool {
 	if r == nil {
 		return false

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -72,13 +73,14 @@ func NewTokens(seed []byte, now func() time.Time) (*Tokens, error) {
 	}, nil
 }
 
-// Issue makes a token for a user that is valid for [TokenLifetime] from at.
+// Issue makes a token for a user that is valid for [TokenLifetime] from at. Its iat has a fraction
+// (RFC 7519, section 2): a login in the second of a revocation is valid if it came after it.
 func (t *Tokens) Issue(userID string, at time.Time) (string, error) {
-	return jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.RegisteredClaims{
-		Issuer:    issuer,
-		Subject:   userID,
-		IssuedAt:  jwt.NewNumericDate(at),
-		ExpiresAt: jwt.NewNumericDate(at.Add(TokenLifetime)),
+	return jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
+		"iss": issuer,
+		"sub": userID,
+		"iat": float64(at.UnixMicro()) / 1e6,
+		"exp": at.Add(TokenLifetime).Unix(),
 	}).SignedString(t.private)
 }
 
@@ -120,11 +122,14 @@ func (t *Tokens) verify(token string) (access, error) {
 	if err != nil || claims.Subject == "" || claims.IssuedAt == nil {
 		return access{}, errToken
 	}
-	return access{claims.Subject, claims.IssuedAt.Time, claims.ExpiresAt.Time}, nil
+	return access{claims.Subject, claims.issued, claims.ExpiresAt.Time}, nil
 }
 
 // claims are those of an access token. Their times must be numbers: the library takes strings too.
-type claims struct{ jwt.RegisteredClaims }
+type claims struct {
+	jwt.RegisteredClaims
+	issued time.Time // IssuedAt with its fraction, which the library cuts off
+}
 
 func (c *claims) UnmarshalJSON(text []byte) error {
 	var times struct {
@@ -134,6 +139,9 @@ func (c *claims) UnmarshalJSON(text []byte) error {
 	}
 	if err := json.Unmarshal(text, &times); err != nil {
 		return err
+	}
+	if times.IssuedAt != nil {
+		c.issued = time.UnixMicro(int64(math.Round(*times.IssuedAt * 1e6)))
 	}
 	return json.Unmarshal(text, &c.RegisteredClaims)
 }

@@ -178,7 +178,7 @@ func (h *laneHolder) follow(stop context.Context, d *deliverer, holding store.Ho
 	}
 	id, idle := h.holder.ID, make(chan []int, 1)
 	d.call(func() {
-		draining := h.drain(holding, d.idle(holding.Lanes))
+		draining := h.drain(holding)
 		if len(draining) > 0 {
 			d.drop(draining)
 		}
@@ -197,14 +197,12 @@ func (h *laneHolder) follow(stop context.Context, d *deliverer, holding store.Ho
 	}
 }
 
-// drain returns the lanes that are given away. Idle lanes come first: the events of the others wait
-// until all attempts in their lane have ended.
-func (h *laneHolder) drain(holding store.Holding, idle []int) []int {
+// drain returns the lanes that are given away. It does not look at what is at work in them: a share of
+// every receiver's lanes goes, or a daemon that joins would get those without work.
+func (h *laneHolder) drain(holding store.Holding) []int {
 	h.draining = without(h.draining, without(h.draining, holding.Lanes))
-	surplus := len(holding.Lanes) - len(h.draining) - holding.Fair
-	if surplus > 0 {
-		more := without(append(idle, without(holding.Lanes, idle)...), h.draining)
-		h.draining = append(h.draining, more[:surplus]...)
+	if surplus := len(holding.Lanes) - len(h.draining) - holding.Fair; surplus > 0 {
+		h.draining = append(h.draining, without(holding.Lanes, h.draining)[:surplus]...)
 	}
 	return h.draining
 }

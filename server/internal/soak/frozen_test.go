@@ -25,7 +25,7 @@ func TestTwoDaemons_oneIsFrozenAndContinuedAtAnyNumberOfWorkers(t *testing.T) {
 			t.Parallel()
 			const origins, probes = 20, 20
 			const takeOver = 10 * time.Second                                              // of a machine that may be busy
-			const idleFor, idleWindow, idleCommits = 30 * time.Second, 3 * time.Second, 20 // commits a second
+			const idleFor, idleWindow, idleCommits = 30 * time.Second, 3 * time.Second, 50 // commits a second
 			cluster := startCluster(t, "fsync=off")
 			d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 			answer, release := d.held(0)

@@ -115,9 +115,10 @@ func TestSQLite_migratesOrigins(t *testing.T) {
 		`CREATE INDEX subjects_deliver ON subjects (deliver_at)`, `ALTER TABLE subjects DROP COLUMN origin`, `DROP INDEX events_created`, `DROP INDEX events_exhausted`,
 		`ALTER TABLE events DROP COLUMN reason`, `DROP TABLE endpoints`, `ALTER TABLE events DROP COLUMN due_at`,
 		`DROP INDEX subjects_deleted`, `DROP INDEX subjects_newest`, `DROP INDEX subjects_videos`, `DROP INDEX idempotency_keys_subject`,
-		`ALTER TABLE subjects DROP COLUMN deleted_at`, `DROP TABLE uploads`, `ALTER TABLE subjects DROP COLUMN progress`, `ALTER TABLE subjects DROP COLUMN rendering`,
+		`ALTER TABLE subjects DROP COLUMN deleted_at`, `DROP INDEX uploads_user`, `DROP TABLE uploads`, `ALTER TABLE subjects DROP COLUMN progress`, `ALTER TABLE subjects DROP COLUMN rendering`,
 		`DROP INDEX subjects_render_user`, `DROP INDEX subjects_render_by`, `DROP INDEX users_render_turn`, `ALTER TABLE subjects DROP COLUMN render_by`,
 		`ALTER TABLE subjects DROP COLUMN render_until`, `ALTER TABLE users DROP COLUMN render_turn`,
+		`DROP TABLE known_addresses`, `DROP TABLE revocations`, `ALTER TABLE users DROP COLUMN deleted_at`,
 		`DELETE FROM goose_db_version WHERE version_id >= 2`,
 	} {
 		_, err := raw.ExecContext(t.Context(), query)
