@@ -142,7 +142,11 @@ func closedLips(t *testing.T, input string) float64 {
 		input = made.Path
 	}
 	plain := filepath.Join(t.TempDir(), "closed.mp4")
-	ffmpeg(t, "-i", input, "-an", "-frames:v", "5", "-c:v", "libx264", "-pix_fmt", "yuv420p", plain)
+	still := []string{"-i", input}
+	if filepath.Ext(input) == ".png" {
+		still = []string{"-loop", "1", "-i", input} // as many frames as of a video
+	}
+	ffmpeg(t, append(still, "-an", "-frames:v", "15", "-c:v", "libx264", "-pix_fmt", "yuv420p", plain)...)
 	dark := watch(t, plain).dark(t)
 	slices.Sort(dark)
 	return dark[len(dark)/2]
@@ -195,12 +199,22 @@ func checkLips(t *testing.T, f *film, closed float64) {
 		t.Errorf("the largest opening is %.3f squares of the distance of the eyes", largest)
 	}
 	silent := int(0.45 * f.rate)
-	rest := slices.Max(append(slices.Clone(open[:silent]), open[len(open)-silent/2:]...))
+	rest := max(steadyMost(open[:silent]), steadyMost(open[len(open)-silent/2:]))
 	t.Logf("correlation %.2f, %.2f at a lag of %d; in silence %.1f %% of the largest opening, %.3f",
 		correlation(heard, open, 0), best, at, 100*rest/largest, largest)
 	if rest > 0.05*largest {
 		t.Errorf("in silence the mouth is open by %.1f %%", 100*rest/largest)
 	}
+}
+
+// steadyMost is the largest of the medians of three neighbours: where a landmark is found differs by
+// chance from frame to frame.
+func steadyMost(values []float64) (most float64) {
+	for i := range len(values) - 2 {
+		three := slices.Sorted(slices.Values(values[i : i+3]))
+		most = max(most, three[1])
+	}
+	return most
 }
 
 // checkRest checks that all but the lower face is the input.
