@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,8 @@ const large = 1<<20 - turns.Overhead
 type line struct {
 	t     *testing.T
 	turns *turns.Turns
+
+	mu    sync.Mutex // the end of one turn may be the beginning of several
 	order []string
 	ends  []func()
 }
@@ -37,6 +40,8 @@ func (l *line) ask(user string, bytes int64) {
 			l.t.Error(err)
 			return
 		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		l.order, l.ends = append(l.order, user), append(l.ends, end)
 	}()
 	synctest.Wait()
