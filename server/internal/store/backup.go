@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,6 +36,16 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, fs.ErrExist)
 	}
+	db, err := sql.Open("sqlite", sqliteDSN(e.path, ""))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return writeInto(ctx, db, path)
+}
+
+// writeInto writes the whole of a database to a new file.
+func writeInto(ctx context.Context, db *sql.DB, path string) (err error) {
 	partial := path + ".partial"
 	if err := createNew(partial); err != nil {
 		return err
@@ -46,12 +55,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 			err = errors.Join(err, os.Remove(partial))
 		}
 	}()
-	reader, err := sql.Open("sqlite", sqliteDSN(e.path, ""))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, reader.Close()) }()
-	if _, err := reader.ExecContext(ctx, `VACUUM INTO ?`, partial); err != nil {
+	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, partial); err != nil {
 		return err
 	}
 	return publish(partial, path)
@@ -68,9 +72,11 @@ func Restore(ctx context.Context, backup, dsn string) (err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return err
 	}
-	if err := examineBackup(ctx, backup); err != nil {
+	from, err := openBackup(ctx, backup)
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, from.Close()) }()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -87,7 +93,7 @@ func Restore(ctx context.Context, backup, dsn string) (err error) {
 			return errors.Join(err, fs.ErrExist, lock.Close())
 		}
 	}
-	err = copyBackup(backup, path)
+	err = writeInto(ctx, from, path)
 	if err = errors.Join(err, lock.Close()); err != nil {
 		return err
 	}
@@ -98,20 +104,26 @@ func Restore(ctx context.Context, backup, dsn string) (err error) {
 	return db.Close()
 }
 
-// examineBackup reads the whole backup once, without changing it.
-func examineBackup(ctx context.Context, path string) (err error) {
+// openBackup opens a backup that it has read once as a whole. It changes nothing.
+func openBackup(ctx context.Context, path string) (_ *sql.DB, err error) {
 	if err := examine(path, true); err != nil {
-		return err
+		return nil, err
 	}
 	path, err = filepath.Abs(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	db, err := sql.Open("sqlite", strings.Replace(sqliteDSN(path, "mode=ro&immutable=1"), "_pragma=journal_mode(WAL)&", "", 1))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := examineBackup(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+func examineBackup(ctx context.Context, db *sql.DB) error {
 	var verdict string
 	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&verdict); err != nil || verdict != "ok" {
 		return errors.Join(ErrDamaged, err)
@@ -136,32 +148,6 @@ func newestMigration() (newest int, err error) {
 	return int(version), err
 }
 
-func copyBackup(backup, path string) (err error) {
-	from, err := os.Open(backup)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = from.Close() }()
-	partial := path + ".partial"
-	if err := createNew(partial); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(partial))
-		}
-	}()
-	to, err := os.OpenFile(partial, os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Close()); err != nil {
-		return err
-	}
-	return publish(partial, path)
-}
-
 // createNew makes an empty file that only its owner can read.
 func createNew(path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -171,36 +157,22 @@ func createNew(path string) error {
 	return file.Close()
 }
 
-// publish gives a whole file its name, which a loss of power does not undo.
+// publish gives a whole file its name, which a loss of power does not undo. Directories cannot be synced
+// on Windows.
 func publish(partial, path string) error {
-	for _, step := range []func() error{
-		func() error { return syncFile(partial) },
-		func() error { return os.Rename(partial, path) },
-		func() error { return syncDirectory(filepath.Dir(path)) },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
+	if err := syncFile(partial, os.O_RDWR); err != nil {
+		return err
 	}
-	return nil
+	if err := os.Rename(partial, path); err != nil || runtime.GOOS == "windows" {
+		return err
+	}
+	return syncFile(filepath.Dir(path), os.O_RDONLY)
 }
 
-func syncFile(path string) error {
-	flag := os.O_RDWR
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		flag = os.O_RDONLY
-	}
+func syncFile(path string, flag int) error {
 	file, err := os.OpenFile(path, flag, 0)
 	if err != nil {
 		return err
 	}
 	return errors.Join(file.Sync(), file.Close())
-}
-
-// syncDirectory does nothing on Windows, where directories have no such operation.
-func syncDirectory(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	return syncFile(path)
 }
