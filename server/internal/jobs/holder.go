@@ -200,7 +200,7 @@ func (h *laneHolder) follow(stop context.Context, d *deliverer, holding store.Ho
 // drain returns the lanes that are given away. It does not look at what is at work in them: a share of
 // every receiver's lanes goes, or a daemon that joins would get those without work.
 func (h *laneHolder) drain(holding store.Holding) []int {
-	h.draining = without(h.draining, without(h.draining, holding.Lanes))
+	h.draining = slices.DeleteFunc(h.draining, func(lane int) bool { return !slices.Contains(holding.Lanes, lane) })
 	if surplus := len(holding.Lanes) - len(h.draining) - holding.Fair; surplus > 0 {
 		h.draining = append(h.draining, without(holding.Lanes, h.draining)[:surplus]...)
 	}
