@@ -69,10 +69,10 @@ swagger-ui: ## Take the page of server/docs from the npm package swagger-ui-dist
 test: ## Run every test
 	go test -shuffle=on ./...
 
-.PHONY: test-race
 # Packages in which nothing of ours runs at once; their tests build programs, open browsers and render.
 UNRACED := /api$$|/api/generate$$|/server/docs$$|/server/cmd/studio-render$$|/server/internal/talkinghead$$
 
+.PHONY: test-race
 test-race: ## Run the tests with the race detector, which needs a C compiler
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	go test $(RACE) -shuffle=on $$(go list ./... | grep -vE '$(UNRACED)')
