@@ -40,7 +40,7 @@ func (d *deliverer) work(lease context.Context, holder string, l *line, next sto
 		return d.giveUp(next)
 	}
 	secrets, err := d.jobs.secretsOf(lease, next.UserID)
-	if err != nil || lease.Err() != nil || d.stop.Err() != nil {
+	if err != nil || lease.Err() != nil || d.lapsed() || d.stop.Err() != nil {
 		return d.failed(err)
 	}
 	sent := d.jobs.Sender.Send(lease, sender.Message{

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -24,8 +25,9 @@ type deliverer struct {
 	held     map[int]bool    // lanes
 	lease    context.Context //nolint:containedctx // of the attempts; ended when the lanes are lost
 	lose     context.CancelFunc
-	holder   string       // that records are kept for
-	atWork   [classes]int // by class
+	leaseEnd atomic.Pointer[time.Time] // by the clock of this process; nil when the lease has no end
+	holder   string                    // that records are kept for
+	atWork   [classes]int              // by class
 	wanted   []*line
 	fetching int
 	misses   map[store.Line]int // fetches that found nothing after a scan
@@ -90,9 +92,10 @@ func (d *deliverer) call(f func()) {
 	}
 }
 
-// hold begins to deliver for lanes, in the name of a holder.
-func (d *deliverer) hold(holder string, lanes []int) {
+// hold begins to deliver for lanes, in the name of a holder whose lease ends at a time, or never when end is nil.
+func (d *deliverer) hold(holder string, end *time.Time, lanes []int) {
 	d.holder = holder
+	d.leaseEnd.Store(end)
 	if d.lease.Err() != nil {
 		d.lease, d.lose = context.WithCancel(d.ctx)
 	}
@@ -124,8 +127,16 @@ func (d *deliverer) drop(lanes []int) {
 // dropAll ends the attempts, too, because somebody else may make them from now on.
 func (d *deliverer) dropAll() {
 	d.lose()
+	d.leaseEnd.Store(nil)
 	clear(d.held)
 	d.drop(nil)
+}
+
+// lapsed reports whether the lease has ended, although nothing has said so yet: a process that was frozen
+// may see the answers to its attempts before it sees its timers.
+func (d *deliverer) lapsed() bool {
+	end := d.leaseEnd.Load()
+	return end != nil && d.now().After(*end)
 }
 
 // idle returns those of some lanes for which nothing is at work.

@@ -38,3 +38,8 @@ func (t *Trigger) Loaded(line store.Line) (n int, again bool) {
 	<-done
 	return n, again
 }
+
+// EndLease makes the lease have ended, as it has for a process that was frozen and knows nothing of it.
+func (t *Trigger) EndLease() {
+	t.deliverer.leaseEnd.Store(new(time.Now().Add(-time.Nanosecond)))
+}

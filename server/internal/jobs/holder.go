@@ -31,7 +31,7 @@ type soleHolder struct {
 func newSoleHolder() *soleHolder { return &soleHolder{poll: defaultPoll} }
 
 func (h *soleHolder) run(stop context.Context, d *deliverer) {
-	d.call(func() { d.hold("", []int{0}) })
+	d.call(func() { d.hold("", nil, []int{0}) })
 	looked := d.now()
 	wall, began := d.jobs.Now().Round(0), time.Now()
 	for {
@@ -140,7 +140,7 @@ func (h *laneHolder) run(stop context.Context, d *deliverer) {
 			expiry.Reset(h.use - time.Since(began))
 			h.setClock(holding.Now, began)
 			first = false
-			h.follow(stop, d, holding)
+			h.follow(stop, d, holding, began.Add(h.use))
 			if holding.Gone > 0 || time.Since(swept) > h.jobs.safetyNet {
 				swept = time.Now() // one that has gone may have announced less than it made due
 				d.call(d.scanAll)
@@ -171,7 +171,7 @@ func (h *laneHolder) setClock(now, began time.Time) {
 
 // follow delivers for the lanes that are held, and gives away what is more than a fair share, once
 // nothing is at work in it.
-func (h *laneHolder) follow(stop context.Context, d *deliverer, holding store.Holding) {
+func (h *laneHolder) follow(stop context.Context, d *deliverer, holding store.Holding, leaseEnd time.Time) {
 	if len(holding.Lanes) != h.lanes {
 		h.lanes = len(holding.Lanes)
 		h.jobs.Logger.InfoContext(stop, "holding lanes", "lanes", h.lanes)
@@ -182,7 +182,7 @@ func (h *laneHolder) follow(stop context.Context, d *deliverer, holding store.Ho
 		if len(draining) > 0 {
 			d.drop(draining)
 		}
-		d.hold(id, without(holding.Lanes, draining))
+		d.hold(id, &leaseEnd, without(holding.Lanes, draining))
 		idle <- d.idle(draining)
 	})
 	select {

@@ -199,6 +199,41 @@ func TestLanes_anotherDaemonTakesOver(t *testing.T) {
 	})
 }
 
+// A process that was frozen may be told of work before it is told that its lease has run out.
+func TestLanes_beginNoAttemptAfterTheEndOfTheLease(t *testing.T) {
+	t.Parallel()
+	onRealTime(t, studiotest.NewPostgres(t), func(s *setup) {
+		sent := make(chan struct{}, 1)
+		var ended, late atomic.Bool
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+			if ended.Load() {
+				late.Store(true)
+			}
+			select {
+			case sent <- struct{}{}:
+			default:
+			}
+			return sender.Attempt{Status: 200}
+		})
+		frozen := newTrigger(s.jobs())
+		frozen.SetRenewal(time.Hour)
+		stop := start(frozen)
+		s.create()
+		<-sent
+		s.eventually("the first events are delivered", func() bool { return s.pending() == 0 })
+		ended.Store(true)
+		frozen.EndLease()
+		s.create()
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt { return sender.Attempt{Status: 200} })
+		defer s.daemon()()
+		s.eventually("the other events are delivered", func() bool { return s.pending() == 0 })
+		stop()
+		if late.Load() {
+			s.t.Error("an attempt began after the end of the lease")
+		}
+	})
+}
+
 func TestLanes_outliveACrashOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	cluster, err := studiotest.StartCluster()

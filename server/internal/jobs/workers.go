@@ -13,6 +13,9 @@ const mostAttempts = 4
 // start gives what is due to workers and returns how long there is nothing more to start, unless
 // something changes.
 func (d *deliverer) start() time.Duration {
+	if d.lapsed() {
+		d.dropAll()
+	}
 	now := d.now()
 	d.origins.sweep(now)
 	d.queue.advance(now)
