@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -23,7 +24,7 @@ func lock(t *testing.T, dsn string) (unlock func()) {
 
 const seedPrefix = "seed-"
 
-// seed adds subjects for each URL whose events, some each, are all due now.
+// seed adds subjects for each URL whose events, some each, are all due now, and tells the daemons.
 func (d *deployment) seed(subjects, events int, urls ...string) {
 	d.t.Helper()
 	db := studiotest.OpenSQL(d.t, d.dsn)
@@ -37,4 +38,11 @@ func (d *deployment) seed(subjects, events int, urls ...string) {
 		}.Insert(d.t.Context(), tx, d.dsn))
 	}
 	check(d.t, tx.Commit())
+	if strings.HasPrefix(d.dsn, "sqlite:") { // daemons see there for themselves that another process wrote
+		return
+	}
+	for _, url := range urls {
+		_, err := db.ExecContext(d.t.Context(), `SELECT pg_notify('studio_due_' || current_schema(), $1)`, d.userID+" "+studio.Origin(url))
+		check(d.t, err)
+	}
 }
