@@ -81,8 +81,10 @@ func TestSIGKILL_afterTheCommitLosesNothing(t *testing.T) {
 			for range 1 + rand.IntN(together/2) {
 				select {
 				case <-some:
-				case <-all:
-					t.Fatal("no creation succeeds before the kill")
+				case <-all: // they may all have been answered together
+					if len(some) == 0 {
+						t.Fatal("too few creations succeed before the kill")
+					}
 				}
 			}
 			p.kill()
