@@ -2,6 +2,7 @@ package soak_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -231,6 +233,22 @@ func (p *daemon) kill() {
 func (p *daemon) signal(signal os.Signal) {
 	p.t.Helper()
 	check(p.t, p.cmd.Process.Signal(signal))
+}
+
+// freeze stops the process until SIGCONT, and returns when each of its threads has stopped: what happens
+// next finds none of them at work.
+func (p *daemon) freeze() {
+	p.t.Helper()
+	p.signal(syscall.SIGSTOP)
+	eventually(p.t, "the daemon is frozen", func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
+		check(p.t, err)
+		return len(threads) > 0 && !slices.ContainsFunc(threads, func(thread string) bool {
+			stat, err := os.ReadFile(thread)
+			check(p.t, err)
+			return !bytes.Contains(stat, []byte(") T ")) // the state follows the name
+		})
+	})
 }
 
 // stop ends the process as an operator does.

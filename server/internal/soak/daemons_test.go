@@ -67,7 +67,7 @@ func TestTwoDaemons_oneIsFrozenWhileTheOtherDoesItsWork(t *testing.T) {
 	d.seed(8, 2, r.urls...)
 	const all = origins * 8 * 2
 	r.waitArrivals(origins * inFlight)
-	first.signal(syscall.SIGSTOP)
+	first.freeze()
 	r.killed()
 	release()
 	frozen := time.Now()

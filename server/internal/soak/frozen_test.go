@@ -59,7 +59,7 @@ func TestTwoDaemons_oneIsFrozenAndContinuedAtAnyNumberOfWorkers(t *testing.T) {
 			d.seed(4, 2, r.urls[:origins/2]...)
 			r.waitQuiet()
 			all += origins / 2 * 4 * 2
-			first.signal(syscall.SIGSTOP)
+			first.freeze()
 			frozen := time.Now()
 			r.killed()
 			release()
