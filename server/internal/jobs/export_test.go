@@ -43,3 +43,8 @@ func (t *Trigger) Loaded(line store.Line) (n int, again bool) {
 func (t *Trigger) EndLease() {
 	t.deliverer.leaseEnd.Store(new(time.Now().Add(-time.Nanosecond)))
 }
+
+// SetClock makes a Trigger that does not run yet, on SQLite, tell the time by now.
+func (t *Trigger) SetClock(now func() time.Time) {
+	t.deliverer.now, t.deliverer.databaseNow = now, now
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -291,6 +292,37 @@ func TestTrigger_waitsForTheEventBeforeAndLetsOthersPass(t *testing.T) {
 		s.wantStatuses(quick.ID, "processing", "consent_pending", "published")
 		s.work(time.Minute)
 		s.wantStatuses(slow.ID, "processing", "processing", "processing", "consent_pending", "published")
+	})
+}
+
+// The clock goes on between any two looks at it, so something is always about to become due.
+func TestLocal_workThatBecomesDueWhileOtherWorkBeginsIsBegunToo(t *testing.T) {
+	inBubble(t, func(s *setup) {
+		const subjects, mostLooks = 200, 1_000_000
+		s.receiver.answer = func(message sender.Message, try int) sender.Attempt {
+			if message.Sequence == 1 && try == 1 {
+				return sender.Attempt{Status: 500, Failure: sender.FailureStatus}
+			}
+			return sender.Attempt{Status: 200}
+		}
+		s.limits = jobs.Config{Rate: 100_000, InFlight: 200, BreakAfter: 1000}
+		for range subjects {
+			s.create()
+		}
+		var looks atomic.Int64
+		local := newTrigger(s.jobs())
+		local.SetClock(func() time.Time {
+			if looks.Add(1) == mostLooks {
+				panic("the loop does not end")
+			}
+			return time.Now().Add(time.Duration(looks.Load()) * 100 * time.Microsecond)
+		})
+		stop := start(local)
+		time.Sleep(time.Minute)
+		stop()
+		if n := s.pending(); n > 0 {
+			s.t.Errorf("%d events are not delivered", n)
+		}
 	})
 }
 

@@ -27,7 +27,8 @@ func (d *deliverer) start() time.Duration {
 			if l == nil || full && !d.extra(l.user, c) {
 				break
 			}
-			d.startIn(l, c, now)
+			// A time of its own: a line that has become due since now would be ready and never be begun.
+			d.startIn(l, c, d.now())
 		}
 	}
 	d.fetch()
