@@ -196,9 +196,21 @@ func (d *deployment) launch(command []string) *daemon {
 // wait returns the first line that contains text, once it is there.
 func (p *daemon) wait(text string) (line string) {
 	p.t.Helper()
+	return p.waitAfter(0, text)
+}
+
+// logs is how many lines there are.
+func (p *daemon) logs() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.lines)
+}
+
+// waitAfter is wait for a line after the first ones.
+func (p *daemon) waitAfter(looked int, text string) (line string) {
+	p.t.Helper()
 	ctx, cancel := untilDone(p.t)
 	defer cancel()
-	looked := 0
 	err := p.bell.wait(ctx, &p.mu, func() bool {
 		for ; looked < len(p.lines); looked++ {
 			if strings.Contains(p.lines[looked], text) {

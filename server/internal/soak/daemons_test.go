@@ -67,11 +67,12 @@ func TestTwoDaemons_oneIsFrozenWhileTheOtherDoesItsWork(t *testing.T) {
 	d.seed(8, 2, r.urls...)
 	const all = origins * 8 * 2
 	r.waitArrivals(origins * inFlight)
+	before := second.logs()
 	first.freeze()
 	r.killed()
 	release()
 	frozen := time.Now()
-	second.wait("lanes=256")
+	second.waitAfter(before, "lanes=256")
 	if took := time.Since(frozen); took > 10*time.Second {
 		t.Errorf("the lanes of the one that is frozen are taken over after %v", took)
 	}

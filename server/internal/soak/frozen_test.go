@@ -59,11 +59,12 @@ func TestTwoDaemons_oneIsFrozenAndContinuedAtAnyNumberOfWorkers(t *testing.T) {
 			d.seed(4, 2, r.urls[:origins/2]...)
 			r.waitQuiet()
 			all += origins / 2 * 4 * 2
+			before := second.logs()
 			first.freeze()
 			frozen := time.Now()
 			r.killed()
 			release()
-			second.wait("lanes=256")
+			second.waitAfter(before, "lanes=256")
 			if took := time.Since(frozen); took > takeOver {
 				t.Errorf("the lanes of the one that is frozen are taken over after %v", took)
 			}
