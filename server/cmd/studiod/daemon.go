@@ -64,6 +64,7 @@ type daemonConfig struct {
 	InFlight          int
 	Rate              int
 	Listener          listener.Config
+	TLSCert, TLSKey   string // files; "" is plain HTTP
 	ValidateResponses server.ResponseCheck
 	StopTimeout       time.Duration
 	Logger            *slog.Logger
@@ -81,6 +82,7 @@ type daemon struct {
 	http     *http.Server
 	trigger  *jobs.Trigger
 
+	certificate *listener.Certificate // nil without TLS
 	revocations *auth.Revocations
 }
 
@@ -164,15 +166,21 @@ func (d *daemon) wrap(next http.Handler) http.Handler {
 func isUpload(r *http.Request) bool { return r.URL.Path == uploadPath }
 
 // listen binds the port.
-func (d *daemon) listen(ctx context.Context) error {
+func (d *daemon) listen(ctx context.Context) (err error) {
+	limits := d.cfg.Listener
+	if d.cfg.TLSCert != "" {
+		if d.certificate, err = listener.LoadCertificate(d.cfg.TLSCert, d.cfg.TLSKey); err != nil {
+			return usageError{err}
+		}
+		limits.TLS = d.certificate.Config()
+	}
 	inner, err := new(net.ListenConfig).Listen(ctx, "tcp", d.cfg.Addr)
 	if err != nil {
 		return err
 	}
-	limits := d.cfg.Listener
 	limits.Logger = d.cfg.Logger
 	limits.Streamed = isUpload
-	d.listener = listener.New(inner, limits)
+	d.listener = listener.New(inner, limits) //nolint:contextcheck // it lives until it is closed
 	return nil
 }
 
@@ -249,7 +257,12 @@ func (d *daemon) sendWebhook(ctx context.Context, url string, event studio.Event
 func newKey() []byte { return []byte(rand.Text()) }
 
 // url is where the daemon can be reached.
-func (d *daemon) url() string { return "http://" + d.listener.Addr().String() }
+func (d *daemon) url() string {
+	if d.certificate != nil {
+		return "https://" + d.listener.Addr().String()
+	}
+	return "http://" + d.listener.Addr().String()
+}
 
 // run serves until ctx ends, and then stops: no new work, no new requests, and at last the
 // database. What is in flight may finish within the stop timeout.
@@ -263,6 +276,9 @@ func (d *daemon) run(ctx context.Context) error {
 	working.Go(func() { d.trigger.Run(work, stop) })
 	working.Go(func() { d.sweepMedia(stop) })
 	reading.Go(func() { d.revocations.Run(read) }) // for as long as requests are answered
+	if d.certificate != nil {
+		reading.Go(func() { d.certificate.Run(read, d.cfg.Logger) })
+	}
 
 	served := make(chan error, 1)
 	go func() { served <- d.http.Serve(d.listener) }()

@@ -74,6 +74,11 @@
 // come at --min-body-rate (8 KB/s) after 10 seconds, may have 16 KiB where the operation needs no token,
 // and shares --max-body-memory (24 MB) with the others: a body without room is answered 503.
 //
+// With --tls-cert FILE and --tls-key FILE the port speaks TLS 1.2 or 1.3, HTTP/2 and HTTP/1.1. The files
+// are read again every second: new connections get a new certificate, those that are open go on, and a
+// pair that does not fit is logged and leaves the one before in use. Of an HTTP/2 connection, each
+// request but the first counts as a connection more, and there are up to 100 at once.
+//
 // # Logins
 //
 // Failed logins delay the next login with the same email from the same address, from the 11th on and
@@ -98,6 +103,6 @@
 //   - A webhook that was forged or changed: package api/standardwebhooks, against other libraries.
 //
 // What is not: token-signing keys and webhook secrets lie in clear in the database, which must be
-// protected as a whole; there is no TLS, which a proxy in front must add; requests of a user have no rate
-// limit. Report a weakness to the maintainers in private, not in a public issue.
+// protected as a whole; requests of a user have no rate limit. Report a weakness to the maintainers in
+// private, not in a public issue.
 package main

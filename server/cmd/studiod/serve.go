@@ -94,6 +94,13 @@ func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
 
 func listenerFlags() []cli.Flag {
 	return []cli.Flag{
+		&cli.StringFlag{
+			Name: "tls-cert", Usage: "file of the certificate, with those that lead to its root, as PEM; read again when it changes",
+			DefaultText: "plain HTTP", Sources: cli.EnvVars("STUDIO_TLS_CERT"),
+		},
+		&cli.StringFlag{
+			Name: "tls-key", Usage: "file of the key of the certificate, as PEM", Sources: cli.EnvVars("STUDIO_TLS_KEY"),
+		},
 		limitFlag("max-connections", "how many connections may be open; more close the least recently active ones", "STUDIO_MAX_CONNECTIONS", "2048", 1_000_000),
 		limitFlag("max-connections-per-address", "how many of them may be of one IPv4 address or IPv6 /64 network", "STUDIO_MAX_CONNECTIONS_PER_ADDRESS", "1024", 1_000_000),
 		limitFlag("max-body-memory", "how many MB of request bodies may be in memory", "STUDIO_MAX_BODY_MEMORY", "24", 100_000),
@@ -136,6 +143,10 @@ func serve(ctx context.Context, command *cli.Command) error {
 	cfg.Listener = listener.Config{
 		MaxConnections: command.Int("max-connections"), MaxConnectionsPerAddress: command.Int("max-connections-per-address"),
 		MaxBodyBytes: int64(command.Int("max-body-memory")) << 20, MinBodyRate: int64(command.Int("min-body-rate")) << 10,
+	}
+	cfg.TLSCert, cfg.TLSKey = command.String("tls-cert"), command.String("tls-key")
+	if (cfg.TLSCert == "") != (cfg.TLSKey == "") {
+		return usagef("--tls-cert and --tls-key belong together")
 	}
 	database := defaultDatabase
 	if demo {

@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -19,6 +20,14 @@ func (l *Listener) handler(next http.Handler) http.Handler {
 		}
 		c.handling.Store(true)
 		c.touch()
+		if r.ProtoMajor == 2 {
+			if !l.beginStream(c) {
+				server.WriteProblem(w, r, busy(errNoStreams))
+				return
+			}
+			context.AfterFunc(r.Context(), func() { l.endStream(c) }) // once the stream is closed
+			w = &answer{w, c}
+		}
 		if len(r.TransferEncoding) > 0 {
 			// A Content-Length beside Transfer-Encoding is not told from none, and after both the
 			// connection must end (RFC 9112, 6.1).
@@ -52,7 +61,17 @@ type body struct {
 	whole   bool
 }
 
-var errNoRoom = errors.New("listener: too many bytes of bodies in memory")
+var (
+	errNoRoom    = errors.New("listener: too many bytes of bodies in memory")
+	errNoStreams = errors.New("listener: too many requests")
+)
+
+func busy(cause error) *server.Error {
+	return &server.Error{
+		Status: http.StatusServiceUnavailable, Code: "service_busy", Detail: "The service is busy. Try again later.",
+		RetryAfter: retryAfter, Err: cause,
+	}
+}
 
 func (b *body) Read(p []byte) (int, error) {
 	rate := b.conn.listener.cfg.MinBodyRate
@@ -67,10 +86,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.conn.touch()
 	}
 	if !b.charge() {
-		return 0, &server.Error{
-			Status: http.StatusServiceUnavailable, Code: "service_busy", Detail: "The service is busy. Try again later.",
-			RetryAfter: retryAfter, Err: errNoRoom,
-		}
+		return 0, busy(errNoRoom)
 	}
 	if errors.Is(err, io.EOF) && !b.whole {
 		b.whole = true

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -15,7 +16,10 @@ type conn struct {
 	net.Conn
 	listener *Listener
 	address  netip.Prefix
-	network  *network // nil before there is room for it
+	network  *network // nil before there is room for it; this and the next two are the listener's
+
+	streams int // requests of HTTP/2 that are open
+	counts  int // as so many connections
 
 	active   atomic.Int64 // when it was last active, in nanoseconds
 	serving  atomic.Int32 // requests that have come whole and are being answered
@@ -38,7 +42,7 @@ func connFrom(ctx context.Context) *conn {
 	return c
 }
 
-// connOf finds the connection of a Listener below one of crypto/tls.
+// connOf finds the connection of a Listener below one of crypto/tls, which a secureConn is too.
 func connOf(c net.Conn) *conn {
 	if outer, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = outer.NetConn()
@@ -70,25 +74,33 @@ func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 && !c.begun {
 		c.begun = true
-		if p[0] == tlsHandshake && !c.listener.cfg.TLS {
+		if p[0] == tlsHandshake && c.listener.cfg.TLS == nil {
 			return 0, io.EOF
 		}
 	}
 	return n, err
 }
 
-// Write sends a problem document in place of what net/http answers before it calls a handler.
+// Write sends what net/http answers. Under TLS it cannot be told what of it is an answer.
 func (c *conn) Write(p []byte) (int, error) {
+	if c.listener.cfg.TLS != nil {
+		return c.Conn.Write(p)
+	}
+	return c.answer(c.Conn, p)
+}
+
+// answer sends a problem document in place of what net/http answers before it calls a handler.
+func (c *conn) answer(w io.Writer, p []byte) (int, error) {
 	c.touch()
 	if !c.handling.Load() && bytes.HasPrefix(p, []byte("HTTP/1.1 ")) {
 		if problem := c.problem(p); problem != nil {
-			if _, err := c.Conn.Write(problem); err != nil {
+			if _, err := w.Write(problem); err != nil {
 				return 0, err
 			}
 			return len(p), nil
 		}
 	}
-	return c.Conn.Write(p)
+	return w.Write(p)
 }
 
 // ReadFrom lets the kernel send files.
@@ -115,9 +127,9 @@ func (c *conn) Close() error {
 
 // refuse answers a connection for which there is no room.
 func (c *conn) refuse() {
-	if !c.listener.cfg.TLS {
+	if c.listener.cfg.TLS == nil {
 		_ = c.SetWriteDeadline(time.Now().Add(time.Millisecond))
-		_, _ = c.Conn.Write(c.problem([]byte("HTTP/1.1 503 ")))
+		_, _ = c.Conn.Write(c.problemOf(http.StatusServiceUnavailable, detailOf(http.StatusServiceUnavailable)))
 	}
 	_ = c.Conn.Close()
 }

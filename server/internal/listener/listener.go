@@ -6,12 +6,16 @@
 // than their share. A connection is active when it completes a request, gets its answer, or sends a
 // body at the least rate. One whose request is being answered is not closed.
 //
-// What net/http answers by itself, before any handler, becomes a problem document (RFC 9457).
+// A request of HTTP/2 counts as a connection, unless it is the only one of its connection.
+//
+// What net/http answers by itself, before any handler, becomes a problem document (RFC 9457), but on
+// HTTP/2.
 package listener
 
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"net"
 	"net/http"
@@ -37,8 +41,9 @@ type Config struct {
 	MinBodyRate int64
 	// Streamed reports whether the body of a request is not held in memory. Default: none is.
 	Streamed func(*http.Request) bool
-	// TLS says that connections speak TLS. Otherwise one that begins with a TLS hello is closed.
-	TLS bool
+	// TLS makes connections speak TLS, and HTTP/2 where its NextProtos have h2. Default: a connection that
+	// begins with a TLS hello is closed.
+	TLS *tls.Config
 	// Logger hears, at most once a minute, that connections were closed or refused, and of each request
 	// that net/http refuses. Default: none.
 	Logger *slog.Logger
@@ -53,6 +58,10 @@ const (
 	// evictions is the part of the connections that is closed at once when there are too many, so that
 	// they are not looked through for every new one.
 	evictions = 64
+	// maxStreams is how many requests a connection of HTTP/2 may have at once, and maxUnread how many bytes
+	// of their bodies may have come that no handler has read.
+	maxStreams = 100
+	maxUnread  = 256 << 10
 )
 
 // Listener is a net.Listener whose connections are limited. Its [Listener.Install] must be called on
@@ -60,12 +69,13 @@ const (
 type Listener struct {
 	net.Listener
 
-	cfg       Config
-	bodyBytes atomic.Int64
+	cfg        Config
+	bodyBytes  atomic.Int64
+	handshakes *handshakes // nil without TLS
 
 	mu       sync.Mutex
 	networks map[netip.Prefix]*network
-	open     int
+	open     int // connections, and further requests of HTTP/2
 	closed   int // under pressure, since the last line in the log
 	logged   time.Time
 }
@@ -73,6 +83,7 @@ type Listener struct {
 // network is the connections of one address.
 type network struct {
 	conns     map[*conn]struct{}
+	open      int // as of a Listener
 	bodyBytes atomic.Int64
 }
 
@@ -91,12 +102,20 @@ func New(inner net.Listener, cfg Config) *Listener {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Listener{Listener: inner, cfg: cfg, networks: make(map[netip.Prefix]*network)}
+	l := &Listener{Listener: inner, cfg: cfg, networks: make(map[netip.Prefix]*network)}
+	if cfg.TLS != nil {
+		l.handshakes = newHandshakes(l)
+	}
+	return l
 }
 
 // Install sets the handler and the hooks of a server that is going to serve l.
 func (l *Listener) Install(server *http.Server) {
 	server.Handler = l.handler(server.Handler)
+	server.HTTP2 = &http.HTTP2Config{
+		MaxConcurrentStreams: maxStreams, MaxReadFrameSize: 16 << 10, // the least
+		MaxReceiveBufferPerConnection: maxUnread, MaxReceiveBufferPerStream: maxUnread, WriteByteTimeout: stalled,
+	}
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, connOf(c))
 	}
@@ -110,6 +129,13 @@ func (l *Listener) Install(server *http.Server) {
 
 // Accept returns the next connection for which there is room.
 func (l *Listener) Accept() (net.Conn, error) {
+	if l.handshakes != nil {
+		return l.handshakes.accept()
+	}
+	return l.accept()
+}
+
+func (l *Listener) accept() (*conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
 		if err != nil {
@@ -123,6 +149,14 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
+// Close ends Accept, and the handshakes of TLS that go on.
+func (l *Listener) Close() error {
+	if l.handshakes != nil {
+		l.handshakes.close()
+	}
+	return l.Listener.Close()
+}
+
 // admit makes room for a connection, and reports whether there is any.
 func (l *Listener) admit(c *conn) bool {
 	l.mu.Lock()
@@ -131,24 +165,75 @@ func (l *Listener) admit(c *conn) bool {
 		n = &network{conns: make(map[*conn]struct{})}
 		l.networks[c.address] = n
 	}
-	var victims []*conn
-	if len(n.conns) >= l.cfg.MaxConnectionsPerAddress {
-		victims = l.evict(n)
-	}
-	if l.open >= l.cfg.MaxConnections {
-		victims = append(victims, l.evict(nil)...)
-	}
-	ok := len(n.conns) < l.cfg.MaxConnectionsPerAddress && l.open < l.cfg.MaxConnections
+	victims, ok := l.makeRoom(n, nil)
 	if ok {
 		c.network = n
 		n.conns[c] = struct{}{}
 		l.networks[c.address] = n // evict may have taken it away with its last connection
-		l.open++
+		l.count(c, 1)
 	} else {
-		l.closed++
 		l.forget(c.address, n)
 	}
+	l.unlock(victims)
+	return ok
+}
+
+// beginStream makes room for a request of HTTP/2 and reports whether there is any. The request ends with
+// endStream then. The first of a connection has the room of the connection.
+func (l *Listener) beginStream(c *conn) (ok bool) {
+	l.mu.Lock()
+	if _, counts := c.network.conns[c]; !counts { // it was closed
+		l.mu.Unlock()
+		return false
+	}
+	var victims []*conn
+	if ok = c.streams == 0; !ok {
+		if victims, ok = l.makeRoom(c.network, c); ok {
+			l.count(c, 1)
+		}
+	}
+	if ok {
+		c.streams++
+	}
+	l.unlock(victims)
+	return ok
+}
+
+func (l *Listener) endStream(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.streams--
+	if _, counts := c.network.conns[c]; counts && c.streams > 0 {
+		l.count(c, -1)
+	}
+}
+
+// count adds to what a connection counts. l.mu is held.
+func (l *Listener) count(c *conn, n int) {
+	c.counts += n
+	c.network.open += n
+	l.open += n
+}
+
+// makeRoom takes out the connections to be closed for one more of a network, and reports whether there
+// is room then. l.mu is held.
+func (l *Listener) makeRoom(n *network, except *conn) (victims []*conn, ok bool) {
+	if n.open >= l.cfg.MaxConnectionsPerAddress {
+		victims = l.evict(n, except)
+	}
+	if l.open >= l.cfg.MaxConnections {
+		victims = append(victims, l.evict(nil, except)...)
+	}
+	ok = n.open < l.cfg.MaxConnectionsPerAddress && l.open < l.cfg.MaxConnections
 	l.closed += len(victims)
+	if !ok {
+		l.closed++
+	}
+	return victims, ok
+}
+
+// unlock closes what makeRoom has taken out, and says so from time to time. l.mu is held.
+func (l *Listener) unlock(victims []*conn) {
 	closed, open := l.closed, l.open
 	now := time.Now()
 	speak := closed > 0 && now.Sub(l.logged) >= logInterval
@@ -162,12 +247,11 @@ func (l *Listener) admit(c *conn) bool {
 	if speak {
 		l.cfg.Logger.Warn("connections closed to make room", "closed", closed, "open", open)
 	}
-	return ok
 }
 
-// evict takes the least recently active connections out, of one network or of all, and returns them
-// to be closed. l.mu is held.
-func (l *Listener) evict(of *network) []*conn {
+// evict takes the least recently active connections out, of one network or of all, but one, and returns
+// them to be closed. l.mu is held.
+func (l *Listener) evict(of *network, except *conn) []*conn {
 	type candidate struct {
 		conn   *conn
 		active int64
@@ -179,8 +263,8 @@ func (l *Listener) evict(of *network) []*conn {
 	collect := func(n *network) {
 		for c := range n.conns {
 			active := c.active.Load()
-			if c.serving.Load() == 0 || active < stalledSince {
-				candidates = append(candidates, candidate{c, active, len(n.conns) > share})
+			if c != except && (c.serving.Load() == 0 || active < stalledSince) {
+				candidates = append(candidates, candidate{c, active, n.open > share})
 			}
 		}
 	}
@@ -218,7 +302,7 @@ func (l *Listener) remove(c *conn) {
 	if _, counts := c.network.conns[c]; counts {
 		delete(c.network.conns, c)
 		l.forget(c.address, c.network)
-		l.open--
+		l.count(c, -c.counts)
 	}
 }
 

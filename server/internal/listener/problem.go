@@ -25,6 +25,10 @@ func (c *conn) problem(answer []byte) []byte {
 	if err != nil || status < http.StatusBadRequest {
 		return nil
 	}
+	return c.problemOf(status, detailOf(status))
+}
+
+func (c *conn) problemOf(status int, detail string) []byte {
 	title, id := http.StatusText(status), strings.ToLower(rand.Text())
 	code := strings.ReplaceAll(strings.ToLower(title), " ", "_")
 	further := ""
@@ -34,7 +38,7 @@ func (c *conn) problem(answer []byte) []byte {
 	}
 	body, err := json.Marshal(gen.Problem{
 		Type: "about:blank", Title: title, Status: int32(status), Code: &code, //nolint:gosec // three digits
-		Detail: new(detailOf(status)), Instance: new("urn:request:" + id), RequestID: &id,
+		Detail: &detail, Instance: new("urn:request:" + id), RequestID: &id,
 	})
 	if err != nil { // a struct of strings and numbers is never refused
 		panic(err)

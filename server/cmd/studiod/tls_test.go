@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// certificate makes a certificate of 127.0.0.1 and its key, as PEM.
+func certificate(t *testing.T, name string) (cert, key []byte) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	check(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	check(t, err)
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	check(t, err)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
+}
+
+// secure returns a client that trusts some certificates.
+func secure(t *testing.T, http2 bool, certs ...[]byte) *http.Client {
+	t.Helper()
+	pool := x509.NewCertPool()
+	for _, cert := range certs {
+		pool.AppendCertsFromPEM(cert)
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: http2}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: patience}
+}
+
+// shown asks for something that needs no token and returns the status, the protocol, and the name of the certificate.
+func shown(t *testing.T, client *http.Client, url string) (status int, proto, name string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/openapi.json", nil)
+	check(t, err)
+	answer, err := client.Do(request)
+	check(t, err)
+	_, err = io.Copy(io.Discard, answer.Body)
+	check(t, err)
+	_ = answer.Body.Close()
+	return answer.StatusCode, answer.Proto, answer.TLS.PeerCertificates[0].Subject.CommonName
+}
+
+func TestProcess_servesTLSAndReloadsTheCertificate(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t)
+	prepareDatabase(t, dsn)
+	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	write := func(cert, key []byte) {
+		check(t, os.WriteFile(certFile, cert, 0o600))
+		check(t, os.WriteFile(keyFile, key, 0o600))
+	}
+	firstCert, firstKey := certificate(t, "first")
+	secondCert, secondKey := certificate(t, "second")
+	write(firstCert, firstKey)
+	p, url := startCommand(t, `msg=serving url=(\S+)`, "serve", "--addr", "127.0.0.1:0", "--db", dsn, "--tls-cert", certFile, "--tls-key", keyFile)
+	if !strings.HasPrefix(url, "https://") {
+		t.Fatalf("it serves at %s", url)
+	}
+	both := [][]byte{firstCert, secondCert}
+	kept, one := secure(t, true, both...), secure(t, false, both...)
+	if status, proto, name := shown(t, kept, url); status != http.StatusOK || proto != "HTTP/2.0" || name != "first" {
+		t.Errorf("HTTP/2: %d, %s, %s", status, proto, name)
+	}
+	if status, proto, name := shown(t, one, url); status != http.StatusOK || proto != "HTTP/1.1" || name != "first" {
+		t.Errorf("HTTP/1.1: %d, %s, %s", status, proto, name)
+	}
+	if status, token := tryLogin(t.Context(), kept, url, testEmail, testPassword); status != http.StatusOK || token == "" {
+		t.Errorf("a login is answered %d", status)
+	}
+
+	write([]byte("broken"), secondKey)
+	eventually(t, "that the broken pair is refused", func() bool { return strings.Contains(p.log.String(), "certificate not loaded") })
+	if _, _, name := shown(t, secure(t, true, both...), url); name != "first" {
+		t.Errorf("beside a broken pair a new connection gets %s", name)
+	}
+	write(secondCert, secondKey)
+	eventually(t, "that the new pair is loaded", func() bool { return strings.Contains(p.log.String(), "certificate loaded") })
+	if _, _, name := shown(t, secure(t, true, both...), url); name != "second" {
+		t.Errorf("a new connection gets %s", name)
+	}
+	for _, client := range []*http.Client{kept, one} {
+		if _, _, name := shown(t, client, url); name != "first" {
+			t.Errorf("a connection from before was not kept: %s", name)
+		}
+	}
+	check(t, p.end(syscall.SIGTERM))
+}
+
+func TestProcess_oldTLSIsRefused(t *testing.T) {
+	t.Parallel()
+	cert, key := certificate(t, "one")
+	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	check(t, os.WriteFile(certFile, cert, 0o600))
+	check(t, os.WriteFile(keyFile, key, 0o600))
+	d := startDaemon(t, func(cfg *daemonConfig) {
+		cfg.TLSCert, cfg.TLSKey, cfg.PublicURL = certFile, keyFile, "https://studio.example"
+	})
+	for name, refused := range map[string]*tls.Config{
+		"TLS 1.1":                    {MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10},
+		"a cipher without AEAD":      {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}},
+		"":                           {MaxVersion: tls.VersionTLS12},
+		"a protocol that it has not": {NextProtos: []string{"h3"}},
+	} {
+		refused.InsecureSkipVerify = true
+		dialer := tls.Dialer{Config: refused}
+		connection, err := dialer.DialContext(context.Background(), "tcp", d.listener.Addr().String())
+		if err == nil {
+			_ = connection.Close()
+		}
+		if (err == nil) != (name == "") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestServe_refusesHalfATLSConfiguration(t *testing.T) {
+	t.Parallel()
+	cert, _ := certificate(t, "one")
+	_, key := certificate(t, "another")
+	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	check(t, os.WriteFile(certFile, cert, 0o600))
+	check(t, os.WriteFile(keyFile, key, 0o600))
+	for _, args := range [][]string{
+		{"--tls-cert", certFile},
+		{"--tls-key", keyFile},
+		{"--tls-cert", certFile, "--tls-key", keyFile},
+		{"--tls-cert", certFile, "--tls-key", keyFile + ".missing"},
+	} {
+		code, _, stderr := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", newDatabase(t)}, args...)...)
+		if code != exitUsage || strings.Count(stderr, "\n") > 1 {
+			t.Errorf("%v: exit code %d, %s", args, code, stderr)
+		}
+	}
+}

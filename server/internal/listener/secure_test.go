@@ -1,0 +1,204 @@
+package listener_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/listener"
+)
+
+// secureConfig is a configuration with the certificate of net/http/httptest.
+func secureConfig(t *testing.T, cfg listener.Config) listener.Config {
+	t.Helper()
+	s := httptest.NewUnstartedServer(nil)
+	s.StartTLS()
+	defer s.Close()
+	cfg.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: s.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}}
+	return cfg
+}
+
+// raw opens a connection from an address before anything is said.
+func (p *pipes) raw(address string) net.Conn {
+	ours, theirs := net.Pipe()
+	p.incoming <- remote{theirs, net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(address), 1))}
+	return ours
+}
+
+// http2 returns a client of HTTP/2 at an address, with one connection.
+func (p *pipes) http2(address string) *http.Transport {
+	return &http.Transport{
+		ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true},
+		DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			c := tls.Client(p.raw(address), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+			return c, c.HandshakeContext(ctx)
+		},
+	}
+}
+
+func post(t *testing.T, body io.Reader) *http.Request {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://studio/", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request
+}
+
+func TestListener_aRequestOfHTTP2CountsAsAConnection(t *testing.T) {
+	t.Parallel()
+	cfg := secureConfig(t, listener.Config{MaxConnections: 6, MaxConnectionsPerAddress: 4})
+	var release chan struct{}
+	serveHandler(t, cfg, func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS == nil || r.ProtoMajor != 2 {
+			t.Errorf("a request comes by %s", r.Proto)
+		}
+		if r.Header.Get("Wait") != "" {
+			<-release
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}, func(t *testing.T, p *pipes) {
+		release = make(chan struct{}) // of the bubble
+		greedy, other := p.http2("192.0.2.1"), p.http2("192.0.2.2")
+		defer greedy.CloseIdleConnections()
+		defer other.CloseIdleConnections()
+		ask := func(client *http.Transport, wait string) int {
+			request := post(t, nil)
+			request.Header.Set("Wait", wait)
+			answer, err := client.RoundTrip(request)
+			if err != nil {
+				t.Error(err)
+				return 0
+			}
+			defer func() { _ = answer.Body.Close() }()
+			if answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != "1" {
+				t.Errorf("no room is answered with %v", answer.Header)
+			}
+			return answer.StatusCode
+		}
+		for range 100 { // one after another they count once
+			if status := ask(greedy, ""); status != http.StatusNoContent {
+				t.Fatalf("answered %d", status)
+			}
+		}
+		var waiting sync.WaitGroup
+		for range 4 {
+			waiting.Go(func() {
+				if status := ask(greedy, "yes"); status != http.StatusNoContent {
+					t.Errorf("one of four at once is answered %d", status)
+				}
+			})
+		}
+		synctest.Wait()
+		if status := ask(greedy, ""); status != http.StatusServiceUnavailable {
+			t.Errorf("the fifth of an address at once is answered %d", status)
+		}
+		if status := ask(other, ""); status != http.StatusNoContent {
+			t.Errorf("another address is answered %d", status)
+		}
+		close(release)
+		waiting.Wait()
+		synctest.Wait()
+		if status := ask(greedy, ""); status != http.StatusNoContent {
+			t.Errorf("with room again it is answered %d", status)
+		}
+	})
+}
+
+func TestListener_closesAnHTTP2ConnectionWhoseBodiesDoNotCome(t *testing.T) {
+	t.Parallel()
+	serve(t, secureConfig(t, listener.Config{MaxConnections: 4}), func(t *testing.T, p *pipes) {
+		silent := p.http2("192.0.2.1")
+		var ended sync.WaitGroup
+		for range 4 { // of one connection
+			ended.Go(func() {
+				body, writer := io.Pipe()
+				defer func() { _ = writer.Close() }()
+				answer, err := silent.RoundTrip(post(t, body))
+				if err == nil {
+					_ = answer.Body.Close()
+					t.Errorf("a body that does not come is answered %d", answer.StatusCode)
+				}
+			})
+		}
+		synctest.Wait()
+		newcomer := p.http2("192.0.2.2")
+		defer newcomer.CloseIdleConnections()
+		answer, err := newcomer.RoundTrip(post(t, strings.NewReader("hello")))
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("the new connection is answered %v, %v", answer, err)
+		}
+		_ = answer.Body.Close()
+		ended.Wait()
+	})
+}
+
+func TestListener_endsASlowBodyOfHTTP2(t *testing.T) {
+	t.Parallel()
+	serve(t, secureConfig(t, listener.Config{MinBodyRate: 1000}), func(t *testing.T, p *pipes) {
+		client := p.http2("192.0.2.1")
+		defer client.CloseIdleConnections()
+		body, writer := io.Pipe()
+		var sending sync.WaitGroup
+		defer sending.Wait()
+		sending.Go(func() {
+			for range 100 {
+				if _, err := io.WriteString(writer, strings.Repeat("a", 1000)); err != nil {
+					return
+				}
+				time.Sleep(2 * time.Second)
+			}
+		})
+		began := time.Now()
+		answer, err := client.RoundTrip(post(t, body))
+		if took := time.Since(began); err != nil || answer.StatusCode != http.StatusBadRequest || took > 22*time.Second {
+			t.Errorf("the slow body ended after %v with %v, %v", took, answer, err)
+		}
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		_ = writer.Close()
+	})
+}
+
+func TestListener_endsAHandshakeThatTakesLong(t *testing.T) {
+	t.Parallel()
+	serve(t, secureConfig(t, listener.Config{}), func(t *testing.T, p *pipes) {
+		began := time.Now()
+		silent := p.raw("192.0.2.1")
+		if _, err := silent.Read(make([]byte, 1)); err == nil || time.Since(began) != 10*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
+func TestListener_answersAProblemOverTLS(t *testing.T) {
+	t.Parallel()
+	for name, plain := range map[string]bool{"a request without TLS": true, "a request that is none, over TLS": false} {
+		serve(t, secureConfig(t, listener.Config{}), func(t *testing.T, p *pipes) {
+			c, request := p.raw("192.0.2.1"), get
+			defer func() { _ = c.Close() }()
+			if !plain {
+				c, request = tls.Client(c, &tls.Config{InsecureSkipVerify: true}), "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n"
+			}
+			answer, body := (&caller{Conn: c, answers: bufio.NewReader(c)}).ask(request)
+			problem := make(map[string]any)
+			if err := json.Unmarshal([]byte(body), &problem); err != nil || answer.StatusCode != http.StatusBadRequest || problem["status"] != 400.0 ||
+				strings.Contains(fmt.Sprint(problem["detail"]), "https") != plain {
+				t.Errorf("%s is answered %d %s", name, answer.StatusCode, body)
+			}
+		})
+	}
+}
