@@ -168,7 +168,7 @@ func allOperations() []*operation {
 // that does not exist and one that the caller is no member of are the same 403.
 //
 // It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.ProjectList, error) {
 	call := c.call(&operations.ListProjects, options)
 	params := gen.ListProjectsParams{WorkspaceID: c.workspace}
@@ -210,7 +210,7 @@ func (c *Client) RefreshTokens(ctx context.Context, body gen.RefreshRequest, opt
 // Answers an avatar of the caller in its present state.
 //
 // It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.GetAvatar, options)
 	params := gen.GetAvatarParams{AvatarID: avatarID}
@@ -226,7 +226,7 @@ func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options .
 // included, and an `avatar_inference_event` for each video made from it.
 //
 // It is retried with one idempotency key.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.CreateAvatar, options)
 	params := gen.CreateAvatarParams{}
@@ -240,7 +240,7 @@ func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest,
 // `avatar_inference_event` when it ends. 409 unless the avatar is published.
 //
 // It is retried with one idempotency key.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.CreateVideo, options)
 	params := gen.CreateVideoParams{}
@@ -256,7 +256,7 @@ func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, o
 // avatar again is 204 too for 24 hours, and then 404.
 //
 // It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteAvatar, options)
 	request, err := gen.NewDeleteAvatarRequest(c.api.Server, body)
@@ -270,7 +270,7 @@ func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest,
 // the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
 //
 // It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteVideo, options)
 	request, err := gen.NewDeleteVideoRequest(c.api.Server, body)
@@ -282,7 +282,7 @@ func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceReques
 // Answers a video of the caller in its present state.
 //
 // It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetVideo(ctx context.Context, inferenceID gen.InferenceID, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.GetVideo, options)
 	params := gen.GetVideoParams{InferenceID: inferenceID}
@@ -311,7 +311,7 @@ func (p ListAvatarsParams) apply(c *call) { c.params = p }
 // is there all the time is left out or listed twice. Use it with the same filters.
 //
 // [ListAvatarsParams] is an option of it. It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) ListAvatars(ctx context.Context, options ...CallOption) (*gen.AvatarList, error) {
 	call := c.call(&operations.ListAvatars, options)
 	params := gen.ListAvatarsParams{}
@@ -347,7 +347,7 @@ func (p ListVideosParams) apply(c *call) { c.params = p }
 // is there all the time is left out or listed twice. Use it with the same filters.
 //
 // [ListVideosParams] is an option of it. It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) ListVideos(ctx context.Context, options ...CallOption) (*gen.VideoList, error) {
 	call := c.call(&operations.ListVideos, options)
 	params := gen.ListVideosParams{}
@@ -366,7 +366,7 @@ func (c *Client) ListVideos(ctx context.Context, options ...CallOption) (*gen.Vi
 // `consent_pending`. 409 in a final state.
 //
 // It is retried only if the service cannot have carried it out.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) SubmitConsent(ctx context.Context, body gen.ConsentRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.SubmitConsent, options)
 	request, err := gen.NewSubmitConsentRequest(c.api.Server, body)
@@ -379,7 +379,7 @@ func (c *Client) SubmitConsent(ctx context.Context, body gen.ConsentRequest, opt
 // a `lipsync_inference_event` when the lip-sync ends.
 //
 // It is retried with one idempotency key.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncRequest, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.CreateLipsync, options)
 	params := gen.CreateLipsyncParams{}
@@ -394,7 +394,7 @@ func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncReques
 // the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
 //
 // It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteLipsync, options)
 	request, err := gen.NewDeleteLipsyncRequest(c.api.Server, body)
@@ -406,7 +406,7 @@ func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequ
 // Answers a lip-sync of the caller in its present state.
 //
 // It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetLipsync(ctx context.Context, inferenceID gen.InferenceID, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.GetLipsync, options)
 	params := gen.GetLipsyncParams{InferenceID: inferenceID}
@@ -435,7 +435,7 @@ func (p ListLipsyncsParams) apply(c *call) { c.params = p }
 // that is there all the time is left out or listed twice. Use it with the same filters.
 //
 // [ListLipsyncsParams] is an option of it. It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.LipsyncList, error) {
 	call := c.call(&operations.ListLipsyncs, options)
 	params := gen.ListLipsyncsParams{}
@@ -454,7 +454,7 @@ func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.
 // otherwise.
 //
 // It is retried only if the service cannot have carried it out.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Reader, options ...CallOption) (*gen.Media, error) {
 	call := c.call(&operations.UploadMedia, options)
 	request, err := gen.NewUploadMediaRequestWithBody(c.api.Server, contentType, body)
@@ -480,7 +480,7 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, options ...CallOption)
 // secret. A receiver accepts what any of them signs.
 //
 // It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrServer].
+// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (*gen.WebhookSecretList, error) {
 	call := c.call(&operations.GetWebhookSecrets, options)
 	request, err := gen.NewGetWebhookSecretsRequest(c.api.Server)

@@ -325,6 +325,10 @@ func (to *encoder) encodeCreateAvatar422ApplicationProblemPlusJSONResponse(v *Cr
 	to.encodeProblem((*Problem)(&v.CreationRefusedApplicationProblemPlusJSONResponse))
 }
 
+func (to *encoder) encodeCreateAvatar429ApplicationProblemPlusJSONResponse(v *CreateAvatar429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
+}
+
 func (to *encoder) encodeCreateAvatar500ApplicationProblemPlusJSONResponse(v *CreateAvatar500ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.InternalServerErrorApplicationProblemPlusJSONResponse))
 }
@@ -406,6 +410,10 @@ func (to *encoder) encodeCreateLipsync415ApplicationProblemPlusJSONResponse(v *C
 
 func (to *encoder) encodeCreateLipsync422ApplicationProblemPlusJSONResponse(v *CreateLipsync422ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.CreationRefusedApplicationProblemPlusJSONResponse))
+}
+
+func (to *encoder) encodeCreateLipsync429ApplicationProblemPlusJSONResponse(v *CreateLipsync429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
 }
 
 func (to *encoder) encodeCreateLipsync500ApplicationProblemPlusJSONResponse(v *CreateLipsync500ApplicationProblemPlusJSONResponse) {
@@ -531,6 +539,10 @@ func (to *encoder) encodeCreateVideo422ApplicationProblemPlusJSONResponse(v *Cre
 	to.encodeProblem((*Problem)(&v.VideoRefusedApplicationProblemPlusJSONResponse))
 }
 
+func (to *encoder) encodeCreateVideo429ApplicationProblemPlusJSONResponse(v *CreateVideo429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
+}
+
 func (to *encoder) encodeCreateVideo500ApplicationProblemPlusJSONResponse(v *CreateVideo500ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.InternalServerErrorApplicationProblemPlusJSONResponse))
 }
@@ -600,6 +612,10 @@ func (to *encoder) encodeDeleteAvatar415ApplicationProblemPlusJSONResponse(v *De
 	to.encodeProblem((*Problem)(&v.UnsupportedMediaTypeApplicationProblemPlusJSONResponse))
 }
 
+func (to *encoder) encodeDeleteAvatar429ApplicationProblemPlusJSONResponse(v *DeleteAvatar429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
+}
+
 func (to *encoder) encodeDeleteAvatar500ApplicationProblemPlusJSONResponse(v *DeleteAvatar500ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.InternalServerErrorApplicationProblemPlusJSONResponse))
 }
@@ -632,6 +648,10 @@ func (to *encoder) encodeDeleteLipsync415ApplicationProblemPlusJSONResponse(v *D
 	to.encodeProblem((*Problem)(&v.UnsupportedMediaTypeApplicationProblemPlusJSONResponse))
 }
 
+func (to *encoder) encodeDeleteLipsync429ApplicationProblemPlusJSONResponse(v *DeleteLipsync429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
+}
+
 func (to *encoder) encodeDeleteLipsync500ApplicationProblemPlusJSONResponse(v *DeleteLipsync500ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.InternalServerErrorApplicationProblemPlusJSONResponse))
 }
@@ -662,6 +682,10 @@ func (to *encoder) encodeDeleteVideo413ApplicationProblemPlusJSONResponse(v *Del
 
 func (to *encoder) encodeDeleteVideo415ApplicationProblemPlusJSONResponse(v *DeleteVideo415ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.UnsupportedMediaTypeApplicationProblemPlusJSONResponse))
+}
+
+func (to *encoder) encodeDeleteVideo429ApplicationProblemPlusJSONResponse(v *DeleteVideo429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
 }
 
 func (to *encoder) encodeDeleteVideo500ApplicationProblemPlusJSONResponse(v *DeleteVideo500ApplicationProblemPlusJSONResponse) {
@@ -701,6 +725,10 @@ func (to *encoder) encodeGetAvatar404ApplicationProblemPlusJSONResponse(v *GetAv
 	to.encodeProblem((*Problem)(&v.NotFoundApplicationProblemPlusJSONResponse))
 }
 
+func (to *encoder) encodeGetAvatar429ApplicationProblemPlusJSONResponse(v *GetAvatar429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
+}
+
 func (to *encoder) encodeGetAvatar500ApplicationProblemPlusJSONResponse(v *GetAvatar500ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.InternalServerErrorApplicationProblemPlusJSONResponse))
 }
@@ -727,6 +755,10 @@ func (to *encoder) encodeGetLipsync401ApplicationProblemPlusJSONResponse(v *GetL
 
 func (to *encoder) encodeGetLipsync404ApplicationProblemPlusJSONResponse(v *GetLipsync404ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.NotFoundApplicationProblemPlusJSONResponse))
+}
+
+func (to *encoder) encodeGetLipsync429ApplicationProblemPlusJSONResponse(v *GetLipsync429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
 }
 
 func (to *encoder) encodeGetLipsync500ApplicationProblemPlusJSONResponse(v *GetLipsync500ApplicationProblemPlusJSONResponse) {
@@ -757,6 +789,10 @@ func (to *encoder) encodeGetVideo404ApplicationProblemPlusJSONResponse(v *GetVid
 	to.encodeProblem((*Problem)(&v.NotFoundApplicationProblemPlusJSONResponse))
 }
 
+func (to *encoder) encodeGetVideo429ApplicationProblemPlusJSONResponse(v *GetVideo429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
+}
+
 func (to *encoder) encodeGetVideo500ApplicationProblemPlusJSONResponse(v *GetVideo500ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.InternalServerErrorApplicationProblemPlusJSONResponse))
 }
@@ -779,6 +815,10 @@ func (to *encoder) encodeGetWebhookSecrets400ApplicationProblemPlusJSONResponse(
 
 func (to *encoder) encodeGetWebhookSecrets401ApplicationProblemPlusJSONResponse(v *GetWebhookSecrets401ApplicationProblemPlusJSONResponse) {
 	to.encodeUnauthorizedApplicationProblemPlusJSONResponse(&v.UnauthorizedApplicationProblemPlusJSONResponse)
+}
+
+func (to *encoder) encodeGetWebhookSecrets429ApplicationProblemPlusJSONResponse(v *GetWebhookSecrets429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
 }
 
 func (to *encoder) encodeGetWebhookSecrets500ApplicationProblemPlusJSONResponse(v *GetWebhookSecrets500ApplicationProblemPlusJSONResponse) {
@@ -879,6 +919,10 @@ func (to *encoder) encodeListAvatars401ApplicationProblemPlusJSONResponse(v *Lis
 	to.encodeUnauthorizedApplicationProblemPlusJSONResponse(&v.UnauthorizedApplicationProblemPlusJSONResponse)
 }
 
+func (to *encoder) encodeListAvatars429ApplicationProblemPlusJSONResponse(v *ListAvatars429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
+}
+
 func (to *encoder) encodeListAvatars500ApplicationProblemPlusJSONResponse(v *ListAvatars500ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.InternalServerErrorApplicationProblemPlusJSONResponse))
 }
@@ -901,6 +945,10 @@ func (to *encoder) encodeListLipsyncs400ApplicationProblemPlusJSONResponse(v *Li
 
 func (to *encoder) encodeListLipsyncs401ApplicationProblemPlusJSONResponse(v *ListLipsyncs401ApplicationProblemPlusJSONResponse) {
 	to.encodeUnauthorizedApplicationProblemPlusJSONResponse(&v.UnauthorizedApplicationProblemPlusJSONResponse)
+}
+
+func (to *encoder) encodeListLipsyncs429ApplicationProblemPlusJSONResponse(v *ListLipsyncs429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
 }
 
 func (to *encoder) encodeListLipsyncs500ApplicationProblemPlusJSONResponse(v *ListLipsyncs500ApplicationProblemPlusJSONResponse) {
@@ -931,6 +979,10 @@ func (to *encoder) encodeListProjects403ApplicationProblemPlusJSONResponse(v *Li
 	to.encodeProblem((*Problem)(&v.ForbiddenApplicationProblemPlusJSONResponse))
 }
 
+func (to *encoder) encodeListProjects429ApplicationProblemPlusJSONResponse(v *ListProjects429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
+}
+
 func (to *encoder) encodeListProjects500ApplicationProblemPlusJSONResponse(v *ListProjects500ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.InternalServerErrorApplicationProblemPlusJSONResponse))
 }
@@ -953,6 +1005,10 @@ func (to *encoder) encodeListVideos400ApplicationProblemPlusJSONResponse(v *List
 
 func (to *encoder) encodeListVideos401ApplicationProblemPlusJSONResponse(v *ListVideos401ApplicationProblemPlusJSONResponse) {
 	to.encodeUnauthorizedApplicationProblemPlusJSONResponse(&v.UnauthorizedApplicationProblemPlusJSONResponse)
+}
+
+func (to *encoder) encodeListVideos429ApplicationProblemPlusJSONResponse(v *ListVideos429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
 }
 
 func (to *encoder) encodeListVideos500ApplicationProblemPlusJSONResponse(v *ListVideos500ApplicationProblemPlusJSONResponse) {
@@ -1253,6 +1309,10 @@ func (to *encoder) encodeSubmitConsent415ApplicationProblemPlusJSONResponse(v *S
 	to.encodeProblem((*Problem)(&v.UnsupportedMediaTypeApplicationProblemPlusJSONResponse))
 }
 
+func (to *encoder) encodeSubmitConsent429ApplicationProblemPlusJSONResponse(v *SubmitConsent429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
+}
+
 func (to *encoder) encodeSubmitConsent500ApplicationProblemPlusJSONResponse(v *SubmitConsent500ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.InternalServerErrorApplicationProblemPlusJSONResponse))
 }
@@ -1364,6 +1424,10 @@ func (to *encoder) encodeTokenPair(v *TokenPair) {
 	to.text = append(to.text, '}')
 }
 
+func (to *encoder) encodeTooManyRequestsApplicationProblemPlusJSONResponse(v *TooManyRequestsApplicationProblemPlusJSONResponse) {
+	to.encodeProblem(&v.Body)
+}
+
 func (to *encoder) encodeTooManySecretsApplicationProblemPlusJSONResponse(v *TooManySecretsApplicationProblemPlusJSONResponse) {
 	to.encodeProblem(&v.Body)
 }
@@ -1398,6 +1462,10 @@ func (to *encoder) encodeUploadMedia413ApplicationProblemPlusJSONResponse(v *Upl
 
 func (to *encoder) encodeUploadMedia415ApplicationProblemPlusJSONResponse(v *UploadMedia415ApplicationProblemPlusJSONResponse) {
 	to.encodeProblem((*Problem)(&v.UnsupportedMediaTypeApplicationProblemPlusJSONResponse))
+}
+
+func (to *encoder) encodeUploadMedia429ApplicationProblemPlusJSONResponse(v *UploadMedia429ApplicationProblemPlusJSONResponse) {
+	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
 }
 
 func (to *encoder) encodeUploadMedia500ApplicationProblemPlusJSONResponse(v *UploadMedia500ApplicationProblemPlusJSONResponse) {

@@ -471,6 +471,7 @@ type Problem struct {
 	// | `webhook_url_missing` | 422 | The webhook is enabled without a URL. | Give `webhook_data.webhook_url`, or do not enable it. |
 	// | `webhook_url_invalid` | 422 | The webhook URL is not one that notifications can be sent to. | Give an absolute https URL without user information. |
 	// | `webhook_url_not_public` | 422 | The host of the webhook URL is not a public address. | Use an address that can be reached from the internet. |
+	// | `too_many_requests` | 429 | The caller made too many requests of this kind in a second. | Wait for `Retry-After`. |
 	// | `too_many_login_tries` | 429 | A try that comes too soon after failed ones. | Wait for `Retry-After`. |
 	// | `too_many_webhook_secrets` | 429 | As many secrets are in force as there can be. | Wait for `Retry-After`. |
 	// | `too_many_webhook_tests` | 429 | Too many sample notifications were sent. | Wait for `Retry-After`. |
@@ -837,6 +838,9 @@ type NotPublished = Problem
 
 // ServiceUnavailable What went wrong (RFC 9457). It never contains a submitted value.
 type ServiceUnavailable = Problem
+
+// TooManyRequests What went wrong (RFC 9457). It never contains a submitted value.
+type TooManyRequests = Problem
 
 // TooManySecrets What went wrong (RFC 9457). It never contains a submitted value.
 type TooManySecrets = Problem

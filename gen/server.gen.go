@@ -1072,8 +1072,21 @@ type ServiceUnavailableApplicationProblemPlusJSONResponse struct {
 	Headers ServiceUnavailableResponseHeaders
 }
 
+type TooManyRequestsResponseHeaders struct {
+	RateLimit       *string
+	RateLimitPolicy *string
+	RetryAfter      *int
+}
+type TooManyRequestsApplicationProblemPlusJSONResponse struct {
+	Body Problem
+
+	Headers TooManyRequestsResponseHeaders
+}
+
 type TooManySecretsResponseHeaders struct {
-	RetryAfter *int
+	RateLimit       *string
+	RateLimitPolicy *string
+	RetryAfter      *int
 }
 type TooManySecretsApplicationProblemPlusJSONResponse struct {
 	Body Problem
@@ -1082,7 +1095,9 @@ type TooManySecretsApplicationProblemPlusJSONResponse struct {
 }
 
 type TooManyTestsResponseHeaders struct {
-	RetryAfter *int
+	RateLimit       *string
+	RateLimitPolicy *string
+	RetryAfter      *int
 }
 type TooManyTestsApplicationProblemPlusJSONResponse struct {
 	Body Problem
@@ -1204,6 +1219,33 @@ func (response ListProjects403ApplicationProblemPlusJSONResponse) VisitListProje
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 403)
+}
+
+// ListProjects429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type ListProjects429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitListProjectsResponse writes the answer.
+func (response ListProjects429ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeListProjects429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
 }
 
 // ListProjects500ApplicationProblemPlusJSONResponse is an answer with the status 500.
@@ -1683,6 +1725,33 @@ func (response GetAvatar404ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	return to.answer(w, 404)
 }
 
+// GetAvatar429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type GetAvatar429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitGetAvatarResponse writes the answer.
+func (response GetAvatar429ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetAvatar429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
+}
+
 // GetAvatar500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type GetAvatar500ApplicationProblemPlusJSONResponse struct {
@@ -1877,6 +1946,33 @@ func (response CreateAvatar422ApplicationProblemPlusJSONResponse) VisitCreateAva
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 422)
+}
+
+// CreateAvatar429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type CreateAvatar429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitCreateAvatarResponse writes the answer.
+func (response CreateAvatar429ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateAvatar429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
 }
 
 // CreateAvatar500ApplicationProblemPlusJSONResponse is an answer with the status 500.
@@ -2093,6 +2189,33 @@ func (response CreateVideo422ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return to.answer(w, 422)
 }
 
+// CreateVideo429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type CreateVideo429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitCreateVideoResponse writes the answer.
+func (response CreateVideo429ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateVideo429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
+}
+
 // CreateVideo500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type CreateVideo500ApplicationProblemPlusJSONResponse struct {
@@ -2262,6 +2385,33 @@ func (response DeleteAvatar415ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
+}
+
+// DeleteAvatar429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type DeleteAvatar429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitDeleteAvatarResponse writes the answer.
+func (response DeleteAvatar429ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteAvatar429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
 }
 
 // DeleteAvatar500ApplicationProblemPlusJSONResponse is an answer with the status 500.
@@ -2435,6 +2585,33 @@ func (response DeleteVideo415ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	return to.answer(w, 415)
 }
 
+// DeleteVideo429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type DeleteVideo429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitDeleteVideoResponse writes the answer.
+func (response DeleteVideo429ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteVideo429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
+}
+
 // DeleteVideo500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type DeleteVideo500ApplicationProblemPlusJSONResponse struct {
@@ -2575,6 +2752,33 @@ func (response GetVideo404ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	return to.answer(w, 404)
 }
 
+// GetVideo429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type GetVideo429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitGetVideoResponse writes the answer.
+func (response GetVideo429ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetVideo429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
+}
+
 // GetVideo500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type GetVideo500ApplicationProblemPlusJSONResponse struct {
@@ -2697,6 +2901,33 @@ func (response ListAvatars401ApplicationProblemPlusJSONResponse) VisitListAvatar
 	return to.answer(w, 401)
 }
 
+// ListAvatars429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type ListAvatars429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitListAvatarsResponse writes the answer.
+func (response ListAvatars429ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeListAvatars429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
+}
+
 // ListAvatars500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type ListAvatars500ApplicationProblemPlusJSONResponse struct {
@@ -2817,6 +3048,33 @@ func (response ListVideos401ApplicationProblemPlusJSONResponse) VisitListVideosR
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
 	return to.answer(w, 401)
+}
+
+// ListVideos429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type ListVideos429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitListVideosResponse writes the answer.
+func (response ListVideos429ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeListVideos429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
 }
 
 // ListVideos500ApplicationProblemPlusJSONResponse is an answer with the status 500.
@@ -3011,6 +3269,33 @@ func (response SubmitConsent415ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.answer(w, 415)
+}
+
+// SubmitConsent429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type SubmitConsent429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitSubmitConsentResponse writes the answer.
+func (response SubmitConsent429ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeSubmitConsent429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
 }
 
 // SubmitConsent500ApplicationProblemPlusJSONResponse is an answer with the status 500.
@@ -3209,6 +3494,33 @@ func (response CreateLipsync422ApplicationProblemPlusJSONResponse) VisitCreateLi
 	return to.answer(w, 422)
 }
 
+// CreateLipsync429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type CreateLipsync429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitCreateLipsyncResponse writes the answer.
+func (response CreateLipsync429ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeCreateLipsync429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
+}
+
 // CreateLipsync500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type CreateLipsync500ApplicationProblemPlusJSONResponse struct {
@@ -3380,6 +3692,33 @@ func (response DeleteLipsync415ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	return to.answer(w, 415)
 }
 
+// DeleteLipsync429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type DeleteLipsync429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitDeleteLipsyncResponse writes the answer.
+func (response DeleteLipsync429ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeDeleteLipsync429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
+}
+
 // DeleteLipsync500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type DeleteLipsync500ApplicationProblemPlusJSONResponse struct {
@@ -3520,6 +3859,33 @@ func (response GetLipsync404ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	return to.answer(w, 404)
 }
 
+// GetLipsync429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type GetLipsync429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitGetLipsyncResponse writes the answer.
+func (response GetLipsync429ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetLipsync429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
+}
+
 // GetLipsync500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type GetLipsync500ApplicationProblemPlusJSONResponse struct {
@@ -3640,6 +4006,33 @@ func (response ListLipsyncs401ApplicationProblemPlusJSONResponse) VisitListLipsy
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
 	return to.answer(w, 401)
+}
+
+// ListLipsyncs429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type ListLipsyncs429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitListLipsyncsResponse writes the answer.
+func (response ListLipsyncs429ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeListLipsyncs429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
 }
 
 // ListLipsyncs500ApplicationProblemPlusJSONResponse is an answer with the status 500.
@@ -3802,6 +4195,33 @@ func (response UploadMedia415ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	return to.answer(w, 415)
 }
 
+// UploadMedia429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type UploadMedia429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitUploadMediaResponse writes the answer.
+func (response UploadMedia429ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeUploadMedia429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
+}
+
 // UploadMedia500ApplicationProblemPlusJSONResponse is an answer with the status 500.
 
 type UploadMedia500ApplicationProblemPlusJSONResponse struct {
@@ -3938,6 +4358,12 @@ func (response RotateWebhookSecret429ApplicationProblemPlusJSONResponse) VisitRo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -4063,6 +4489,33 @@ func (response GetWebhookSecrets401ApplicationProblemPlusJSONResponse) VisitGetW
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
 	return to.answer(w, 401)
+}
+
+// GetWebhookSecrets429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+
+type GetWebhookSecrets429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitGetWebhookSecretsResponse writes the answer.
+func (response GetWebhookSecrets429ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
+	to := newEncoder()
+	defer to.release()
+	to.encodeGetWebhookSecrets429ApplicationProblemPlusJSONResponse(&response)
+	if to.err != nil {
+		return to.err
+	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	return to.answer(w, 429)
 }
 
 // GetWebhookSecrets500ApplicationProblemPlusJSONResponse is an answer with the status 500.
@@ -4256,6 +4709,12 @@ func (response TestWebhook429ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
+	if response.Headers.RateLimit != nil {
+		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
+	}
+	if response.Headers.RateLimitPolicy != nil {
+		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
+	}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}

@@ -32,6 +32,8 @@ type Error struct {
 	Extensions map[string]any
 	// RetryAfter is sent rounded up to seconds. Default: not sent.
 	RetryAfter time.Duration
+	// Header is added to the answer, which has a Content-Type of its own. Default: nothing.
+	Header http.Header
 	// Err is the cause, for the log alone.
 	Err error
 }

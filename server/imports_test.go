@@ -32,6 +32,7 @@ func TestImports_keepTheRooms(t *testing.T) {
 		"server/internal/store":           {ours: []string{"server/internal/studio"}, never: []string{openapi}},
 		"server/internal/rest":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
 		"server/internal/auth":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
+		"server/internal/ratelimit":       {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document"}, never: []string{database, postgres, queue}},
 		"server/internal/jobs":            {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store"}, never: []string{openapi}},
 	} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+room)

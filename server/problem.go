@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -36,6 +37,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 		x.log().ErrorContext(r.Context(), "extensions of a problem cannot be encoded", "request_id", x.requestID(), "err", err)
 	}
 	header := w.Header()
+	maps.Copy(header, answer.Header)
 	header.Set("Content-Type", "application/problem+json")
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	header.Set("X-Content-Type-Options", "nosniff")

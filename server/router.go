@@ -115,6 +115,12 @@ func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		r = authenticated
 	}
+	if admit := rt.router.cfg.Admit; admit != nil {
+		if err := admit(r.Context(), rt.operation.ID()); err != nil {
+			rt.router.cfg.failed(w, r, err)
+			return
+		}
+	}
 	rt.next.ServeHTTP(w, r)
 }
 

@@ -5,7 +5,7 @@
 // unknown paths and wrong methods included.
 //
 // A request passes: request id, access log, recovery, [Config.Wrap], routing, authentication,
-// validation, decoding, [Config.Middleware], the implementation. The body of a request that is
+// [Config.Admit], validation, decoding, [Config.Middleware], the implementation. The body of a request that is
 // not authenticated is never read.
 //
 // # Errors
@@ -47,6 +47,10 @@ type Config struct {
 	// Authenticator judges credentials. Required when an operation takes any, as most of the
 	// contract's do.
 	Authenticator Authenticator
+	// Admit is called for every request of an operation, after authentication and before the body is
+	// read, such as to limit how often a caller may call: [PrincipalFrom] tells who that is. An error
+	// is answered in place of the operation. Default: every request is admitted.
+	Admit func(ctx context.Context, operationID string) error
 	// Middleware wraps every operation, once and with its operationId; the first of several is
 	// the outermost. It runs after authentication and validation, and sees the decoded request,
 	// such as a [gen.LoginRequestObject], and the answer or the error of what it wraps.

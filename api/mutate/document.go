@@ -95,6 +95,7 @@ func documentEdits() []edit {
 	drop("createLipsync", "409", "KeyConflict")
 	drop("createVideo", "404", "NotFound")
 	drop("listProjects", "403", "Forbidden")
+	drop("listProjects", "429", "TooManyRequests")
 	drop("login", "401", "WrongCredentials")
 	drop("login", "415", "UnsupportedMediaType")
 	drop("getAvatar", "404", "NotFound")
@@ -103,9 +104,9 @@ func documentEdits() []edit {
 	add("login answers 201 instead", "operationId: login\n", "'200':", "'201':")
 	add("an avatar is answered with 203", "operationId: createAvatar\n", "        '400':", "        '203': { description: Perhaps. }\n        '400':")
 	add("a list answers 404", "operationId: listProjects\n", "        '500':", "        '404': { $ref: '#/components/responses/NotFound' }\n        '500':")
-	add("a list answers 429", "operationId: listProjects\n", "        '500':", "        '429': { $ref: '#/components/responses/TooManyTries' }\n        '500':")
+	add("a token is exchanged with 429", "operationId: refreshTokens\n", "        '500':", "        '429': { $ref: '#/components/responses/TooManyTries' }\n        '500':")
 	for _, response := range []struct{ name, header string }{
-		{"Unauthorized", "WWW-Authenticate"}, {"TooManyTries", "Retry-After"}, {"ServiceUnavailable", "Retry-After"},
+		{"Unauthorized", "WWW-Authenticate"}, {"TooManyTries", "Retry-After"}, {"TooManyRequests", "RateLimit"}, {"ServiceUnavailable", "Retry-After"},
 	} {
 		add(response.name+" has no "+response.header, "\n    "+response.name+":\n", "        "+response.header+":", "        X-"+response.header+":")
 	}

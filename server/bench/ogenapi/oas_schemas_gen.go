@@ -2739,6 +2739,7 @@ type Problem struct {
 	// 	`webhook_url_missing`      | 422    | The webhook is enabled without a URL.                                                          | Give `webhook_data.webhook_url`, or do not enable it.
 	// 	`webhook_url_invalid`      | 422    | The webhook URL is not one that notifications can be sent to.                                  | Give an absolute https URL without user information.
 	// 	`webhook_url_not_public`   | 422    | The host of the webhook URL is not a public address.                                           | Use an address that can be reached from the internet.
+	// 	`too_many_requests`        | 429    | The caller made too many requests of this kind in a second.                                    | Wait for `Retry-After`.
 	// 	`too_many_login_tries`     | 429    | A try that comes too soon after failed ones.                                                   | Wait for `Retry-After`.
 	// 	`too_many_webhook_secrets` | 429    | As many secrets are in force as there can be.                                                  | Wait for `Retry-After`.
 	// 	`too_many_webhook_tests`   | 429    | Too many sample notifications were sent.                                                       | Wait for `Retry-After`.
@@ -3480,10 +3481,87 @@ func (s *TokenPair) SetRefreshToken(val string) {
 func (*TokenPair) loginRes()         {}
 func (*TokenPair) refreshTokensRes() {}
 
+// TooManyRequestsHeaders wraps Problem with response headers.
+type TooManyRequestsHeaders struct {
+	RateLimit       OptString
+	RateLimitPolicy OptString
+	RetryAfter      OptInt
+	Response        Problem
+}
+
+// GetRateLimit returns the value of RateLimit.
+func (s *TooManyRequestsHeaders) GetRateLimit() OptString {
+	return s.RateLimit
+}
+
+// GetRateLimitPolicy returns the value of RateLimitPolicy.
+func (s *TooManyRequestsHeaders) GetRateLimitPolicy() OptString {
+	return s.RateLimitPolicy
+}
+
+// GetRetryAfter returns the value of RetryAfter.
+func (s *TooManyRequestsHeaders) GetRetryAfter() OptInt {
+	return s.RetryAfter
+}
+
+// GetResponse returns the value of Response.
+func (s *TooManyRequestsHeaders) GetResponse() Problem {
+	return s.Response
+}
+
+// SetRateLimit sets the value of RateLimit.
+func (s *TooManyRequestsHeaders) SetRateLimit(val OptString) {
+	s.RateLimit = val
+}
+
+// SetRateLimitPolicy sets the value of RateLimitPolicy.
+func (s *TooManyRequestsHeaders) SetRateLimitPolicy(val OptString) {
+	s.RateLimitPolicy = val
+}
+
+// SetRetryAfter sets the value of RetryAfter.
+func (s *TooManyRequestsHeaders) SetRetryAfter(val OptInt) {
+	s.RetryAfter = val
+}
+
+// SetResponse sets the value of Response.
+func (s *TooManyRequestsHeaders) SetResponse(val Problem) {
+	s.Response = val
+}
+
+func (*TooManyRequestsHeaders) createAvatarRes()      {}
+func (*TooManyRequestsHeaders) createLipsyncRes()     {}
+func (*TooManyRequestsHeaders) createVideoRes()       {}
+func (*TooManyRequestsHeaders) deleteAvatarRes()      {}
+func (*TooManyRequestsHeaders) deleteLipsyncRes()     {}
+func (*TooManyRequestsHeaders) deleteVideoRes()       {}
+func (*TooManyRequestsHeaders) getAvatarRes()         {}
+func (*TooManyRequestsHeaders) getLipsyncRes()        {}
+func (*TooManyRequestsHeaders) getVideoRes()          {}
+func (*TooManyRequestsHeaders) getWebhookSecretsRes() {}
+func (*TooManyRequestsHeaders) listAvatarsRes()       {}
+func (*TooManyRequestsHeaders) listLipsyncsRes()      {}
+func (*TooManyRequestsHeaders) listProjectsRes()      {}
+func (*TooManyRequestsHeaders) listVideosRes()        {}
+func (*TooManyRequestsHeaders) submitConsentRes()     {}
+func (*TooManyRequestsHeaders) uploadMediaRes()       {}
+
 // TooManySecretsHeaders wraps Problem with response headers.
 type TooManySecretsHeaders struct {
-	RetryAfter OptInt
-	Response   Problem
+	RateLimit       OptString
+	RateLimitPolicy OptString
+	RetryAfter      OptInt
+	Response        Problem
+}
+
+// GetRateLimit returns the value of RateLimit.
+func (s *TooManySecretsHeaders) GetRateLimit() OptString {
+	return s.RateLimit
+}
+
+// GetRateLimitPolicy returns the value of RateLimitPolicy.
+func (s *TooManySecretsHeaders) GetRateLimitPolicy() OptString {
+	return s.RateLimitPolicy
 }
 
 // GetRetryAfter returns the value of RetryAfter.
@@ -3494,6 +3572,16 @@ func (s *TooManySecretsHeaders) GetRetryAfter() OptInt {
 // GetResponse returns the value of Response.
 func (s *TooManySecretsHeaders) GetResponse() Problem {
 	return s.Response
+}
+
+// SetRateLimit sets the value of RateLimit.
+func (s *TooManySecretsHeaders) SetRateLimit(val OptString) {
+	s.RateLimit = val
+}
+
+// SetRateLimitPolicy sets the value of RateLimitPolicy.
+func (s *TooManySecretsHeaders) SetRateLimitPolicy(val OptString) {
+	s.RateLimitPolicy = val
 }
 
 // SetRetryAfter sets the value of RetryAfter.
@@ -3510,8 +3598,20 @@ func (*TooManySecretsHeaders) rotateWebhookSecretRes() {}
 
 // TooManyTestsHeaders wraps Problem with response headers.
 type TooManyTestsHeaders struct {
-	RetryAfter OptInt
-	Response   Problem
+	RateLimit       OptString
+	RateLimitPolicy OptString
+	RetryAfter      OptInt
+	Response        Problem
+}
+
+// GetRateLimit returns the value of RateLimit.
+func (s *TooManyTestsHeaders) GetRateLimit() OptString {
+	return s.RateLimit
+}
+
+// GetRateLimitPolicy returns the value of RateLimitPolicy.
+func (s *TooManyTestsHeaders) GetRateLimitPolicy() OptString {
+	return s.RateLimitPolicy
 }
 
 // GetRetryAfter returns the value of RetryAfter.
@@ -3522,6 +3622,16 @@ func (s *TooManyTestsHeaders) GetRetryAfter() OptInt {
 // GetResponse returns the value of Response.
 func (s *TooManyTestsHeaders) GetResponse() Problem {
 	return s.Response
+}
+
+// SetRateLimit sets the value of RateLimit.
+func (s *TooManyTestsHeaders) SetRateLimit(val OptString) {
+	s.RateLimit = val
+}
+
+// SetRateLimitPolicy sets the value of RateLimitPolicy.
+func (s *TooManyTestsHeaders) SetRateLimitPolicy(val OptString) {
+	s.RateLimitPolicy = val
 }
 
 // SetRetryAfter sets the value of RetryAfter.

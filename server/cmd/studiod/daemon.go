@@ -19,6 +19,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -64,7 +65,8 @@ type daemonConfig struct {
 	InFlight          int
 	Rate              int
 	Listener          listener.Config
-	TLSCert, TLSKey   string // files; "" is plain HTTP
+	TLSCert, TLSKey   string           // files; "" is plain HTTP
+	UserRates         ratelimit.Config // but Announce and Logger
 	ValidateResponses server.ResponseCheck
 	StopTimeout       time.Duration
 	Logger            *slog.Logger
@@ -84,6 +86,7 @@ type daemon struct {
 
 	certificate *listener.Certificate // nil without TLS
 	revocations *auth.Revocations
+	userRates   *ratelimit.Limiter
 }
 
 // openDaemon binds the port and opens the database, so that what is wrong with either shows
@@ -99,7 +102,13 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err := d.listen(ctx); err != nil {
 		return d, err
 	}
-	if err := d.openParts(ctx, store.Config{Daemon: true}); err != nil {
+	rates := cfg.UserRates
+	rates.Logger = cfg.Logger
+	if !isSQLite(cfg.Database) {
+		rates.Announce = func(ctx context.Context, message string) error { return d.store.AnnounceUse(ctx, message) }
+	}
+	d.userRates = ratelimit.New(rates)
+	if err := d.openParts(ctx, store.Config{Daemon: true, OnUse: d.userRates.Hear}); err != nil {
 		return d, err
 	}
 	seed, err := d.store.Key(ctx, signingKeyName, auth.NewSeed)
@@ -121,7 +130,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	}
 	d.studio = studio.New(d.studioConfig(tokens, cursors))
 	handler, err := server.New(rest.New(d.studio), server.Config{
-		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError,
+		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), Admit: d.userRates.Admit, MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
 		Validation: validate.Config{
 			AnonymousBodyBytes: maxAnonymousBody,
@@ -279,6 +288,7 @@ func (d *daemon) run(ctx context.Context) error {
 	if d.certificate != nil {
 		reading.Go(func() { d.certificate.Run(read, d.cfg.Logger) })
 	}
+	reading.Go(func() { d.userRates.Run(read) })
 
 	served := make(chan error, 1)
 	go func() { served <- d.http.Serve(d.listener) }()

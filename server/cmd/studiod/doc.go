@@ -91,6 +91,13 @@
 //	studiod token revoke ada@example.com    # ends all sessions
 //	studiod user delete ada@example.com     # with records, files and secrets
 //
+// # Limits
+//
+// A user may make --user-reads (20,000) requests a second that change nothing, --user-creations (10,000)
+// creations, --user-uploads (1,000) uploads and --user-changes (10,000) other changes, and as many at
+// once after a rest. One more is answered 429 with Retry-After. Daemons on a PostgreSQL share the limits:
+// each has a fair part, and what the others leave of the rest.
+//
 // # Security
 //
 // What is defended, and the test that shows it:
@@ -103,6 +110,5 @@
 //   - A webhook that was forged or changed: package api/standardwebhooks, against other libraries.
 //
 // What is not: token-signing keys and webhook secrets lie in clear in the database, which must be
-// protected as a whole; requests of a user have no rate limit. Report a weakness to the maintainers in
-// private, not in a public issue.
+// protected as a whole. Report a weakness to the maintainers in private, not in a public issue.
 package main

@@ -99,6 +99,16 @@ func startCommand(t *testing.T, ready string, args ...string) (p *process, match
 	return p, matched
 }
 
+// await waits for a text in the log.
+func (p *process) await(text string) {
+	p.t.Helper()
+	for began := time.Now(); !strings.Contains(p.log.String(), text); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > patience {
+			p.t.Fatalf("the daemon does not log %s", text)
+		}
+	}
+}
+
 // end sends a signal and waits for the process.
 func (p *process) end(signal os.Signal) error {
 	p.t.Helper()

@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
 )
 
 const (
@@ -45,7 +46,7 @@ func serveCommand() *cli.Command {
 		limitFlag("workers", "how many webhooks this daemon sends at once", "STUDIO_WORKERS", "256", 1024),
 		limitFlag("receiver-in-flight", "how many webhooks are in flight to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", "4", 1024),
 		limitFlag("receiver-rate", "how many webhooks are sent to one receiver in a second", "STUDIO_RECEIVER_RATE", "50", 100_000),
-	}, listenerFlags(), rendererFlags(), mediaFlags()), serve)
+	}, listenerFlags(), userFlags(), rendererFlags(), mediaFlags()), serve)
 }
 
 // rendererFlags are those of a process that renders, whatever else it does.
@@ -108,6 +109,16 @@ func listenerFlags() []cli.Flag {
 	}
 }
 
+// userFlags are the limits of each user, which all daemons share.
+func userFlags() []cli.Flag {
+	return []cli.Flag{
+		limitFlag("user-reads", "how many requests that change nothing a user may make in a second", "STUDIO_USER_READS", "20000", 1_000_000),
+		limitFlag("user-changes", "how many requests that change something a user may make in a second, besides creations and uploads", "STUDIO_USER_CHANGES", "10000", 1_000_000),
+		limitFlag("user-creations", "how many avatars, videos and lip-syncs a user may create in a second", "STUDIO_USER_CREATIONS", "10000", 1_000_000),
+		limitFlag("user-uploads", "how many files a user may upload in a second", "STUDIO_USER_UPLOADS", "1000", 1_000_000),
+	}
+}
+
 func limitFlag(name, usage, variable, normal string, most int) cli.Flag {
 	return numberFlag(name, usage, variable, normal, 1, most)
 }
@@ -147,6 +158,10 @@ func serve(ctx context.Context, command *cli.Command) error {
 	cfg.TLSCert, cfg.TLSKey = command.String("tls-cert"), command.String("tls-key")
 	if (cfg.TLSCert == "") != (cfg.TLSKey == "") {
 		return usagef("--tls-cert and --tls-key belong together")
+	}
+	cfg.UserRates = ratelimit.Config{
+		Reads: command.Int("user-reads"), Changes: command.Int("user-changes"),
+		Creations: command.Int("user-creations"), Uploads: command.Int("user-uploads"),
 	}
 	database := defaultDatabase
 	if demo {

@@ -17,6 +17,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -119,6 +120,12 @@ func TestCodes(t *testing.T) {
 		see("POST", "/users/login", `{"email":"eve@example.com","password":"guess"}`, nil)
 		see("POST", "/v1/webhooks/rotate_secret", "", nil)
 		see("POST", "/v1/webhooks/test", `{"webhook_url":"https://hooks.example.com/","event_type":"avatar_event"}`, nil)
+		s.handler, err = server.New(server.Unimplemented{}, server.Config{
+			Authenticator: server.AuthenticatorFunc(s.tokens.Authenticate), Admit: ratelimit.New(ratelimit.Config{Reads: 1}).Admit,
+		})
+		s.check(err)
+		see("GET", "/v1/lipsync/list", "", nil)
+		see("GET", "/v1/lipsync/list", "", nil)
 		login(errors.New("disk on fire"))
 		login(studio.ErrBusy)
 		login(&server.Error{Status: http.StatusNotImplemented})

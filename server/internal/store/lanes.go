@@ -18,8 +18,9 @@ const (
 	Lanes = 256
 	// Lease is how long a process keeps its lanes after it was last seen.
 	Lease = 4 * time.Second
-	// dueChannel is the channel of NOTIFY, before the name of the schema.
+	// dueChannel and useChannel are the channels of NOTIFY, before the name of the schema.
 	dueChannel = "studio_due_"
+	useChannel = "studio_use_"
 	// deletedMark begins what is said there of a deletion.
 	deletedMark = "-"
 	// laneOfSubject is Lane in SQL.
@@ -208,14 +209,22 @@ func (s *Store) Listen(ctx context.Context, heard Heard) (err error) {
 	if err := connection.QueryRow(ctx, `SELECT current_schema()`).Scan(&schema); err != nil {
 		return err
 	}
-	if _, err := connection.Exec(ctx, `LISTEN `+pgx.Identifier{dueChannel + schema}.Sanitize()); err != nil {
-		return err
+	for _, channel := range []string{dueChannel, useChannel} {
+		if _, err := connection.Exec(ctx, `LISTEN `+pgx.Identifier{channel + schema}.Sanitize()); err != nil {
+			return err
+		}
 	}
 	heard.Ready()
 	for {
 		notification, err := connection.WaitForNotification(ctx)
 		if err != nil {
 			return err
+		}
+		if notification.Channel == useChannel+schema {
+			if s.onUse != nil {
+				s.onUse(notification.Payload)
+			}
+			continue
 		}
 		payload, deleted := strings.CutPrefix(notification.Payload, deletedMark)
 		switch line, ok := parseLine(payload); {
@@ -236,6 +245,12 @@ func (s *Store) Announce(ctx context.Context, lines []Line) error { return s.not
 // AnnounceDeleted tells them that subjects of some lines were deleted.
 func (s *Store) AnnounceDeleted(ctx context.Context, lines []Line) error {
 	return s.notify(ctx, deletedMark, lines)
+}
+
+// AnnounceUse tells the other processes what this one does for users; see [Config.OnUse].
+func (s *Store) AnnounceUse(ctx context.Context, message string) error {
+	_, err := s.Pool().Exec(ctx, `SELECT pg_notify($1 || current_schema(), $2)`, useChannel, message)
+	return err
 }
 
 func (s *Store) notify(ctx context.Context, mark string, lines []Line) error {

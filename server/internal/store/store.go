@@ -37,6 +37,9 @@ type Config struct {
 	Daemon bool
 	// MustExist makes it an error when there is no database yet, or one without tables.
 	MustExist bool
+	// OnUse is called with every message of [Store.AnnounceUse], those of this process included, while
+	// [Store.Listen] runs. Default: none.
+	OnUse func(message string)
 }
 
 // Store keeps the domain in a database. It is safe for concurrent use.
@@ -44,6 +47,7 @@ type Store struct {
 	engine    engine
 	name      string
 	daemon    bool
+	onUse     func(message string)
 	due       chan struct{}
 	records   *records
 	creations *creations
@@ -116,7 +120,7 @@ type engine interface {
 //
 // No error shows the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
-	s := &Store{daemon: cfg.Daemon, due: make(chan struct{}, 1), records: newRecords(), creations: newCreations(), woken: make(map[Line]struct{}), deleted: make(map[Line]struct{})}
+	s := &Store{daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), records: newRecords(), creations: newCreations(), woken: make(map[Line]struct{}), deleted: make(map[Line]struct{})}
 	var err error
 	switch scheme, path, _ := strings.Cut(dsn, ":"); {
 	case scheme == "sqlite" && path != "":

@@ -1,0 +1,49 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server"
+)
+
+// A request that is not admitted is refused before its body is read, and after it is known whose it is.
+func TestAdmit_refusesBeforeTheBodyIsRead(t *testing.T) {
+	t.Parallel()
+	errTooMany := errors.New("too many")
+	var asked []string
+	handler, logged := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
+		cfg.Admit = func(ctx context.Context, operationID string) error {
+			caller, _ := server.PrincipalFrom(ctx)
+			asked = append(asked, operationID+" "+caller.UserID)
+			return errTooMany
+		}
+		cfg.MapError = func(_ context.Context, err error) *server.Error {
+			return &server.Error{
+				Status: http.StatusTooManyRequests, RetryAfter: time.Second, Err: err,
+				Header: http.Header{"Ratelimit": {`"reads";r=0`}, "Content-Type": {"text/plain"}},
+			}
+		}
+	})
+	problem(t, do(handler, "GET", details, "", bearer("bad")...), 401)
+	request := httptest.NewRequest("POST", "/v1/avatars/create_avatar", unread{t})
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer good")
+	response := httptest.NewRecorder()
+	handler.ServeHTTP(response, request)
+	problem(t, response, 429)
+	if got := response.Header(); got.Get("Ratelimit") != `"reads";r=0` || got.Get("Retry-After") != "1" {
+		t.Errorf("the answer has the headers %v", got)
+	}
+	if len(asked) != 1 || asked[0] != "createAvatar ada" {
+		t.Errorf("admission was asked for %q", asked)
+	}
+	if !strings.Contains(logged.String(), `"ada"`) {
+		t.Errorf("the log does not say whose request it is: %s", logged)
+	}
+}

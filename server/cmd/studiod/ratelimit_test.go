@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// A user who makes too many requests is told when to come again, and another class of operations is as
+// before. The client of this module waits and goes on.
+func TestDaemon_limitsRequests(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.UserRates.Creations = 1 })
+	home := from(t, net.IPv4(127, 0, 0, 1))
+	_, token := tryLogin(t.Context(), home, d.url(), testEmail, testPassword)
+	began, refused := time.Now(), false
+	for !refused && time.Since(began) < patience { // the bucket has one, unless a request takes a second
+		answer := call(t, home, http.MethodPost, d.url()+"/v1/lipsync/create_lipsync", token)
+		if refused = answer.StatusCode == http.StatusTooManyRequests; refused {
+			for name, want := range map[string]string{"Retry-After": "1", "RateLimit": `"creations";r=0;t=1`, "RateLimit-Policy": `"creations";q=1;w=1`} {
+				if got := answer.Header.Get(name); got != want {
+					t.Errorf("%s is %q, want %q", name, got, want)
+				}
+			}
+		}
+	}
+	if !refused {
+		t.Error("no creation is refused")
+	}
+	if answer := call(t, home, http.MethodGet, d.url()+"/v1/lipsync/list", token); answer.StatusCode != http.StatusOK {
+		t.Errorf("a list is answered %d", answer.StatusCode)
+	}
+	ours := newClient(t, client.Config{BaseURL: d.url(), Email: testEmail, Password: testPassword})
+	for range 2 {
+		_, err := ours.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
+		check(t, err)
+	}
+}
+
+// Two daemons together admit what one would, within a fifth, whether a user comes to both or to one.
+func TestProcess_daemonsShareTheRatesOfUsers(t *testing.T) {
+	t.Parallel()
+	const limit, period, callers = 50, 4 * time.Second, 3
+	dsn := studiotest.NewPostgres(t)
+	prepareDatabase(t, dsn)
+	const other = "eve@example.com"
+	must(t, testPassword+"\n", "user", "add", "--db="+dsn, other)
+	daemons := []*process{startProcess(t, dsn, "--user-reads", "50"), startProcess(t, dsn, "--user-reads", "50")}
+	for _, p := range daemons {
+		p.await("daemons=2")
+	}
+	home := from(t, net.IPv4(127, 0, 0, 1))
+	var users sync.WaitGroup
+	for email, at := range map[string][]*process{testEmail: daemons, other: daemons[:1]} {
+		users.Go(func() {
+			_, token := tryLogin(t.Context(), home, daemons[0].url, email, testPassword)
+			var asking sync.WaitGroup
+			var admitted, refused atomic.Int64
+			began := time.Now()
+			for _, p := range at {
+				for range callers {
+					asking.Go(func() {
+						for time.Since(began) < period {
+							answer, err := send(t.Context(), home, http.MethodGet, p.url+"/v1/lipsync/list", token)
+							switch {
+							case err != nil:
+								t.Error(err)
+								return
+							case answer.StatusCode == http.StatusOK:
+								admitted.Add(1)
+							case answer.StatusCode == http.StatusTooManyRequests:
+								refused.Add(1)
+								time.Sleep(10 * time.Millisecond) // or little else would run
+							default:
+								t.Errorf("a list is answered %d", answer.StatusCode)
+								return
+							}
+						}
+					})
+				}
+			}
+			asking.Wait()
+			want := limit * (1 + time.Since(began).Seconds())
+			t.Logf("%s at %d daemons: %d admitted, %d refused, %.0f wanted", email, len(at), admitted.Load(), refused.Load(), want)
+			if n := float64(admitted.Load()); n > 1.2*want || n < limit { // fewer may have been asked for
+				t.Errorf("%d daemons admit %.0f requests of %s, want %.0f", len(at), n, email, want)
+			}
+		})
+	}
+	users.Wait()
+	for _, p := range daemons {
+		check(t, p.end(syscall.SIGTERM))
+	}
+}
+
+// call makes a request with a token and returns the answer without its body.
+func call(t *testing.T, client *http.Client, method, url, token string) *http.Response {
+	t.Helper()
+	answer, err := send(t.Context(), client, method, url, token)
+	check(t, err)
+	return answer
+}
+
+func send(ctx context.Context, client *http.Client, method, url, token string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/json")
+		request.Body = io.NopCloser(strings.NewReader("{}"))
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	return answer, answer.Body.Close()
+}
