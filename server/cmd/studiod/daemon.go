@@ -20,6 +20,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
+	"github.com/avatarstudio/avatarstudio/server/internal/realip"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -67,6 +68,7 @@ type daemonConfig struct {
 	Listener          listener.Config
 	TLSCert, TLSKey   string           // files; "" is plain HTTP
 	UserRates         ratelimit.Config // but Announce and Logger
+	TrustedProxies    realip.Proxies
 	ValidateResponses server.ResponseCheck
 	StopTimeout       time.Duration
 	Logger            *slog.Logger
@@ -146,7 +148,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		}
 	}
 	d.http = &http.Server{
-		Handler:           handler,
+		Handler:           cfg.TrustedProxies.Handler(handler),
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -189,6 +191,7 @@ func (d *daemon) listen(ctx context.Context) (err error) {
 	}
 	limits.Logger = d.cfg.Logger
 	limits.Streamed = isUpload
+	limits.Trusted = d.cfg.TrustedProxies.Contains
 	d.listener = listener.New(inner, limits) //nolint:contextcheck // it lives until it is closed
 	return nil
 }

@@ -79,6 +79,11 @@
 // pair that does not fit is logged and leaves the one before in use. Of an HTTP/2 connection, each
 // request but the first counts as a connection more, and there are up to 100 at once.
 //
+// Behind a proxy, --trusted-proxies 10.0.0.0/8,2001:db8::/32 names its networks. The rightmost address of
+// its X-Forwarded-For that is not in them is the client's, for the limits of logins and the log; of anybody
+// else the header is ignored. The connections of a trusted proxy are those of many clients: they count
+// with all others but not for an address, so limit in the proxy what one client may open.
+//
 // # Logins
 //
 // Failed logins delay the next login with the same email from the same address, from the 11th on and

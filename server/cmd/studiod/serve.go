@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v3"
@@ -83,14 +84,20 @@ func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
 		StopTimeout: stopTimeout,
 		Logger:      slog.New(slog.NewTextHandler(command.Root().ErrWriter, nil)),
 	}
-	for _, text := range command.StringSlice("webhook-allow") {
-		network, err := netip.ParsePrefix(text)
+	cfg.AllowNetworks, err = networksOf(command, "webhook-allow")
+	return cfg, err
+}
+
+// networksOf reads a flag that lists networks.
+func networksOf(command *cli.Command, flag string) (networks []netip.Prefix, err error) {
+	for _, text := range command.StringSlice(flag) {
+		network, err := netip.ParsePrefix(strings.TrimSpace(text))
 		if err != nil {
-			return cfg, usagef("--webhook-allow must be a network such as 10.0.0.0/8")
+			return nil, usagef("--%s must be a network such as 10.0.0.0/8", flag)
 		}
-		cfg.AllowNetworks = append(cfg.AllowNetworks, network.Masked())
+		networks = append(networks, network.Masked())
 	}
-	return cfg, nil
+	return networks, nil
 }
 
 func listenerFlags() []cli.Flag {
@@ -101,6 +108,10 @@ func listenerFlags() []cli.Flag {
 		},
 		&cli.StringFlag{
 			Name: "tls-key", Usage: "file of the key of the certificate, as PEM", Sources: cli.EnvVars("STUDIO_TLS_KEY"),
+		},
+		&cli.StringSliceFlag{
+			Name: "trusted-proxies", Usage: "believe X-Forwarded-For of proxies in this network, and limit their connections only with all others; may be repeated",
+			Sources: cli.EnvVars("STUDIO_TRUSTED_PROXIES"), DefaultText: "none",
 		},
 		limitFlag("max-connections", "how many connections may be open; more close the least recently active ones", "STUDIO_MAX_CONNECTIONS", "2048", 1_000_000),
 		limitFlag("max-connections-per-address", "how many of them may be of one IPv4 address or IPv6 /64 network", "STUDIO_MAX_CONNECTIONS_PER_ADDRESS", "1024", 1_000_000),
@@ -154,6 +165,9 @@ func serve(ctx context.Context, command *cli.Command) error {
 	cfg.Listener = listener.Config{
 		MaxConnections: command.Int("max-connections"), MaxConnectionsPerAddress: command.Int("max-connections-per-address"),
 		MaxBodyBytes: int64(command.Int("max-body-memory")) << 20, MinBodyRate: int64(command.Int("min-body-rate")) << 10,
+	}
+	if cfg.TrustedProxies, err = networksOf(command, "trusted-proxies"); err != nil {
+		return err
 	}
 	cfg.TLSCert, cfg.TLSKey = command.String("tls-cert"), command.String("tls-key")
 	if (cfg.TLSCert == "") != (cfg.TLSKey == "") {

@@ -108,7 +108,7 @@ func (b *body) charge() bool {
 	l := b.conn.listener
 	b.charged += more
 	all, own := l.bodyBytes.Add(more), b.conn.network.bodyBytes.Add(more)
-	return all <= l.cfg.MaxBodyBytes && own <= l.cfg.MaxBodyBytes/2
+	return all <= l.cfg.MaxBodyBytes && (b.conn.trusted || own <= l.cfg.MaxBodyBytes/2)
 }
 
 func (b *body) release() {

@@ -16,6 +16,7 @@ type conn struct {
 	net.Conn
 	listener *Listener
 	address  netip.Prefix
+	trusted  bool
 	network  *network // nil before there is room for it; this and the next two are the listener's
 
 	streams int // requests of HTTP/2 that are open
@@ -29,6 +30,9 @@ type conn struct {
 
 func newConn(l *Listener, inner net.Conn) *conn {
 	c := &conn{Conn: inner, listener: l, address: networkOf(inner.RemoteAddr())}
+	if ip := addressOf(inner.RemoteAddr()); ip.IsValid() && l.cfg.Trusted(ip) {
+		c.trusted, c.address = true, netip.PrefixFrom(ip, ip.BitLen()) // apart from its neighbours
+	}
 	c.touch()
 	return c
 }
@@ -54,17 +58,21 @@ func connOf(c net.Conn) *conn {
 // networkOf returns an IPv4 address alone, and the 64 bits of an IPv6 address that its owner has not
 // chosen. What is neither is one network.
 func networkOf(address net.Addr) netip.Prefix {
-	tcp, ok := address.(*net.TCPAddr)
-	if !ok {
-		return netip.Prefix{}
-	}
-	ip := tcp.AddrPort().Addr().Unmap()
+	ip := addressOf(address)
 	bits := 64
 	if ip.Is4() {
 		bits = 32
 	}
-	network, _ := ip.WithZone("").Prefix(bits) // the bits fit
+	network, _ := ip.Prefix(bits) // the bits fit
 	return network
+}
+
+// addressOf returns the zero Addr for what is no address of TCP.
+func addressOf(address net.Addr) netip.Addr {
+	if tcp, ok := address.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap().WithZone("")
+	}
+	return netip.Addr{}
 }
 
 const tlsHandshake = 0x16

@@ -34,6 +34,9 @@ type Config struct {
 	// MaxConnectionsPerAddress is how many of them may be of one IPv4 address, or one IPv6 network of
 	// 64 bits. Default 1024.
 	MaxConnectionsPerAddress int
+	// Trusted reports whether an address is that of a proxy, which brings the requests of many: no limit
+	// for each address is its own. Default: none is.
+	Trusted func(netip.Addr) bool
 	// MaxBodyBytes is how many bytes of bodies may be in memory, beyond the first 4 KiB of each; half
 	// of them for one address. A body for which there is no room is answered 503. Default 24 MiB.
 	MaxBodyBytes int64
@@ -82,6 +85,7 @@ type Listener struct {
 
 // network is the connections of one address.
 type network struct {
+	trusted   bool
 	conns     map[*conn]struct{}
 	open      int // as of a Listener
 	bodyBytes atomic.Int64
@@ -96,6 +100,9 @@ func New(inner net.Listener, cfg Config) *Listener {
 	cfg.MaxConnectionsPerAddress = cmp.Or(cfg.MaxConnectionsPerAddress, 1024)
 	cfg.MaxBodyBytes = cmp.Or(cfg.MaxBodyBytes, 24<<20)
 	cfg.MinBodyRate = cmp.Or(cfg.MinBodyRate, 8<<10)
+	if cfg.Trusted == nil {
+		cfg.Trusted = func(netip.Addr) bool { return false }
+	}
 	if cfg.Streamed == nil {
 		cfg.Streamed = func(*http.Request) bool { return false }
 	}
@@ -162,7 +169,7 @@ func (l *Listener) admit(c *conn) bool {
 	l.mu.Lock()
 	n := l.networks[c.address]
 	if n == nil {
-		n = &network{conns: make(map[*conn]struct{})}
+		n = &network{trusted: c.trusted, conns: make(map[*conn]struct{})}
 		l.networks[c.address] = n
 	}
 	victims, ok := l.makeRoom(n, nil)
@@ -218,18 +225,22 @@ func (l *Listener) count(c *conn, n int) {
 // makeRoom takes out the connections to be closed for one more of a network, and reports whether there
 // is room then. l.mu is held.
 func (l *Listener) makeRoom(n *network, except *conn) (victims []*conn, ok bool) {
-	if n.open >= l.cfg.MaxConnectionsPerAddress {
+	if l.full(n) {
 		victims = l.evict(n, except)
 	}
 	if l.open >= l.cfg.MaxConnections {
 		victims = append(victims, l.evict(nil, except)...)
 	}
-	ok = n.open < l.cfg.MaxConnectionsPerAddress && l.open < l.cfg.MaxConnections
+	ok = !l.full(n) && l.open < l.cfg.MaxConnections
 	l.closed += len(victims)
 	if !ok {
 		l.closed++
 	}
 	return victims, ok
+}
+
+func (l *Listener) full(n *network) bool {
+	return !n.trusted && n.open >= l.cfg.MaxConnectionsPerAddress
 }
 
 // unlock closes what makeRoom has taken out, and says so from time to time. l.mu is held.
@@ -264,7 +275,7 @@ func (l *Listener) evict(of *network, except *conn) []*conn {
 		for c := range n.conns {
 			active := c.active.Load()
 			if c != except && (c.serving.Load() == 0 || active < stalledSince) {
-				candidates = append(candidates, candidate{c, active, n.open > share})
+				candidates = append(candidates, candidate{c, active, !n.trusted && n.open > share})
 			}
 		}
 	}

@@ -188,6 +188,39 @@ func TestListener_limitsAnAddressAloneAndANetworkOf64Bits(t *testing.T) {
 	}
 }
 
+func TestListener_aTrustedProxyHasNoShare(t *testing.T) {
+	t.Parallel()
+	proxy := netip.MustParseAddr("2001:db8::1")
+	cfg := listener.Config{MaxConnections: 8, MaxConnectionsPerAddress: 2, Trusted: func(ip netip.Addr) bool { return ip == proxy }}
+	serve(t, cfg, func(t *testing.T, p *pipes) {
+		var proxied []*caller
+		for range 6 {
+			proxied = append(proxied, p.dial("2001:db8::1"))
+		}
+		time.Sleep(time.Second)
+		neighbours := []*caller{p.dial("2001:db8::2"), p.dial("2001:db8::2")}
+		_ = p.dial("2001:db8::3") // of the same 64 bits, so one of its own kind goes
+		for _, c := range proxied {
+			if c.gone() {
+				t.Fatal("a connection of the proxy is closed")
+			}
+		}
+		if neighbours[0].gone() == neighbours[1].gone() {
+			t.Error("want one connection of the neighbours to go")
+		}
+		_ = p.dial("192.0.2.1") // the least recently active of all goes, which is one of the proxy's
+		left := 0
+		for _, c := range proxied {
+			if !c.gone() {
+				left++
+			}
+		}
+		if left != 5 {
+			t.Errorf("%d connections of the proxy are left, want 5", left)
+		}
+	})
+}
+
 func TestListener_closesNoneThatIsBeingAnswered(t *testing.T) {
 	t.Parallel()
 	serveHandler(t, listener.Config{MaxConnections: 1}, func(http.ResponseWriter, *http.Request) { time.Sleep(30 * time.Second) },
