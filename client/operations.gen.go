@@ -223,7 +223,8 @@ func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options .
 // Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a URL
 // is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
 // registered webhook receives an `avatar_event` for every state that the avatar enters, `processing`
-// included, and an `avatar_inference_event` for each video made from it.
+// included, and an `avatar_inference_event` for each video made from it. 429 while too many creations
+// of the caller are in progress.
 //
 // It is retried with one idempotency key.
 // The service answers [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
@@ -237,7 +238,8 @@ func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest,
 // CreateVideo sends POST /v1/avatars/create_video: create a video from a published avatar.
 //
 // Starts the creation of a video. The webhook that was registered with the avatar receives an
-// `avatar_inference_event` when it ends. 409 unless the avatar is published.
+// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
+// creations of the caller are in progress.
 //
 // It is retried with one idempotency key.
 // The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
@@ -376,7 +378,8 @@ func (c *Client) SubmitConsent(ctx context.Context, body gen.ConsentRequest, opt
 // CreateLipsync sends POST /v1/lipsync/create_lipsync: create a lip-sync video.
 //
 // Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it receives
-// a `lipsync_inference_event` when the lip-sync ends.
+// a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the caller are
+// in progress.
 //
 // It is retried with one idempotency key.
 // The service answers [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
@@ -451,7 +454,8 @@ func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.
 //
 // Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
 // audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up
-// otherwise.
+// otherwise. The files that the caller has uploaded in seven days have a limit together too; deleting
+// what was made from them deletes them.
 //
 // It is retried only if the service cannot have carried it out.
 // The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].

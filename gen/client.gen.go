@@ -157,7 +157,7 @@ type ClientInterface interface {
 	// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
 	// registered webhook receives an `avatar_event` for every
 	// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-	// each video made from it.
+	// each video made from it. 429 while too many creations of the caller are in progress.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -170,7 +170,7 @@ type ClientInterface interface {
 	// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
 	// registered webhook receives an `avatar_event` for every
 	// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-	// each video made from it.
+	// each video made from it. 429 while too many creations of the caller are in progress.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -180,7 +180,8 @@ type ClientInterface interface {
 	// CreateVideoWithBody Create a video from a published avatar
 	//
 	// Starts the creation of a video. The webhook that was registered with the avatar receives an
-	// `avatar_inference_event` when it ends. 409 unless the avatar is published.
+	// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
+	// creations of the caller are in progress.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -190,7 +191,8 @@ type ClientInterface interface {
 	// CreateVideo Create a video from a published avatar
 	//
 	// Starts the creation of a video. The webhook that was registered with the avatar receives an
-	// `avatar_inference_event` when it ends. 409 unless the avatar is published.
+	// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
+	// creations of the caller are in progress.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -291,7 +293,8 @@ type ClientInterface interface {
 	// CreateLipsyncWithBody Create a lip-sync video
 	//
 	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-	// receives a `lipsync_inference_event` when the lip-sync ends.
+	// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
+	// caller are in progress.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -301,7 +304,8 @@ type ClientInterface interface {
 	// CreateLipsync Create a lip-sync video
 	//
 	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-	// receives a `lipsync_inference_event` when the lip-sync ends.
+	// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
+	// caller are in progress.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -350,6 +354,8 @@ type ClientInterface interface {
 	//
 	// Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
 	// audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up otherwise.
+	// The files that the caller has uploaded in seven days have a limit together too; deleting what was made
+	// from them deletes them.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -523,7 +529,7 @@ func (c *Client) GetAvatar(ctx context.Context, params *GetAvatarParams, reqEdit
 // URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
 // registered webhook receives an `avatar_event` for every
 // state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-// each video made from it.
+// each video made from it. 429 while too many creations of the caller are in progress.
 //
 // Takes any type of body and a specified content type.
 //
@@ -546,7 +552,7 @@ func (c *Client) CreateAvatarWithBody(ctx context.Context, params *CreateAvatarP
 // URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
 // registered webhook receives an `avatar_event` for every
 // state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-// each video made from it.
+// each video made from it. 429 while too many creations of the caller are in progress.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -566,7 +572,8 @@ func (c *Client) CreateAvatar(ctx context.Context, params *CreateAvatarParams, b
 // CreateVideoWithBody Create a video from a published avatar
 //
 // Starts the creation of a video. The webhook that was registered with the avatar receives an
-// `avatar_inference_event` when it ends. 409 unless the avatar is published.
+// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
+// creations of the caller are in progress.
 //
 // Takes any type of body and a specified content type.
 //
@@ -586,7 +593,8 @@ func (c *Client) CreateVideoWithBody(ctx context.Context, params *CreateVideoPar
 // CreateVideo Create a video from a published avatar
 //
 // Starts the creation of a video. The webhook that was registered with the avatar receives an
-// `avatar_inference_event` when it ends. 409 unless the avatar is published.
+// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
+// creations of the caller are in progress.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -787,7 +795,8 @@ func (c *Client) SubmitConsent(ctx context.Context, body SubmitConsentJSONReques
 // CreateLipsyncWithBody Create a lip-sync video
 //
 // Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-// receives a `lipsync_inference_event` when the lip-sync ends.
+// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
+// caller are in progress.
 //
 // Takes any type of body and a specified content type.
 //
@@ -807,7 +816,8 @@ func (c *Client) CreateLipsyncWithBody(ctx context.Context, params *CreateLipsyn
 // CreateLipsync Create a lip-sync video
 //
 // Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-// receives a `lipsync_inference_event` when the lip-sync ends.
+// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
+// caller are in progress.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -906,6 +916,8 @@ func (c *Client) ListLipsyncs(ctx context.Context, params *ListLipsyncsParams, r
 //
 // Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
 // audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up otherwise.
+// The files that the caller has uploaded in seven days have a limit together too; deleting what was made
+// from them deletes them.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2080,7 +2092,7 @@ type ClientWithResponsesInterface interface {
 	// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
 	// registered webhook receives an `avatar_event` for every
 	// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-	// each video made from it.
+	// each video made from it. 429 while too many creations of the caller are in progress.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2093,7 +2105,7 @@ type ClientWithResponsesInterface interface {
 	// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
 	// registered webhook receives an `avatar_event` for every
 	// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-	// each video made from it.
+	// each video made from it. 429 while too many creations of the caller are in progress.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2103,7 +2115,8 @@ type ClientWithResponsesInterface interface {
 	// CreateVideoWithBodyWithResponse Create a video from a published avatar
 	//
 	// Starts the creation of a video. The webhook that was registered with the avatar receives an
-	// `avatar_inference_event` when it ends. 409 unless the avatar is published.
+	// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
+	// creations of the caller are in progress.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2113,7 +2126,8 @@ type ClientWithResponsesInterface interface {
 	// CreateVideoWithResponse Create a video from a published avatar
 	//
 	// Starts the creation of a video. The webhook that was registered with the avatar receives an
-	// `avatar_inference_event` when it ends. 409 unless the avatar is published.
+	// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
+	// creations of the caller are in progress.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2220,7 +2234,8 @@ type ClientWithResponsesInterface interface {
 	// CreateLipsyncWithBodyWithResponse Create a lip-sync video
 	//
 	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-	// receives a `lipsync_inference_event` when the lip-sync ends.
+	// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
+	// caller are in progress.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2230,7 +2245,8 @@ type ClientWithResponsesInterface interface {
 	// CreateLipsyncWithResponse Create a lip-sync video
 	//
 	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-	// receives a `lipsync_inference_event` when the lip-sync ends.
+	// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
+	// caller are in progress.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2283,6 +2299,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
 	// audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up otherwise.
+	// The files that the caller has uploaded in seven days have a limit together too; deleting what was made
+	// from them deletes them.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2815,7 +2833,7 @@ type CreateAvatarResponse struct {
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
 	ApplicationProblemJSON422 *CreationRefused
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
+	ApplicationProblemJSON429 *TooManyCreations
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -2866,7 +2884,7 @@ func (r CreateAvatarResponse) GetApplicationProblemJSON422() *CreationRefused {
 }
 
 // GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r CreateAvatarResponse) GetApplicationProblemJSON429() *TooManyRequests {
+func (r CreateAvatarResponse) GetApplicationProblemJSON429() *TooManyCreations {
 	return r.ApplicationProblemJSON429
 }
 
@@ -2951,7 +2969,7 @@ type CreateVideoResponse struct {
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
 	ApplicationProblemJSON422 *VideoRefused
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
+	ApplicationProblemJSON429 *TooManyCreations
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -3007,7 +3025,7 @@ func (r CreateVideoResponse) GetApplicationProblemJSON422() *VideoRefused {
 }
 
 // GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r CreateVideoResponse) GetApplicationProblemJSON429() *TooManyRequests {
+func (r CreateVideoResponse) GetApplicationProblemJSON429() *TooManyCreations {
 	return r.ApplicationProblemJSON429
 }
 
@@ -3789,7 +3807,7 @@ type CreateLipsyncResponse struct {
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
 	ApplicationProblemJSON422 *CreationRefused
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationProblemJSON429 *TooManyRequests
+	ApplicationProblemJSON429 *TooManyCreations
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *InternalServerError
 	// ApplicationProblemJSON501 the response for an HTTP 501 `application/problem+json` response
@@ -3840,7 +3858,7 @@ func (r CreateLipsyncResponse) GetApplicationProblemJSON422() *CreationRefused {
 }
 
 // GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r CreateLipsyncResponse) GetApplicationProblemJSON429() *TooManyRequests {
+func (r CreateLipsyncResponse) GetApplicationProblemJSON429() *TooManyCreations {
 	return r.ApplicationProblemJSON429
 }
 
@@ -4254,7 +4272,7 @@ type UploadMediaResponse struct {
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Unauthorized
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
-	ApplicationProblemJSON413 *ContentTooLarge
+	ApplicationProblemJSON413 *MediaTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
@@ -4289,7 +4307,7 @@ func (r UploadMediaResponse) GetApplicationProblemJSON401() *Unauthorized {
 }
 
 // GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
-func (r UploadMediaResponse) GetApplicationProblemJSON413() *ContentTooLarge {
+func (r UploadMediaResponse) GetApplicationProblemJSON413() *MediaTooLarge {
 	return r.ApplicationProblemJSON413
 }
 
@@ -4794,7 +4812,7 @@ func (c *ClientWithResponses) GetAvatarWithResponse(ctx context.Context, params 
 // URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
 // registered webhook receives an `avatar_event` for every
 // state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-// each video made from it.
+// each video made from it. 429 while too many creations of the caller are in progress.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4813,7 +4831,7 @@ func (c *ClientWithResponses) CreateAvatarWithBodyWithResponse(ctx context.Conte
 // URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
 // registered webhook receives an `avatar_event` for every
 // state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-// each video made from it.
+// each video made from it. 429 while too many creations of the caller are in progress.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4829,7 +4847,8 @@ func (c *ClientWithResponses) CreateAvatarWithResponse(ctx context.Context, para
 // CreateVideoWithBodyWithResponse Create a video from a published avatar
 //
 // Starts the creation of a video. The webhook that was registered with the avatar receives an
-// `avatar_inference_event` when it ends. 409 unless the avatar is published.
+// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
+// creations of the caller are in progress.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4845,7 +4864,8 @@ func (c *ClientWithResponses) CreateVideoWithBodyWithResponse(ctx context.Contex
 // CreateVideoWithResponse Create a video from a published avatar
 //
 // Starts the creation of a video. The webhook that was registered with the avatar receives an
-// `avatar_inference_event` when it ends. 409 unless the avatar is published.
+// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
+// creations of the caller are in progress.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5012,7 +5032,8 @@ func (c *ClientWithResponses) SubmitConsentWithResponse(ctx context.Context, bod
 // CreateLipsyncWithBodyWithResponse Create a lip-sync video
 //
 // Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-// receives a `lipsync_inference_event` when the lip-sync ends.
+// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
+// caller are in progress.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5028,7 +5049,8 @@ func (c *ClientWithResponses) CreateLipsyncWithBodyWithResponse(ctx context.Cont
 // CreateLipsyncWithResponse Create a lip-sync video
 //
 // Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-// receives a `lipsync_inference_event` when the lip-sync ends.
+// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
+// caller are in progress.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5111,6 +5133,8 @@ func (c *ClientWithResponses) ListLipsyncsWithResponse(ctx context.Context, para
 //
 // Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
 // audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up otherwise.
+// The files that the caller has uploaded in seven days have a limit together too; deleting what was made
+// from them deletes them.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5710,7 +5734,7 @@ func ParseCreateAvatarResponse(rsp *http.Response) (*CreateAvatarResponse, error
 		response.ApplicationProblemJSON422 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
+		var dest TooManyCreations
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -5860,7 +5884,7 @@ func ParseCreateVideoResponse(rsp *http.Response) (*CreateVideoResponse, error) 
 		response.ApplicationProblemJSON422 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
+		var dest TooManyCreations
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -6762,7 +6786,7 @@ func ParseCreateLipsyncResponse(rsp *http.Response) (*CreateLipsyncResponse, err
 		response.ApplicationProblemJSON422 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest TooManyRequests
+		var dest TooManyCreations
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -7246,7 +7270,7 @@ func ParseUploadMediaResponse(rsp *http.Response) (*UploadMediaResponse, error) 
 		response.ApplicationProblemJSON401 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
-		var dest ContentTooLarge
+		var dest MediaTooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

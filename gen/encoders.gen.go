@@ -326,7 +326,7 @@ func (to *encoder) encodeCreateAvatar422ApplicationProblemPlusJSONResponse(v *Cr
 }
 
 func (to *encoder) encodeCreateAvatar429ApplicationProblemPlusJSONResponse(v *CreateAvatar429ApplicationProblemPlusJSONResponse) {
-	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
+	to.encodeTooManyCreationsApplicationProblemPlusJSONResponse(&v.TooManyCreationsApplicationProblemPlusJSONResponse)
 }
 
 func (to *encoder) encodeCreateAvatar500ApplicationProblemPlusJSONResponse(v *CreateAvatar500ApplicationProblemPlusJSONResponse) {
@@ -413,7 +413,7 @@ func (to *encoder) encodeCreateLipsync422ApplicationProblemPlusJSONResponse(v *C
 }
 
 func (to *encoder) encodeCreateLipsync429ApplicationProblemPlusJSONResponse(v *CreateLipsync429ApplicationProblemPlusJSONResponse) {
-	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
+	to.encodeTooManyCreationsApplicationProblemPlusJSONResponse(&v.TooManyCreationsApplicationProblemPlusJSONResponse)
 }
 
 func (to *encoder) encodeCreateLipsync500ApplicationProblemPlusJSONResponse(v *CreateLipsync500ApplicationProblemPlusJSONResponse) {
@@ -540,7 +540,7 @@ func (to *encoder) encodeCreateVideo422ApplicationProblemPlusJSONResponse(v *Cre
 }
 
 func (to *encoder) encodeCreateVideo429ApplicationProblemPlusJSONResponse(v *CreateVideo429ApplicationProblemPlusJSONResponse) {
-	to.encodeTooManyRequestsApplicationProblemPlusJSONResponse(&v.TooManyRequestsApplicationProblemPlusJSONResponse)
+	to.encodeTooManyCreationsApplicationProblemPlusJSONResponse(&v.TooManyCreationsApplicationProblemPlusJSONResponse)
 }
 
 func (to *encoder) encodeCreateVideo500ApplicationProblemPlusJSONResponse(v *CreateVideo500ApplicationProblemPlusJSONResponse) {
@@ -1424,6 +1424,10 @@ func (to *encoder) encodeTokenPair(v *TokenPair) {
 	to.text = append(to.text, '}')
 }
 
+func (to *encoder) encodeTooManyCreationsApplicationProblemPlusJSONResponse(v *TooManyCreationsApplicationProblemPlusJSONResponse) {
+	to.encodeProblem(&v.Body)
+}
+
 func (to *encoder) encodeTooManyRequestsApplicationProblemPlusJSONResponse(v *TooManyRequestsApplicationProblemPlusJSONResponse) {
 	to.encodeProblem(&v.Body)
 }
@@ -1457,7 +1461,7 @@ func (to *encoder) encodeUploadMedia401ApplicationProblemPlusJSONResponse(v *Upl
 }
 
 func (to *encoder) encodeUploadMedia413ApplicationProblemPlusJSONResponse(v *UploadMedia413ApplicationProblemPlusJSONResponse) {
-	to.encodeProblem((*Problem)(&v.ContentTooLargeApplicationProblemPlusJSONResponse))
+	to.encodeProblem((*Problem)(&v.MediaTooLargeApplicationProblemPlusJSONResponse))
 }
 
 func (to *encoder) encodeUploadMedia415ApplicationProblemPlusJSONResponse(v *UploadMedia415ApplicationProblemPlusJSONResponse) {

@@ -465,6 +465,7 @@ type Problem struct {
 	// | `idempotency_key_in_use` | 409 | The first request with this key is still running. | Send it again later. |
 	// | `idempotency_key_spent` | 409 | What this key created has been deleted. | Use a new key. |
 	// | `request_entity_too_large` | 413 | The body is larger than 1 MiB, or 16 KiB where no token is asked for. | Send less. |
+	// | `too_much_media` | 413 | The files of the caller would be larger together than the service keeps. | Delete what was made from some, or wait until they expire. |
 	// | `unsupported_media_type` | 415 | The body is not declared as JSON in UTF-8, or it has a Content-Encoding other than `identity`. | Send plain `application/json`. |
 	// | `idempotency_key_reused` | 422 | The key was used with another operation or another body. | Use a new key for a new request. |
 	// | `title_invalid` | 422 | The title has a U+0000. | Leave it out of the title. |
@@ -472,6 +473,7 @@ type Problem struct {
 	// | `webhook_url_invalid` | 422 | The webhook URL is not one that notifications can be sent to. | Give an absolute https URL without user information. |
 	// | `webhook_url_not_public` | 422 | The host of the webhook URL is not a public address. | Use an address that can be reached from the internet. |
 	// | `too_many_requests` | 429 | The caller made too many requests of this kind in a second. | Wait for `Retry-After`. |
+	// | `too_many_creations` | 429 | As many creations of the caller are in progress as may be. | Wait for `Retry-After`. |
 	// | `too_many_login_tries` | 429 | A try that comes too soon after failed ones. | Wait for `Retry-After`. |
 	// | `too_many_webhook_secrets` | 429 | As many secrets are in force as there can be. | Wait for `Retry-After`. |
 	// | `too_many_webhook_tests` | 429 | Too many sample notifications were sent. | Wait for `Retry-After`. |
@@ -827,6 +829,9 @@ type InternalServerError = Problem
 // KeyConflict What went wrong (RFC 9457). It never contains a submitted value.
 type KeyConflict = Problem
 
+// MediaTooLarge What went wrong (RFC 9457). It never contains a submitted value.
+type MediaTooLarge = Problem
+
 // NotFound What went wrong (RFC 9457). It never contains a submitted value.
 type NotFound = Problem
 
@@ -838,6 +843,9 @@ type NotPublished = Problem
 
 // ServiceUnavailable What went wrong (RFC 9457). It never contains a submitted value.
 type ServiceUnavailable = Problem
+
+// TooManyCreations What went wrong (RFC 9457). It never contains a submitted value.
+type TooManyCreations = Problem
 
 // TooManyRequests What went wrong (RFC 9457). It never contains a submitted value.
 type TooManyRequests = Problem

@@ -1054,6 +1054,8 @@ type InternalServerErrorApplicationProblemPlusJSONResponse Problem
 
 type KeyConflictApplicationProblemPlusJSONResponse Problem
 
+type MediaTooLargeApplicationProblemPlusJSONResponse Problem
+
 type NotFoundApplicationProblemPlusJSONResponse Problem
 
 type NotImplementedApplicationProblemPlusJSONResponse Problem
@@ -1070,6 +1072,17 @@ type ServiceUnavailableApplicationProblemPlusJSONResponse struct {
 	Body Problem
 
 	Headers ServiceUnavailableResponseHeaders
+}
+
+type TooManyCreationsResponseHeaders struct {
+	RateLimit       *string
+	RateLimitPolicy *string
+	RetryAfter      *int
+}
+type TooManyCreationsApplicationProblemPlusJSONResponse struct {
+	Body Problem
+
+	Headers TooManyCreationsResponseHeaders
 }
 
 type TooManyRequestsResponseHeaders struct {
@@ -1951,7 +1964,7 @@ func (response CreateAvatar422ApplicationProblemPlusJSONResponse) VisitCreateAva
 // CreateAvatar429ApplicationProblemPlusJSONResponse is an answer with the status 429.
 
 type CreateAvatar429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
+	TooManyCreationsApplicationProblemPlusJSONResponse
 }
 
 // VisitCreateAvatarResponse writes the answer.
@@ -2192,7 +2205,7 @@ func (response CreateVideo422ApplicationProblemPlusJSONResponse) VisitCreateVide
 // CreateVideo429ApplicationProblemPlusJSONResponse is an answer with the status 429.
 
 type CreateVideo429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
+	TooManyCreationsApplicationProblemPlusJSONResponse
 }
 
 // VisitCreateVideoResponse writes the answer.
@@ -3497,7 +3510,7 @@ func (response CreateLipsync422ApplicationProblemPlusJSONResponse) VisitCreateLi
 // CreateLipsync429ApplicationProblemPlusJSONResponse is an answer with the status 429.
 
 type CreateLipsync429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
+	TooManyCreationsApplicationProblemPlusJSONResponse
 }
 
 // VisitCreateLipsyncResponse writes the answer.
@@ -4162,7 +4175,7 @@ func (response UploadMedia401ApplicationProblemPlusJSONResponse) VisitUploadMedi
 // UploadMedia413ApplicationProblemPlusJSONResponse is an answer with the status 413.
 
 type UploadMedia413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
+	MediaTooLargeApplicationProblemPlusJSONResponse
 }
 
 // VisitUploadMediaResponse writes the answer.

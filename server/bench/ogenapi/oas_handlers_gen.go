@@ -33,7 +33,8 @@ func recordError(string, error) {}
 // Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a URL
 // is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
 // registered webhook receives an `avatar_event` for every state that the avatar enters, `processing`
-// included, and an `avatar_inference_event` for each video made from it.
+// included, and an `avatar_inference_event` for each video made from it. 429 while too many creations
+// of the caller are in progress.
 //
 // POST /v1/avatars/create_avatar
 func (s *Server) handleCreateAvatarRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -177,7 +178,8 @@ func (s *Server) handleCreateAvatarRequest(args [0]string, argsEscaped bool, w h
 // handleCreateLipsyncRequest handles createLipsync operation.
 //
 // Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it receives
-// a `lipsync_inference_event` when the lip-sync ends.
+// a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the caller are
+// in progress.
 //
 // POST /v1/lipsync/create_lipsync
 func (s *Server) handleCreateLipsyncRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -321,7 +323,8 @@ func (s *Server) handleCreateLipsyncRequest(args [0]string, argsEscaped bool, w 
 // handleCreateVideoRequest handles createVideo operation.
 //
 // Starts the creation of a video. The webhook that was registered with the avatar receives an
-// `avatar_inference_event` when it ends. 409 unless the avatar is published.
+// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
+// creations of the caller are in progress.
 //
 // POST /v1/avatars/create_video
 func (s *Server) handleCreateVideoRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -2449,7 +2452,8 @@ func (s *Server) handleTestWebhookRequest(args [0]string, argsEscaped bool, w ht
 //
 // Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
 // audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up
-// otherwise.
+// otherwise. The files that the caller has uploaded in seven days have a limit together too; deleting
+// what was made from them deletes them.
 //
 // POST /v1/media
 func (s *Server) handleUploadMediaRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {

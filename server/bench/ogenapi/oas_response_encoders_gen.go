@@ -117,7 +117,7 @@ func encodeCreateAvatarResponse(response CreateAvatarRes, w http.ResponseWriter)
 
 		return nil
 
-	case *TooManyRequestsHeaders:
+	case *TooManyCreationsHeaders:
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.Header().Set("Access-Control-Expose-Headers", "Ratelimit,Ratelimit-Policy,Retry-After")
 		// Encoding response headers.
@@ -346,7 +346,7 @@ func encodeCreateLipsyncResponse(response CreateLipsyncRes, w http.ResponseWrite
 
 		return nil
 
-	case *TooManyRequestsHeaders:
+	case *TooManyCreationsHeaders:
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.Header().Set("Access-Control-Expose-Headers", "Ratelimit,Ratelimit-Policy,Retry-After")
 		// Encoding response headers.
@@ -587,7 +587,7 @@ func encodeCreateVideoResponse(response CreateVideoRes, w http.ResponseWriter) e
 
 		return nil
 
-	case *TooManyRequestsHeaders:
+	case *TooManyCreationsHeaders:
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.Header().Set("Access-Control-Expose-Headers", "Ratelimit,Ratelimit-Policy,Retry-After")
 		// Encoding response headers.

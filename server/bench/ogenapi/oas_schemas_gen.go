@@ -2720,7 +2720,7 @@ type Problem struct {
 	// Kind of the problem for programs. New codes can come; take one that is not known for its status.
 	//
 	// 	code                       | status | cause                                                                                          | what helps
-	// 	---------------------------+--------+------------------------------------------------------------------------------------------------+------------------------------------------------------
+	// 	---------------------------+--------+------------------------------------------------------------------------------------------------+-----------------------------------------------------------
 	// 	`bad_request`              | 400    | The request is malformed or does not match this document; `errors` says where.                 | Correct the request.
 	// 	`cursor_invalid`           | 400    | The cursor is not one of this list with these filters.                                         | Begin the list again without one.
 	// 	`unauthorized`             | 401    | There is no access token, or it is not valid or has expired.                                   | Log in, or exchange the refresh token.
@@ -2733,6 +2733,7 @@ type Problem struct {
 	// 	`idempotency_key_in_use`   | 409    | The first request with this key is still running.                                              | Send it again later.
 	// 	`idempotency_key_spent`    | 409    | What this key created has been deleted.                                                        | Use a new key.
 	// 	`request_entity_too_large` | 413    | The body is larger than 1 MiB, or 16 KiB where no token is asked for.                          | Send less.
+	// 	`too_much_media`           | 413    | The files of the caller would be larger together than the service keeps.                       | Delete what was made from some, or wait until they expire.
 	// 	`unsupported_media_type`   | 415    | The body is not declared as JSON in UTF-8, or it has a Content-Encoding other than `identity`. | Send plain `application/json`.
 	// 	`idempotency_key_reused`   | 422    | The key was used with another operation or another body.                                       | Use a new key for a new request.
 	// 	`title_invalid`            | 422    | The title has a U+0000.                                                                        | Leave it out of the title.
@@ -2740,6 +2741,7 @@ type Problem struct {
 	// 	`webhook_url_invalid`      | 422    | The webhook URL is not one that notifications can be sent to.                                  | Give an absolute https URL without user information.
 	// 	`webhook_url_not_public`   | 422    | The host of the webhook URL is not a public address.                                           | Use an address that can be reached from the internet.
 	// 	`too_many_requests`        | 429    | The caller made too many requests of this kind in a second.                                    | Wait for `Retry-After`.
+	// 	`too_many_creations`       | 429    | As many creations of the caller are in progress as may be.                                     | Wait for `Retry-After`.
 	// 	`too_many_login_tries`     | 429    | A try that comes too soon after failed ones.                                                   | Wait for `Retry-After`.
 	// 	`too_many_webhook_secrets` | 429    | As many secrets are in force as there can be.                                                  | Wait for `Retry-After`.
 	// 	`too_many_webhook_tests`   | 429    | Too many sample notifications were sent.                                                       | Wait for `Retry-After`.
@@ -3481,6 +3483,58 @@ func (s *TokenPair) SetRefreshToken(val string) {
 func (*TokenPair) loginRes()         {}
 func (*TokenPair) refreshTokensRes() {}
 
+// TooManyCreationsHeaders wraps Problem with response headers.
+type TooManyCreationsHeaders struct {
+	RateLimit       OptString
+	RateLimitPolicy OptString
+	RetryAfter      OptInt
+	Response        Problem
+}
+
+// GetRateLimit returns the value of RateLimit.
+func (s *TooManyCreationsHeaders) GetRateLimit() OptString {
+	return s.RateLimit
+}
+
+// GetRateLimitPolicy returns the value of RateLimitPolicy.
+func (s *TooManyCreationsHeaders) GetRateLimitPolicy() OptString {
+	return s.RateLimitPolicy
+}
+
+// GetRetryAfter returns the value of RetryAfter.
+func (s *TooManyCreationsHeaders) GetRetryAfter() OptInt {
+	return s.RetryAfter
+}
+
+// GetResponse returns the value of Response.
+func (s *TooManyCreationsHeaders) GetResponse() Problem {
+	return s.Response
+}
+
+// SetRateLimit sets the value of RateLimit.
+func (s *TooManyCreationsHeaders) SetRateLimit(val OptString) {
+	s.RateLimit = val
+}
+
+// SetRateLimitPolicy sets the value of RateLimitPolicy.
+func (s *TooManyCreationsHeaders) SetRateLimitPolicy(val OptString) {
+	s.RateLimitPolicy = val
+}
+
+// SetRetryAfter sets the value of RetryAfter.
+func (s *TooManyCreationsHeaders) SetRetryAfter(val OptInt) {
+	s.RetryAfter = val
+}
+
+// SetResponse sets the value of Response.
+func (s *TooManyCreationsHeaders) SetResponse(val Problem) {
+	s.Response = val
+}
+
+func (*TooManyCreationsHeaders) createAvatarRes()  {}
+func (*TooManyCreationsHeaders) createLipsyncRes() {}
+func (*TooManyCreationsHeaders) createVideoRes()   {}
+
 // TooManyRequestsHeaders wraps Problem with response headers.
 type TooManyRequestsHeaders struct {
 	RateLimit       OptString
@@ -3529,9 +3583,6 @@ func (s *TooManyRequestsHeaders) SetResponse(val Problem) {
 	s.Response = val
 }
 
-func (*TooManyRequestsHeaders) createAvatarRes()      {}
-func (*TooManyRequestsHeaders) createLipsyncRes()     {}
-func (*TooManyRequestsHeaders) createVideoRes()       {}
 func (*TooManyRequestsHeaders) deleteAvatarRes()      {}
 func (*TooManyRequestsHeaders) deleteLipsyncRes()     {}
 func (*TooManyRequestsHeaders) deleteVideoRes()       {}

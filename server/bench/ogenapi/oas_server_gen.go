@@ -13,21 +13,24 @@ type Handler interface {
 	// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a URL
 	// is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
 	// registered webhook receives an `avatar_event` for every state that the avatar enters, `processing`
-	// included, and an `avatar_inference_event` for each video made from it.
+	// included, and an `avatar_inference_event` for each video made from it. 429 while too many creations
+	// of the caller are in progress.
 	//
 	// POST /v1/avatars/create_avatar
 	CreateAvatar(ctx context.Context, req *CreateAvatarRequest, params CreateAvatarParams) (CreateAvatarRes, error)
 	// CreateLipsync implements createLipsync operation.
 	//
 	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it receives
-	// a `lipsync_inference_event` when the lip-sync ends.
+	// a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the caller are
+	// in progress.
 	//
 	// POST /v1/lipsync/create_lipsync
 	CreateLipsync(ctx context.Context, req *CreateLipsyncRequest, params CreateLipsyncParams) (CreateLipsyncRes, error)
 	// CreateVideo implements createVideo operation.
 	//
 	// Starts the creation of a video. The webhook that was registered with the avatar receives an
-	// `avatar_inference_event` when it ends. 409 unless the avatar is published.
+	// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
+	// creations of the caller are in progress.
 	//
 	// POST /v1/avatars/create_video
 	CreateVideo(ctx context.Context, req *CreateVideoRequest, params CreateVideoParams) (CreateVideoRes, error)
@@ -156,7 +159,8 @@ type Handler interface {
 	//
 	// Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
 	// audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up
-	// otherwise.
+	// otherwise. The files that the caller has uploaded in seven days have a limit together too; deleting
+	// what was made from them deletes them.
 	//
 	// POST /v1/media
 	UploadMedia(ctx context.Context, req UploadMediaReq) (UploadMediaRes, error)

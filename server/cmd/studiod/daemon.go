@@ -69,6 +69,8 @@ type daemonConfig struct {
 	TLSCert, TLSKey   string           // files; "" is plain HTTP
 	UserRates         ratelimit.Config // but Announce and Logger
 	TrustedProxies    realip.Proxies
+	MaxInProgress     int // this and the next: see studio.Config
+	MaxMediaBytes     int64
 	ValidateResponses server.ResponseCheck
 	StopTimeout       time.Duration
 	Logger            *slog.Logger
@@ -234,6 +236,7 @@ func (d *daemon) renderingConfig() studio.Config {
 func (d *daemon) studioConfig(tokens *auth.Tokens, cursors []byte) studio.Config {
 	cfg := d.renderingConfig()
 	cfg.CursorKey = cursors
+	cfg.MaxInProgress, cfg.MaxMediaBytes = d.cfg.MaxInProgress, d.cfg.MaxMediaBytes
 	cfg.SendWebhook = d.sendWebhook
 	cfg.IssueAccessToken = tokens.Issue
 	cfg.CheckWebhook = func(url string) (canonical string, refusal *studio.InvalidError) {

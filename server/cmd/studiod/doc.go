@@ -103,6 +103,10 @@
 // once after a rest. One more is answered 429 with Retry-After. Daemons on a PostgreSQL share the limits:
 // each has a fair part, and what the others leave of the rest.
 //
+// Creations that wait for their rendering or are rendered are limited to --user-in-progress (100,000):
+// one more is answered 429 too. Files that a user has uploaded in seven days may have --user-media
+// (100,000 MB) together; a larger one is answered 413.
+//
 // # Security
 //
 // What is defended, and the test that shows it:

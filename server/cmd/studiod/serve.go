@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,9 @@ const (
 	demoDatabase    = "demo.db"
 	consentAuto     = "auto"
 	consentManual   = "manual"
+
+	defaultInProgress = 100_000
+	defaultUserMedia  = 100_000 // MB
 )
 
 func loopback() []netip.Prefix {
@@ -126,6 +130,8 @@ func userFlags() []cli.Flag {
 		limitFlag("user-reads", "how many requests that change nothing a user may make in a second", "STUDIO_USER_READS", "20000", 1_000_000),
 		limitFlag("user-changes", "how many requests that change something a user may make in a second, besides creations and uploads", "STUDIO_USER_CHANGES", "10000", 1_000_000),
 		limitFlag("user-creations", "how many avatars, videos and lip-syncs a user may create in a second", "STUDIO_USER_CREATIONS", "10000", 1_000_000),
+		limitFlag("user-in-progress", "how many creations of a user may wait for their rendering or be rendered", "STUDIO_USER_IN_PROGRESS", "100000", 10_000_000),
+		limitFlag("user-media", "how many MB the files may have together that a user has uploaded in seven days", "STUDIO_USER_MEDIA", "100000", 1_000_000_000),
 		limitFlag("user-uploads", "how many files a user may upload in a second", "STUDIO_USER_UPLOADS", "1000", 1_000_000),
 	}
 }
@@ -177,6 +183,8 @@ func serve(ctx context.Context, command *cli.Command) error {
 		Reads: command.Int("user-reads"), Changes: command.Int("user-changes"),
 		Creations: command.Int("user-creations"), Uploads: command.Int("user-uploads"),
 	}
+	cfg.MaxInProgress = cmp.Or(command.Int("user-in-progress"), defaultInProgress)
+	cfg.MaxMediaBytes = int64(cmp.Or(command.Int("user-media"), defaultUserMedia)) << 20
 	database := defaultDatabase
 	if demo {
 		database = demoDatabase

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -129,6 +130,8 @@ func TestCodes(t *testing.T) {
 		login(errors.New("disk on fire"))
 		login(studio.ErrBusy)
 		login(&server.Error{Status: http.StatusNotImplemented})
+		login(studio.ErrTooMuchMedia)
+		login(&studio.LimitError{Limit: studio.ErrTooManyCreations, RetryAfter: time.Second})
 
 		listed, err := codes()
 		s.check(err)

@@ -70,6 +70,12 @@ var answers = []struct {
 	{studio.ErrTooManyTests, server.Error{
 		Status: http.StatusTooManyRequests, Code: "too_many_webhook_tests", Detail: "Too many sample notifications. Try again later.",
 	}},
+	{studio.ErrTooManyCreations, server.Error{
+		Status: http.StatusTooManyRequests, Code: "too_many_creations", Detail: "Too many creations are in progress. Try again later.",
+	}},
+	{studio.ErrTooMuchMedia, server.Error{
+		Status: http.StatusRequestEntityTooLarge, Code: "too_much_media", Detail: "Your files would be larger together than the service keeps.",
+	}},
 	{studio.ErrBusy, server.Error{
 		Status: http.StatusServiceUnavailable, Code: "service_busy", Detail: "The service is busy. Try again later.", RetryAfter: busyPause,
 	}},

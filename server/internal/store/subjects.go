@@ -95,6 +95,11 @@ func (s *Store) Subject(ctx context.Context, id string) (studio.Subject, error) 
 	return subjectByID(ctx, s.engine, id, "")
 }
 
+func (s *Store) CreationsInProgress(ctx context.Context, userID string) (n int, err error) {
+	err = one(ctx, s.engine, []any{&n}, `SELECT COUNT(*) FROM subjects WHERE user_id = $1 AND render_at IS NOT NULL`, userID)
+	return n, err
+}
+
 func (s *Store) UpdateSubject(
 	ctx context.Context, id string, change func(*studio.Subject) error,
 ) (subject studio.Subject, err error) {

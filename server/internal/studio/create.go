@@ -92,6 +92,11 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 		fingerprint := sha256.Sum256(append([]byte(subject.Kind+"\n"), c.Request...))
 		key.Fingerprint = fingerprint[:]
 	}
+	end, err := s.inProgress.begin(ctx, s, c.UserID)
+	if err != nil {
+		return Subject{}, err
+	}
+	defer end()
 	created, err := s.Store.CreateSubject(ctx, subject, key)
 	return created.asCreated(), err
 }

@@ -31,6 +31,8 @@ var (
 	ErrTitle = errors.New("studio: the title has a U+0000")
 	// ErrUnavailable: what a rendering needs is away or full, such as a disk. That is nobody's fault.
 	ErrUnavailable = errors.New("studio: what a rendering needs is not there")
+	// ErrTooMuchMedia: the uploads of the user would be larger together than they may be.
+	ErrTooMuchMedia = errors.New("studio: too many bytes of uploads")
 	// ErrBusy: more work is waiting than the service takes; a later try may succeed.
 	ErrBusy = errors.New("studio: too busy")
 )
@@ -43,6 +45,8 @@ var (
 	ErrTooManySecrets = errors.New("studio: too many webhook secrets in force")
 	// ErrTooManyTests: no more sample notifications are sent.
 	ErrTooManyTests = errors.New("studio: too many sample notifications")
+	// ErrTooManyCreations: too many creations are in progress.
+	ErrTooManyCreations = errors.New("studio: too many creations in progress")
 )
 
 // LimitError says when something may be done again.

@@ -1,9 +1,11 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -101,30 +103,26 @@ type Upload struct {
 	ExpiresAt   time.Time
 }
 
-// Upload keeps a file of a user's, and returns the URL at which it is read.
+// Upload keeps a file of a user's, and returns the URL at which it is read. [ErrTooMuchMedia] when the
+// files of the user would be larger together than MaxMediaBytes.
 func (s *Service) Upload(ctx context.Context, userID, contentType string, content io.Reader) (Upload, string, error) {
 	upload := Upload{ID: s.NewID(), UserID: userID, ContentType: contentType}
 	upload.Key = UploadFolder + "/" + upload.ID + "/file" + s.Media.Extension(contentType)
-	counted := &countingReader{content: content}
+	most := cmp.Or(s.MaxMediaBytes, math.MaxInt64)
+	kept, err := s.Store.UploadedBytes(ctx, userID, s.now())
+	if err != nil {
+		return Upload{}, "", err
+	}
+	counted := &uploadReader{content: content, left: most - kept, add: func(n int64) int64 { return s.uploading.add(userID, n) }}
+	defer func() { counted.add(-counted.n) }()
 	if err := s.Media.Write(ctx, upload.Key, counted); err != nil {
 		return Upload{}, "", err
 	}
 	upload.Size, upload.CreatedAt = counted.n, s.now()
 	upload.ExpiresAt = upload.CreatedAt.Add(UploadLifetime)
-	if err := s.Store.AddUpload(ctx, upload); err != nil {
+	if err := s.Store.AddUpload(ctx, upload, most); err != nil {
 		return Upload{}, "", errors.Join(err, s.Media.Erase(ctx, upload.Key))
 	}
 	url, _ := s.Media.URL(upload.Key)
 	return upload, url, nil
-}
-
-type countingReader struct {
-	content io.Reader
-	n       int64
-}
-
-func (r *countingReader) Read(p []byte) (int, error) {
-	n, err := r.content.Read(p)
-	r.n += int64(n)
-	return n, err
 }

@@ -69,7 +69,14 @@ type Store interface {
 	// included, all in one transaction. An error from change undoes everything and is returned.
 	UpdateSubject(ctx context.Context, id string, change func(*Subject) error) (Subject, error)
 
-	AddUpload(ctx context.Context, upload Upload) error
+	// CreationsInProgress counts the subjects of a user that wait for their rendering or are rendered.
+	CreationsInProgress(ctx context.Context, userID string) (int, error)
+
+	// AddUpload returns [ErrTooMuchMedia] when the uploads of the user that have not expired would have
+	// more than so many bytes together.
+	AddUpload(ctx context.Context, upload Upload, most int64) error
+	// UploadedBytes is how many bytes they have.
+	UploadedBytes(ctx context.Context, userID string, now time.Time) (int64, error)
 	Upload(ctx context.Context, id string) (Upload, error)
 
 	// SetProgress raises the progress of a subject that is processing.

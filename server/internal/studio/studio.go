@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Config holds what the domain needs from outside. Every field but AutoConsent and Media is required.
+// Config holds what the domain needs from outside. Every field up to Now but AutoConsent and Media is required.
 type Config struct {
 	// Store keeps everything.
 	Store Store
@@ -38,6 +38,12 @@ type Config struct {
 	AutoConsent func(Subject) (granted bool)
 	// Now tells the time.
 	Now func() time.Time
+	// MaxInProgress is how many creations of a user may wait for their rendering or be rendered.
+	// Default: any number.
+	MaxInProgress int
+	// MaxMediaBytes is how large the uploads of a user that have not expired may be together. Default:
+	// as large as they are.
+	MaxMediaBytes int64
 }
 
 // Service offers the use cases. It is safe for concurrent use.
@@ -46,6 +52,9 @@ type Service struct {
 	pairs pairs
 	turns turns
 	decoy decoy
+
+	inProgress inProgress
+	uploading  uploading
 }
 
 // New makes a Service.

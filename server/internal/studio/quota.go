@@ -1,0 +1,137 @@
+package studio
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	// creationPause is after how long a user with too many creations in progress is asked to try again.
+	creationPause = 5 * time.Second
+	// recountAfter is for how long a count holds that left no creation.
+	recountAfter = time.Second
+	// countedPart is the part of the limit that is admitted before the rows are counted again. Several
+	// processes exceed the limit by no more than that each.
+	countedPart = 20
+	// maxCounted is how many users a process remembers counts of.
+	maxCounted = 10_000
+)
+
+// inProgress limits the creations of each user that wait for their rendering or are rendered. It counts
+// the rows once for many creations.
+type inProgress struct {
+	mu    sync.Mutex
+	users map[string]*counted
+}
+
+// counted is what is known of a user since the rows were counted.
+type counted struct {
+	mu      sync.Mutex
+	left    int       // how many may begin before the next count
+	running int       // have begun, and may be rows already
+	ended   int       // in all
+	full    time.Time // when a count left none
+}
+
+// begin admits a creation, which ends with end, or returns an [ErrTooManyCreations].
+func (p *inProgress) begin(ctx context.Context, s *Service, userID string) (end func(), err error) {
+	if s.MaxInProgress == 0 {
+		return func() {}, nil
+	}
+	c := p.of(userID)
+	admitted, ended, stale := c.take(s.now())
+	if stale {
+		rows, err := s.Store.CreationsInProgress(ctx, userID)
+		if err != nil {
+			return nil, err
+		}
+		c.recount(s.MaxInProgress, rows, ended, s.now())
+		admitted, _, _ = c.take(s.now())
+	}
+	if !admitted {
+		return nil, &LimitError{Limit: ErrTooManyCreations, RetryAfter: creationPause}
+	}
+	return c.end, nil
+}
+
+func (p *inProgress) of(userID string) *counted {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.users[userID]; c != nil {
+		return c
+	}
+	if p.users == nil || len(p.users) >= maxCounted {
+		p.users = make(map[string]*counted)
+	}
+	c := new(counted)
+	p.users[userID] = c
+	return c
+}
+
+func (c *counted) take(now time.Time) (admitted bool, ended int, stale bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left > 0 {
+		c.left--
+		c.running++
+		return true, c.ended, false
+	}
+	age := now.Sub(c.full)
+	return false, c.ended, age >= recountAfter || age < 0
+}
+
+// recount is told how many rows there were, and how many creations had ended before they were counted.
+func (c *counted) recount(limit, rows, ended int, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = min(limit-rows-c.running-(c.ended-ended), max(1, limit/countedPart))
+	if c.left <= 0 {
+		c.left, c.full = 0, now
+	}
+}
+
+func (c *counted) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running--
+	c.ended++
+}
+
+// uploading is how many bytes of each user are being uploaded to this process.
+type uploading struct {
+	mu    sync.Mutex
+	bytes map[string]int64
+}
+
+func (u *uploading) add(userID string, n int64) (all int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.bytes == nil {
+		u.bytes = make(map[string]int64)
+	}
+	u.bytes[userID] += n
+	all = u.bytes[userID]
+	if all == 0 {
+		delete(u.bytes, userID)
+	}
+	return all
+}
+
+// uploadReader counts what is read, and fails with [ErrTooMuchMedia] when that is more than is left.
+type uploadReader struct {
+	content io.Reader
+	n       int64
+	left    int64 // for all uploads of the user that go on
+	add     func(n int64) (all int64)
+}
+
+func (r *uploadReader) Read(p []byte) (int, error) {
+	n, err := r.content.Read(p)
+	r.n += int64(n)
+	if r.add(int64(n)) > r.left {
+		return 0, ErrTooMuchMedia
+	}
+	return n, err
+}

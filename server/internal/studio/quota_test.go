@@ -1,0 +1,134 @@
+package studio_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// As many creations of a user are in progress as may be, however many come at once; another begins when
+// one has been rendered, and other users are not held up.
+func TestCreate_limitsWhatIsInProgress(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		const limit = 50
+		clock := studiotest.NewClock()
+		cfg := studiotest.Config(db, clock.Now)
+		cfg.MaxInProgress = limit
+		service := studio.New(cfg)
+		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
+		create := func(user studio.User) (studio.Subject, error) {
+			return service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
+		}
+		var creating sync.WaitGroup
+		var created, refused atomic.Int64
+		for range 2 * limit {
+			creating.Go(func() {
+				switch _, err := create(ada); {
+				case err == nil:
+					created.Add(1)
+				case errors.Is(err, studio.ErrTooManyCreations):
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		creating.Wait()
+		if n := created.Load(); n > limit || n+refused.Load() != 2*limit {
+			t.Errorf("%d creations begin and %d are refused, want no more than %d", n, refused.Load(), limit)
+		}
+		var err error
+		n := created.Load()
+		for ; err == nil && n <= limit; n++ { // those that were refused beside others
+			clock.Add(time.Second)
+			_, err = create(ada)
+		}
+		if n != limit+1 {
+			t.Errorf("creation %d has %v", n, err)
+		}
+		limited, ok := errors.AsType[*studio.LimitError](err)
+		if !ok || limited.RetryAfter <= 0 {
+			t.Errorf("one too many is %v", err)
+		}
+		if _, err := create(bob); err != nil {
+			t.Errorf("another user: %v", err)
+		}
+		subjects, err := db.Subjects(t.Context(), studio.SubjectFilter{UserID: ada.ID, Kind: studio.Lipsync}, studio.Position{}, 1)
+		check(t, err)
+		_, err = service.Rendered(t.Context(), subjects[0].ID, studio.Rendering{}, nil)
+		check(t, err)
+		clock.Add(time.Second)
+		_, err = create(ada)
+		check(t, err)
+		clock.Add(time.Second)
+		_, err = create(ada)
+		wantError(t, err, studio.ErrTooManyCreations)
+	})
+}
+
+// Two processes on a database hold the limit within a tenth.
+func TestCreate_limitsWhatIsInProgressInAllProcesses(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		const limit = 100
+		cfg := studiotest.Config(db, studiotest.NewClock().Now)
+		cfg.MaxInProgress = limit
+		services := []*studio.Service{studio.New(cfg), studio.New(cfg)}
+		user := studiotest.AddUser(t, services[0], "ada@example.com")
+		created := 0
+		for i, refused := 0, 0; refused < 2; i++ {
+			_, err := services[i%2].CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
+			if refused++; err == nil {
+				created, refused = created+1, 0
+			}
+		}
+		if created < limit || created > limit*11/10 {
+			t.Errorf("%d creations begin, want %d", created, limit)
+		}
+	})
+}
+
+// The uploads of a user are no larger together than they may be, however many come at once, and one that
+// would be leaves no file.
+func TestUpload_limitsWhatAUserHas(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		clock := studiotest.NewClock()
+		cfg := studiotest.Config(db, clock.Now)
+		cfg.MaxMediaBytes = 100
+		service, media := studio.New(cfg), cfg.Media.(*studiotest.Media)
+		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
+		upload := func(user studio.User, size int) error {
+			_, _, err := service.Upload(t.Context(), user.ID, "audio/wav", strings.NewReader(strings.Repeat("x", size)))
+			return err
+		}
+		var uploading sync.WaitGroup
+		for range 20 {
+			uploading.Go(func() {
+				if err := upload(ada, 30); err != nil && !errors.Is(err, studio.ErrTooMuchMedia) {
+					t.Error(err)
+				}
+			})
+		}
+		uploading.Wait()
+		for range 3 { // what was refused beside others
+			_ = upload(ada, 30)
+		}
+		wantError(t, upload(ada, 11), studio.ErrTooMuchMedia)
+		if keys := media.Keys(); len(keys) != 3 {
+			t.Errorf("%d files are kept, want 3", len(keys))
+		}
+		check(t, upload(ada, 10))
+		check(t, upload(bob, 100))
+		clock.Add(studio.UploadLifetime)
+		check(t, upload(ada, 100))
+	})
+}
