@@ -65,12 +65,32 @@ swagger-ui: ## Take the page of server/docs from the npm package swagger-ui-dist
 	for file in swagger-ui-bundle.js swagger-ui.css; do gzip -9nc "$$from/$$file" > "$$to/$$file.gz" || exit 1; done && \
 	cp "$$from/LICENSE" "$$from/NOTICE" "$$from/swagger-ui-bundle.js.LICENSE.txt" "$$to/"
 
+HTMX_VERSION := 2.0.8
+HTMX_SSE_VERSION := 2.2.4
+
+.PHONY: console-assets
+console-assets: ## Take htmx of server/internal/console from the npm packages htmx.org and htmx-ext-sse
+	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && to=server/internal/console/assets && \
+	npm install --silent --no-save --ignore-scripts --prefix "$$new" htmx.org@$(HTMX_VERSION) htmx-ext-sse@$(HTMX_SSE_VERSION) && \
+	for name in htmx.org/dist/htmx htmx-ext-sse/dist/sse; do \
+		gzip -9nc "$$new/node_modules/$$name.min.js" > "$$to/$$(basename $$name).min.js.gz" || exit 1; \
+	done && \
+	cp "$$new/node_modules/htmx.org/LICENSE" "$$to/LICENSE-htmx.txt" && cp "$$new/node_modules/htmx-ext-sse/LICENSE" "$$to/LICENSE-htmx-ext-sse.txt"
+
+AXE_VERSION := 4.11.0
+
+.PHONY: axe
+axe: ## Take what checks pages in tests from the npm package axe-core
+	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && to=server/internal/browsertest/axe && \
+	npm install --silent --no-save --ignore-scripts --prefix "$$new" axe-core@$(AXE_VERSION) && from=$$new/node_modules/axe-core && \
+	gzip -9nc "$$from/axe.min.js" > "$$to/axe.min.js.gz" && cp "$$from/LICENSE" "$$from/LICENSE-3RD-PARTY.txt" "$$to/"
+
 .PHONY: test
 test: ## Run every test
 	go test -shuffle=on ./...
 
 # Packages in which nothing of ours runs at once; their tests build programs, open browsers and render.
-UNRACED := /api$$|/api/generate$$|/server/docs$$|/server/cmd/studio-render$$|/server/internal/talkinghead$$
+UNRACED := /api$$|/api/generate$$|/server/docs$$|/server/internal/console$$|/server/cmd/studio-render$$|/server/internal/talkinghead$$
 
 .PHONY: test-race
 test-race: ## Run the tests with the race detector, which needs a C compiler

@@ -24,7 +24,7 @@ func TestImports_keepTheRooms(t *testing.T) {
 		"server":                          {ours: []string{"api", "gen", "server/validate", "server/validate/internal/document"}, never: []string{openapi, database, postgres, queue}},
 		"server/validate":                 {ours: []string{"server/validate/internal/document"}, never: []string{openapi, database, postgres, queue}},
 		"server/sender":                   {ours: []string{"gen", "api/standardwebhooks"}, never: []string{openapi, database, postgres, queue}},
-		"server/docs":                     {never: []string{openapi, database, postgres, queue}},
+		"server/docs":                     {ours: []string{"server/internal/asset"}, never: []string{openapi, database, postgres, queue}},
 		"server/internal/studio":          {never: []string{openapi, database, postgres, queue, "github.com/google/uuid"}},
 		"server/internal/render":          {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/render/protocol"}, never: []string{openapi, database, postgres, queue}},
 		"server/internal/render/protocol": {never: []string{openapi, database, postgres, queue, "net/http"}},
@@ -33,6 +33,7 @@ func TestImports_keepTheRooms(t *testing.T) {
 		"server/internal/rest":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
 		"server/internal/auth":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
 		"server/internal/ratelimit":       {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document"}, never: []string{database, postgres, queue}},
+		"server/internal/console":         {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/asset", "server/internal/studio", "server/internal/store"}, never: []string{openapi}},
 		"server/internal/jobs":            {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store"}, never: []string{openapi}},
 	} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+room)

@@ -3,108 +3,20 @@ package docs_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/docs"
+	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
 )
-
-// tab is a tab of a real browser.
-type tab struct {
-	t   *testing.T
-	ctx context.Context
-}
-
-// newTab opens a tab. The test fails when what the tab loads logs an error, or requests
-// anything of another origin.
-func newTab(t *testing.T, origin string) tab {
-	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skipf("%v; it is a package of Debian's", err)
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox) // CI runs as root
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-
-	var mu sync.Mutex
-	var faults []string
-	err = chromedp.Listen(ctx, func(event any) {
-		var fault string
-		switch event := event.(type) {
-		case *network.EventRequestWillBeSent:
-			if url := event.Request.URL; !strings.HasPrefix(url, origin+"/") && !strings.HasPrefix(url, "data:") {
-				fault = "request to " + url
-			}
-		case *runtime.EventExceptionThrown:
-			fault = "exception: " + event.ExceptionDetails.Text
-		case *runtime.EventConsoleAPICalled:
-			if event.Type == runtime.ConsoleAPICalledTypeError || event.Type == runtime.ConsoleAPICalledTypeWarning {
-				fault = fmt.Sprintf("console: %s", event.Args[0].Value)
-			}
-		case *log.EventEntryAdded:
-			if event.Entry.Level == log.EntryLevelError {
-				fault = event.Entry.Text
-			}
-		}
-		if fault != "" {
-			mu.Lock()
-			defer mu.Unlock()
-			faults = append(faults, fault)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel() // the listener is done
-		mu.Lock()
-		defer mu.Unlock()
-		for _, fault := range faults {
-			t.Error(fault)
-		}
-	})
-	return tab{t, ctx}
-}
-
-func (tb tab) do(steps ...chromedp.Action[chromedp.Void]) {
-	tb.t.Helper()
-	if err := chromedp.Do(tb.ctx, steps...); err != nil {
-		tb.t.Fatal(err)
-	}
-}
-
-func read[T any](tb tab, action chromedp.Action[T]) T {
-	tb.t.Helper()
-	value, err := chromedp.Run(tb.ctx, action)
-	if err != nil {
-		tb.t.Fatal(err)
-	}
-	return value
-}
 
 // operation selects the part of the page for an operation.
 func operation(tag, id string) string { return "#operations-" + tag + "-" + id }
@@ -159,17 +71,17 @@ func serveStudio(t *testing.T) string {
 func TestPage_showsOperationsAndWebhooks(t *testing.T) {
 	t.Parallel()
 	url := serveStudio(t)
-	tab := newTab(t, url)
+	tab := browsertest.Open(t, url)
 	webhook := operation("webhooks", "notifyAvatarEvent")
-	tab.do(chromedp.Navigate(url+"/docs"),
+	tab.Do(chromedp.Navigate(url+"/docs"),
 		chromedp.WaitVisible(operation("Avatars", "createAvatar")),
 		chromedp.WaitVisible(operation("Projects", "listProjects")),
 		chromedp.Click(webhook+" button.opblock-summary-control"),
 		chromedp.WaitVisible(webhook+" .opblock-body"))
-	if title := read(tab, chromedp.Title()); title != "Avatar and Video Project Service" {
+	if title := browsertest.Read(tab, chromedp.Title()); title != "Avatar and Video Project Service" {
 		t.Errorf("the title is %q", title)
 	}
-	text := read(tab, chromedp.Text(webhook))
+	text := browsertest.Read(tab, chromedp.Text(webhook))
 	for _, part := range []string{
 		"webhook-id", "webhook-timestamp", "webhook-signature", "webhook-sequence", `"event_type": "avatar_event"`, "410",
 	} {
@@ -183,11 +95,11 @@ func TestPage_showsOperationsAndWebhooks(t *testing.T) {
 func TestPage_triesOperationsOnItsOrigin(t *testing.T) {
 	t.Parallel()
 	url := serveStudio(t)
-	tab := newTab(t, url)
+	tab := browsertest.Open(t, url)
 	login, list := operation("Users", "login"), operation("Projects", "listProjects")
-	tab.do(chromedp.Navigate(url+"/docs"), unfold(login), execute(login),
+	tab.Do(chromedp.Navigate(url+"/docs"), unfold(login), execute(login),
 		unfold(list), chromedp.SendKeys(list+` tr[data-param-name="x-workspace-id"] input`, "films"), execute(list))
-	if text := read(tab, chromedp.Text(list+" .live-responses-table")); !strings.Contains(text, "Made by ada") {
+	if text := browsertest.Read(tab, chromedp.Text(list+" .live-responses-table")); !strings.Contains(text, "Made by ada") {
 		t.Errorf("the projects are not those of who logged in:\n%s", text)
 	}
 }
@@ -196,21 +108,18 @@ func TestPage_triesOperationsOnItsOrigin(t *testing.T) {
 func TestPage_fitsEveryWindow(t *testing.T) {
 	t.Parallel()
 	url := serveStudio(t)
-	tab := newTab(t, url)
+	tab := browsertest.Open(t, url)
 	webhook := operation("webhooks", "notifyAvatarEvent")
-	tab.do(chromedp.Navigate(url+"/docs"), unfold(operation("Avatars", "createAvatar")),
+	tab.Do(chromedp.Navigate(url+"/docs"), unfold(operation("Avatars", "createAvatar")),
 		chromedp.Click(webhook+" button.opblock-summary-control"), chromedp.WaitVisible(webhook+" .opblock-body"))
-	for _, width := range []int64{360, 768, 1440} {
+	for _, width := range browsertest.Widths() {
 		for _, scheme := range []string{"light", "dark"} {
-			preference := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
-			if _, err := chromedp.Call(tab.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: preference}); err != nil {
-				t.Fatal(err)
-			}
-			tab.do(chromedp.EmulateViewport(width, 900))
-			if needed := read(tab, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`)); needed > width {
+			tab.Prefer(scheme)
+			tab.Do(chromedp.EmulateViewport(width, 900))
+			if needed := browsertest.Read(tab, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`)); needed > width {
 				t.Errorf("the page is %d pixels wide in %d, %s", needed, width, scheme)
 			}
-			background := read(tab, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`))
+			background := browsertest.Read(tab, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`))
 			if isDark := background != "rgb(255, 255, 255)"; isDark != (scheme == "dark") {
 				t.Errorf("the background is %s where %s is preferred", background, scheme)
 			}
@@ -226,16 +135,16 @@ func TestPage_showsDocumentsOfOthers(t *testing.T) {
 	mux.HandleFunc("GET /v2/pets", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a cat") })
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
-	tab := newTab(t, s.URL)
+	tab := browsertest.Open(t, s.URL)
 	id := operation("default", "listPets")
-	tab.do(chromedp.Navigate(s.URL+"/help/docs"), unfold(id), execute(id))
-	if answer := read(tab, chromedp.Text(id+" .live-responses-table")); !strings.Contains(answer, "a cat") {
+	tab.Do(chromedp.Navigate(s.URL+"/help/docs"), unfold(id), execute(id))
+	if answer := browsertest.Read(tab, chromedp.Text(id+" .live-responses-table")); !strings.Contains(answer, "a cat") {
 		t.Errorf("the answer is not that of this origin:\n%s", answer)
 	}
-	if markup := read(tab, chromedp.OuterHTML(".info")); strings.Contains(markup, "<script") || !strings.Contains(markup, "All of them.") {
+	if markup := browsertest.Read(tab, chromedp.OuterHTML(".info")); strings.Contains(markup, "<script") || !strings.Contains(markup, "All of them.") {
 		t.Errorf("the description is not shown as text:\n%s", markup)
 	}
-	if title := read(tab, chromedp.Title()); title != "Pets </title><script>alert(1)</script>" {
+	if title := browsertest.Read(tab, chromedp.Title()); title != "Pets </title><script>alert(1)</script>" {
 		t.Errorf("the title is %q", title)
 	}
 }

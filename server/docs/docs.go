@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/oasdiff/yaml"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/asset"
 )
 
 // "make swagger-ui" writes the folder swagger-ui.
@@ -47,13 +49,13 @@ func New(document []byte, cfg Config) (http.Handler, error) {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /docs", newAsset("text/html; charset=utf-8", page))
+	mux.Handle("GET /docs", asset.New("text/html; charset=utf-8", page))
 	mux.HandleFunc("GET /docs/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "../docs") // http.Redirect would drop what http.StripPrefix took
 		w.WriteHeader(http.StatusPermanentRedirect)
 	})
-	mux.Handle("GET /openapi.yaml", newAsset("application/yaml", document))
-	mux.Handle("GET /openapi.json", newAsset("application/json", asJSON))
+	mux.Handle("GET /openapi.yaml", asset.New("application/yaml", document))
+	mux.Handle("GET /openapi.json", asset.New("application/json", asJSON))
 	for name, contentType := range map[string]string{
 		"docs.css":                                    "text/css; charset=utf-8",
 		"docs.js":                                     "text/javascript; charset=utf-8",
@@ -68,9 +70,9 @@ func New(document []byte, cfg Config) (http.Handler, error) {
 			return nil, fmt.Errorf("docs: %w", err)
 		}
 		if name, compressed := strings.CutSuffix(path.Base(name), ".gz"); compressed {
-			mux.Handle("GET /docs/"+name, newCompressedAsset(contentType, content))
+			mux.Handle("GET /docs/"+name, asset.NewCompressed(contentType, content))
 		} else {
-			mux.Handle("GET /docs/"+name, newAsset(contentType, content))
+			mux.Handle("GET /docs/"+name, asset.New(contentType, content))
 		}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

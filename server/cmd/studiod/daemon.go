@@ -16,6 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
@@ -59,6 +60,7 @@ type daemonConfig struct {
 	MaxUpload         int64  // bytes; 0 is 300 MB
 	PublicURL         string // "" is the listener's
 	Docs              bool
+	Console           bool
 	AutoConsent       bool
 	AllowHTTP         bool
 	AllowNetworks     []netip.Prefix
@@ -84,7 +86,8 @@ type daemon struct {
 	studio   *studio.Service
 	sender   *sender.Sender
 	media    *media.Store
-	renderer io.Closer // nil when there is nothing to close
+	renderer io.Closer        // nil when there is nothing to close
+	console  *console.Console // nil when it is switched off
 	http     *http.Server
 	trigger  *jobs.Trigger
 
@@ -133,6 +136,9 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		return d, err
 	}
 	d.studio = studio.New(d.studioConfig(tokens, cursors))
+	if err := d.openConsole(); err != nil {
+		return d, err
+	}
 	handler, err := server.New(rest.New(d.studio), server.Config{
 		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), Admit: d.userRates.Admit, MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
@@ -160,6 +166,9 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
 	}
+	if d.console != nil {
+		d.http.RegisterOnShutdown(d.console.Stop)
+	}
 	d.listener.Install(d.http)
 	work, err := d.openJobs(ctx)
 	if err != nil {
@@ -171,12 +180,14 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 
 // wrap puts around the API what is not part of it.
 func (d *daemon) wrap(next http.Handler) http.Handler {
-	return d.serveMedia(&turns.Handler{
+	return d.serveMedia(d.withConsole(&turns.Handler{
 		Next: next, Reading: turns.New(turns.Config{Bytes: maxReading}), Working: turns.New(turns.Config{}), Streamed: isUpload,
-	})
+	}))
 }
 
-func isUpload(r *http.Request) bool { return r.URL.Path == uploadPath }
+func isUpload(r *http.Request) bool {
+	return r.URL.Path == uploadPath || r.URL.Path == console.UploadsPath
+}
 
 // listen binds the port.
 func (d *daemon) listen(ctx context.Context) (err error) {

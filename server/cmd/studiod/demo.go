@@ -53,6 +53,7 @@ func showDemo(ctx context.Context, out io.Writer, d *daemon) error {
 }
 
 const demoText = `Avatar Studio demo
+  console         {{.URL}}/console
   email           {{.Email}}
   password        {{.Password}}
   workspace id    {{.Workspace}}

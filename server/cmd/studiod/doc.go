@@ -12,6 +12,13 @@
 // beside a running daemon. Bad input ends a command with one line and exit code 2, any other failure
 // with one line and exit code 1.
 //
+// # In the browser
+//
+// The reference of the API is at /docs, and at /console are pages on which users see and make what the
+// API offers them, with the same login. The flags --docs=false and --console=false switch them off. Behind
+// a proxy that adds TLS, --public-url must begin with https:, so that browsers send the cookie of a session
+// by https alone.
+//
 // # Databases
 //
 // The flag --db names the database: sqlite:PATH is a file that one daemon has to itself;

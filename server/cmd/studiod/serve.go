@@ -45,6 +45,9 @@ func serveCommand() *cli.Command {
 			Sources: cli.EnvVars("STUDIO_DOCS"),
 		},
 		&cli.BoolFlag{
+			Name: "console", Usage: "serve pages for users at /console", Value: true, Sources: cli.EnvVars("STUDIO_CONSOLE"),
+		},
+		&cli.BoolFlag{
 			Name: "demo", Usage: "try it: demo.db with a user, a workspace and projects, and webhooks to this machine",
 			Sources: cli.EnvVars("STUDIO_DEMO"),
 		},
@@ -165,6 +168,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 	cfg.MaxUpload = int64(command.Int("max-upload")) << 20
 	cfg.PublicURL = command.String("public-url")
 	cfg.Docs = command.Bool("docs")
+	cfg.Console = command.Bool("console")
 	cfg.Workers = command.Int("workers")
 	cfg.InFlight = command.Int("receiver-in-flight")
 	cfg.Rate = command.Int("receiver-rate")

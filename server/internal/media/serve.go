@@ -55,7 +55,7 @@ func (s *Store) Key(address string) (key string, signed bool) {
 	return "", false
 }
 
-// ServeHTTP serves the addresses that URL returns, as [http.ServeContent] does.
+// ServeHTTP serves the addresses that URL returns.
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := strings.TrimPrefix(r.URL.Path, Path)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -69,6 +69,11 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
+	s.ServeFile(w, r, key)
+}
+
+// ServeFile serves the file of a key, as [http.ServeContent] does, to a caller who may read it.
+func (s *Store) ServeFile(w http.ResponseWriter, r *http.Request, key string) {
 	file, err := s.open(r.Context(), key)
 	if errors.Is(err, studio.ErrNotFound) {
 		server.WriteProblem(w, r, &server.Error{Status: http.StatusNotFound, Detail: "There is no such file."})

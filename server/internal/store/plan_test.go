@@ -101,12 +101,17 @@ func useEverything(t *testing.T, db *store.Store) {
 		token := studio.RefreshToken{Hash: []byte("new"), Family: "f", UserID: "u5", ExpiresAt: now.Add(time.Hour)}
 		check(t, db.AddRefreshToken(ctx, token, "new"))
 		next := studio.RefreshToken{Hash: []byte("next"), ExpiresAt: now.Add(time.Hour)}
+		_, err = db.UserByRefreshToken(ctx, token.Hash, now)
+		check(t, err)
 		_, err = db.RotateRefreshToken(ctx, token.Hash, now, next)
 		check(t, err)
 		_, err = db.RotateRefreshToken(ctx, token.Hash, now, next)
 		wantError(t, err, studio.ErrUnauthorized)
+		check(t, db.DeleteFamily(ctx, next.Hash))
 		check(t, db.AddMember(ctx, "w0", "u5"))
 		_, err = db.IsMember(ctx, "w0", "u5")
+		check(t, err)
+		_, err = db.Workspaces(ctx, "u5", "", 200)
 		check(t, err)
 		_, err = db.CountProjects(ctx, "w0", "u4")
 		check(t, err)

@@ -62,6 +62,20 @@ func (s *Store) RotateRefreshToken(
 	return next.UserID, err
 }
 
+func (s *Store) UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (user studio.User, err error) {
+	err = one(ctx, s.engine, []any{&user.ID, &user.Email, &user.Role, instant{&user.CreatedAt}}, `SELECT u.id, u.email, u.role, u.created_at
+		FROM refresh_tokens t JOIN users u ON u.id = t.user_id
+		WHERE t.hash = $1 AND t.used = 0 AND t.expires_at > $2 AND u.deleted_at IS NULL`, hash, micros(now))
+	return user, err
+}
+
+func (s *Store) DeleteFamily(ctx context.Context, hash []byte) error {
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `DELETE FROM refresh_tokens WHERE family = (SELECT family FROM refresh_tokens WHERE hash = $1)`, hash)
+		return err
+	})
+}
+
 func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) error {
 	return s.write(ctx, func(tx transaction) error {
 		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {

@@ -28,3 +28,15 @@ func (s *Store) IsMember(ctx context.Context, workspaceID, userID string) (bool,
 		`SELECT COUNT(*) FROM members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
 	return count > 0, err
 }
+
+func (s *Store) Workspaces(ctx context.Context, userID, after string, limit int) ([]studio.Workspace, error) {
+	var all []studio.Workspace
+	err := s.engine.query(ctx, func(scan func(...any) error) error {
+		var w studio.Workspace
+		err := scan(&w.ID, &w.Name, instant{&w.CreatedAt})
+		all = append(all, w)
+		return err
+	}, `SELECT w.id, w.name, w.created_at FROM members m JOIN workspaces w ON w.id = m.workspace_id
+		WHERE m.user_id = $1 AND m.workspace_id > $2 ORDER BY m.workspace_id LIMIT $3 + 0`, userID, after, limit)
+	return all, err
+}

@@ -38,7 +38,7 @@ func (s *Service) List(ctx context.Context, filter SubjectFilter, cursor string,
 	var after Position
 	if cursor != "" {
 		var ok bool
-		if after, ok = s.parseCursor(filter, cursor); !ok {
+		if after, ok = s.parseCursor(filter.list(), cursor); !ok {
 			return SubjectPage{}, ErrCursor
 		}
 	}
@@ -48,33 +48,37 @@ func (s *Service) List(ctx context.Context, filter SubjectFilter, cursor string,
 	}
 	last := subjects[limit-1]
 	return SubjectPage{
-		Subjects: subjects[:limit], Next: s.cursor(filter, Position{last.CreatedAt, last.ID}),
+		Subjects: subjects[:limit], Next: s.cursor(filter.list(), Position{last.CreatedAt, last.ID}),
 	}, nil
 }
 
-// cursor names a position. It is authenticated together with the filter, so that one of another
-// user or another list is refused, and so is one that was changed.
-func (s *Service) cursor(filter SubjectFilter, p Position) string {
-	position := append(binary.BigEndian.AppendUint64(nil, uint64(p.CreatedAt.UnixMicro())), p.ID...)
-	return base64.RawURLEncoding.EncodeToString(append(s.cursorMAC(filter, position), position...))
+// list names the list of a filter for its cursors.
+func (f SubjectFilter) list() string {
+	return strings.Join([]string{f.UserID, string(f.Kind), string(f.Status), f.AvatarID}, "\x00")
 }
 
-func (s *Service) parseCursor(filter SubjectFilter, cursor string) (p Position, ok bool) {
+// cursor names a position. It is authenticated together with the list, so that one of another
+// user or another list is refused, and so is one that was changed.
+func (s *Service) cursor(list string, p Position) string {
+	position := append(binary.BigEndian.AppendUint64(nil, uint64(p.CreatedAt.UnixMicro())), p.ID...)
+	return base64.RawURLEncoding.EncodeToString(append(s.cursorMAC(list, position), position...))
+}
+
+func (s *Service) parseCursor(list, cursor string) (p Position, ok bool) {
 	data, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(data) < cursorMACSize+8 {
 		return p, false
 	}
 	mac, position := data[:cursorMACSize], data[cursorMACSize:]
-	if !hmac.Equal(mac, s.cursorMAC(filter, position)) {
+	if !hmac.Equal(mac, s.cursorMAC(list, position)) {
 		return p, false
 	}
 	micros := int64(binary.BigEndian.Uint64(position)) //nolint:gosec // the bits that cursor wrote
 	return Position{time.UnixMicro(micros).UTC(), string(position[8:])}, true
 }
 
-func (s *Service) cursorMAC(filter SubjectFilter, position []byte) []byte {
+func (s *Service) cursorMAC(list string, position []byte) []byte {
 	mac := hmac.New(sha256.New, s.CursorKey)
-	of := []string{filter.UserID, string(filter.Kind), string(filter.Status), filter.AvatarID, string(position)}
-	_, _ = mac.Write([]byte(strings.Join(of, "\x00"))) // does not fail
+	_, _ = mac.Write([]byte(list + "\x00" + string(position))) // does not fail
 	return mac.Sum(nil)[:cursorMACSize]
 }

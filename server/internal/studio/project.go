@@ -55,6 +55,39 @@ func (s *Service) ListProjects(ctx context.Context, userID, workspaceID string) 
 	}, nil
 }
 
+// ProjectPage is a part of the list of projects.
+type ProjectPage struct {
+	Projects []Project
+	Next     string // the cursor of the next page; "" on the last one
+}
+
+// ProjectPage lists up to limit projects of a workspace for one of its members, as [Service.List] lists
+// subjects. [ErrForbidden] when the caller is no member.
+func (s *Service) ProjectPage(ctx context.Context, userID, workspaceID, cursor string, limit int) (ProjectPage, error) {
+	member, err := s.Store.IsMember(ctx, workspaceID, userID)
+	if err != nil {
+		return ProjectPage{}, err
+	}
+	if !member {
+		return ProjectPage{}, ErrForbidden
+	}
+	list := strings.Join([]string{"", "projects", userID, workspaceID}, "\x00")
+	var after Project
+	if cursor != "" {
+		position, ok := s.parseCursor(list, cursor)
+		if !ok {
+			return ProjectPage{}, ErrCursor
+		}
+		after = Project{ID: position.ID, CreatedAt: position.CreatedAt}
+	}
+	projects, err := s.Store.Projects(ctx, workspaceID, after, limit+1)
+	if err != nil || len(projects) <= limit {
+		return ProjectPage{Projects: projects}, err
+	}
+	last := projects[limit-1]
+	return ProjectPage{Projects: projects[:limit], Next: s.cursor(list, Position{last.CreatedAt, last.ID})}, nil
+}
+
 func (s *Service) projects(ctx context.Context, workspaceID string) iter.Seq2[Project, error] {
 	return func(yield func(Project, error) bool) {
 		var last Project

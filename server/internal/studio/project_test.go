@@ -54,6 +54,26 @@ func TestListProjects_listsAllNewestFirstAndCountsTheCallers(t *testing.T) {
 		if next != 0 {
 			t.Errorf("%d projects are missing", next)
 		}
+		next = total
+		for cursor, again := "", true; again; again = cursor != "" {
+			page, err := service.ProjectPage(t.Context(), ada.ID, workspace.ID, cursor, 401) // two are of one time
+			check(t, err)
+			for _, project := range page.Projects {
+				next--
+				if project.ID != projects[next].ID {
+					t.Fatalf("got %s, want %s", project.ID, projects[next].ID)
+				}
+			}
+			if cursor = page.Next; cursor != "" {
+				_, err = service.List(t.Context(), studio.SubjectFilter{UserID: ada.ID, Kind: studio.Avatar}, cursor, 1)
+				wantError(t, err, studio.ErrCursor)
+			}
+		}
+		if next != 0 {
+			t.Errorf("%d projects are on no page", next)
+		}
+		_, err = service.ProjectPage(t.Context(), bob.ID, workspace.ID, "", 1)
+		wantError(t, err, studio.ErrForbidden) // no member
 		_, err = service.ListProjects(t.Context(), bob.ID, workspace.ID)
 		wantError(t, err, studio.ErrForbidden) // no member
 		_, err = service.ListProjects(t.Context(), ada.ID, "no such workspace")

@@ -44,7 +44,13 @@ type Store interface {
 	// used before, and then its whole family is deleted.
 	RotateRefreshToken(ctx context.Context, hash []byte, now time.Time, next RefreshToken) (userID string, err error)
 
+	// UserByRefreshToken finds the user of a token that may be exchanged at now.
+	UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (User, error)
+	// DeleteFamily deletes the family of a token, if there is such a token.
+	DeleteFamily(ctx context.Context, hash []byte) error
 	CreateWorkspace(ctx context.Context, workspace Workspace) error
+	// Workspaces returns up to limit workspaces of a user, by their ids, those after an id.
+	Workspaces(ctx context.Context, userID, after string, limit int) ([]Workspace, error)
 	// AddMember may be repeated. [ErrNotFound] when there is no such workspace.
 	AddMember(ctx context.Context, workspaceID, userID string) error
 	IsMember(ctx context.Context, workspaceID, userID string) (bool, error)

@@ -13,7 +13,17 @@ type User struct {
 	Email        string // normalized, see [NormalizeEmail]
 	PasswordHash string
 	CreatedAt    time.Time
+	Role         Role
 }
+
+// Role is what a user may do beside what every user may.
+type Role string
+
+// The roles.
+const (
+	NoRole   Role = ""
+	Operator Role = "operator" // sees who uses the service, and how it works
+)
 
 // Passwords hashes and compares passwords, slowly on purpose.
 type Passwords interface {

@@ -29,3 +29,11 @@ func (s *Service) AddMember(ctx context.Context, workspaceID, email string) erro
 	}
 	return s.Store.AddMember(ctx, workspaceID, user.ID)
 }
+
+// maxWorkspaces is how many workspaces of a user are listed.
+const maxWorkspaces = 200
+
+// Workspaces lists the workspaces of a user, oldest first, up to the 200th.
+func (s *Service) Workspaces(ctx context.Context, userID string) ([]Workspace, error) {
+	return s.Store.Workspaces(ctx, userID, "", maxWorkspaces)
+}

@@ -1,4 +1,5 @@
-package docs
+// Package asset serves the files that a program carries, compressed to who accepts that.
+package asset
 
 import (
 	"bytes"
@@ -12,27 +13,30 @@ import (
 	"time"
 )
 
-// asset is a file that is served compressed to who accepts that. A browser revalidates its copy
+// Asset is a file that is served compressed to who accepts that. A browser revalidates its copy
 // each time, by ETag, because an upgrade of the binary may change any of them.
-type asset struct {
+type Asset struct {
 	contentType string
 	compressed  []byte
 	etag        string // of the content, without quotes
 }
 
-func newAsset(contentType string, content []byte) *asset {
+// New makes an Asset of a content.
+func New(contentType string, content []byte) *Asset {
 	var compressed bytes.Buffer
 	w := gzip.NewWriter(&compressed)
 	_, _ = w.Write(content) // a bytes.Buffer takes everything
 	_ = w.Close()
-	return newCompressedAsset(contentType, compressed.Bytes())
+	return NewCompressed(contentType, compressed.Bytes())
 }
 
-func newCompressedAsset(contentType string, compressed []byte) *asset {
-	return &asset{contentType: contentType, compressed: compressed, etag: fmt.Sprintf("%x", sha256.Sum256(compressed))[:32]}
+// NewCompressed makes an Asset of a content that gzip has compressed.
+func NewCompressed(contentType string, compressed []byte) *Asset {
+	return &Asset{contentType: contentType, compressed: compressed, etag: fmt.Sprintf("%x", sha256.Sum256(compressed))[:32]}
 }
 
-func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers GET and HEAD.
+func (a *Asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", a.contentType)
 	header.Set("Cache-Control", "no-cache")

@@ -1,0 +1,175 @@
+package console_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// tab signs in with the keyboard alone.
+func (s *site) tab(t *testing.T) *browsertest.Tab {
+	t.Helper()
+	tab := browsertest.Open(t, s.URL)
+	tab.Visit("/console", "#email")
+	tab.Do(chromedp.KeyEvent(email+"\t"+password+"\r"), chromedp.WaitVisible(".bar nav"))
+	return tab
+}
+
+// newVideo returns a second of a picture that moves, with a tone.
+func newVideo(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skipf("%v: there is no video to play", err)
+	}
+	path := filepath.Join(t.TempDir(), `a "quoted" name.mp4`)
+	output, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=duration=1:size=640x360:rate=10",
+		"-f", "lavfi", "-i", "sine=duration=1", "-pix_fmt", "yuv420p", "-movflags", "faststart", path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return path
+}
+
+// render ends a rendering with a video.
+func (s *site) render(t *testing.T, subject studio.Subject, video string) {
+	t.Helper()
+	file, err := os.Open(video)
+	check(t, err)
+	defer func() { check(t, file.Close()) }()
+	check(t, s.media.Write(t.Context(), studio.ResultKey(subject.ID, "video.mp4"), file))
+	_, err = s.studio.Rendered(t.Context(), subject.ID, studio.Rendering{Video: "video.mp4", Checks: []studio.Check{{Name: "face", OK: true, Message: "One face is seen."}}}, nil)
+	check(t, err)
+}
+
+func TestBrowser_firstPageIsSmall(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	tab := browsertest.Open(t, s.URL)
+	tab.Visit("/console", "#email")
+	tab.Inspect("login")
+	tab.Do(chromedp.Click("#password"), chromedp.KeyEvent("guess"), chromedp.Click("#email"), chromedp.KeyEvent(email+"\r"))
+	tab.Await("[role=alert]", "The email or the password is wrong.")
+	tab.Faults() // the status
+	tab.Inspect("login-wrong")
+	tab.Do(chromedp.KeyEvent(password+"\r"), chromedp.WaitVisible(".bar nav"))
+	if received := tab.Received(); received > 100_000 {
+		t.Errorf("%d bytes until the first page is shown", received)
+	}
+	// The first stop of the keyboard is a way past the navigation.
+	tab.Do(chromedp.KeyEvent("\t\r"))
+	if at := browsertest.Read(tab, chromedp.Evaluate[string](`document.activeElement.id`)); at != "main" {
+		t.Errorf("the keyboard is at %q", at)
+	}
+	tab.Do(chromedp.Click(".account button"), chromedp.WaitVisible("#email"))
+}
+
+func TestBrowser_showsProjects(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	var documents []map[string]any
+	for i, title := range []string{"Welcome to the team", hostile, "Produkttour", strings.Repeat("Donaudampfschifffahrtsgesellschaft", 3), "Safety at the site", "Release notes", "Travel policy"} {
+		documents = append(documents, map[string]any{
+			"title": title, "status": []string{"PUBLISHED", "draft", "failed"}[i%3], "language": "english", "available_credits": 120 - i, "utilised_credits": 5 * i,
+			"created_at": "2026-01-12T09:30:00Z",
+			"tags":       map[string]any{"names": []string{"onboarding", "finance"}, "colors": []string{"#2D7FF9", "#F82B60"}},
+		})
+	}
+	s.addProjects(t, documents...)
+	tab := s.tab(t)
+	tab.Await("h2", "<script>document.title")
+	tab.Inspect("projects")
+	if title := browsertest.Read(tab, chromedp.Title()); title != "Projects · Avatar Studio" {
+		t.Errorf("the title is %q", title)
+	}
+}
+
+// A person makes an avatar of a file, consents, makes a video with it, sees how it is made although
+// the service restarts meanwhile, and watches it.
+func TestBrowser_fromAFileToAVideo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	video := newVideo(t)
+	tab := s.tab(t)
+	tab.Do(chromedp.Click(`a[href="/console/avatars"]`))
+	tab.Await(".empty", "An avatar is made from a recording")
+	tab.Inspect("avatars-none")
+	tab.Do(chromedp.Click(".empty .button"), chromedp.WaitVisible("#title"), chromedp.SendKeys("#title", "Ada "+hostile),
+		chromedp.SendKeys("#webhook_url", "https://refused.example/"),
+		chromedp.SetUploadFiles("#base_video_url-file", []string{video}))
+	tab.Await("output", "Sent.")
+	tab.Inspect("avatar-new")
+	tab.Do(chromedp.Submit("form.create"))
+	tab.Await("#webhook_url-fault", "must not be refused")
+	tab.Faults() // the status
+	tab.Inspect("avatar-new-faulty")
+	tab.Do(chromedp.Clear("#webhook_url"), chromedp.Click("form.create button.primary"))
+	tab.Await(".notice", "It has been created")
+	tab.Await(".badge", "processing")
+
+	page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Avatar}, "", 1)
+	check(t, err)
+	avatar := page.Subjects[0]
+	check(t, s.studio.Progressed(t.Context(), avatar.ID, 0.4))
+	tab.Await(".progress", "40 %")
+	tab.Inspect("avatar-processing")
+	_, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
+	check(t, err)
+	tab.Await(".badge", "consent pending")
+	tab.Inspect("avatar-consent")
+	tab.Do(chromedp.Click(`button[value="true"]`))
+	tab.Await(".badge", "published")
+	tab.Inspect("avatar-published")
+
+	tab.Do(chromedp.Click(".state .primary"), chromedp.WaitVisible("#text"), chromedp.SendKeys("#title", "Greeting"), chromedp.SendKeys("#text", "Good morning."))
+	tab.Inspect("video-new")
+	tab.Do(chromedp.Click("form.create button.primary"))
+	tab.Await(".badge", "processing")
+	page, err = s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Video}, "", 1)
+	check(t, err)
+	s.restart(func() { s.render(t, page.Subjects[0], video) })
+	tab.Await(".badge", "succeeded")
+	tab.Faults() // that the service was away
+	played := browsertest.Read(tab, chromedp.Evaluate[string](`new Promise(resolve => {
+		const video = document.querySelector("video")
+		video.muted = true
+		for (const name of ["ended", "error"]) video.addEventListener(name, () => resolve(name + " " + video.videoWidth))
+		video.play().catch(reason => resolve(String(reason)))
+	})`, chromedp.EvalAwaitPromise))
+	if played != "ended 640" {
+		t.Errorf("the video: %s", played)
+	}
+	tab.Inspect("video-succeeded")
+	tab.Do(chromedp.Click(`a[href="/console/videos"]`))
+	tab.Await(".card", "Greeting")
+	for i, kind := range []studio.Kind{studio.Lipsync, studio.Lipsync, studio.Lipsync} {
+		lipsync := s.create(t, kind, "Take "+strings.Repeat("I", i+1))
+		check(t, s.studio.Progressed(t.Context(), lipsync.ID, 0.3))
+		if i == 0 {
+			_, err = s.studio.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, &studio.RenderError{Reason: "The recording has no sound."})
+			check(t, err)
+		}
+	}
+	tab.Do(chromedp.Click(`a[href="/console/lipsyncs"]`))
+	tab.Await(".reason", "The recording has no sound.")
+	tab.Inspect("lipsyncs")
+
+	tab.Visit("/console/avatars/"+avatar.ID, ".danger")
+	tab.Do(chromedp.Click(".head .danger"))
+	tab.Await("h1", "Delete")
+	tab.Inspect("delete")
+	tab.Do(chromedp.Click("button.danger"))
+	tab.Await(".notice", "It has been deleted.")
+	if title := browsertest.Read(tab, chromedp.Title()); title != "Avatars · Avatar Studio" {
+		t.Errorf("the title is %q", title)
+	}
+}

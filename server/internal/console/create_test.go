@@ -1,0 +1,95 @@
+package console_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+func TestCreate_makesEachKind(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.signedIn(t, email)
+		avatar := v.post("/console/avatars/new", url.Values{
+			"title": {"Ada"}, "base_video_url": {"https://media.example.com/ada.mp4"}, "webhook_url": {"https://hooks.example.com/?token=secret"}, "key": {"one"},
+		})
+		avatar.want(t, http.StatusOK, "<h1>Ada</h1>", "It has been created", "https://media.example.com/ada.mp4", "https://hooks.example.com/?…")
+		if strings.Contains(avatar.text, "secret") {
+			t.Error("the query of the webhook is shown")
+		}
+		again := v.post("/console/avatars/new", url.Values{
+			"title": {"Ada"}, "base_video_url": {"https://media.example.com/ada.mp4"}, "webhook_url": {"https://hooks.example.com/?token=secret"}, "key": {"one"},
+		})
+		if again.path != avatar.path {
+			t.Errorf("a form that is sent twice makes %s and %s", avatar.path, again.path)
+		}
+		v.get("/console/videos/new").want(t, http.StatusOK, "You have no published avatar yet.")
+		published := s.published(t, "Published")
+		v.get("/console/videos/new?avatar_id="+published.ID).want(t, http.StatusOK, `value="`+published.ID+`" selected>Published`)
+		video := v.post("/console/videos/new", url.Values{"avatar_id": {published.ID}, "text": {"Good morning."}})
+		video.want(t, http.StatusOK, "<h1>Untitled video</h1>", "Good morning.", ">Published</a>")
+		lipsync := v.post("/console/lipsyncs/new", url.Values{"video_url": {"https://media.example.com/a.mp4"}, "use_audio_from_video": {"true"}, "sync_mode": {"loop"}})
+		lipsync.want(t, http.StatusOK, "<dd>loop</dd>", "that of the video")
+	})
+}
+
+// A form is shown again with what was entered, and with what the API says at each field.
+func TestCreate_saysWhatTheAPISays(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signedIn(t, email)
+	for name, c := range map[string]struct {
+		path string
+		form url.Values
+		want []string
+		code int
+	}{
+		"of the document": {
+			path: "/console/avatars/new", form: url.Values{"title": {hostile}, "base_video_url": {"no address"}},
+			want: []string{`value="&lt;script&gt;`, `value="no address"`, `aria-invalid="true"`, `id="base_video_url-fault"`}, code: http.StatusBadRequest,
+		},
+		"of the webhook": {
+			path: "/console/lipsyncs/new", form: url.Values{"webhook_url": {"https://refused.example/"}},
+			want: []string{"The webhook cannot be registered.", `id="webhook_url-fault">must not be refused`}, code: http.StatusUnprocessableEntity,
+		},
+		"of the domain":      {path: "/console/videos/new", form: url.Values{"avatar_id": {"none"}}, want: []string{"There is no such record."}, code: http.StatusNotFound},
+		"of a missing field": {path: "/console/videos/new", form: url.Values{}, want: []string{"avatar_id"}, code: http.StatusBadRequest},
+	} {
+		v.post(c.path, c.form).want(t, c.code, c.want...)
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+	page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Avatar}, "", 1)
+	if check(t, err); len(page.Subjects) > 0 {
+		t.Error("something was created")
+	}
+}
+
+func TestUpload_keepsAFileOfTheUser(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signedIn(t, email)
+	answer := v.send(http.MethodPost, "/console/uploads", "video/mp4", "a video")
+	answer.want(t, http.StatusCreated)
+	var upload struct {
+		URL  string `json:"url"`
+		Size int    `json:"size"`
+	}
+	check(t, json.Unmarshal([]byte(answer.text), &upload))
+	if upload.Size != 7 {
+		t.Errorf("the answer is %s", answer.text)
+	}
+	v.post("/console/avatars/new", url.Values{"base_video_url": {upload.URL}}).want(t, http.StatusOK, "a file that you sent")
+	v.send(http.MethodPost, "/console/uploads", "text/html", "<script>").want(t, http.StatusUnsupportedMediaType)
+	if p := s.visitor(t).send(http.MethodPost, "/console/uploads", "video/mp4", "a video"); p.path != "/console/login" {
+		t.Errorf("a stranger gets %d: %s", p.status, p.text)
+	}
+}

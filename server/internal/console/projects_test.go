@@ -1,0 +1,89 @@
+package console_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// hostile is text that must be shown as text.
+const hostile = `<script>document.title = "taken"</script>"'>`
+
+// addProjects adds projects to the workspace of a site, the first one the newest.
+func (s *site) addProjects(t testing.TB, documents ...map[string]any) {
+	t.Helper()
+	var projects []studio.Project
+	for i, document := range documents {
+		text, err := json.Marshal(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		projects = append(projects, studio.Project{
+			ID: fmt.Sprintf("project-%05d", i), WorkspaceID: s.workspace, UserID: s.user.ID,
+			CreatedAt: time.Now().Add(-time.Duration(i) * time.Hour), Document: text, Published: document["status"] == "PUBLISHED",
+		})
+	}
+	if _, err := s.studio.ImportProjects(t.Context(), projects); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestProjects_areCards(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	s.addProjects(t, map[string]any{
+		"title": "Welcome", "status": "PUBLISHED", "language": "english", "available_credits": 120, "utilised_credits": 7, "thumbnail": "/media/own.png",
+		"tags": map[string]any{"names": []string{"onboarding", "plain"}, "colors": []string{"#2D7FF9", "javascript:red"}},
+	}, map[string]any{"title": hostile, "status": hostile, "language": hostile, "thumbnail": "javascript:alert(1)", "tags": map[string]any{"names": []string{hostile}, "colors": []string{hostile}}},
+		map[string]any{"title": nil, "thumbnail": "https://elsewhere.example/a.png"})
+	p := s.signedIn(t, email).get("/console/projects")
+	p.want(t, http.StatusOK, "<h2>Welcome</h2>", `class="badge published">PUBLISHED`, "english", "onboarding", `fill="#2D7FF9"`, "<dd>120</dd>", "<dd>7</dd>",
+		`src="/media/own.png"`, "Untitled project", "&lt;script&gt;")
+	for _, never := range []string{"<script>document", "javascript:", "elsewhere.example"} {
+		if strings.Contains(p.text, never) {
+			t.Errorf("the page has %q:\n%s", never, p.text)
+		}
+	}
+}
+
+// Every project is on one page, and only members see them.
+func TestProjects_comeInPages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	var documents []map[string]any
+	for i := range 60 {
+		documents = append(documents, map[string]any{"title": fmt.Sprintf("Project %d.", i)})
+	}
+	s.addProjects(t, documents...)
+	v := s.signedIn(t, email)
+	older := regexp.MustCompile(`href="([^"]+)" rel="next"`)
+	seen, path := 0, "/console/projects"
+	for pages := 1; path != ""; pages++ {
+		p := v.get(path)
+		p.want(t, http.StatusOK)
+		for strings.Contains(p.text, fmt.Sprintf("<h2>Project %d.</h2>", seen)) {
+			seen++
+		}
+		path = ""
+		if found := older.FindStringSubmatch(p.text); found != nil {
+			path = strings.ReplaceAll(found[1], "&amp;", "&")
+		}
+	}
+	if seen != 60 {
+		t.Errorf("%d projects are seen", seen)
+	}
+	v.get("/console/projects?cursor=made-up").want(t, http.StatusBadRequest, "does not match")
+
+	studiotest.AddUser(t, s.studio, "bob@example.com")
+	bob := s.signedIn(t, "bob@example.com")
+	bob.get("/console/projects").want(t, http.StatusOK, "You are in no workspace.")
+	bob.get("/console/projects?"+url.Values{"workspace": {s.workspace}}.Encode()).want(t, http.StatusForbidden, "not a member")
+}

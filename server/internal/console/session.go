@@ -1,0 +1,134 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// session is somebody who is signed in.
+type session struct {
+	studio.User
+
+	token string
+}
+
+// cookie is the session cookie without a value. By https, its name keeps other hosts and pages that
+// came by http from setting it.
+func (c *Console) cookie(r *http.Request) *http.Cookie {
+	cookie := &http.Cookie{ //nolint:gosec // a browser sends no Secure cookie by http
+		Name: "studio", Path: Path, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.cfg.Secure || r.TLS != nil,
+	}
+	if cookie.Secure {
+		cookie.Name, cookie.Path = "__Host-studio", "/"
+	}
+	return cookie
+}
+
+// session returns who makes a request; [studio.ErrUnauthorized] when nobody is signed in.
+func (c *Console) session(r *http.Request) (session, error) {
+	cookie, err := r.Cookie(c.cookie(r).Name)
+	if err != nil {
+		return session{}, studio.ErrUnauthorized
+	}
+	user, err := c.cfg.Studio.Session(r.Context(), cookie.Value)
+	return session{user, cookie.Value}, err
+}
+
+// signedIn shows a page to who is signed in, and the login to everybody else.
+func (c *Console) signedIn(page page) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s, err := c.session(r)
+		if errors.Is(err, studio.ErrUnauthorized) {
+			if strings.HasSuffix(r.URL.Path, "/live") {
+				endStream(w) // or the page asks again and again
+				return
+			}
+			location := Path + "/login"
+			if r.Method == http.MethodGet {
+				location += "?" + url.Values{"next": {r.URL.RequestURI()}}.Encode()
+			}
+			http.Redirect(w, r, location, http.StatusSeeOther)
+			return
+		}
+		if err == nil {
+			r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
+			err = page(w, withSession(r, s), s)
+		}
+		if err != nil {
+			c.fail(w, withSession(r, s), err)
+		}
+	})
+}
+
+// bodyLimit is that of a form. The API limits what is uploaded.
+func bodyLimit(r *http.Request) int64 {
+	if r.URL.Path == UploadsPath {
+		return 1 << 62
+	}
+	return maxForm
+}
+
+func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
+	next := localPath(r.FormValue("next"))
+	if _, err := c.session(r); err == nil {
+		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // of localPath
+		return
+	}
+	c.render(w, r, http.StatusOK, "login", view{Title: "Sign in", Data: loginForm{Next: next}})
+}
+
+// loginForm is what the login shows again after a failed try: all but the password.
+type loginForm struct {
+	Email, Next, Problem string
+}
+
+func (c *Console) login(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	form := loginForm{Email: r.PostFormValue("email"), Next: localPath(r.PostFormValue("next"))}
+	pair, err := c.cfg.Studio.Login(r.Context(), server.ClientAddr(r.Context()), form.Email, r.PostFormValue("password"))
+	if err != nil {
+		answer := c.answer(r, err)
+		if answer.Status >= http.StatusInternalServerError && answer.RetryAfter == 0 {
+			c.fail(w, r, err)
+			return
+		}
+		form.Problem = answer.Detail
+		if errors.Is(err, studio.ErrUnauthorized) {
+			form.Problem = "The email or the password is wrong."
+		}
+		c.render(w, r, answer.Status, "login", view{Title: "Sign in", Data: form})
+		return
+	}
+	cookie := c.cookie(r) //nolint:gosec // of cookie
+	cookie.Value, cookie.MaxAge = pair.Refresh, int(studio.RefreshTokenLifetime.Seconds())
+	http.SetCookie(w, cookie)
+	http.Redirect(w, r, form.Next, http.StatusSeeOther)
+}
+
+func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
+	cookie := c.cookie(r) //nolint:gosec // of cookie
+	if sent, err := r.Cookie(cookie.Name); err == nil {
+		if err := c.cfg.Studio.EndSession(r.Context(), sent.Value); err != nil {
+			c.fail(w, r, err)
+			return
+		}
+	}
+	cookie.MaxAge = -1
+	http.SetCookie(w, cookie)
+	http.Redirect(w, r, Path+"/login", http.StatusSeeOther)
+}
+
+// localPath returns a path of the console, whatever is asked for.
+func localPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path.Clean(u.Path), Path+"/") || strings.ContainsAny(text, "\\\r\n") {
+		return Path + "/projects"
+	}
+	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+}

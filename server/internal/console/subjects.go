@@ -1,0 +1,97 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// subjectsView is a page of avatars, videos or lip-syncs.
+type subjectsView struct {
+	Kind     kind
+	Status   studio.Status // that is shown alone; "" is every one
+	AvatarID string        // of videos
+	Rows     []row
+	Older    string
+	Newest   string
+	Live     string // where changes come from
+}
+
+// row is a subject in a list.
+type row struct {
+	studio.Subject
+
+	Kind    kind
+	Picture string // "" when there is none
+}
+
+func (v row) Path() string { return v.Kind.Path + "/" + url.PathEscape(v.ID) }
+
+// Final reports whether the subject stays in its state.
+func (v row) Final() bool { return v.Subject.Final() }
+
+// Name is the title, which there need not be.
+func (v row) Name() string {
+	if v.Title == nil || *v.Title == "" {
+		return "Untitled " + v.Kind.One
+	}
+	return *v.Title
+}
+
+func (c *Console) listSubjects(ctx context.Context, kind kind, s session, query url.Values) (subjectsView, error) {
+	v := subjectsView{Kind: kind, Status: studio.Status(query.Get("status"))}
+	if kind.Kind == studio.Video {
+		v.AvatarID = query.Get("avatar_id")
+	}
+	filter := studio.SubjectFilter{UserID: s.ID, Kind: kind.Kind, Status: v.Status, AvatarID: v.AvatarID}
+	page, err := c.cfg.Studio.List(ctx, filter, query.Get("cursor"), pageSize)
+	if err != nil {
+		return v, err
+	}
+	for _, subject := range page.Subjects {
+		v.Rows = append(v.Rows, rowOf(kind, subject))
+	}
+	own := make(url.Values)
+	for _, name := range []string{"status", "avatar_id"} {
+		if value := query.Get(name); value != "" {
+			own.Set(name, value)
+		}
+	}
+	v.Live = kind.Path + "/live?" + query.Encode()
+	v.Older, v.Newest = paths(kind.Path, own, query.Get("cursor"), page.Next)
+	return v, nil
+}
+
+func rowOf(kind kind, subject studio.Subject) row {
+	v := row{Subject: subject, Kind: kind}
+	if subject.Rendering.Thumbnail != "" {
+		v.Picture = v.Path() + "/" + thumbnailFile
+	}
+	return v
+}
+
+func (c *Console) subjects(kind kind) page {
+	return func(w http.ResponseWriter, r *http.Request, s session) error {
+		v, err := c.listSubjects(r.Context(), kind, s, r.URL.Query())
+		if err != nil {
+			return err
+		}
+		c.render(w, r, http.StatusOK, "subjects", view{Title: kind.Title, Section: kind.Path, Data: v})
+		return nil
+	}
+}
+
+func (c *Console) subjectsLive(kind kind) page {
+	return func(w http.ResponseWriter, r *http.Request, s session) error {
+		query := r.URL.Query()
+		return c.stream(w, r, s, func(ctx context.Context) ([]byte, error) {
+			v, err := c.listSubjects(ctx, kind, s, query)
+			if err != nil {
+				return nil, err
+			}
+			return c.part("rows", v)
+		})
+	}
+}

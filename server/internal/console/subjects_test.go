@@ -1,0 +1,201 @@
+package console_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+func TestSubjects_showStateProgressAndReason(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.signedIn(t, email)
+		v.get("/console/avatars").want(t, http.StatusOK, "Make your first avatar")
+		made := s.create(t, studio.Avatar, "Ada "+hostile)
+		failed := s.create(t, studio.Avatar, "Bob")
+		check(t, s.studio.Progressed(t.Context(), made.ID, 0.42))
+		_, err := s.studio.Rendered(t.Context(), failed.ID, studio.Rendering{}, &studio.RenderError{Reason: "There is no face." + hostile})
+		check(t, err)
+		all := v.get("/console/avatars")
+		all.want(t, http.StatusOK, "Ada &lt;script", `value="42"`, "There is no face.&lt;script", `class="badge failed">failed`)
+		only := v.get("/console/avatars?status=failed")
+		only.want(t, http.StatusOK, "Bob")
+		if strings.Contains(only.text, "Ada") || strings.Contains(all.text, "<script>document") {
+			t.Errorf("the page is\n%s", only.text)
+		}
+		v.get("/console/avatars/"+made.ID).want(t, http.StatusOK, "Ada &lt;script", `value="42"`, "Give consent", "cannot be undone")
+		v.get("/console/lipsyncs").want(t, http.StatusOK, "Make your first lip-sync")
+	})
+}
+
+// What belongs to somebody else is not there, whatever is done with it.
+func TestSubjects_areTheUsersAlone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	avatar := s.create(t, studio.Avatar, "Ada")
+	check(t, s.media.Write(t.Context(), studio.ResultKey(avatar.ID, "still.png"), strings.NewReader("png")))
+	_, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{Thumbnail: "still.png"}, nil)
+	check(t, err)
+	studiotest.AddUser(t, s.studio, "bob@example.com")
+	ada, bob := s.signedIn(t, email), s.signedIn(t, "bob@example.com")
+	path := "/console/avatars/" + avatar.ID
+	for _, below := range []string{"", "/live", "/delete", "/thumbnail"} {
+		bob.get(path+below).want(t, http.StatusNotFound)
+		if below != "/live" {
+			ada.get(path+below).want(t, http.StatusOK)
+		}
+	}
+	bob.post(path+"/delete", nil).want(t, http.StatusNotFound)
+	bob.post(path+"/consent", url.Values{"granted": {"true"}}).want(t, http.StatusNotFound)
+	if p := s.visitor(t).get(path + "/thumbnail"); p.path != "/console/login" {
+		t.Errorf("a stranger gets %s", p.text)
+	}
+	ada.get(path).want(t, http.StatusOK, `class="badge consent_pending">consent pending`, path+"/thumbnail")
+	ada.get("/console/lipsyncs/"+avatar.ID).want(t, http.StatusNotFound)
+	ada.get(path+"/video").want(t, http.StatusNotFound)
+}
+
+func TestSubjects_takeConsentAndAreDeleted(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signedIn(t, email)
+	for granted, status := range map[string]string{"true": "published", "false": "consent failed"} {
+		avatar := s.create(t, studio.Avatar, "Ada")
+		_, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
+		check(t, err)
+		path := "/console/avatars/" + avatar.ID
+		v.post(path+"/consent", nil).want(t, http.StatusNotFound) // neither
+		v.post(path+"/consent", url.Values{"granted": {granted}}).want(t, http.StatusOK, ">"+status+"<", `role="status">Consent is `)
+		v.post(path+"/consent", url.Values{"granted": {granted}}).want(t, http.StatusConflict, "The avatar is in a final state.")
+		v.get(path+"/delete").want(t, http.StatusOK, "cannot be undone")
+		v.post(path+"/delete", nil).want(t, http.StatusOK, "It has been deleted.")
+		v.get(path).want(t, http.StatusNotFound)
+	}
+}
+
+// stream reads the events of a stream.
+type stream struct {
+	t     *testing.T
+	lines *bufio.Scanner
+}
+
+func (v *visitor) stream(t *testing.T, path string) stream {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.site.URL+path, nil)
+	check(t, err)
+	response, err := v.http.Do(request)
+	check(t, err)
+	t.Cleanup(func() { _ = response.Body.Close() })
+	if got := response.Header.Get("Content-Type"); got != "text/event-stream" {
+		t.Fatalf("%s is %s", path, got)
+	}
+	return stream{t, bufio.NewScanner(response.Body)}
+}
+
+// next returns an event; an empty name is the end.
+func (s stream) next() (name, data string) {
+	s.t.Helper()
+	for s.lines.Scan() {
+		switch line := s.lines.Text(); {
+		case strings.HasPrefix(line, "event: "):
+			name = line[7:]
+		case strings.HasPrefix(line, "data: "):
+			data += line[6:] + "\n"
+		case line == "" && name != "":
+			return name, data
+		}
+	}
+	if err := s.lines.Err(); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		s.t.Error(err)
+	}
+	return "", ""
+}
+
+func (s stream) want(name, part string) {
+	s.t.Helper()
+	if got, data := s.next(); got != name || !strings.Contains(data, part) {
+		s.t.Fatalf("event %s: %s; want %s with %q", got, data, name, part)
+	}
+}
+
+// A stream begins with the state of now, has every change, and ends in a final state, with the
+// session and with the subject.
+func TestSubjects_areKeptUpToDate(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.signedIn(t, email)
+		lipsync := s.create(t, studio.Lipsync, "Hello")
+		one, all := v.stream(t, "/console/lipsyncs/"+lipsync.ID+"/live"), v.stream(t, "/console/lipsyncs/live")
+		one.want("state", `value="0"`)
+		all.want("state", `value="0"`)
+		check(t, s.studio.Progressed(t.Context(), lipsync.ID, 0.5))
+		one.want("state", `value="50"`)
+		all.want("state", `value="50"`)
+		_, err := s.studio.Rendered(t.Context(), lipsync.ID, studio.Rendering{Video: "video.mp4"}, nil)
+		check(t, err)
+		one.want("state", `src="/console/lipsyncs/`+lipsync.ID+`/video"`)
+		one.want("done", "")
+		all.want("state", "succeeded")
+		check(t, s.studio.Delete(t.Context(), s.user.ID, studio.Lipsync, lipsync.ID))
+		all.want("state", "Make your first lip-sync")
+
+		another := s.create(t, studio.Lipsync, "Again")
+		one = v.stream(t, "/console/lipsyncs/"+another.ID+"/live")
+		one.want("state", "processing")
+		check(t, s.studio.Delete(t.Context(), s.user.ID, studio.Lipsync, another.ID))
+		one.want("state", "has been deleted")
+		one.want("done", "")
+
+		third := s.create(t, studio.Lipsync, "Third")
+		one = v.stream(t, "/console/lipsyncs/"+third.ID+"/live")
+		one.want("state", "processing")
+		check(t, s.studio.RevokeTokens(t.Context(), email))
+		one.want("state", "You have been signed out.")
+		one.want("done", "")
+	})
+}
+
+// So many streams are open of a user, and no more; those that end make room.
+func TestSubjects_limitStreams(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signedIn(t, email)
+	for range 32 {
+		v.stream(t, "/console/avatars/live").want("state", "")
+	}
+	p := v.get("/console/avatars/live")
+	p.want(t, http.StatusTooManyRequests, "Too many pages are open.")
+	s.restart(func() {})
+	v.stream(t, "/console/avatars/live").want("state", "")
+}
+
+// Lists begin at any place as fast as at the first.
+func TestSubjects_comeInPages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	for i := range 50 {
+		s.create(t, studio.Lipsync, fmt.Sprintf("Take %d.", i))
+	}
+	v := s.signedIn(t, email)
+	p := v.get("/console/lipsyncs")
+	p.want(t, http.StatusOK, "Take 49.", "Take 26.", `rel="next"`)
+	_, link, _ := strings.Cut(p.text, `href="/console/lipsyncs?cursor=`)
+	cursor, _, _ := strings.Cut(link, `"`)
+	second := v.get("/console/lipsyncs?cursor=" + cursor)
+	second.want(t, http.StatusOK, "Take 25.", "Take 2.", "← Newest", `rel="next"`)
+	if strings.Contains(second.text, "Take 26.") {
+		t.Error("a take is on two pages")
+	}
+	v.get("/console/avatars?cursor="+cursor).want(t, http.StatusBadRequest)
+}

@@ -1,0 +1,114 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"html/template"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// view is what a page shows.
+type view struct {
+	Title   string
+	Section string // the path of the link in the navigation
+	Notice  string // what has just been done
+	Data    any
+
+	User     studio.User // zero when nobody is signed in
+	Sections []section
+}
+
+// section is a link in the navigation.
+type section struct{ Title, Path string }
+
+func sections() []section {
+	all := []section{{"Projects", projectsPath}}
+	for _, kind := range kinds() {
+		all = append(all, section{kind.Title, kind.Path})
+	}
+	return all
+}
+
+// notices are what pages say after something has been done, by the query that leads there.
+//
+//nolint:gochecknoglobals // a table
+var notices = map[string]string{
+	"created":         "It has been created.",
+	"deleted":         "It has been deleted.",
+	"consent-given":   "Consent is given.",
+	"consent-refused": "Consent is refused.",
+}
+
+type sessionKey struct{}
+
+func withSession(r *http.Request, s session) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), sessionKey{}, s))
+}
+
+// parsePages parses each page with the layout around it.
+func parsePages() (map[string]*template.Template, error) {
+	shared, err := template.New("").Funcs(functions()).ParseFS(files, "pages/layout.html", "pages/parts.html")
+	if err != nil {
+		return nil, err
+	}
+	entries, err := files.ReadDir("pages")
+	if err != nil {
+		return nil, err
+	}
+	pages := map[string]*template.Template{"": shared}
+	for _, entry := range entries {
+		page, err := shared.Clone()
+		if err == nil {
+			page, err = page.ParseFS(files, "pages/"+entry.Name())
+		}
+		if err != nil {
+			return nil, err
+		}
+		pages[strings.TrimSuffix(entry.Name(), path.Ext(entry.Name()))] = page
+	}
+	return pages, nil
+}
+
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"moment": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
+		"day":    func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
+		"add":    func(a, b int) int { return a + b },
+		"state":  func(s studio.Status) string { return strings.ReplaceAll(string(s), "_", " ") },
+	}
+}
+
+// render answers with a page.
+func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, v view) {
+	if s, ok := r.Context().Value(sessionKey{}).(session); ok && s.token != "" {
+		v.User, v.Sections = s.User, sections()
+	}
+	if v.Notice == "" {
+		v.Notice = notices[r.URL.Query().Get("done")]
+	}
+	var page bytes.Buffer
+	if err := c.pages[name].ExecuteTemplate(&page, "layout", v); err != nil {
+		c.cfg.Logger.ErrorContext(r.Context(), "page not rendered", "page", name, "err", err)
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = page.WriteTo(w) // fails when the reader has gone
+}
+
+// part renders a part of a page.
+func (c *Console) part(name string, data any) ([]byte, error) {
+	var part bytes.Buffer
+	if err := c.pages[""].ExecuteTemplate(&part, name, data); err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	return part.Bytes(), nil
+}
