@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 const (
@@ -32,8 +34,9 @@ type exchange struct {
 	status   int // 0 before the answer has begun
 	bytes    int64
 
-	mu     sync.Mutex // a handler may outlive the Wrap that called it, as with http.TimeoutHandler
-	called call
+	mu         sync.Mutex // a handler may outlive the Wrap that called it, as with http.TimeoutHandler
+	called     call
+	violations []gen.Violation // of the problem that was answered
 }
 
 // call is who calls what.
@@ -56,6 +59,15 @@ func (x *exchange) setCall(c call) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.called = c
+}
+
+func (x *exchange) setViolations(all []gen.Violation) {
+	if x == nil || len(all) == 0 {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.violations = all
 }
 
 // exchangeContext is the context of an exchange, and a part of it, so that it needs no memory of its own.
@@ -139,6 +151,7 @@ func (x *exchange) log() *slog.Logger {
 type entrance struct {
 	next      http.Handler
 	logger    *slog.Logger
+	onAnswer  func(Answer) // nil for none
 	challenge string
 }
 
@@ -155,8 +168,11 @@ func (e *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.ctx = exchangeContext{r.Context(), x}
 	x.request = *r.WithContext(&x.ctx) //nolint:contextcheck // it has the request's
 	r = &x.request
+	if e.onAnswer != nil {
+		defer e.answered(x, time.Now()) // also when the connection is broken on purpose
+	}
 	if e.logger.Enabled(r.Context(), slog.LevelInfo) { //nolint:contextcheck // as above
-		defer e.log(x, r, time.Now()) // also when the connection is broken on purpose
+		defer e.log(x, r, time.Now()) // as above
 	}
 	defer e.recover(x, r)
 	e.next.ServeHTTP(x, r)

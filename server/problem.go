@@ -26,6 +26,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	if answer.Status >= http.StatusInternalServerError && answer.Err != nil && r.Context().Err() == nil {
 		x.log().ErrorContext(r.Context(), "request failed", "request_id", x.requestID(), "err", answer.Err)
 	}
+	x.setViolations(answer.Violations)
 	if held, ok := w.(*heldResponse); ok {
 		_, held.refusal = errors.AsType[*validate.Error](err)
 	}

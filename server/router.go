@@ -65,7 +65,7 @@ func (rt *router) handler() (http.Handler, error) {
 	if rt.cfg.Wrap != nil {
 		next = rt.cfg.Wrap(rt)
 	}
-	return &entrance{next: next, logger: rt.cfg.Logger, challenge: challenges(security)}, nil
+	return &entrance{next: next, logger: rt.cfg.Logger, onAnswer: rt.cfg.OnAnswer, challenge: challenges(security)}, nil
 }
 
 // ServeHTTP answers what is no route as a problem: 405 with Allow for a wrong method, 404 for

@@ -78,6 +78,8 @@ type Config struct {
 	// OnInvalidResponse is called, concurrently, for each answer that the document forbids, for
 	// counting them. Default: nothing.
 	OnInvalidResponse func(operationID string)
+	// OnAnswer is called, concurrently, once for each request, for counting them. Default: nothing.
+	OnAnswer func(Answer)
 }
 
 // New returns a handler that serves implementation. The timeouts of a connection and the size of
