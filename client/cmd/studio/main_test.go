@@ -95,7 +95,7 @@ func startService(t *testing.T, args ...string) *service {
 	check(t, os.WriteFile(s.secretFile, []byte(manage("", "secret", "show", db, testEmail)+"\n"), 0o600))
 
 	daemon := exec.CommandContext(context.Background(), studiod, append([]string{
-		"serve", db, "--addr=127.0.0.1:0", "--render-time=10ms", "--allow-http-webhooks", "--webhook-allow=127.0.0.0/8",
+		"serve", db, "--log-format=text", "--addr=127.0.0.1:0", "--render-time=10ms", "--allow-http-webhooks", "--webhook-allow=127.0.0.0/8",
 	}, args...)...)
 	stderr, err := daemon.StderrPipe()
 	check(t, err)

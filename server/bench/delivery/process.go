@@ -115,7 +115,7 @@ func startDaemon(ctx context.Context, program, dsn, directory string, more ...st
 	defer func() { _ = log.Close() }()
 	d := &daemon{began: time.Now(), log: log.Name(), ended: make(chan struct{})}
 	args := append([]string{
-		"serve", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8", "--render-time", "0s",
+		"serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8", "--render-time", "0s",
 	}, more...)
 	d.command = exec.CommandContext(ctx, program, args...) //nolint:gosec // a path of ours
 	d.command.Stderr = log

@@ -75,12 +75,15 @@ type daemonConfig struct {
 	MaxMediaBytes     int64
 	ValidateResponses server.ResponseCheck
 	StopTimeout       time.Duration
+	Admin             adminConfig
 	Logger            *slog.Logger
 }
 
 // daemon is an open database, a bound port and the work that is due.
 type daemon struct {
 	cfg      daemonConfig
+	admin    *admin // nil for none
+	noAdmin  error  // why there is none
 	listener *listener.Listener
 	store    *store.Store
 	studio   *studio.Service
@@ -106,6 +109,9 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 			d = nil
 		}
 	}()
+	if err := d.openAdmin(ctx); err != nil {
+		return d, err
+	}
 	if err := d.listen(ctx); err != nil {
 		return d, err
 	}
@@ -139,14 +145,18 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err := d.openConsole(); err != nil {
 		return d, err
 	}
-	handler, err := server.New(rest.New(d.studio), server.Config{
+	api := server.Config{
 		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), Admit: d.userRates.Admit, MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
 		Validation: validate.Config{
 			AnonymousBodyBytes: maxAnonymousBody,
 			OperationBodyBytes: map[string]int64{uploadOperation: cmp.Or(cfg.MaxUpload, defaultMaxUpload)},
 		},
-	})
+	}
+	if d.admin != nil {
+		api.OnAnswer = d.admin.metrics.Answered
+	}
+	handler, err := server.New(rest.New(d.studio), api)
 	if err != nil {
 		return d, err
 	}
@@ -227,11 +237,15 @@ func (d *daemon) openJobs(ctx context.Context) (*jobs.Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jobs.New(jobs.Config{
+	cfg := jobs.Config{
 		Store: d.store, Studio: d.studio, Sender: d.sender,
 		Renderer: renderer, RenderTimeout: d.cfg.Render.Timeout, RenderWorkers: d.cfg.Render.Workers, Logger: d.cfg.Logger,
 		Workers: d.cfg.Workers, InFlight: d.cfg.InFlight, Rate: d.cfg.Rate,
-	}), nil
+	}
+	if d.admin != nil {
+		cfg.OnAttempt, cfg.OnRendering = d.admin.metrics.Attempted, d.admin.metrics.Rendered
+	}
+	return jobs.New(cfg), nil
 }
 
 // renderingConfig is the part of the domain's configuration that rendering needs.
@@ -309,6 +323,7 @@ func (d *daemon) run(ctx context.Context) error {
 
 	served := make(chan error, 1)
 	go func() { served <- d.http.Serve(d.listener) }()
+	d.showAdmin(ctx)
 	d.cfg.Logger.InfoContext(ctx, "serving", "url", d.url())
 
 	var err error
@@ -319,6 +334,7 @@ func (d *daemon) run(ctx context.Context) error {
 		cutOff() // nothing can be recorded any more
 	case <-ctx.Done():
 	}
+	d.admin.stopping()
 	stopWork()
 	d.cfg.Logger.InfoContext(ctx, "stopping")
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.StopTimeout)
@@ -337,7 +353,7 @@ func (d *daemon) run(ctx context.Context) error {
 
 // close releases what openDaemon took.
 func (d *daemon) close() error {
-	var errs []error
+	errs := []error{d.admin.close()}
 	if d.listener != nil {
 		if err := d.listener.Close(); !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)

@@ -114,6 +114,20 @@
 // one more is answered 429 too. Files that a user has uploaded in seven days may have --user-media
 // (100,000 MB) together; a larger one is answered 413.
 //
+// # Metrics
+//
+// A daemon serves operators at --admin-addr (127.0.0.1:9090, or off), which must not be public:
+//
+//	/metrics       for Prometheus; no label has a URL, a user or an id
+//	/healthz       200 while the process lives
+//	/readyz        200 when requests are served and the database is there with its tables
+//	/debug/pprof/  profiles
+//
+// The queue, /readyz shows it too, is that of all daemons on a database: take the max over them. It makes
+// no daemon unready. Without --admin-addr, a daemon does without when another process has the port.
+//
+// Log lines go to stderr, as text on a terminal and as JSON elsewhere; --log-format text or json decides.
+//
 // # Security
 //
 // What is defended, and the test that shows it:

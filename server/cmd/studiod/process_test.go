@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,7 +68,7 @@ func startCommand(t *testing.T, ready string, args ...string) (p *process, match
 	program, err := os.Executable()
 	check(t, err)
 	p = &process{t: t, log: &lockedBuffer{}, ended: make(chan error, 1)}
-	p.cmd = exec.CommandContext(context.Background(), program, args...)
+	p.cmd = exec.CommandContext(context.Background(), program, slices.Insert(args, 1, "--log-format", "text")...)
 	p.cmd.Env = append(os.Environ(), asDaemon+"=1")
 	stderr, err := p.cmd.StderrPipe()
 	check(t, err)

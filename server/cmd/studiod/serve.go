@@ -78,6 +78,8 @@ func rendererFlags() []cli.Flag {
 			Name: "webhook-allow", Usage: "send webhooks to this network too, and fetch inputs from it, although it is not public; may be repeated",
 			Sources: cli.EnvVars("STUDIO_WEBHOOK_ALLOW"), DefaultText: "public addresses only",
 		},
+		adminFlag(),
+		logFormatFlag(),
 	}, renderFlags()...)
 }
 
@@ -89,7 +91,8 @@ func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
 		AutoConsent: command.String("consent") == consentAuto,
 		AllowHTTP:   command.Bool("allow-http-webhooks"),
 		StopTimeout: stopTimeout,
-		Logger:      slog.New(slog.NewTextHandler(command.Root().ErrWriter, nil)),
+		Admin:       adminConfigOf(command),
+		Logger:      newLogger(command.Root().ErrWriter, command.String("log-format")),
 	}
 	cfg.AllowNetworks, err = networksOf(command, "webhook-allow")
 	return cfg, err

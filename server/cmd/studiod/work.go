@@ -57,6 +57,9 @@ func openWorker(ctx context.Context, cfg daemonConfig) (d *daemon, worker *jobs.
 			err = errors.Join(err, d.close())
 		}
 	}()
+	if err := d.openAdmin(ctx); err != nil {
+		return d, nil, err
+	}
 	if err := d.openParts(ctx, store.Config{}); err != nil {
 		return d, nil, err
 	}
@@ -79,8 +82,10 @@ func (d *daemon) runWorker(ctx context.Context, worker *jobs.Worker) error {
 		defer close(working)
 		worker.Run(work, ctx)
 	}()
+	d.showAdmin(ctx)
 	d.cfg.Logger.InfoContext(ctx, "working")
 	<-ctx.Done()
+	d.admin.stopping()
 	d.cfg.Logger.InfoContext(work, "stopping")
 	defer time.AfterFunc(d.cfg.StopTimeout, cutOff).Stop()
 	<-working

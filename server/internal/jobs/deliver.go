@@ -59,6 +59,7 @@ func (d *deliverer) work(lease context.Context, holder string, l *line, next sto
 		At: sent.At, Duration: sent.Duration, Address: sent.Address,
 		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
 	}})
+	d.jobs.OnAttempt(outcomeOfAttempt(outcome.State), sent)
 	if err != nil {
 		return d.failed(err)
 	}

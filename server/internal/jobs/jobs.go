@@ -41,6 +41,10 @@ type Config struct {
 	// BreakPause is that while. It is doubled each time the next attempt fails too, up to
 	// MaxBreakPause. Defaults 30 seconds and 5 minutes.
 	BreakPause, MaxBreakPause time.Duration
+	// OnAttempt and OnRendering are called, concurrently, after each attempt and each rendering, for
+	// counting them. Default: nothing.
+	OnAttempt   func(AttemptOutcome, sender.Attempt)
+	OnRendering func(studio.Kind, RenderingOutcome, time.Duration)
 	// Logger gets one line for each rendering and each attempt. Default: none.
 	Logger *slog.Logger
 	// Now tells the time. Default time.Now.
@@ -68,6 +72,12 @@ func New(cfg Config) *Jobs {
 	setDefault(&cfg.BreakAfter, 10)
 	setDefault(&cfg.BreakPause, 30*time.Second)
 	setDefault(&cfg.MaxBreakPause, 5*time.Minute)
+	if cfg.OnAttempt == nil {
+		cfg.OnAttempt = func(AttemptOutcome, sender.Attempt) {}
+	}
+	if cfg.OnRendering == nil {
+		cfg.OnRendering = func(studio.Kind, RenderingOutcome, time.Duration) {}
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -67,6 +67,8 @@ func (j *Jobs) renderOnce(ctx context.Context, subjectID string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	kind, outcome, took := subject.Kind, RenderingDiscarded, j.Now().Sub(began)
+	defer func() { j.OnRendering(kind, outcome, took) }()
 	if taken {
 		j.Logger.WarnContext(ctx, "rendered in vain", "id", subjectID, "err", errTaken)
 		return nil
@@ -86,8 +88,8 @@ func (j *Jobs) renderOnce(ctx context.Context, subjectID string) error {
 	if err != nil {
 		return err
 	}
-	j.Logger.InfoContext(ctx, "rendered", "kind", subject.Kind, "id", subject.ID,
-		"status", subject.Status, "duration", j.Now().Sub(began))
+	outcome = outcomeOfRendering(failure, subject)
+	j.Logger.InfoContext(ctx, "rendered", "kind", subject.Kind, "id", subject.ID, "status", subject.Status, "duration", took)
 	return nil
 }
 

@@ -146,7 +146,7 @@ func (d *deployment) start(args ...string) *daemon {
 func (d *deployment) startAs(command []string, dsn string, args ...string) *daemon {
 	d.t.Helper()
 	command = slices.Concat(command, []string{
-		"serve", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8",
+		"serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8",
 		"--render-time", "0s",
 	}, args)
 	p := d.launch(command)
@@ -161,7 +161,7 @@ func (d *deployment) work(args ...string) *daemon {
 	d.t.Helper()
 	path, err := program()
 	check(d.t, err)
-	p := d.launch(slices.Concat([]string{path, "work", "--db", d.dsn, "--media", "file:" + d.t.TempDir(), "--renderer", "simulate"}, args))
+	p := d.launch(slices.Concat([]string{path, "work", "--log-format", "text", "--db", d.dsn, "--media", "file:" + d.t.TempDir(), "--renderer", "simulate"}, args))
 	p.wait("msg=working")
 	return p
 }

@@ -132,15 +132,15 @@ func examineBackup(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&version); err != nil {
 		return errors.Join(ErrDamaged, err)
 	}
-	newest, err := newestMigration()
+	newest, err := newestMigration(sqliteMigrations)
 	if err == nil && version > newest {
 		err = ErrNewer
 	}
 	return err
 }
 
-func newestMigration() (newest int, err error) {
-	files, err := fs.Glob(sqliteMigrations, "migrations/sqlite/*.sql")
+func newestMigration(migrations fs.FS) (newest int, err error) {
+	files, err := fs.Glob(migrations, "migrations/*/*.sql")
 	if err != nil {
 		return 0, err
 	}

@@ -223,6 +223,8 @@ const (
 
 func (e *postgres) duplicate(err error) bool { return postgresCode(err) == codeDuplicate }
 
+func (e *postgres) now() string { return `(extract(epoch FROM now()) * 1000000)::bigint` }
+
 func (e *postgres) missing(err error) bool { return postgresCode(err) == codeMissing }
 
 // busy reports whether the server is not there, or not for us; a later try may find it.

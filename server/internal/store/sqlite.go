@@ -233,6 +233,8 @@ func (e *sqlite) duplicate(err error) bool {
 	return code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || code == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
+func (e *sqlite) now() string { return (*sqliteTransaction)(nil).clock() }
+
 func (e *sqlite) missing(err error) bool {
 	return sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
 }

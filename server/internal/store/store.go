@@ -106,6 +106,8 @@ type engine interface {
 	missing(err error) bool
 	// busy reports whether others kept the database for too long.
 	busy(err error) bool
+	// now is transaction.clock, but the same throughout a query, so that an index serves it.
+	now() string
 	close() error
 }
 

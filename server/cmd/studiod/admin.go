@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"sync/atomic"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/metrics"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+const (
+	defaultAdminAddr = "127.0.0.1:9090"
+	noAdmin          = "off"
+	// readyTimeout bounds the question whether a daemon is ready.
+	readyTimeout = 2 * time.Second
+)
+
+// adminConfig says where a process shows its state to operators.
+type adminConfig struct {
+	Addr string // "" is nowhere
+	// Optional makes an address that another process uses no error.
+	Optional bool
+}
+
+func adminFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "admin-addr", Usage: "address for operators alone, with /metrics, /debug/pprof, /healthz and /readyz; off is none",
+		Value: defaultAdminAddr, Sources: cli.EnvVars("STUDIO_ADMIN_ADDR"),
+		Validator: func(addr string) error {
+			if _, port, err := net.SplitHostPort(addr); addr != noAdmin && (err != nil || !isPort(port)) {
+				return errors.New("must be HOST:PORT or off")
+			}
+			return nil
+		},
+	}
+}
+
+// adminConfigOf lets several daemons run on one machine with the default.
+func adminConfigOf(command *cli.Command) adminConfig {
+	addr := command.String("admin-addr")
+	if addr == noAdmin {
+		return adminConfig{}
+	}
+	return adminConfig{Addr: addr, Optional: !command.IsSet("admin-addr")}
+}
+
+// admin is an HTTP server for operators. It is there from the beginning of the start to the end of the
+// stop, and says how far either has come.
+type admin struct {
+	metrics  *metrics.Metrics
+	listener net.Listener
+	http     *http.Server
+	state    atomic.Pointer[adminState]
+}
+
+type adminState struct {
+	name string       // "starting", "ready" or "stopping"
+	db   *store.Store // once it is open
+}
+
+// openAdmin serves from its return on. It sets no admin when there is to be none.
+func (d *daemon) openAdmin(ctx context.Context) error {
+	if d.cfg.Admin.Addr == "" {
+		return nil
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", d.cfg.Admin.Addr)
+	if err != nil {
+		if d.cfg.Admin.Optional {
+			d.noAdmin = err
+			return nil
+		}
+		return err
+	}
+	a := &admin{metrics: metrics.New(version()), listener: listener}
+	a.state.Store(&adminState{name: "starting"})
+	a.http = &http.Server{
+		Handler: a.handler(), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(d.cfg.Logger.Handler(), slog.LevelWarn),
+	}
+	go func() { _ = a.http.Serve(listener) }() // until close
+	d.admin = a
+	return nil
+}
+
+// showAdmin says to operators that the database is open, and to the log where they can see that.
+func (d *daemon) showAdmin(ctx context.Context) {
+	switch {
+	case d.admin != nil:
+		d.admin.metrics.Watch(d.store)
+		d.admin.state.Store(&adminState{name: "ready", db: d.store})
+		d.cfg.Logger.InfoContext(ctx, "serving operators", "url", "http://"+d.admin.listener.Addr().String())
+	case d.noAdmin != nil:
+		d.cfg.Logger.WarnContext(ctx, "operators are not served; --admin-addr names another address, or off", "err", d.noAdmin)
+	}
+}
+
+// handler leaves out pprof's command line, in which a password may stand.
+func (a *admin) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.metrics.Handler())
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		answerState(w, http.StatusOK, readiness{Status: "alive"})
+	})
+	mux.HandleFunc("GET /readyz", a.ready)
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// stopping says that no more requests are taken.
+func (a *admin) stopping() {
+	if a != nil {
+		a.state.Store(&adminState{name: "stopping"})
+	}
+}
+
+func (a *admin) close() error {
+	if a == nil {
+		return nil
+	}
+	return a.http.Close()
+}
+
+// readiness is the answer of /healthz and /readyz.
+type readiness struct {
+	Status    string        `json:"status"`
+	Rendering *queueWaiting `json:"rendering,omitempty"`
+	Delivery  *queueWaiting `json:"delivery,omitempty"`
+}
+
+type queueWaiting struct {
+	Due    int     `json:"due"`
+	Oldest float64 `json:"oldest_due_seconds"`
+}
+
+// ready answers 200 when requests are served and the database is there with its tables. What waits is
+// shown and decides nothing: all daemons on a database have it in common, so that one receiver that is
+// down would take all of them out of service.
+func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
+	state := a.state.Load()
+	if state.db == nil {
+		answerState(w, http.StatusServiceUnavailable, readiness{Status: state.name})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	switch err := state.db.Ready(ctx); {
+	case errors.Is(err, store.ErrNotMigrated):
+		answerState(w, http.StatusServiceUnavailable, readiness{Status: "database not migrated"})
+		return
+	case err != nil:
+		answerState(w, http.StatusServiceUnavailable, readiness{Status: "database unavailable"})
+		return
+	}
+	answer := readiness{Status: state.name}
+	if waits, err := a.metrics.Status(ctx); err == nil {
+		answer.Rendering = &queueWaiting{waits.Rendering.Count, waits.Rendering.Oldest.Seconds()}
+		answer.Delivery = &queueWaiting{waits.Delivery.Count, waits.Delivery.Oldest.Seconds()}
+	}
+	answerState(w, http.StatusOK, answer)
+}
+
+func answerState(w http.ResponseWriter, status int, answer readiness) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(answer) // the caller may have gone
+}

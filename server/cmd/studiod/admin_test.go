@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// fetchPage returns what is at a URL.
+func fetchPage(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	check(t, err)
+	transport := &http.Transport{DisableKeepAlives: true}
+	answer, err := (&http.Client{Transport: transport, Timeout: patience}).Do(request)
+	check(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	content, err := io.ReadAll(answer.Body)
+	check(t, err)
+	return answer.StatusCode, string(content)
+}
+
+// operators is what an operator gets at a path.
+func (d *daemon) operators(t *testing.T, path string) (status int, body string) {
+	t.Helper()
+	return fetchPage(t, "http://"+d.admin.listener.Addr().String()+path)
+}
+
+func newLogin(t *testing.T, url, body string) *http.Request {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/users/login", strings.NewReader(body))
+	check(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Close = true
+	return request
+}
+
+// metric returns the value of a series, as it is written, and "" when there is none.
+func (d *daemon) metric(t *testing.T, series string) string {
+	t.Helper()
+	_, body := d.operators(t, "/metrics")
+	found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\S+)$`).FindStringSubmatch(body)
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+func TestDaemon_showsOperatorsWhatItDoes(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Admin.Addr = dsn, "127.0.0.1:0" })
+		in := startInbox(t, d.secret, nil)
+		for _, body := range []string{`{"email":"` + testEmail + `","password":"wrong"}`, `{"email":7,"password":8}`} {
+			answer, err := new(http.Client).Do(newLogin(t, d.url(), body)) // which keeps no connection
+			check(t, err)
+			check(t, answer.Body.Close())
+		}
+		avatar, err := d.client.CreateAvatar(t.Context(), avatarRequest("Ada", in.url+"?token=canary-query"))
+		check(t, err)
+		in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published"))
+		for series, want := range map[string]string{
+			`studiod_http_requests_total{operation="createAvatar",status="200"}`:    "1",
+			`studiod_http_requests_total{operation="login",status="400"}`:           "1",
+			`studiod_http_request_duration_seconds_count{operation="createAvatar"}`: "1",
+			`studiod_http_requests_refused_total{keyword="type"}`:                   "1",
+			`studiod_logins_total{outcome="refused"}`:                               "1",
+			`studiod_logins_total{outcome="invalid"}`:                               "1",
+			`studiod_logins_total{outcome="succeeded"}`:                             "1",
+			`studiod_delivery_attempts_total{failure="",outcome="delivered"}`:       "3",
+			`studiod_delivery_attempts_total{failure="status",outcome="exhausted"}`: "0",
+			`studiod_delivery_attempt_duration_seconds_count`:                       "3",
+			`studiod_renderings_total{kind="avatar",outcome="succeeded"}`:           "1",
+			`studiod_rendering_duration_seconds_count{kind="avatar"}`:               "1",
+			`studiod_queue_due{work="rendering"}`:                                   "0",
+			`studiod_breakers_open`:                                                 "0",
+			`studiod_database_up`:                                                   "1",
+		} {
+			eventually(t, series+" "+want, func() bool { return d.metric(t, series) == want })
+		}
+		_, metrics := d.operators(t, "/metrics")
+		for _, name := range []string{"studiod_database_connections{", "go_goroutines", "process_resident_memory_bytes", "studiod_build_info{"} {
+			if !strings.Contains(metrics, "\n"+name) {
+				t.Errorf("there is no %s", name)
+			}
+		}
+		for _, private := range []string{in.url, "canary-query", d.user.ID, testEmail, avatar.AvatarID, d.secret.Reveal()} {
+			if strings.Contains(metrics, private) {
+				t.Errorf("the metrics show %q", private)
+			}
+		}
+		if status, body := d.operators(t, "/healthz"); status != http.StatusOK {
+			t.Errorf("/healthz: %d %s", status, body)
+		}
+		if status, _ := d.operators(t, "/debug/pprof/goroutine?debug=1"); status != http.StatusOK {
+			t.Errorf("pprof: %d", status)
+		}
+		// In which a password may stand.
+		if status, _ := d.operators(t, "/debug/pprof/cmdline"); status != http.StatusNotFound {
+			t.Errorf("the command line: %d", status)
+		}
+		if status, _ := fetchPage(t, d.url()+"/metrics"); status != http.StatusNotFound {
+			t.Errorf("the public address answers /metrics with %d", status)
+		}
+	})
+}
+
+func TestDaemon_isReadyWhenItsDatabaseIs(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		d := &daemon{cfg: daemonConfig{Admin: adminConfig{Addr: "127.0.0.1:0"}, Logger: slog.New(slog.DiscardHandler)}}
+		check(t, d.openAdmin(t.Context()))
+		defer func() { check(t, d.admin.close()) }()
+		want := func(status int, what string) {
+			t.Helper()
+			got, body := d.operators(t, "/readyz")
+			var answer readiness
+			check(t, json.Unmarshal([]byte(body), &answer))
+			if got != status || answer.Status != what || (answer.Delivery != nil) != (status == http.StatusOK) {
+				t.Errorf("/readyz: %d %s, want %d %s", got, body, status, what)
+			}
+			if alive, _ := d.operators(t, "/healthz"); alive != http.StatusOK {
+				t.Errorf("/healthz: %d", alive)
+			}
+		}
+		want(http.StatusServiceUnavailable, "starting")
+		var err error
+		d.store, err = store.Open(t.Context(), dsn, store.Config{Daemon: true})
+		check(t, err)
+		d.showAdmin(t.Context())
+		want(http.StatusOK, "ready")
+		sql := studiotest.OpenSQL(t, dsn)
+		_, err = sql.ExecContext(t.Context(), `UPDATE goose_db_version SET is_applied = (1 = 0) WHERE version_id > 5`)
+		check(t, err)
+		want(http.StatusServiceUnavailable, "database not migrated")
+		check(t, d.store.Close())
+		want(http.StatusServiceUnavailable, "database unavailable")
+		d.admin.metrics.Watch(d.store) // and forget what was read
+		if up := d.metric(t, "studiod_database_up"); up != "0" {
+			t.Errorf("studiod_database_up is %s", up)
+		}
+		d.admin.stopping()
+		want(http.StatusServiceUnavailable, "stopping")
+	})
+}
+
+// Only who asks for an address needs it: others may run several daemons on a machine.
+func TestDaemon_doesWithoutTheAddressForOperators(t *testing.T) {
+	t.Parallel()
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	check(t, err)
+	defer func() { check(t, taken.Close()) }()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Admin = adminConfig{Addr: taken.Addr().String(), Optional: true} })
+	eventually(t, "a warning", func() bool { return strings.Contains(d.log.String(), "level=WARN msg=\"operators are not served") })
+	code, _, stderr := studiod(t, "", "serve", "--db="+newDatabase(t), "--addr=127.0.0.1:0", "--admin-addr="+taken.Addr().String())
+	if code != exitFailure || !strings.Contains(stderr, "address already in use") || strings.Contains(stderr, "\n") {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}
+
+func TestNewLogger_writesTextOnlyWhereItIsReadByPeople(t *testing.T) {
+	t.Parallel()
+	for format, text := range map[string]bool{logAuto: false, logText: true, logJSON: false} {
+		var log strings.Builder
+		newLogger(&log, format).Info("hello", "took", time.Second)
+		if strings.HasPrefix(log.String(), "time=") != text || json.Valid([]byte(log.String())) == text {
+			t.Errorf("%s: %s", format, log.String())
+		}
+	}
+}

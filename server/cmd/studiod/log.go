@@ -1,0 +1,39 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
+)
+
+// Values of --log-format.
+const (
+	logAuto = "auto"
+	logText = "text"
+	logJSON = "json"
+)
+
+func logFormatFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "log-format", Usage: "how log lines are written to stderr: text, json, or auto, which is text on a terminal and json elsewhere",
+		Value: logAuto, Sources: cli.EnvVars("STUDIO_LOG_FORMAT"),
+		Validator: func(format string) error {
+			if format != logAuto && format != logText && format != logJSON {
+				return errors.New("must be auto, text or json")
+			}
+			return nil
+		},
+	}
+}
+
+func newLogger(w io.Writer, format string) *slog.Logger {
+	file, isFile := w.(*os.File)
+	if format == logText || format == logAuto && isFile && term.IsTerminal(int(file.Fd())) {
+		return slog.New(slog.NewTextHandler(w, nil))
+	}
+	return slog.New(slog.NewJSONHandler(w, nil))
+}

@@ -1,0 +1,120 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+const (
+	// What waits is not read again for minStatusAge, nor for statusRest times as long as the reading took,
+	// up to maxStatusAge, however many ask.
+	minStatusAge = 5 * time.Second
+	maxStatusAge = time.Minute
+	statusRest   = 100
+	// statusTimeout bounds the reading: a scrape shows the rest while the database is away.
+	statusTimeout = 3 * time.Second
+)
+
+var errNoDatabase = errors.New("metrics: no database is open")
+
+// database is a [prometheus.Collector] that shows a store, once there is one.
+type database struct {
+	mu     sync.Mutex
+	db     *store.Store
+	next   time.Time // when it is read again
+	latest store.Status
+	err    error
+}
+
+func (d *database) watch(db *store.Store) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.db, d.next = db, time.Time{}
+}
+
+// status reads what waits, or returns what was read a moment ago.
+func (d *database) status(ctx context.Context) (store.Status, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.db == nil {
+		return store.Status{}, errNoDatabase
+	}
+	if began := time.Now(); !began.Before(d.next) {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusTimeout) // others get the answer too
+		defer cancel()
+		d.latest, d.err = d.db.Status(limited)
+		d.next = began.Add(minStatusAge)
+		if took := time.Since(began); d.err == nil && statusRest*took > minStatusAge {
+			d.next = began.Add(min(statusRest*took, maxStatusAge))
+		}
+	}
+	return d.latest, d.err
+}
+
+func (d *database) connections() []store.Connections {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.db == nil {
+		return nil
+	}
+	return d.db.Connections()
+}
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+//nolint:gochecknoglobals // tables
+var (
+	databaseUp        = describe("studiod_database_up", "1 when the database could be read, and 0 when not.")
+	queueDue          = describe("studiod_queue_due", "Subjects with work that is due and that nobody does, up to 100,000, for all processes on the database.", "work")
+	queueOldest       = describe("studiod_queue_oldest_due_seconds", "Since when the oldest of them is due, for all processes on the database.", "work")
+	openBreakers      = describe("studiod_breakers_open", "Receivers to which nothing is sent for a while, because they fail, for all processes on the database.")
+	connections       = describe("studiod_database_connections", "Connections to the database, by pool and state.", "pool", "state")
+	mostConnections   = describe("studiod_database_connections_max", "Up to how many connections a pool has.", "pool")
+	connectionWaits   = describe("studiod_database_connection_waits_total", "How often no connection of a pool was free.", "pool")
+	connectionsWaited = describe("studiod_database_connection_wait_seconds_total", "How long was waited for a free connection of a pool.", "pool")
+)
+
+// Describe implements [prometheus.Collector].
+func (d *database) Describe(all chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{
+		databaseUp, queueDue, queueOldest, openBreakers, connections, mostConnections, connectionWaits, connectionsWaited,
+	} {
+		all <- desc
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (d *database) Collect(all chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		all <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	counter := func(desc *prometheus.Desc, value float64, labels ...string) {
+		all <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, value, labels...)
+	}
+	for _, c := range d.connections() {
+		gauge(connections, float64(c.InUse), c.Pool, "in_use")
+		gauge(connections, float64(c.Idle), c.Pool, "idle")
+		gauge(mostConnections, float64(c.Max), c.Pool)
+		counter(connectionWaits, float64(c.Waits), c.Pool)
+		counter(connectionsWaited, c.Waited.Seconds(), c.Pool)
+	}
+	status, err := d.status(context.Background())
+	if err != nil {
+		gauge(databaseUp, 0)
+		return
+	}
+	gauge(databaseUp, 1)
+	for work, waiting := range map[string]store.Waiting{"rendering": status.Rendering, "delivery": status.Delivery} {
+		gauge(queueDue, float64(waiting.Count), work)
+		gauge(queueOldest, max(waiting.Oldest.Seconds(), 0), work)
+	}
+	gauge(openBreakers, float64(status.OpenBreakers))
+}

@@ -1,0 +1,165 @@
+package metrics_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/metrics"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func scrape(m *metrics.Metrics) string {
+	answer := httptest.NewRecorder()
+	m.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	return answer.Body.String()
+}
+
+func want(t *testing.T, m *metrics.Metrics, lines ...string) {
+	t.Helper()
+	shown := scrape(m)
+	for _, line := range lines {
+		if !strings.Contains(shown, "\n"+line+"\n") {
+			name, _, _ := strings.Cut(line, "{")
+			t.Errorf("%s is not shown, but", line)
+			for other := range strings.Lines(shown) {
+				if strings.HasPrefix(other, name) {
+					t.Log(other)
+				}
+			}
+		}
+	}
+}
+
+func TestAnswered_countsARequestOnceForEachKeyword(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("v1")
+	violations := []gen.Violation{{Keyword: "type", Pointer: "/a"}, {Keyword: "required"}, {Keyword: "type", Pointer: "/b"}}
+	m.Answered(server.Answer{OperationID: "createAvatar", Status: 400, Duration: 2 * time.Millisecond, Violations: violations})
+	m.Answered(server.Answer{OperationID: "createAvatar", Status: 500, Violations: violations}) // of the answer
+	m.Answered(server.Answer{Status: 404})
+	want(
+		t, m,
+		`studiod_http_requests_total{operation="createAvatar",status="400"} 1`,
+		`studiod_http_requests_total{operation="none",status="404"} 1`,
+		`studiod_http_request_duration_seconds_bucket{operation="createAvatar",le="0.001"} 1`,
+		`studiod_http_request_duration_seconds_bucket{operation="createAvatar",le="0.0025"} 2`,
+		`studiod_http_requests_refused_total{keyword="type"} 1`,
+		`studiod_http_requests_refused_total{keyword="required"} 1`,
+	)
+}
+
+func TestAnswered_tellsLoginsApart(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("v1")
+	for _, status := range []int{200, 200, 401, 429, 503, 400, 413, 500, 0} {
+		m.Answered(server.Answer{OperationID: "login", Status: status})
+		m.Answered(server.Answer{OperationID: "refreshTokens", Status: status})
+	}
+	want(
+		t, m,
+		`studiod_logins_total{outcome="succeeded"} 2`, `studiod_logins_total{outcome="refused"} 1`, `studiod_logins_total{outcome="delayed"} 1`,
+		`studiod_logins_total{outcome="busy"} 1`, `studiod_logins_total{outcome="invalid"} 2`, `studiod_logins_total{outcome="failed"} 2`,
+	)
+}
+
+func TestMetrics_showWhatWaits(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		m := metrics.New("v1")
+		want(t, m, `studiod_database_up 0`)
+		db, err := store.Open(t.Context(), dsn, store.Config{})
+		check(t, err)
+		// Two to be rendered since an hour and more, of which one is under way, and one later.
+		service := studio.New(studiotest.Config(db, func() time.Time { return time.Now().Add(-time.Hour) }))
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		for range 2 {
+			_, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
+			check(t, err)
+		}
+		later := studio.New(studiotest.Config(db, func() time.Time { return time.Now().Add(time.Hour) }))
+		_, err = later.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
+		check(t, err)
+		claimed, err := db.ClaimRenderings(t.Context(), "process", time.Now(), 1)
+		check(t, err)
+		if len(claimed) != 1 {
+			t.Errorf("%v are rendered", claimed)
+		}
+		backlog(t, dsn, user.ID, 30)
+		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://a.example.com", Until: time.Now().Add(time.Hour)}))
+		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://b.example.com", Until: time.Now().Add(-time.Hour)}))
+
+		m.Watch(db)
+		want(t, m, `studiod_database_up 1`, `studiod_queue_due{work="rendering"} 1`, `studiod_queue_due{work="delivery"} 30`, `studiod_breakers_open 1`)
+		status, err := m.Status(t.Context())
+		check(t, err)
+		if oldest := status.Rendering.Oldest; oldest < time.Hour || oldest > time.Hour+10*time.Minute {
+			t.Errorf("the oldest rendering is due for %v", oldest)
+		}
+		if oldest := status.Delivery.Oldest; oldest < 0 || oldest > 10*time.Minute {
+			t.Errorf("the oldest delivery is due for %v", oldest)
+		}
+		check(t, db.Close())
+		m.Watch(db)
+		want(t, m, `studiod_database_up 0`)
+	})
+}
+
+// backlog adds events that are due.
+func backlog(t testing.TB, dsn, userID string, subjects int) {
+	t.Helper()
+	sql := studiotest.OpenSQL(t, dsn)
+	tx, err := sql.BeginTx(t.Context(), nil)
+	check(t, err)
+	check(t, studiotest.Backlog{
+		UserID: userID, Prefix: "00000000-0000-7000-8000-", URL: "https://hooks.example.com/", Subjects: subjects, Events: 1,
+	}.Insert(t.Context(), tx, dsn))
+	check(t, tx.Commit())
+	check(t, sql.Close())
+}
+
+// BenchmarkAnswered is what counting adds to each request.
+func BenchmarkAnswered(b *testing.B) {
+	m := metrics.New("v1")
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Answered(server.Answer{OperationID: "createLipsync", Status: 200, Duration: time.Millisecond})
+	}
+}
+
+// BenchmarkScrape reads what waits for each scrape, and shows it from memory.
+func BenchmarkScrape(b *testing.B) {
+	for name, create := range studiotest.Databases() {
+		dsn := create(b)
+		db := studiotest.Open(b, dsn)
+		user := studiotest.AddUser(b, studio.New(studiotest.Config(db, time.Now)), "ada@example.com")
+		backlog(b, dsn, user.ID, 100_000)
+		m := metrics.New("v1")
+		b.Run(name+"/100,000 due/read", func(b *testing.B) {
+			for b.Loop() {
+				if _, err := db.Status(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(name+"/100,000 due/again", func(b *testing.B) {
+			m.Watch(db)
+			for b.Loop() {
+				scrape(m)
+			}
+		})
+	}
+}
