@@ -29,12 +29,13 @@ func TestImports_keepTheRooms(t *testing.T) {
 		"server/internal/render":          {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/render/protocol"}, never: []string{openapi, database, postgres, queue}},
 		"server/internal/render/protocol": {never: []string{openapi, database, postgres, queue, "net/http"}},
 		"server/internal/talkinghead":     {never: []string{openapi, database, postgres, queue, "net/http", "database/sql"}},
-		"server/internal/store":           {ours: []string{"server/internal/studio"}, never: []string{openapi}},
+		"server/internal/keyring":         {},
+		"server/internal/store":           {ours: []string{"server/internal/studio", "server/internal/keyring"}, never: []string{openapi}},
 		"server/internal/rest":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
 		"server/internal/auth":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
 		"server/internal/ratelimit":       {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document"}, never: []string{database, postgres, queue}},
-		"server/internal/console":         {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/asset", "server/internal/studio", "server/internal/store"}, never: []string{openapi}},
-		"server/internal/jobs":            {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store"}, never: []string{openapi}},
+		"server/internal/console":         {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/asset", "server/internal/studio", "server/internal/store", "server/internal/keyring"}, never: []string{openapi}},
+		"server/internal/jobs":            {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store", "server/internal/keyring"}, never: []string{openapi}},
 	} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+room)
 		list.Dir = ".."

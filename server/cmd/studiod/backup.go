@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/urfave/cli/v3"
@@ -19,9 +18,10 @@ const (
 
 func backupCommand() *cli.Command {
 	return described(leaf("backup", "write the whole database to a new file", "FILE", nil, backup),
-		`Daemons may work on the database meanwhile: the file shows it at one moment. It holds password hashes and
-signing secrets, and only its owner can read it. Media are not in it: copy their folder after the
-database, so that every file which a row names is there.
+		`Daemons may work on the database meanwhile: the file shows it at one moment. It holds password hashes, and
+only its owner can read it. Its keys and webhook secrets are encrypted with the key file, which is needed
+to use it: keep a copy of that file apart from the backup. Media are not in it: copy their folder after
+the database, so that every file which a row names is there.
 
 PostgreSQL has a program of its own for this:
     `+dumpLine+`
@@ -31,7 +31,8 @@ Example: studiod backup studio-$(date +%F).db`)
 
 func restoreCommand() *cli.Command {
 	return described(leaf("restore", "make a backup the database, where there is none yet", "FILE", nil, restore),
-		`The backup is checked first. Of an earlier version, its tables are brought up to date. Events that were on
+		`The backup is checked first. Put the key file that belongs to it beside the database, named as that is but
+with .keys at the end, or give it to studiod serve as --key-file. Of an earlier version, its tables are brought up to date. Events that were on
 their way when the backup was made are sent again, with the ids that receivers know.
 
 PostgreSQL has a program of its own for this; the database must be empty:
@@ -52,8 +53,7 @@ func backup(ctx context.Context, command *cli.Command) error {
 		case err != nil:
 			return err
 		}
-		_, err = fmt.Fprintln(command.Root().Writer, "the database is backed up")
-		return err
+		return printLines(command, "the database is backed up", "keep its key file apart from it: without that the backup cannot be used")
 	})
 }
 
@@ -75,6 +75,5 @@ func restore(ctx context.Context, command *cli.Command) error {
 	case err != nil:
 		return err
 	}
-	_, err = fmt.Fprintln(command.Root().Writer, "the database is restored")
-	return err
+	return printLines(command, "the database is restored", "studiod serve needs the key file that belongs to it")
 }

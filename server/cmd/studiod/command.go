@@ -67,6 +67,7 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 			workspaceCommand(),
 			projectCommand(),
 			secretCommand(),
+			keyCommand(),
 			eventCommand(),
 			endpointCommand(),
 			checkCommand(),
@@ -102,7 +103,7 @@ func leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc
 	least := most - strings.Count(argsUsage, "[")
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: argsUsage,
-		Flags: append([]cli.Flag{databaseFlag()}, flags...),
+		Flags: append([]cli.Flag{databaseFlag(), keyFileFlag()}, flags...),
 		Action: func(ctx context.Context, command *cli.Command) error {
 			if given := command.Args().Len(); given < least || given > most {
 				return usagef("usage: %s; see --help", strings.TrimSpace(command.FullName()+" "+argsUsage))

@@ -18,6 +18,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
@@ -54,6 +55,7 @@ const (
 type daemonConfig struct {
 	Addr              string
 	Database          string
+	Keys              keySource
 	Render            renderConfig
 	Media             string // see media.Config; "" is beside the database
 	MediaURLTTL       time.Duration
@@ -86,6 +88,7 @@ type daemon struct {
 	noAdmin  error  // why there is none
 	listener *listener.Listener
 	store    *store.Store
+	keys     *keyring.Keyring // nil leaves secrets in clear
 	studio   *studio.Service
 	sender   *sender.Sender
 	media    *media.Store
@@ -225,7 +228,18 @@ func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
+	var newFile string
+	if d.keys, newFile, err = d.cfg.Keys.open(d.cfg.Database); err != nil {
+		return err
+	}
+	if newFile != "" {
+		d.keys = keyring.New()
+	}
+	cfg.Keys = d.keys
 	if d.store, err = openStore(ctx, d.cfg.Database, cfg); err != nil {
+		return err
+	}
+	if err := d.openSecrets(ctx, newFile); err != nil {
 		return err
 	}
 	return d.openMedia(ctx)

@@ -36,6 +36,19 @@
 //
 // PostgreSQL is backed up with pg_dump and restored with pg_restore; the help of both commands shows how.
 //
+// # Keys
+//
+// The keys that sign access tokens, and the webhook secrets, are encrypted in the database with AES-256-GCM,
+// each for its row alone. The key for that is in a file of its own. Beside a SQLite database, studio.db, the
+// first start makes one, studio.keys, that only its owner can read. For a PostgreSQL give all daemons,
+// workers and commands the same: --key-file FILE with a line from "openssl rand -base64 32", or that line in
+// STUDIO_KEYS. Without it they warn and leave secrets in clear. What is in clear is encrypted at the next
+// start with a key. A start with another file, or without it, ends with an error. A backup needs the key
+// file: keep a copy of it, and not in the same place. Stop daemons of earlier versions before you give a
+// key: they cannot read what is encrypted.
+//
+//	studiod key rotate     # encrypt everything with a new key; no session ends
+//
 // # Videos
 //
 // With ffmpeg installed, studio-render beside studiod makes videos; espeak-ng speaks text. The flag
@@ -138,7 +151,10 @@
 //   - Hostile media: TestRun_unpacksNoBomb in server/cmd/studio-render, and server/internal/talkinghead.
 //   - Secrets in logs, errors and answers: the canary tests of packages server and client.
 //   - A webhook that was forged or changed: package api/standardwebhooks, against other libraries.
+//   - Keys and webhook secrets in a copy of the database: TestStore_sealsKeysAndSecrets in
+//     server/internal/store.
 //
-// What is not: token-signing keys and webhook secrets lie in clear in the database, which must be
-// protected as a whole. Report a weakness to the maintainers in private, not in a public issue.
+// What is not: who reads the database and the key file, or the memory of a daemon, has every secret; all
+// else in the database, and the media, is not encrypted. Report a weakness to the maintainers in private,
+// not in a public issue.
 package main

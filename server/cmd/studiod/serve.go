@@ -86,6 +86,7 @@ func rendererFlags() []cli.Flag {
 // rendererConfigOf is the part of the configuration that rendererFlags give.
 func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
 	cfg = daemonConfig{
+		Keys:        keySourceOf(command),
 		Render:      renderConfigOf(command),
 		Media:       command.String("media"),
 		AutoConsent: command.String("consent") == consentAuto,

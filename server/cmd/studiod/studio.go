@@ -10,6 +10,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -31,17 +32,26 @@ func withStudio(ctx context.Context, command *cli.Command, create bool, do func(
 
 // withStore opens the database of a command, beside a daemon that may run on it. A command that
 // changes what must be there does not create one.
-func withStore(ctx context.Context, command *cli.Command, create bool, do func(*store.Store) error) (err error) {
+func withStore(ctx context.Context, command *cli.Command, create bool, do func(*store.Store) error) error {
+	return withKeys(ctx, command, create, func(db *store.Store, _ *keyring.Keyring) error { return do(db) })
+}
+
+// withKeys is withStore for a command that changes the keys, which are nil when there are none.
+func withKeys(ctx context.Context, command *cli.Command, create bool, do func(*store.Store, *keyring.Keyring) error) (err error) {
 	dsn, err := databaseOf(command, defaultDatabase)
 	if err != nil {
 		return err
 	}
-	db, err := openStore(ctx, dsn, store.Config{MustExist: !create})
+	keys, _, err := keySourceOf(command).open(dsn)
+	if err != nil {
+		return err
+	}
+	db, err := openStore(ctx, dsn, store.Config{MustExist: !create, Keys: keys})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return do(db)
+	return withoutKey(do(db, keys))
 }
 
 // openStore tells a database that is in use or busy from what is not one.

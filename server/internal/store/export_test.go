@@ -49,6 +49,21 @@ func (s *Store) Setting(t *testing.T, name string) (value string) {
 // MaxConnections returns how many connections the pool can have.
 func (s *Store) MaxConnections() int { return int(s.engine.(*postgres).pool.Config().MaxConns) }
 
+// Texts returns the one column of a query.
+func (s *Store) Texts(t *testing.T, query string) (all []string) {
+	t.Helper()
+	err := s.engine.query(t.Context(), func(scan func(...any) error) error {
+		var value []byte
+		err := scan(&value)
+		all = append(all, string(value))
+		return err
+	}, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // Exec runs statements in one transaction.
 func (s *Store) Exec(t testing.TB, statements ...string) {
 	t.Helper()

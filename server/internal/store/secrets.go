@@ -8,17 +8,21 @@ import (
 )
 
 func (s *Store) WebhookSecrets(ctx context.Context, userID string, now time.Time) ([]studio.WebhookSecret, error) {
-	return webhookSecrets(ctx, s.engine, userID, now)
+	return s.webhookSecrets(ctx, s.engine, userID, now)
 }
 
-func webhookSecrets(ctx context.Context, q querier, userID string, now time.Time) ([]studio.WebhookSecret, error) {
+func (s *Store) webhookSecrets(ctx context.Context, q querier, userID string, now time.Time) ([]studio.WebhookSecret, error) {
 	var secrets []studio.WebhookSecret
 	err := q.query(ctx, func(scan func(...any) error) error {
 		var secret studio.WebhookSecret
-		err := scan(&secret.Secret, instant{&secret.ExpiresAt})
+		var id int64
+		err := scan(&id, &secret.Secret, instant{&secret.ExpiresAt})
+		if err == nil {
+			secret.Secret, err = s.keys.Open(secret.Secret, secretPlace(id, userID))
+		}
 		secrets = append(secrets, secret)
 		return err
-	}, `SELECT secret, expires_at FROM webhook_secrets WHERE user_id = $1 AND (expires_at IS NULL OR expires_at > $2) ORDER BY id DESC`,
+	}, `SELECT id, secret, expires_at FROM webhook_secrets WHERE user_id = $1 AND (expires_at IS NULL OR expires_at > $2) ORDER BY id DESC`,
 		userID, micros(now))
 	return secrets, err
 }
@@ -30,7 +34,7 @@ func (s *Store) AddWebhookSecret(
 		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
 			return err
 		}
-		secrets, err := webhookSecrets(ctx, tx, userID, now)
+		secrets, err := s.webhookSecrets(ctx, tx, userID, now)
 		if err != nil {
 			return err
 		}
@@ -42,7 +46,12 @@ func (s *Store) AddWebhookSecret(
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `INSERT INTO webhook_secrets (user_id, secret) VALUES ($1, $2)`, userID, secret)
+		var id int64 // which what is encrypted is bound to
+		err = one(ctx, tx, []any{&id}, `INSERT INTO webhook_secrets (user_id, secret) VALUES ($1, '') RETURNING id`, userID)
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `UPDATE webhook_secrets SET secret = $2 WHERE id = $1`, id, s.keys.Seal(secret, secretPlace(id, userID)))
 		return err
 	})
 }

@@ -215,6 +215,22 @@ func (e *sqlite) there() error {
 	return nil
 }
 
+// secureDelete says whether what is deleted or replaced is overwritten in the file.
+func (e *sqlite) secureDelete(ctx context.Context, on bool) error {
+	pragma := "PRAGMA secure_delete = OFF"
+	if on {
+		pragma = "PRAGMA secure_delete = ON"
+	}
+	_, err := e.writer.ExecContext(ctx, pragma)
+	return err
+}
+
+// truncateLog empties the log, in which there may be what was replaced, as far as others do not read from it.
+func (e *sqlite) truncateLog(ctx context.Context) error {
+	_, err := e.writer.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return err
+}
+
 // changed asks the writer: for any other connection, what this process writes is a change too.
 func (e *sqlite) changed(ctx context.Context) (bool, error) {
 	if err := e.there(); err != nil {

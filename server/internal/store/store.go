@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -37,6 +38,9 @@ type Config struct {
 	Daemon bool
 	// MustExist makes it an error when there is no database yet, or one without tables.
 	MustExist bool
+	// Keys encrypt keys and webhook secrets, and decrypt those that are encrypted. Default: they are kept
+	// in clear.
+	Keys *keyring.Keyring
 	// OnUse is called with every message of [Store.AnnounceUse], those of this process included, while
 	// [Store.Listen] runs. Default: none.
 	OnUse func(message string)
@@ -47,6 +51,7 @@ type Store struct {
 	engine    engine
 	name      string
 	daemon    bool
+	keys      *keyring.Keyring
 	onUse     func(message string)
 	due       chan struct{}
 	records   *records
@@ -122,7 +127,7 @@ type engine interface {
 //
 // No error shows the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
-	s := &Store{daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), records: newRecords(), creations: newCreations(), woken: make(map[Line]struct{}), deleted: make(map[Line]struct{})}
+	s := &Store{keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), records: newRecords(), creations: newCreations(), woken: make(map[Line]struct{}), deleted: make(map[Line]struct{})}
 	var err error
 	switch scheme, path, _ := strings.Cut(dsn, ":"); {
 	case scheme == "sqlite" && path != "":

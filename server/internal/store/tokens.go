@@ -107,20 +107,3 @@ func (s *Store) Revocations(ctx context.Context, after time.Time) (map[string]ti
 	}, `SELECT user_id, revoked_at FROM revocations WHERE revoked_at > $1`, micros(after))
 	return revoked, err
 }
-
-// Key returns the key kept under a name; the first call keeps what create makes.
-func (s *Store) Key(ctx context.Context, name string, create func() []byte) (key []byte, err error) {
-	const find = `SELECT key FROM signing_keys WHERE name = $1`
-	if err = one(ctx, s.engine, []any{&key}, find, name); !errors.Is(err, studio.ErrNotFound) {
-		return key, err
-	}
-	err = s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `INSERT INTO signing_keys (name, key) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`,
-			name, create())
-		if err != nil {
-			return err
-		}
-		return one(ctx, tx, []any{&key}, find, name)
-	})
-	return key, err
-}

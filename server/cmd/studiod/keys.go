@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+// keysVariable holds the keys themselves, where there is no file for them.
+const keysVariable = "STUDIO_KEYS"
+
+func keyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "key", Usage: "rotate the key that encrypts secrets in the database",
+		Commands: []*cli.Command{described(leaf("rotate", "encrypt all secrets with a new key, beside running daemons", "", []cli.Flag{
+			&cli.BoolFlag{Name: "existing", Usage: "use the first key of the file and add none"},
+		}, rotateKey),
+			`The new key becomes the first of the key file; daemons with this file read it again when they need to. The
+old keys stay in it for older backups, and no session ends. Where daemons have copies of the file, put a
+line from "openssl rand -base64 32" before the others in each copy, and then run: studiod key rotate --existing
+
+Example: studiod key rotate`)},
+	}
+}
+
+func keyFileFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "key-file", Usage: "file of the keys that encrypt secrets in the database; " + keysVariable + " may hold its content instead",
+		DefaultText: "beside a SQLite database, made at the first start", Sources: cli.EnvVars("STUDIO_KEY_FILE"),
+	}
+}
+
+// keySource is where the keys of a database are.
+type keySource struct {
+	File    string // "" is one beside a SQLite database
+	Content string // of the environment; has precedence over the default
+}
+
+func keySourceOf(command *cli.Command) keySource {
+	return keySource{command.String("key-file"), os.Getenv(keysVariable)}
+}
+
+// open returns the keys of a database, nil when there are none, and the file that they belong into when
+// there is none yet.
+func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err error) {
+	path, beside := strings.CutPrefix(dsn, "sqlite:")
+	switch {
+	case s.File != "":
+		keys, err = keyring.Load(s.File)
+	case s.Content != "":
+		keys, err = keyring.Parse(s.Content)
+	case beside:
+		file = strings.TrimSuffix(path, filepath.Ext(path)) + ".keys"
+		keys, err = keyring.Load(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, file, nil
+		}
+	}
+	if err != nil {
+		return nil, "", usagef("key file: %w", err)
+	}
+	return keys, "", nil
+}
+
+// openSecrets makes sure that the keys are those of the database, and that no secret is in clear there.
+// A file for new keys is written before they are used.
+func (d *daemon) openSecrets(ctx context.Context, file string) error {
+	if _, err := d.store.Keys(ctx); err != nil {
+		if file != "" {
+			err = fmt.Errorf("there is no key file %s: %w", file, err)
+		}
+		return withoutKey(err)
+	}
+	if file != "" {
+		if err := d.keys.Create(file); err != nil {
+			return fmt.Errorf("key file: %w", err)
+		}
+		d.cfg.Logger.InfoContext(ctx, "key file made; keep a copy apart from backups of the database", "file", file)
+	}
+	if d.keys == nil {
+		d.cfg.Logger.WarnContext(ctx, "secrets are in clear in the database; give a key file")
+		return nil
+	}
+	sealed, err := d.store.Seal(ctx, false)
+	if sealed > 0 {
+		d.cfg.Logger.InfoContext(ctx, "secrets encrypted", "count", sealed, "key", d.keys.IDs()[0])
+	}
+	return withoutKey(err)
+}
+
+// withoutKey says what to do about a key that is missing.
+func withoutKey(err error) error {
+	if errors.Is(err, keyring.ErrNoKey) {
+		return usagef("%w; give the file that has it as --key-file", err)
+	}
+	return err
+}
+
+func rotateKey(ctx context.Context, command *cli.Command) error {
+	return withKeys(ctx, command, false, func(db *store.Store, keys *keyring.Keyring) error {
+		if keys == nil {
+			return usagef("the database has no key file; studiod serve makes or takes one")
+		}
+		if _, err := db.Keys(ctx); err != nil {
+			return err
+		}
+		if !command.Bool("existing") {
+			if err := keys.Rotate(); err != nil {
+				return fmt.Errorf("key file: %w", err)
+			}
+		}
+		n, err := db.Seal(ctx, true)
+		if err != nil {
+			return err
+		}
+		return printLines(command, fmt.Sprintf("%d secrets are encrypted with the key %s", n, keys.IDs()[0]))
+	})
+}

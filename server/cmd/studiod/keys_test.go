@@ -1,0 +1,143 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// listWith lists with a token and returns the status.
+func listWith(t *testing.T, url, token string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/lipsync/list", nil)
+	check(t, err)
+	request.Header.Set("Authorization", "Bearer "+token)
+	answer, err := new(http.Client).Do(request)
+	check(t, err)
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
+func TestProcess_rotatesTheKeyAndLogsNobodyOut(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		secret := prepareDatabase(t, dsn) // in clear
+		file := filepath.Join(t.TempDir(), "our.keys")
+		check(t, keyring.New().Create(file))
+		p := startProcess(t, dsn, "--key-file", file, "--render-time", "0s")
+		if !strings.Contains(p.log.String(), `msg="secrets encrypted"`) {
+			t.Error("what was in clear is not encrypted")
+		}
+		token := login(t, p.url)
+		in := startInbox(t, secret, nil)
+		deliver := func() {
+			t.Helper()
+			lipsync, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
+			check(t, err)
+			in.want(t, lipsync.InferenceID, inferenceEvent("lipsync_inference_event", lipsync.InferenceID, "succeeded"))
+		}
+		deliver()
+		before, err := os.ReadFile(file)
+		check(t, err)
+		if said := must(t, "", "key", "rotate", "--db", dsn, "--key-file", file); !strings.Contains(said, "secrets are encrypted with the key ") {
+			t.Error(said)
+		}
+		shown := must(t, "", "secret", "show", "--db", dsn, "--key-file", file, testEmail)
+		if shown != secret.Reveal() {
+			t.Error("the secret is another after the rotation")
+		}
+		if status := listWith(t, p.url, token); status != http.StatusOK {
+			t.Errorf("after the rotation a token is answered %d", status)
+		}
+		must(t, "", "secret", "rotate", "--db", dsn, "--key-file", file, testEmail) // so that the daemon reads them
+		deliver()
+		check(t, p.end(syscall.SIGTERM))
+
+		again := startProcess(t, dsn, "--key-file", file)
+		if status := listWith(t, again.url, token); status != http.StatusOK {
+			t.Errorf("after a restart a token is answered %d", status)
+		}
+		check(t, again.end(syscall.SIGTERM))
+		keys, err := os.ReadFile(file)
+		check(t, err)
+		for _, log := range []string{p.log.String(), again.log.String()} {
+			for line := range strings.Lines(string(keys) + shown) {
+				if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") && strings.Contains(log, line) {
+					t.Error("the log has a secret")
+				}
+			}
+		}
+
+		wrong := filepath.Join(t.TempDir(), "wrong.keys")
+		check(t, keyring.New().Create(wrong))
+		broken := filepath.Join(t.TempDir(), "broken.keys")
+		check(t, os.WriteFile(broken, []byte("broken"), 0o600))
+		old := filepath.Join(t.TempDir(), "old.keys")
+		check(t, os.WriteFile(old, before, 0o600))
+		for name, args := range map[string][]string{
+			"another key": {"--key-file", wrong}, "no such file": {"--key-file", file + ".missing"}, "no key in it": {"--key-file", broken},
+			"the old key alone": {"--key-file", old}, "no file given": nil,
+		} {
+			code, _, stderr := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", dsn}, args...)...)
+			if code != exitUsage || !strings.Contains(stderr, "key") || strings.Count(strings.TrimSpace(stderr), "\n") > 0 {
+				t.Errorf("%s: exit code %d, %s", name, code, stderr)
+			}
+		}
+		if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
+			if _, err := os.Stat(strings.TrimSuffix(path, ".db") + ".keys"); !os.IsNotExist(err) {
+				t.Errorf("a key file is made for a database that has another: %v", err)
+			}
+		}
+	})
+}
+
+func TestDaemon_makesAKeyFileBesideSQLite(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t)
+	path := strings.TrimPrefix(d.cfg.Database, "sqlite:")
+	info, err := os.Stat(strings.TrimSuffix(path, ".db") + ".keys")
+	check(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("the key file is %v", info.Mode())
+	}
+	for _, file := range []string{path, path + "-wal"} {
+		content, err := os.ReadFile(file)
+		check(t, err)
+		if strings.Contains(string(content), strings.TrimPrefix(d.secret.Reveal(), "whsec_")) {
+			t.Errorf("%s has a secret in clear", filepath.Base(file))
+		}
+	}
+	if got := must(t, "", "secret", "show", "--db", d.cfg.Database, testEmail); got != d.secret.Reveal() {
+		t.Error("the command shows another secret")
+	}
+}
+
+func TestDaemon_warnsOfSecretsInClearOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = studiotest.NewPostgres(t) })
+	if !strings.Contains(d.log.String(), "secrets are in clear") {
+		t.Error("the log says nothing of secrets in clear")
+	}
+	c := newClient(t, client.Config{BaseURL: d.url(), Email: testEmail, Password: testPassword})
+	if _, err := c.ListLipsyncs(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestKeySource_takesKeysFromTheEnvironment(t *testing.T) {
+	t.Parallel()
+	keys, file, err := keySource{Content: keyring.NewKey()}.open("sqlite:studio.db")
+	if err != nil || file != "" || len(keys.IDs()) != 1 {
+		t.Errorf("%v, %s, %v", keys.IDs(), file, err)
+	}
+	if _, _, err := (keySource{Content: "nonsense"}).open("sqlite:studio.db"); err == nil || strings.Contains(err.Error(), "nonsense") {
+		t.Errorf("a key that is none: %v", err)
+	}
+}

@@ -1,0 +1,112 @@
+package keyring
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+const heading = `# The keys that encrypt what is secret in the database of studiod. The first encrypts.
+# Keep this file apart from backups of the database, which cannot be read without it.
+`
+
+// Load reads the keys of a file. They are read again when one is missing.
+func Load(path string) (*Keyring, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	k, err := Parse(string(text))
+	if err == nil {
+		k.path = path
+	}
+	return k, err
+}
+
+// New makes a keyring of one new key, which [Keyring.Create] writes to a file.
+func New() *Keyring {
+	k, err := Parse(heading + NewKey() + "\n")
+	if err != nil {
+		panic(err) // it is in its own form
+	}
+	return k
+}
+
+// Create writes the keys to a new file that only its owner can read. The error is fs.ErrExist when there
+// is one.
+func (k *Keyring) Create(path string) error {
+	if err := create(path, k.text); err != nil {
+		return err
+	}
+	k.path = path
+	return nil
+}
+
+// Rotate puts a new key before the others, in the file too. Without a file it does nothing but return an
+// error.
+func (k *Keyring) Rotate() error {
+	if k.path == "" {
+		return errors.New("the keys are not in a file")
+	}
+	text, err := os.ReadFile(k.path)
+	if err != nil {
+		return err
+	}
+	_ = os.Remove(k.path + ".new") // of a rotation that was interrupted
+	if err := create(k.path+".new", heading+NewKey()+"\n"+withoutHeading(string(text))); err != nil {
+		return err
+	}
+	if err := os.Rename(k.path+".new", k.path); err != nil {
+		return err
+	}
+	if !k.reload() {
+		return errors.New("the new key is not in the file")
+	}
+	return nil
+}
+
+func withoutHeading(text string) string {
+	if len(text) >= len(heading) && text[:len(heading)] == heading {
+		return text[len(heading):]
+	}
+	return text
+}
+
+// reload reads the file and reports whether it has other keys now.
+func (k *Keyring) reload() bool {
+	if k.path == "" {
+		return false
+	}
+	text, err := os.ReadFile(k.path)
+	if err != nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if string(text) == k.text {
+		return false
+	}
+	keys, err := parse(string(text))
+	if err != nil {
+		return false
+	}
+	k.keys, k.text = keys, string(text)
+	return true
+}
+
+// create writes a new file which a loss of power does not take away.
+func create(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}

@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// sealBatch is how many webhook secrets Seal encrypts in one transaction.
+const sealBatch = 500
+
+// Places of encrypted values: in a place of its own alone each can be read.
+func keyPlace(name string) string { return "signing_keys.key " + name }
+
+func secretPlace(id int64, userID string) string {
+	return fmt.Sprintf("webhook_secrets.secret %d %s", id, userID)
+}
+
+// Key returns the key kept under a name; the first call keeps what create makes.
+func (s *Store) Key(ctx context.Context, name string, create func() []byte) (key []byte, err error) {
+	const find = `SELECT key FROM signing_keys WHERE name = $1`
+	if err = one(ctx, s.engine, []any{&key}, find, name); errors.Is(err, studio.ErrNotFound) {
+		err = s.write(ctx, func(tx transaction) error {
+			_, err := tx.exec(ctx, `INSERT INTO signing_keys (name, key) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`,
+				name, []byte(s.keys.Seal(string(create()), keyPlace(name))))
+			if err != nil {
+				return err
+			}
+			return one(ctx, tx, []any{&key}, find, name)
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	value, err := s.keys.Open(string(key), keyPlace(name))
+	return []byte(value), err
+}
+
+// Keys returns all keys by name.
+func (s *Store) Keys(ctx context.Context) (keys map[string][]byte, err error) {
+	keys, err = s.sealedKeys(ctx)
+	for name, key := range keys {
+		value, err := s.keys.Open(string(key), keyPlace(name))
+		if err != nil {
+			return nil, err
+		}
+		keys[name] = []byte(value)
+	}
+	return keys, err
+}
+
+// sealedKeys returns all keys as they are kept.
+func (s *Store) sealedKeys(ctx context.Context) (map[string][]byte, error) {
+	keys := make(map[string][]byte)
+	err := s.engine.query(ctx, func(scan func(...any) error) error {
+		var name string
+		var key []byte
+		err := scan(&name, &key)
+		keys[name] = key
+		return err
+	}, `SELECT name, key FROM signing_keys`)
+	return keys, err
+}
+
+// DeleteKey deletes the key kept under a name, if there is one.
+func (s *Store) DeleteKey(ctx context.Context, name string) error {
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `DELETE FROM signing_keys WHERE name = $1`, name)
+		return err
+	})
+}
+
+// Seal encrypts the keys and webhook secrets that are kept in clear, and if again is set those that
+// another key than the first has encrypted. It returns how many there were. Daemons may work meanwhile,
+// if they have the keys.
+func (s *Store) Seal(ctx context.Context, again bool) (sealed int, err error) {
+	if s.keys == nil {
+		return 0, nil
+	}
+	before := keyring.Mark()
+	if again {
+		before = s.keys.Current()
+	}
+	if e, ok := s.engine.(*sqlite); ok {
+		if err := e.secureDelete(ctx, true); err != nil {
+			return 0, err
+		}
+		defer func() {
+			err = errors.Join(err, e.secureDelete(ctx, false))
+			if err == nil && sealed > 0 {
+				err = e.truncateLog(ctx)
+			}
+		}()
+	}
+	n, err := s.sealKeys(ctx, before)
+	sealed += n
+	for after := int64(0); err == nil; {
+		if n, after, err = s.sealSecrets(ctx, before, after); n == 0 {
+			break
+		}
+		sealed += n
+	}
+	return sealed, err
+}
+
+func (s *Store) sealKeys(ctx context.Context, before string) (sealed int, err error) {
+	keys, err := s.sealedKeys(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var all []statement
+	for name, key := range keys {
+		if len(key) >= len(before) && string(key[:len(before)]) == before {
+			continue
+		}
+		value, err := s.keys.Open(string(key), keyPlace(name))
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, statement{
+			`UPDATE signing_keys SET key = $2 WHERE name = $1 AND key = $3`,
+			[]any{name, []byte(s.keys.Seal(value, keyPlace(name))), key},
+		})
+	}
+	return len(all), s.writeAll(ctx, all)
+}
+
+// sealSecrets is Seal for some webhook secrets, those with the lowest ids after one. It returns the last.
+func (s *Store) sealSecrets(ctx context.Context, before string, after int64) (sealed int, last int64, err error) {
+	var all []statement
+	last = after
+	err = s.engine.query(ctx, func(scan func(...any) error) error {
+		var userID, secret string
+		if err := scan(&last, &userID, &secret); err != nil {
+			return err
+		}
+		value, err := s.keys.Open(secret, secretPlace(last, userID))
+		all = append(all, statement{
+			`UPDATE webhook_secrets SET secret = $2 WHERE id = $1 AND secret = $3`,
+			[]any{last, s.keys.Seal(value, secretPlace(last, userID)), secret},
+		})
+		return err
+	}, `SELECT id, user_id, secret FROM webhook_secrets WHERE id > $1 AND substr(secret, 1, $2) <> $3 ORDER BY id LIMIT $4`,
+		after, len(before), before, sealBatch)
+	if err != nil {
+		return 0, last, err
+	}
+	return len(all), last, s.writeAll(ctx, all)
+}
+
+func (s *Store) writeAll(ctx context.Context, all []statement) error {
+	if len(all) == 0 {
+		return nil
+	}
+	return s.write(ctx, func(tx transaction) error {
+		_, err := tx.execAll(ctx, all)
+		return err
+	})
+}
