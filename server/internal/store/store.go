@@ -56,6 +56,7 @@ type Store struct {
 	due       chan struct{}
 	records   *records
 	creations *creations
+	updates   *updates
 
 	mu      sync.Mutex
 	woken   map[Line]struct{}
@@ -127,7 +128,10 @@ type engine interface {
 //
 // No error shows the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
-	s := &Store{keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), records: newRecords(), creations: newCreations(), woken: make(map[Line]struct{}), deleted: make(map[Line]struct{})}
+	s := &Store{
+		keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), woken: make(map[Line]struct{}), deleted: make(map[Line]struct{}),
+		records: newRecords(), creations: newCreations(), updates: newUpdates(),
+	}
 	var err error
 	switch scheme, path, _ := strings.Cut(dsn, ":"); {
 	case scheme == "sqlite" && path != "":

@@ -103,6 +103,11 @@ func (s *Store) CreationsInProgress(ctx context.Context, userID string) (n int, 
 func (s *Store) UpdateSubject(
 	ctx context.Context, id string, change func(*studio.Subject) error,
 ) (subject studio.Subject, err error) {
+	if s.Pool() != nil {
+		if u := s.updates.write(ctx, s, id, change); !u.alone {
+			return u.subject, u.err
+		}
+	}
 	err = s.write(ctx, func(tx transaction) error {
 		subject, err = subjectByID(ctx, tx, id, tx.forUpdate())
 		if err != nil {
@@ -112,7 +117,11 @@ func (s *Store) UpdateSubject(
 		if err := change(&subject); err != nil {
 			return err
 		}
-		return updateSubject(ctx, tx, subject, due)
+		statements, err := updateSubject(tx, subject, due)
+		if err == nil {
+			_, err = tx.execAll(ctx, statements)
+		}
+		return err
 	})
 	return subject, err
 }
@@ -192,55 +201,56 @@ func optional(text string) *string {
 }
 
 func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error {
-	_, err := tx.exec(ctx, `INSERT INTO subjects (id, kind, user_id, avatar_id, title, request, webhook_url, status,
-		consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries,
-		origin) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-		s.ID, string(s.Kind), s.UserID, optional(s.AvatarID), s.Title, string(s.Request), s.WebhookURL, string(s.Status),
-		string(s.Consent), s.FailureReason, "", micros(s.CreatedAt), micros(s.UpdatedAt), s.Sequence,
-		micros(s.RenderAt), s.RenderTries, studio.Origin(s.WebhookURL))
-	if err != nil {
-		return err
-	}
+	statements := []statement{{
+		`INSERT INTO subjects (id, kind, user_id, avatar_id, title, request, webhook_url, status,
+			consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries,
+			origin) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+		[]any{
+			s.ID, string(s.Kind), s.UserID, optional(s.AvatarID), s.Title, string(s.Request), s.WebhookURL, string(s.Status),
+			string(s.Consent), s.FailureReason, "", micros(s.CreatedAt), micros(s.UpdatedAt), s.Sequence,
+			micros(s.RenderAt), s.RenderTries, studio.Origin(s.WebhookURL),
+		},
+	}}
 	if !s.RenderAt.IsZero() {
 		tx.renderDue(s.RenderAt)
 	}
-	return insertEvents(ctx, tx, s)
+	_, err := tx.execAll(ctx, append(statements, insertEvents(tx, s)...))
+	return err
 }
 
 // updateSubject writes what can change of a subject that was to be rendered at a time. Columns that
-// deliveries change are not among them. When that time changes, a rendering has ended.
-func updateSubject(ctx context.Context, tx transaction, s studio.Subject, due time.Time) error {
+// deliveries change are not among them. When that time changes, a rendering has ended. The transaction
+// has locked the subject.
+func updateSubject(tx transaction, s studio.Subject, due time.Time) ([]statement, error) {
 	rendering, err := json.Marshal(s.Rendering)
 	if err != nil {
-		return err
-	}
-	_, err = tx.exec(ctx, `UPDATE subjects SET status = $2, consent = $3, failure_reason = $4, progress = $5,
-		rendering = $6, updated_at = $7, sequence = $8, render_at = $9, render_tries = $10,
-		render_by = CASE WHEN render_at IS NOT DISTINCT FROM $9 THEN render_by END WHERE id = $1`,
-		s.ID, string(s.Status), string(s.Consent), s.FailureReason, s.Progress, string(rendering),
-		micros(s.UpdatedAt), s.Sequence, micros(s.RenderAt), s.RenderTries)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	if !s.RenderAt.IsZero() && !s.RenderAt.Equal(due) {
 		tx.renderDue(s.RenderAt)
 	}
-	return insertEvents(ctx, tx, s)
+	return append([]statement{{
+		`UPDATE subjects SET status = $2, consent = $3, failure_reason = $4, progress = $5,
+			rendering = $6, updated_at = $7, sequence = $8, render_at = $9, render_tries = $10,
+			render_by = CASE WHEN render_at IS NOT DISTINCT FROM $9 THEN render_by END WHERE id = $1`,
+		[]any{
+			s.ID, string(s.Status), string(s.Consent), s.FailureReason, s.Progress, string(rendering),
+			micros(s.UpdatedAt), s.Sequence, micros(s.RenderAt), s.RenderTries,
+		},
+	}}, insertEvents(tx, s)...), nil
 }
 
-func insertEvents(ctx context.Context, tx transaction, s studio.Subject) error {
+// insertEvents adds the new events of a subject, and wakes who delivers them.
+func insertEvents(tx transaction, s studio.Subject) (statements []statement) {
+	if len(s.Events) == 0 {
+		return nil
+	}
 	for _, event := range s.Events {
-		_, err := tx.exec(ctx, `INSERT INTO events (id, subject_id, sequence, body, created_at)
-			VALUES ($1, $2, $3, $4, $5)`, event.ID, s.ID, event.Sequence, event.Body, micros(event.CreatedAt))
-		if err != nil {
-			return err
-		}
+		statements = append(statements, statement{
+			`INSERT INTO events (id, subject_id, sequence, body, created_at) VALUES ($1, $2, $3, $4, $5)`,
+			[]any{event.ID, s.ID, event.Sequence, event.Body, micros(event.CreatedAt)},
+		})
 	}
-	if len(s.Events) > 0 {
-		// The caller has locked the subject, by making or changing it.
-		if err := eventsAdded(ctx, tx, s.ID); err != nil {
-			return err
-		}
-	}
-	return nil
+	tx.deliverDue(Line{s.UserID, studio.Origin(s.WebhookURL)})
+	return append(statements, deriveDue(tx, s.ID))
 }
