@@ -21,6 +21,8 @@ const (
 	// tendInterval is how often a look is taken for what a process that was killed had in work, and for
 	// how long the queue may fill before the server knows.
 	tendInterval = 5 * time.Second
+	// maxTurn is how long a job takes one turn after another, so that River never takes it for lost.
+	maxTurn = 10 * time.Second
 	// panicPause keeps a job that panics from doing so at once again.
 	panicPause = time.Minute
 )
@@ -94,29 +96,38 @@ func (r *riverRenders) tend(stop context.Context) {
 	}
 }
 
-// render takes a turn.
+// render takes a turn, and those after it while something is due: River hands out the next turn no sooner
+// than fetchCooldown and a commit after this one has ended.
 func (r *riverRenders) render(ctx context.Context, job *river.Job[store.RenderArgs]) error {
-	var subjectID string
-	var err error
+	for began := time.Now(); ; {
+		subjectID, err := r.claim(ctx, job.ScheduledAt)
+		switch {
+		case err != nil:
+			r.jobs.report(ctx, store.Render, err)
+			return river.JobSnooze(errorPause)
+		case subjectID == "":
+			return nil
+		}
+		if r.jobs.render(ctx, r.stop, subjectID) != nil {
+			return river.JobSnooze(0) // anybody may go on
+		}
+		if r.stop.Err() != nil || time.Since(began) > maxTurn {
+			return nil
+		}
+	}
+}
+
+// claim claims what is due at the present, or at a time that is present by the clock of another machine.
+func (r *riverRenders) claim(ctx context.Context, scheduled time.Time) (subjectID string, err error) {
 	// Another turn may have taken what this one was for, and left what became due since now.
 	for look := 0; look < 2 && subjectID == "" && err == nil; look++ {
 		now := r.jobs.Now()
-		if job.ScheduledAt.After(now) { // by the clock of another machine
-			now = job.ScheduledAt
+		if scheduled.After(now) {
+			now = scheduled
 		}
 		subjectID, err = r.claims.claim(ctx, now)
 	}
-	switch {
-	case err != nil:
-		r.jobs.report(ctx, store.Render, err)
-		return river.JobSnooze(errorPause)
-	case subjectID == "":
-		return nil
-	}
-	if r.jobs.render(ctx, r.stop, subjectID) != nil {
-		return river.JobSnooze(0) // anybody may go on
-	}
-	return nil
+	return subjectID, err
 }
 
 // riverErrors says what becomes of a job that panics, the only way in which it can fail.

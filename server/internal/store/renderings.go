@@ -16,30 +16,21 @@ const RenderLease = 15 * time.Second
 // users who have something to render, it is the turn of the one with the fewest renderings under way, and
 // of those the one who has waited the longest for a turn. It returns fewer when fewer are due.
 func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjectIDs []string, err error) {
+	claim := claimRenderings
+	if s.Pool() == nil {
+		claim = claimRendering
+	}
 	err = s.write(ctx, func(tx transaction) error {
 		subjectIDs = nil
 		for len(subjectIDs) < n {
-			var subjectID, userID string
-			err := one(ctx, tx, []any{&subjectID, &userID}, nextRendering(tx), micros(now))
-			if errors.Is(err, studio.ErrNotFound) {
+			claimed, due, err := claim(ctx, tx, by, now, n-len(subjectIDs))
+			if err != nil {
+				return err
+			}
+			if !due {
 				return nil
 			}
-			if err != nil {
-				return err
-			}
-			// Another process may have taken it since it was read.
-			claimed, err := tx.exec(ctx, `UPDATE subjects SET render_by = $1, render_until = `+leaseEnd(tx)+`
-				WHERE id = $2 AND render_at <= $3 AND `+claimable(tx), by, subjectID, micros(now))
-			if err != nil {
-				return err
-			}
-			if claimed == 0 {
-				continue
-			}
-			subjectIDs = append(subjectIDs, subjectID)
-			if _, err = tx.exec(ctx, `UPDATE users SET render_turn = (SELECT MAX(render_turn) FROM users) + 1 WHERE id = $1`, userID); err != nil {
-				return err
-			}
+			subjectIDs = append(subjectIDs, claimed...) // fewer than are due when others take them now
 		}
 		return nil
 	})
@@ -47,6 +38,57 @@ func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n
 		return nil, err
 	}
 	return subjectIDs, nil
+}
+
+// claimRendering claims the first rendering, on SQLite, where statements are cheap. It reports whether one was due.
+func claimRendering(ctx context.Context, tx transaction, by string, now time.Time, _ int) (claimed []string, due bool, err error) {
+	var subjectID, userID string
+	err = one(ctx, tx, []any{&subjectID, &userID}, waitingUsers+`, first (user_id, id) AS MATERIALIZED (
+			SELECT w.user_id, (SELECT id FROM subjects WHERE user_id = w.user_id
+				AND render_at IS NOT NULL AND render_at <= $1 AND `+claimable(tx)+` ORDER BY render_at LIMIT 1)
+			FROM waiting w WHERE w.user_id IS NOT NULL
+		)
+		SELECT f.id, f.user_id FROM first f WHERE f.id IS NOT NULL
+		ORDER BY `+underWay(tx, "f")+`, (SELECT render_turn FROM users WHERE id = f.user_id), f.id LIMIT 1`, micros(now))
+	if errors.Is(err, studio.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	_, err = tx.execAll(ctx, []statement{
+		{`UPDATE subjects SET render_by = $1, render_until = ` + leaseEnd(tx) + ` WHERE id = $2`, []any{by, subjectID}},
+		{`UPDATE users SET render_turn = (SELECT MAX(render_turn) FROM users) + 1 WHERE id = $1`, []any{userID}},
+	})
+	return []string{subjectID}, true, err
+}
+
+// claimRenderings claims up to n renderings with one statement, in the order in which claimRendering takes
+// them one by one: with each, its user has one more under way and has had a turn.
+func claimRenderings(ctx context.Context, tx transaction, by string, now time.Time, n int) (claimed []string, due bool, err error) {
+	err = tx.query(ctx, func(scan func(...any) error) error {
+		var subjectID *string
+		err := scan(&subjectID)
+		due = true
+		if subjectID != nil {
+			claimed = append(claimed, *subjectID)
+		}
+		return err
+	}, waitingUsers+`, next AS MATERIALIZED (
+			SELECT s.id, w.user_id, row_number() OVER (ORDER BY `+underWay(tx, "w")+` + s.nth, s.nth, u.render_turn, s.id) AS place
+			FROM waiting w JOIN users u ON u.id = w.user_id
+			CROSS JOIN LATERAL (SELECT id, row_number() OVER (ORDER BY render_at) AS nth FROM subjects WHERE user_id = w.user_id
+				AND render_at IS NOT NULL AND render_at <= $2 AND `+claimable(tx)+` ORDER BY render_at LIMIT $3) s
+			ORDER BY place LIMIT $3
+		), claimed AS (
+			UPDATE subjects SET render_by = $1, render_until = `+leaseEnd(tx)+` FROM next
+			WHERE subjects.id = next.id AND render_at <= $2 AND `+claimable(tx)+` RETURNING next.id, next.user_id, next.place
+		), turned AS (
+			UPDATE users SET render_turn = (SELECT MAX(render_turn) FROM users) + last.place
+			FROM (SELECT user_id, MAX(place) AS place FROM claimed GROUP BY user_id) last WHERE users.id = last.user_id
+		)
+		SELECT claimed.id FROM next LEFT JOIN claimed ON claimed.id = next.id ORDER BY next.place`, by, micros(now), n)
+	return claimed, due, err
 }
 
 // claimable is the condition that no process renders a subject.
@@ -59,21 +101,19 @@ func leaseEnd(tx transaction) string {
 	return tx.clock() + ` + ` + fmt.Sprint(RenderLease.Microseconds())
 }
 
-// nextRendering selects the subject that ClaimRenderings takes, and its user. It goes from user to user by
-// the index, so that one who has many waiting costs no more than another. The plus sign makes it count by
-// the index of what is under way, and not by that of everything that waits.
-func nextRendering(tx transaction) string {
-	return `WITH RECURSIVE waiting (user_id) AS (
+// waitingUsers begins a statement with the users who have something to render. It goes from user to user by
+// the index, so that one who has many waiting costs no more than another.
+const waitingUsers = `WITH RECURSIVE waiting (user_id) AS (
 			SELECT MIN(user_id) FROM subjects WHERE render_at IS NOT NULL
 			UNION ALL SELECT (SELECT MIN(user_id) FROM subjects WHERE render_at IS NOT NULL AND user_id > w.user_id)
 				FROM waiting w WHERE w.user_id IS NOT NULL
-		), first (user_id, id) AS MATERIALIZED (SELECT w.user_id, (SELECT id FROM subjects WHERE user_id = w.user_id
-			AND render_at IS NOT NULL AND render_at <= $1 AND ` + claimable(tx) + ` ORDER BY render_at LIMIT 1)
-			FROM waiting w WHERE w.user_id IS NOT NULL
-		)
-		SELECT f.id, f.user_id FROM first f WHERE f.id IS NOT NULL
-		ORDER BY (SELECT COUNT(*) FROM subjects WHERE user_id = f.user_id AND render_by IS NOT NULL AND +render_at IS NOT NULL
-			AND NOT ` + claimable(tx) + `), (SELECT render_turn FROM users WHERE id = f.user_id), f.id LIMIT 1`
+		)`
+
+// underWay is how many renderings of a user are. The plus sign makes it count by the index of what is
+// under way, and not by that of everything that waits.
+func underWay(tx transaction, user string) string {
+	return `(SELECT COUNT(*) FROM subjects WHERE user_id = ` + user + `.user_id AND render_by IS NOT NULL AND +render_at IS NOT NULL
+			AND NOT ` + claimable(tx) + `)`
 }
 
 // KeepRendering says that a process still renders a subject. [studio.ErrNotFound] means that it does so
