@@ -27,8 +27,12 @@ const (
 // builtinRenderer is the name of the renderer that is built with the daemon.
 const builtinRenderer = "studio-render"
 
-// noWorkers leaves renderings to others.
-const noWorkers = -1
+const (
+	// noWorkers leaves renderings to others.
+	noWorkers = -1
+	// simulations is how many renderings are simulated at once: they only wait.
+	simulations = 64
+)
 
 // renderConfig says how a daemon renders. Its zero value simulates.
 type renderConfig struct {
@@ -53,7 +57,7 @@ func renderFlags() []cli.Flag {
 				return nil
 			},
 		},
-		numberFlag("render-workers", "how many renderings run at once; with 0 of serve, studiod work does them", "STUDIO_RENDER_WORKERS", "half the cores", 0, 1024),
+		numberFlag("render-workers", "how many renderings run at once; with 0 of serve, studiod work does them", "STUDIO_RENDER_WORKERS", "half the cores, or 64 that simulate", 0, 1024),
 		limitFlag("render-memory", "how many MiB of data each process of a renderer's program may have", "STUDIO_RENDER_MEMORY", "4096", 1<<20),
 		durationFlag("render-timeout", "how long a rendering may take before it is tried again", "STUDIO_RENDER_TIMEOUT", 15*time.Minute, time.Second, 24*time.Hour),
 		durationFlag("render-time", "how long the simulated renderer takes for each job", "STUDIO_RENDER_TIME", 2*time.Second, 0, 10*time.Minute),
@@ -89,6 +93,8 @@ func renderConfigOf(command *cli.Command) renderConfig {
 		cfg.Workers = noWorkers
 	case cfg.Workers == 0 && len(cfg.Program) > 0:
 		cfg.Workers = max(1, runtime.NumCPU()/2)
+	case cfg.Workers == 0:
+		cfg.Workers = simulations
 	}
 	return cfg
 }

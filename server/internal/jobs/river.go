@@ -99,7 +99,8 @@ func (r *riverRenders) tend(stop context.Context) {
 // render takes a turn, and those after it while something is due: River hands out the next turn no sooner
 // than fetchCooldown and a commit after this one has ended.
 func (r *riverRenders) render(ctx context.Context, job *river.Job[store.RenderArgs]) error {
-	for began := time.Now(); ; {
+	began := time.Now()
+	for over := false; !over; over = r.stop.Err() != nil || time.Since(began) > maxTurn {
 		subjectID, err := r.claim(ctx, job.ScheduledAt)
 		switch {
 		case err != nil:
@@ -111,10 +112,8 @@ func (r *riverRenders) render(ctx context.Context, job *river.Job[store.RenderAr
 		if r.jobs.render(ctx, r.stop, subjectID) != nil {
 			return river.JobSnooze(0) // anybody may go on
 		}
-		if r.stop.Err() != nil || time.Since(began) > maxTurn {
-			return nil
-		}
 	}
+	return nil
 }
 
 // claim claims what is due at the present, or at a time that is present by the clock of another machine.

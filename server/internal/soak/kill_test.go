@@ -212,7 +212,7 @@ func TestSIGKILL_atAnyMomentKeepsTheOrderAndLosesNothing(t *testing.T) {
 func TestSIGKILL_duringARenderingRendersAgain(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		r := receive(d, 1, nil)
-		p := d.start("--render-time", "10m")
+		p := d.start("--render-time", "10m", "--render-workers", "16")
 		const avatars = 20 // more than are rendered at once
 		for i := range avatars {
 			_, err := d.createAvatar(t.Context(), fmt.Sprint(i), r.urls[0])
