@@ -239,6 +239,7 @@ func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
 	if d.store, err = openStore(ctx, d.cfg.Database, cfg); err != nil {
 		return err
 	}
+	keepPrivate(ctx, d.cfg.Database, d.cfg.Logger)
 	if err := d.openSecrets(ctx, newFile); err != nil {
 		return err
 	}

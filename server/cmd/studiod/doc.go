@@ -27,8 +27,9 @@
 // off, another takes over its deliveries within 5 seconds and its renderings within 20. On SQLite, the
 // next start continues both at once.
 //
-// While the database is away, busy or full, requests are answered 503 with Retry-After. A daemon ends
-// when its SQLite file is deleted or replaced.
+// While the database is away, busy, full, damaged or read-only, requests are answered 503 with
+// Retry-After, and the log has the cause. A daemon ends when its SQLite file is deleted, replaced or
+// emptied. At its start it takes the permissions of others from that file, and warns if there were any.
 //
 //	studiod backup FILE    # SQLite, beside a running daemon
 //	studiod restore FILE   # where there is no database yet

@@ -54,7 +54,15 @@ func prepareDatabase(t *testing.T, dsn string) webhook.Secret {
 
 func startProcess(t *testing.T, dsn string, args ...string) *process {
 	t.Helper()
-	p, url := startCommand(t, `msg=serving url=(\S+)`, append([]string{
+	program, err := os.Executable()
+	check(t, err)
+	return startProcessBy(t, []string{program}, dsn, args...)
+}
+
+// startProcessBy is startProcess by a command that becomes the daemon.
+func startProcessBy(t *testing.T, command []string, dsn string, args ...string) *process {
+	t.Helper()
+	p, url := startCommandBy(t, command, `msg=serving url=(\S+)`, append([]string{
 		"serve", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8",
 	}, args...)...)
 	p.url = url
@@ -67,8 +75,14 @@ func startCommand(t *testing.T, ready string, args ...string) (p *process, match
 	t.Helper()
 	program, err := os.Executable()
 	check(t, err)
+	return startCommandBy(t, []string{program}, ready, args...)
+}
+
+func startCommandBy(t *testing.T, command []string, ready string, args ...string) (p *process, matched string) {
+	t.Helper()
 	p = &process{t: t, log: &lockedBuffer{}, ended: make(chan error, 1)}
-	p.cmd = exec.CommandContext(context.Background(), program, slices.Insert(args, 1, "--log-format", "text")...)
+	args = slices.Insert(args, 1, "--log-format", "text")
+	p.cmd = exec.CommandContext(context.Background(), command[0], slices.Concat(command[1:], args)...)
 	p.cmd.Env = append(os.Environ(), asDaemon+"=1")
 	stderr, err := p.cmd.StderrPipe()
 	check(t, err)

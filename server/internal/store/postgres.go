@@ -216,6 +216,12 @@ const (
 	codeDiskFull             = "53100"
 	codeOutOfMemory          = "53200"
 	codeIdleInTransaction    = "25P03" // it was, for too long
+	codeReadOnly             = "25006" // of a standby, for instance
+	codeNoSchema             = "3F000"
+	codeNoTable              = "42P01" // while the database is restored, for instance
+	codeInputOutput          = "58030"
+	codeDataCorrupted        = "XX001"
+	codeIndexCorrupted       = "XX002"
 	codeAdminShutdown        = "57P01"
 	codeCrashShutdown        = "57P02"
 	codeCannotConnectNow     = "57P03"
@@ -231,7 +237,8 @@ func (e *postgres) missing(err error) bool { return postgresCode(err) == codeMis
 func (e *postgres) busy(err error) bool {
 	switch postgresCode(err) {
 	case codeSerializationFailure, codeDeadlock, codeTooManyConnections, codeLockNotAvailable, codeQueryCanceled,
-		codeDiskFull, codeOutOfMemory, codeIdleInTransaction, codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow:
+		codeDiskFull, codeOutOfMemory, codeIdleInTransaction, codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow,
+		codeReadOnly, codeNoSchema, codeNoTable, codeInputOutput, codeDataCorrupted, codeIndexCorrupted:
 		return true
 	case "":
 		var connect *pgconn.ConnectError

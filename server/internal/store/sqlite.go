@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"embed"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
@@ -18,6 +19,8 @@ import (
 	"github.com/pressly/goose/v3"
 	sqlitedriver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
@@ -198,12 +201,12 @@ func (e *sqlite) close() error {
 	return errors.Join(append(errs, e.lock.Close())...)
 }
 
-// there returns ErrLost when the file, or its log, was deleted or replaced: what is written to it goes
-// with this process.
+// there returns ErrLost when the file, or its log, was deleted or replaced, or the file was emptied: what
+// is written to it goes with this process.
 func (e *sqlite) there() error {
 	for path, opened := range e.files {
 		file, err := os.Stat(path)
-		if err == nil && os.SameFile(file, opened) {
+		if err == nil && os.SameFile(file, opened) && (file.Size() > 0 || path != e.path) {
 			continue
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -260,8 +263,15 @@ func (e *sqlite) busy(err error) bool {
 	if errors.Is(err, ErrLost) {
 		return true
 	}
+	return sqliteAway(err)
+}
+
+// sqliteAway reports whether err is about the file or what holds it, which may be mended, and not about
+// the query.
+func sqliteAway(err error) bool {
 	switch sqliteCode(err) & 0xff { // of any extended code
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
+		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL:
 		return true
 	}
 	return false
@@ -280,7 +290,12 @@ type sqliteQuerier struct{ readers *statements }
 
 func (q sqliteQuerier) query(
 	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
-) error {
+) (err error) {
+	defer func() {
+		if sqliteAway(err) {
+			err = fmt.Errorf("%w: %w", studio.ErrBusy, err)
+		}
+	}()
 	statement, err := q.readers.get(ctx, query) //nolint:sqlclosecheck // it stays for the next
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ var (
 	ErrNoDatabase = errors.New("this is not a database")
 )
 
-// ErrLost is returned when the file of an open database was deleted or replaced.
+// ErrLost is returned when the file of an open database was deleted, replaced or emptied.
 var ErrLost = errors.New("the file of the database has gone")
 
 // Config says how a database is used.

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// A path at which there can be no database ends the start at once, with one line that says why.
+func TestServe_refusesWhatIsNoDatabase(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name string, content []byte) string {
+		path := filepath.Join(dir, name)
+		check(t, os.WriteFile(path, content, 0o600))
+		return path
+	}
+	pipe := filepath.Join(dir, "pipe")
+	check(t, syscall.Mkfifo(pipe, 0o600))
+	whole := filepath.Join(dir, "whole.db")
+	prepareDatabase(t, "sqlite:"+whole)
+	damaged, err := os.ReadFile(whole)
+	check(t, err)
+	copy(damaged[100:], bytes.Repeat([]byte{0xff}, 4000)) // what the first page says of the tables
+	for name, path := range map[string]string{
+		"a named pipe":       pipe,
+		"a directory":        dir,
+		"a text":             write("text", []byte("This is no database.")),
+		"zeros":              write("zeros", make([]byte, 8192)),
+		"a damaged database": write("damaged", damaged),
+		"a device":           "/dev/null",
+	} {
+		code, _, says := studiod(t, "", "serve", "--addr=127.0.0.1:0", "--db=sqlite:"+path)
+		if code != exitUsage || strings.Count(says, "\n") > 0 || !strings.Contains(says, path) {
+			t.Errorf("%s: exit code %d, %q", name, code, says)
+		}
+	}
+	empty := "--db=sqlite:" + write("empty", nil)
+	must(t, testPassword+"\n", "user", "add", empty, testEmail)
+}
+
+// A database that everybody could read is private after the start, which says so once.
+func TestServe_makesTheDatabasePrivate(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t)
+	path := strings.TrimPrefix(dsn, "sqlite:")
+	check(t, os.WriteFile(path, nil, 0o600))
+	check(t, os.Chmod(path, 0o644))
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = dsn; cfg.Media = "file:" + t.TempDir() })
+	for _, file := range []string{path, path + "-wal", path + "-shm"} {
+		info, err := os.Stat(file)
+		check(t, err)
+		if info.Mode()&0o007 != 0 {
+			t.Errorf("%s has the mode %v", file, info.Mode())
+		}
+	}
+	if n := strings.Count(d.log.String(), "open to every user"); n != 1 {
+		t.Errorf("the log warns %d times", n)
+	}
+}
+
+// Requests to a damaged database are told to come again, the log says why, and when the file is replaced
+// by a whole one, the daemon ends and the next one serves.
+func TestProcess_answersWhileTheDatabaseIsDamaged(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t)
+	prepareDatabase(t, dsn)
+	path := strings.TrimPrefix(dsn, "sqlite:")
+	whole, err := os.ReadFile(path)
+	check(t, err)
+	p := startProcess(t, dsn)
+	home := from(t, net.IPv4(127, 0, 0, 1))
+	_, token := tryLogin(t.Context(), home, p.url, testEmail, testPassword)
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	check(t, err)
+	const page = 4096
+	_, err = file.WriteAt(bytes.Repeat([]byte{0xff}, len(whole)-page), page)
+	check(t, err)
+	check(t, file.Close())
+	for _, request := range []struct{ method, path string }{
+		{http.MethodGet, "/v1/avatars/list"}, {http.MethodPost, "/v1/lipsync/create_lipsync"},
+	} {
+		if answer := call(t, home, request.method, p.url+request.path, token); answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
+			t.Errorf("%s of a damaged database is answered %s", request.path, answer.Status)
+		}
+	}
+	p.await("malformed")
+	check(t, os.WriteFile(path+".restored", whole, 0o600))
+	check(t, os.Rename(path+".restored", path))
+	p.awaitEnd("the file of the database has gone")
+	for _, log := range []string{"-wal", "-shm"} { // of the damaged one
+		check(t, os.RemoveAll(path+log))
+	}
+	p = startProcess(t, dsn)
+	_, token = tryLogin(t.Context(), home, p.url, testEmail, testPassword)
+	if answer := call(t, home, http.MethodGet, p.url+"/v1/avatars/list", token); answer.StatusCode != http.StatusOK {
+		t.Errorf("after it was restored, a list is answered %s", answer.Status)
+	}
+	check(t, p.end(syscall.SIGTERM))
+}
+
+// A daemon whose database was emptied ends, as it does when the file was deleted.
+func TestProcess_endsWhenTheDatabaseIsEmptied(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t)
+	prepareDatabase(t, dsn)
+	p := startProcess(t, dsn)
+	check(t, os.Truncate(strings.TrimPrefix(dsn, "sqlite:"), 0))
+	p.awaitEnd("the file of the database has gone")
+}
+
+// awaitEnd waits for a process that ends by itself with an error that its log has.
+func (p *process) awaitEnd(says string) {
+	p.t.Helper()
+	select {
+	case err := <-p.ended:
+		if err == nil || !strings.Contains(p.log.String(), says) {
+			p.t.Errorf("the daemon ends with %v and does not say %q", err, says)
+		}
+	case <-time.After(patience):
+		p.t.Fatal("the daemon does not end")
+	}
+}
+
+// With few files, callers beyond what there is room for are refused or told to come again, and afterwards
+// everything is as before.
+func TestProcess_servesWithFewFiles(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		prepareDatabase(t, dsn)
+		program, err := os.Executable()
+		check(t, err)
+		p := startProcessBy(t, []string{"sh", "-c", `ulimit -n 64 && exec "$0" "$@"`, program}, dsn)
+		_, token := tryLogin(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), p.url, testEmail, testPassword)
+		var calling sync.WaitGroup
+		var answered atomic.Int64
+		for i := range 200 {
+			calling.Go(func() {
+				method, path := http.MethodGet, "/v1/lipsync/list"
+				if i%2 == 0 {
+					method, path = http.MethodPost, "/v1/lipsync/create_lipsync"
+				}
+				answer, err := send(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), method, p.url+path, token) // a connection of its own
+				switch {
+				case err != nil: // refused
+				case answer.StatusCode == http.StatusOK:
+					answered.Add(1)
+				case answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "":
+					t.Errorf("%s %s is answered %s", method, path, answer.Status)
+				}
+			})
+		}
+		calling.Wait()
+		if answered.Load() == 0 {
+			t.Error("nobody is answered")
+		}
+		p.await("connections closed to make room")
+		after := from(t, net.IPv4(127, 0, 0, 1))
+		for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+			answer, err := send(t.Context(), after, http.MethodPost, p.url+"/v1/lipsync/create_lipsync", token)
+			if err == nil && answer.StatusCode == http.StatusOK {
+				break
+			}
+			if time.Since(began) > patience {
+				t.Fatalf("afterwards a creation has %v, %v", answer, err)
+			}
+		}
+		check(t, p.end(syscall.SIGTERM))
+	})
+}

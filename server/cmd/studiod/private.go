@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// keepPrivate takes a database in a file, which holds secrets, from everybody who is neither its owner
+// nor of its group, and warns that they could read it so far.
+func keepPrivate(ctx context.Context, database string, logger *slog.Logger) {
+	path, ok := strings.CutPrefix(database, "sqlite:")
+	if !ok || runtime.GOOS == "windows" { // where a file has no such permissions
+		return
+	}
+	const others = 0o007
+	var exposed bool
+	var errs []error
+	for _, file := range []string{path, path + "-wal", path + "-shm"} {
+		info, err := os.Stat(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			errs = append(errs, err)
+		case info.Mode()&others != 0:
+			exposed = true
+			errs = append(errs, os.Chmod(file, info.Mode().Perm()&^others))
+		}
+	}
+	if exposed {
+		logger.WarnContext(ctx, "the database was open to every user of this machine", "path", path)
+	}
+	if err := errors.Join(errs...); err != nil {
+		logger.WarnContext(ctx, "the database cannot be made private", "path", path, "err", err)
+	}
+}
