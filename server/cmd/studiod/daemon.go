@@ -48,8 +48,7 @@ const (
 
 // Names of the keys that are kept in the database.
 const (
-	signingKeyName = "access-token"
-	cursorKeyName  = "cursor"
+	cursorKeyName = "cursor"
 )
 
 type daemonConfig struct {
@@ -98,6 +97,7 @@ type daemon struct {
 	trigger  *jobs.Trigger
 
 	certificate *listener.Certificate // nil without TLS
+	tokens      *auth.Tokens
 	revocations *auth.Revocations
 	userRates   *ratelimit.Limiter
 }
@@ -127,29 +127,24 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err := d.openParts(ctx, store.Config{Daemon: true, OnUse: d.userRates.Hear}); err != nil {
 		return d, err
 	}
-	seed, err := d.store.Key(ctx, signingKeyName, auth.NewSeed)
-	if err != nil {
-		return d, err
-	}
-	tokens, err := auth.NewTokens(seed, time.Now)
-	if err != nil {
+	if err := d.openTokens(ctx); err != nil {
 		return d, err
 	}
 	d.revocations = &auth.Revocations{Read: d.store.Revocations, Logger: cfg.Logger}
 	if err := d.revocations.Load(ctx, time.Now()); err != nil {
 		return d, err
 	}
-	tokens.Revocations = d.revocations
+	d.tokens.Revocations = d.revocations
 	cursors, err := d.store.Key(ctx, cursorKeyName, newKey)
 	if err != nil {
 		return d, err
 	}
-	d.studio = studio.New(d.studioConfig(tokens, cursors))
+	d.studio = studio.New(d.studioConfig(cursors))
 	if err := d.openConsole(); err != nil {
 		return d, err
 	}
 	api := server.Config{
-		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), Admit: d.userRates.Admit, MapError: rest.MapError,
+		Authenticator: server.AuthenticatorFunc(d.tokens.Authenticate), Admit: d.userRates.Admit, MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
 		Validation: validate.Config{
 			AnonymousBodyBytes: maxAnonymousBody,
@@ -169,7 +164,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		}
 	}
 	d.http = &http.Server{
-		Handler:           cfg.TrustedProxies.Handler(handler),
+		Handler:           cfg.TrustedProxies.Handler(d.withPublicKeys(handler)),
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -273,12 +268,12 @@ func (d *daemon) renderingConfig() studio.Config {
 	return cfg
 }
 
-func (d *daemon) studioConfig(tokens *auth.Tokens, cursors []byte) studio.Config {
+func (d *daemon) studioConfig(cursors []byte) studio.Config {
 	cfg := d.renderingConfig()
 	cfg.CursorKey = cursors
 	cfg.MaxInProgress, cfg.MaxMediaBytes = d.cfg.MaxInProgress, d.cfg.MaxMediaBytes
 	cfg.SendWebhook = d.sendWebhook
-	cfg.IssueAccessToken = tokens.Issue
+	cfg.IssueAccessToken = d.tokens.Issue
 	cfg.CheckWebhook = func(url string) (canonical string, refusal *studio.InvalidError) {
 		canonical, err := d.sender.CanonicalURL(url)
 		if refused := (*sender.RefusedError)(nil); errors.As(err, &refused) {
@@ -331,6 +326,7 @@ func (d *daemon) run(ctx context.Context) error {
 	working.Go(func() { d.trigger.Run(work, stop) })
 	working.Go(func() { d.sweepMedia(stop) })
 	reading.Go(func() { d.revocations.Run(read) }) // for as long as requests are answered
+	reading.Go(func() { d.tokens.RunKeys(read, d.readSigningKeys, d.cfg.Logger) })
 	if d.certificate != nil {
 		reading.Go(func() { d.certificate.Run(read, d.cfg.Logger) })
 	}

@@ -49,6 +49,10 @@
 // key: they cannot read what is encrypted.
 //
 //	studiod key rotate     # encrypt everything with a new key; no session ends
+//	studiod token rotate   # sign access tokens with a new key; those of the old one stay valid until they expire
+//
+// Access tokens are JWTs signed with Ed25519. Others check them with the public keys that the port answers
+// at /.well-known/jwks.json, but cannot tell which were revoked.
 //
 // # Videos
 //

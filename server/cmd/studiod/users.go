@@ -42,8 +42,8 @@ func userCommand() *cli.Command {
 
 func tokenCommand() *cli.Command {
 	return &cli.Command{
-		Name: "token", Usage: "revoke the tokens of users",
-		Commands: []*cli.Command{leaf("revoke", "end every session of a user", "EMAIL", nil, revokeTokens)},
+		Name: "token", Usage: "revoke the tokens of users, and rotate the key that signs them",
+		Commands: []*cli.Command{leaf("revoke", "end every session of a user", "EMAIL", nil, revokeTokens), rotateTokensCommand()},
 	}
 }
 

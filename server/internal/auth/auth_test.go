@@ -42,7 +42,7 @@ func TestPasswords_compareWhatTheyHashed(t *testing.T) {
 func TestTokens_authenticateWhatTheyIssued(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
-	tokens, err := auth.NewTokens(auth.NewSeed(), func() time.Time { return now })
+	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +62,11 @@ func TestTokens_authenticateWhatTheyIssued(t *testing.T) {
 func TestTokens_refuseWhatTheyDidNotIssue(t *testing.T) {
 	t.Parallel()
 	seed := auth.NewSeed()
-	tokens, err := auth.NewTokens(seed, time.Now)
+	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: seed}}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, err := auth.NewTokens(auth.NewSeed(), time.Now)
+	others, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestTokens_refuseWhatTheyDidNotIssue(t *testing.T) {
 			t.Errorf("%s: the error shows the token", name)
 		}
 	}
-	if _, err := auth.NewTokens([]byte("short"), time.Now); err == nil {
+	if _, err := auth.NewTokens([]auth.SigningKey{{Seed: []byte("short")}}, time.Now); err == nil {
 		t.Error("a short key is accepted")
 	}
 }
@@ -113,7 +113,7 @@ func TestTokens_refuseWhatTheyDidNotIssue(t *testing.T) {
 func TestTokens_refuseWhatWasIssuedBeforeARevocation(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
-	tokens, err := auth.NewTokens(auth.NewSeed(), func() time.Time { return now })
+	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestTokens_refuseWhatWasIssuedBeforeARevocation(t *testing.T) {
 func TestRevocations_areReadAgainAndKeptWhenTheyCannotBe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		tokens, err := auth.NewTokens(auth.NewSeed(), time.Now)
+		tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestTokens_ofTheSecondOfARevocation(t *testing.T) {
 	if err := revocations.Load(t.Context(), revoked); err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := auth.NewTokens(auth.NewSeed(), func() time.Time { return revoked })
+	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return revoked })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,35 +22,38 @@ const TokenLifetime = time.Hour
 // maxTokenLength is far above what Issue makes and far below what would be work to parse.
 const maxTokenLength = 4096
 
-const issuer = "avatarstudio"
+const (
+	issuer    = "avatarstudio"
+	algorithm = "EdDSA"
+)
 
 var errToken = errors.New("auth: not a valid access token")
 
 // Tokens issues and checks access tokens: JWTs signed with Ed25519 that carry the user id and
-// the expiry. Checking reads nothing but the token and what is known to be revoked. The signature of a
+// the expiry. It answers requests for its public keys, with which others can check them. Checking reads nothing but the token and what is known to be revoked. The signature of a
 // token is verified when the token comes for the first time.
 type Tokens struct {
 	// Revocations are asked about each token. Default: none is revoked.
 	Revocations *Revocations
 
-	private ed25519.PrivateKey
-	parser  *jwt.Parser
-	now     func() time.Time
+	parser *jwt.Parser
+	now    func() time.Time
 
 	mu   sync.Mutex
+	keys []signingKey                 // by the time from which they sign
 	seen map[[sha256.Size]byte]access // by the hash of the token
 }
 
 // access is what a valid token gives.
 type access struct {
-	userID        string
+	userID, keyID string
 	issued, until time.Time
 }
 
 // maxSeen is how many tokens are remembered before all are forgotten.
 const maxSeen = 10_000
 
-// NewSeed makes what NewTokens needs: 32 random bytes to be kept secret.
+// NewSeed makes what a [SigningKey] needs: 32 random bytes to be kept secret.
 func NewSeed() []byte {
 	_, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -59,29 +62,30 @@ func NewSeed() []byte {
 	return private.Seed()
 }
 
-// NewTokens makes a Tokens that signs with the key of seed and reads time from now.
-func NewTokens(seed []byte, now func() time.Time) (*Tokens, error) {
-	if len(seed) != ed25519.SeedSize {
-		return nil, fmt.Errorf("auth: a signing key has %d bytes", ed25519.SeedSize)
-	}
-	return &Tokens{
-		private: ed25519.NewKeyFromSeed(seed), now: now, seen: make(map[[sha256.Size]byte]access),
+// NewTokens makes a Tokens that signs with keys and reads time from now.
+func NewTokens(keys []SigningKey, now func() time.Time) (*Tokens, error) {
+	t := &Tokens{
+		now: now, seen: make(map[[sha256.Size]byte]access),
 		parser: jwt.NewParser(
-			jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
+			jwt.WithValidMethods([]string{algorithm}),
 			jwt.WithIssuer(issuer), jwt.WithExpirationRequired(), jwt.WithTimeFunc(now),
 		),
-	}, nil
+	}
+	return t, t.SetKeys(keys)
 }
 
 // Issue makes a token for a user that is valid for [TokenLifetime] from at. Its iat has a fraction
 // (RFC 7519, section 2): a login in the second of a revocation is valid if it came after it.
 func (t *Tokens) Issue(userID string, at time.Time) (string, error) {
-	return jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
+	key := t.signer(at)
+	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
 		"iss": issuer,
 		"sub": userID,
 		"iat": float64(at.UnixMicro()) / 1e6,
 		"exp": at.Add(TokenLifetime).Unix(),
-	}).SignedString(t.private)
+	})
+	token.Header["kid"] = key.id
+	return token.SignedString(key.private)
 }
 
 // Authenticate returns the user that a token was issued for.
@@ -98,12 +102,7 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (server.Principal
 		if known, err = t.verify(token); err != nil {
 			return server.Principal{}, err
 		}
-		t.mu.Lock()
-		if len(t.seen) == maxSeen {
-			clear(t.seen)
-		}
-		t.seen[hash] = known
-		t.mu.Unlock()
+		t.remember(hash, known)
 	}
 	if t.Revocations.revokes(known.userID, known.issued) {
 		return server.Principal{}, errToken
@@ -111,18 +110,40 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (server.Principal
 	return server.Principal{UserID: known.userID}, nil
 }
 
+// remember keeps what a token gives, if its key is still one.
+func (t *Tokens) remember(hash [sha256.Size]byte, known access) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !slices.ContainsFunc(t.keys, func(key signingKey) bool { return key.id == known.keyID }) {
+		return
+	}
+	if len(t.seen) == maxSeen {
+		clear(t.seen)
+	}
+	t.seen[hash] = known
+}
+
 func (t *Tokens) verify(token string) (access, error) {
 	var claims claims
+	var key signingKey
 	_, err := t.parser.ParseWithClaims(token, &claims, func(token *jwt.Token) (any, error) {
 		if _, critical := token.Header["crit"]; critical { // of which none is known (RFC 7515, 4.1.11)
 			return nil, errToken
 		}
-		return t.private.Public(), nil
+		var known bool
+		if key, known = t.verifier(token.Header["kid"]); !known {
+			return nil, errToken
+		}
+		return key.private.Public(), nil
 	})
 	if err != nil || claims.Subject == "" || claims.IssuedAt == nil {
 		return access{}, errToken
 	}
-	return access{claims.Subject, claims.issued, claims.ExpiresAt.Time}, nil
+	until := claims.ExpiresAt.Time
+	if !key.until.IsZero() && key.until.Before(until) {
+		until = key.until
+	}
+	return access{claims.Subject, key.id, claims.issued, until}, nil
 }
 
 // claims are those of an access token. Their times must be numbers: the library takes strings too.

@@ -58,7 +58,7 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 		}
 	}
 	s := &site{store: db}
-	tokens, err := auth.NewTokens(auth.NewSeed(), time.Now)
+	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
 	must(err)
 	s.media, err = media.Open(t.Context(), media.Config{Bucket: "file:" + t.TempDir(), PublicURL: "http://files.example", Key: []byte("key")})
 	must(err)

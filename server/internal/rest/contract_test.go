@@ -44,7 +44,7 @@ type setup struct {
 func newSetup(t testing.TB, db *store.Store, responses server.ResponseCheck) *setup {
 	t.Helper()
 	s := &setup{t: t, clock: studiotest.NewClock()}
-	tokens, err := auth.NewTokens(auth.NewSeed(), s.clock.Now)
+	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, s.clock.Now)
 	s.check(err)
 	cfg := studiotest.Config(db, s.clock.Now)
 	cfg.IssueAccessToken, s.tokens = tokens.Issue, tokens

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+const (
+	// signingKeyName names the first key that signs access tokens. The name of another says from when on
+	// it does.
+	signingKeyName = "access-token"
+	signingKeyFrom = signingKeyName + " from "
+
+	publicKeysPath = "/.well-known/jwks.json"
+)
+
+func rotateTokensCommand() *cli.Command {
+	return described(leaf("rotate", "sign access tokens with a new key", "", []cli.Flag{
+		&cli.BoolFlag{Name: "revoke", Usage: "delete the old keys, because others know one: every access token ends, and is renewed by a refresh token"},
+	}, rotateSigningKey),
+		`The new key signs in a minute, when every daemon has read it. What the old one has signed stays valid until it
+expires, within an hour. `+publicKeysPath+` shows both meanwhile.
+
+Example: studiod token rotate`)
+}
+
+// signingKeys returns the keys that sign access tokens, and the name of each.
+func signingKeys(ctx context.Context, db *store.Store) (keys []auth.SigningKey, names []string, err error) {
+	all, err := db.Keys(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for name, seed := range all {
+		key := auth.SigningKey{Seed: seed}
+		if from, ok := strings.CutPrefix(name, signingKeyFrom); ok {
+			if key.From, err = time.Parse(time.RFC3339, from); err != nil {
+				return nil, nil, fmt.Errorf("signing key %q: %w", name, err)
+			}
+		} else if name != signingKeyName {
+			continue
+		}
+		keys, names = append(keys, key), append(names, name)
+	}
+	return keys, names, nil
+}
+
+// openTokens reads the keys that sign access tokens, and makes the first.
+func (d *daemon) openTokens(ctx context.Context) (err error) {
+	keys, err := d.readSigningKeys(ctx)
+	if err == nil && len(keys) == 0 {
+		if _, err = d.store.Key(ctx, signingKeyName, auth.NewSeed); err == nil {
+			keys, err = d.readSigningKeys(ctx)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	d.tokens, err = auth.NewTokens(keys, time.Now)
+	return err
+}
+
+func (d *daemon) readSigningKeys(ctx context.Context) ([]auth.SigningKey, error) {
+	keys, _, err := signingKeys(ctx, d.store)
+	return keys, err
+}
+
+// withPublicKeys serves the keys with which others check access tokens.
+func (d *daemon) withPublicKeys(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == publicKeysPath {
+			d.tokens.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func rotateSigningKey(ctx context.Context, command *cli.Command) error {
+	return withStore(ctx, command, false, func(db *store.Store) error {
+		keys, names, err := signingKeys(ctx, db)
+		if err != nil {
+			return err
+		}
+		now := time.Now().UTC().Truncate(time.Second)
+		from := now.Add(auth.KeyOverlap)
+		if command.Bool("revoke") {
+			from = now
+		}
+		if _, err := db.Key(ctx, signingKeyFrom+from.Format(time.RFC3339), auth.NewSeed); err != nil {
+			return err
+		}
+		for i, name := range names {
+			if command.Bool("revoke") && !keys[i].From.Equal(from) || retired(keys[i], keys, now) {
+				if err := db.DeleteKey(ctx, name); err != nil {
+					return err
+				}
+			}
+		}
+		return printLines(command, "access tokens are signed with a new key from "+formatTime(from)+" on")
+	})
+}
+
+// retired reports whether what a key has signed has expired.
+func retired(key auth.SigningKey, all []auth.SigningKey, now time.Time) bool {
+	for _, other := range all {
+		if other.From.After(key.From) && auth.Retired(other.From).Before(now) {
+			return true
+		}
+	}
+	return false
+}

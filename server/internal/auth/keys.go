@@ -1,0 +1,177 @@
+package auth
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server"
+)
+
+const (
+	// KeyOverlap is how long before a new key signs everybody should have read it.
+	KeyOverlap = time.Minute
+	// keysInterval is how often keys are read.
+	keysInterval = KeyOverlap / 6
+)
+
+// SigningKey is one of the keys that access tokens are signed with.
+type SigningKey struct {
+	Seed []byte
+	From time.Time // when it takes over from the key before; the zero time for the first
+}
+
+// signingKey is a SigningKey that can be used.
+type signingKey struct {
+	private ed25519.PrivateKey
+	id      string
+	from    time.Time
+	until   time.Time // what it has signed has expired; zero for the last
+}
+
+// SetKeys replaces the keys, which must be one at least. A key signs until the next one takes over, and
+// what it has signed is valid for the lifetime of a token longer.
+func (t *Tokens) SetKeys(keys []SigningKey) error {
+	if len(keys) == 0 {
+		return errors.New("auth: there is no signing key")
+	}
+	keys = slices.SortedFunc(slices.Values(keys), func(a, b SigningKey) int { return a.From.Compare(b.From) })
+	all := make([]signingKey, len(keys))
+	for i, key := range keys {
+		if len(key.Seed) != ed25519.SeedSize {
+			return fmt.Errorf("auth: a signing key has %d bytes", ed25519.SeedSize)
+		}
+		private := ed25519.NewKeyFromSeed(key.Seed)
+		all[i] = signingKey{private: private, id: jwkOf(private).thumbprint(), from: key.From}
+		if i > 0 {
+			all[i-1].until = Retired(key.From)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !slices.EqualFunc(t.keys, all, func(a, b signingKey) bool { return a.id == b.id && a.until.Equal(b.until) }) {
+		t.keys = all
+		clear(t.seen) // what a key signed that is no longer one
+	}
+	return nil
+}
+
+// Retired returns when a key is of no use any more that another takes over from.
+func Retired(from time.Time) time.Time { return from.Add(TokenLifetime + KeyOverlap) }
+
+// signer returns the key that signs at a time.
+func (t *Tokens) signer(at time.Time) signingKey {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, key := range slices.Backward(t.keys) {
+		if !key.from.After(at) {
+			return key
+		}
+	}
+	return t.keys[0]
+}
+
+// verifiers returns the keys that sign, have signed what may be valid, or will sign.
+func (t *Tokens) verifiers() (keys []signingKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, key := range t.keys {
+		if key.until.IsZero() || key.until.After(t.now()) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// verifier returns the key with an id. Tokens of earlier versions have none: the first key signed them.
+func (t *Tokens) verifier(id any) (_ signingKey, known bool) {
+	for _, key := range t.verifiers() {
+		if id == key.id || id == nil && key.from.IsZero() {
+			return key, true
+		}
+	}
+	return signingKey{}, false
+}
+
+// RunKeys reads the keys again and again until ctx ends. After an error those read before count.
+func (t *Tokens) RunKeys(ctx context.Context, read func(context.Context) ([]SigningKey, error), logger *slog.Logger) {
+	ticker := time.NewTicker(keysInterval)
+	defer ticker.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		keys, err := read(ctx)
+		if err == nil {
+			err = t.SetKeys(keys)
+		}
+		if err != nil && !failing && ctx.Err() == nil {
+			logger.WarnContext(ctx, "signing keys not read", "err", err)
+		}
+		failing = err != nil
+	}
+}
+
+// jwk is a public key as RFC 8037 writes it.
+type jwk struct { // in the order of RFC 7638
+	Curve string `json:"crv"`
+	Type  string `json:"kty"`
+	X     string `json:"x"`
+}
+
+func jwkOf(private ed25519.PrivateKey) jwk {
+	public := private[ed25519.SeedSize:]
+	return jwk{Curve: "Ed25519", Type: "OKP", X: base64.RawURLEncoding.EncodeToString(public)}
+}
+
+func (k jwk) thumbprint() string {
+	text, err := json.Marshal(k)
+	if err != nil { // three strings are never refused
+		panic(err)
+	}
+	hash := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(hash[:])
+}
+
+// ServeHTTP answers the public keys as a JWK set (RFC 7517).
+func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		server.WriteProblem(w, r, &server.Error{
+			Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Detail: "This path has no such method.",
+		})
+		return
+	}
+	type member struct {
+		jwk
+
+		Algorithm string `json:"alg"`
+		Use       string `json:"use"`
+		ID        string `json:"kid"`
+	}
+	set := struct {
+		Keys []member `json:"keys"`
+	}{Keys: []member{}}
+	for _, key := range t.verifiers() {
+		set.Keys = append(set.Keys, member{jwkOf(key.private), algorithm, "sig", key.id})
+	}
+	text, err := json.Marshal(set)
+	if err != nil {
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/jwk-set+json")
+	w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", KeyOverlap/time.Second))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(text) // to a caller that may have gone
+}
