@@ -144,7 +144,10 @@
 // The queue, /readyz shows it too, is that of all daemons on a database: take the max over them. It makes
 // no daemon unready. Without --admin-addr, a daemon does without when another process has the port.
 //
+// The directory deploy has alert rules for Prometheus and a dashboard for Grafana.
+//
 // Log lines go to stderr, as text on a terminal and as JSON elsewhere; --log-format text or json decides.
+// The request_id of a creation is also in the lines about its rendering and its deliveries.
 //
 // # Security
 //

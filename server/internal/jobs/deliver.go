@@ -65,7 +65,7 @@ func (d *deliverer) work(lease context.Context, holder string, l *line, next sto
 	}
 	d.jobs.Logger.InfoContext(d.ctx, "delivery attempted", "event", next.Event.ID, "subject", next.Event.SubjectID,
 		"sequence", next.Event.Sequence, "try", tries, "state", string(outcome.State), "status", sent.Status,
-		"failure", string(sent.Failure), "duration", sent.Duration)
+		"failure", string(sent.Failure), "duration", sent.Duration, "request_id", next.RequestID)
 	if outcome.SwitchOff {
 		d.jobs.Logger.WarnContext(d.ctx, "endpoint switched off", "user", next.UserID, "origin", next.Origin)
 	}

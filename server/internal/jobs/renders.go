@@ -89,7 +89,8 @@ func (j *Jobs) renderOnce(ctx context.Context, subjectID string) error {
 		return err
 	}
 	outcome = outcomeOfRendering(failure, subject)
-	j.Logger.InfoContext(ctx, "rendered", "kind", subject.Kind, "id", subject.ID, "status", subject.Status, "duration", took)
+	j.Logger.InfoContext(ctx, "rendered", "kind", subject.Kind, "id", subject.ID, "status", subject.Status, "duration", took,
+		"request_id", subject.RequestID)
 	return nil
 }
 

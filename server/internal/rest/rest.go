@@ -116,7 +116,7 @@ func creation(
 	if err != nil {
 		return studio.Creation{}, err
 	}
-	c := studio.Creation{UserID: caller(ctx), Title: title, Request: body}
+	c := studio.Creation{UserID: caller(ctx), Title: title, Request: body, RequestID: server.RequestID(ctx)}
 	if key != nil {
 		c.IdempotencyKey = *key
 	}

@@ -8,13 +8,14 @@ import (
 
 // creationRows is the rows of a group of creations, by columns as PostgreSQL takes them.
 type creationRows struct {
-	ids, kinds, users, requests, urls, origins, statuses, consents, reasons []string
-	avatars, titles                                                         []*string
-	created, updated, sequences                                             []int64
-	renderAt                                                                []*int64
-	due                                                                     []*int64 // of the first event
-	tries                                                                   []int32
-	renderings                                                              []time.Time
+	ids, kinds, users, requests, requestIDs, urls, origins, statuses, consents, reasons []string
+
+	avatars, titles             []*string
+	created, updated, sequences []int64
+	renderAt                    []*int64
+	due                         []*int64 // of the first event
+	tries                       []int32
+	renderings                  []time.Time
 
 	keyed, keyUsers, keys []string // keyed is the ids
 	fingerprints          [][]byte
@@ -44,7 +45,7 @@ func newCreationRows(group []*creation) *creationRows {
 func (r *creationRows) addSubject(s studio.Subject) {
 	r.ids, r.kinds, r.users = append(r.ids, s.ID), append(r.kinds, string(s.Kind)), append(r.users, s.UserID)
 	r.avatars, r.titles = append(r.avatars, optional(s.AvatarID)), append(r.titles, s.Title)
-	r.requests = append(r.requests, string(s.Request))
+	r.requests, r.requestIDs = append(r.requests, string(s.Request)), append(r.requestIDs, s.RequestID)
 	r.urls, r.origins = append(r.urls, s.WebhookURL), append(r.origins, studio.Origin(s.WebhookURL))
 	r.statuses, r.consents = append(r.statuses, string(s.Status)), append(r.consents, string(s.Consent))
 	r.reasons = append(r.reasons, s.FailureReason)
@@ -75,16 +76,16 @@ func (r *creationRows) addEvents(s studio.Subject) {
 // insertSubjects says when a subject is due as duePostgres would.
 func (r *creationRows) insertSubjects() statement {
 	return statement{`INSERT INTO subjects (id, kind, user_id, avatar_id, title, request, webhook_url, origin, status,
-			consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries, deliver_at)
+			consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries, request_id, deliver_at)
 		SELECT id, kind, user_id, avatar_id, title, request, webhook_url, origin, status,
-			consent, failure_reason, '', created_at, updated_at, sequence, render_at, render_tries,
+			consent, failure_reason, '', created_at, updated_at, sequence, render_at, render_tries, request_id,
 			CASE WHEN due IS NOT NULL THEN LEAST(due, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) END
 		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-			$10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::int[], $17::bigint[])
+			$10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::int[], $17::bigint[], $18::text[])
 			r(id, kind, user_id, avatar_id, title, request, webhook_url, origin, status,
-			consent, failure_reason, created_at, updated_at, sequence, render_at, render_tries, due)`, []any{
+			consent, failure_reason, created_at, updated_at, sequence, render_at, render_tries, due, request_id)`, []any{
 		r.ids, r.kinds, r.users, r.avatars, r.titles, r.requests, r.urls, r.origins, r.statuses,
-		r.consents, r.reasons, r.created, r.updated, r.sequences, r.renderAt, r.tries, r.due,
+		r.consents, r.reasons, r.created, r.updated, r.sequences, r.renderAt, r.tries, r.due, r.requestIDs,
 	}}
 }
 

@@ -39,7 +39,7 @@ func (s *Store) DeleteSubject(
 			return err
 		}
 		_, err = tx.execAll(ctx, []statement{
-			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', failure_reason = '', rendering = '{}',
+			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', request_id = '', failure_reason = '', rendering = '{}',
 				render_at = NULL, render_by = NULL, deliver_at = NULL WHERE (id = $1 OR avatar_id = $1) AND deleted_at IS NULL`, []any{id, micros(now)}},
 			{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
 				AND subject_id IN (SELECT id FROM subjects WHERE id = $1 OR avatar_id = $1)`, []any{id, micros(now), string(ReasonDeleted)}},

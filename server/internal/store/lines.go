@@ -50,17 +50,19 @@ type Delivery struct {
 	Event  studio.Event
 	UserID string
 	URL    string
-	Origin string    // of the URL
-	Off    bool      // the URL is switched off for the user
-	Tries  int       // attempts made since the creation or the last replay
-	DueAt  time.Time // when the next attempt is due; zero before the first, which is due at once
+	Origin string // of the URL
+	Off    bool   // the URL is switched off for the user
+	Tries  int    // attempts made since the creation or the last replay
+	// RequestID is that of the request that created the subject, for the log.
+	RequestID string
+	DueAt     time.Time // when the next attempt is due; zero before the first, which is due at once
 }
 
 // selectDelivery reads the first pending event of some subjects, which of tells. PostgreSQL is told to
 // begin with the subjects: what it knows of the others is often of a time when nothing was pending.
 func (s *Store) selectDelivery(of string) string {
 	const columns = `SELECT s.id, e.id, e.sequence, e.body, e.created_at, e.tries, s.user_id, s.webhook_url, s.origin,
-		p.url IS NOT NULL, e.due_at FROM (SELECT * FROM subjects WHERE `
+		p.url IS NOT NULL, e.due_at, s.request_id FROM (SELECT * FROM subjects WHERE `
 	const first = ` JOIN events e ON e.subject_id = s.id AND e.sequence =
 		(SELECT MIN(f.sequence) FROM events f WHERE f.subject_id = s.id AND f.state = 'pending')`
 	const firstLateral = ` CROSS JOIN LATERAL (SELECT * FROM events f WHERE f.subject_id = s.id AND f.state = 'pending'
@@ -105,7 +107,7 @@ func (s *Store) NextDelivery(ctx context.Context, subjectID string) (d Delivery,
 
 func scanDelivery(scan func(...any) error) (d Delivery, err error) {
 	err = scan(&d.Event.SubjectID, &d.Event.ID, &d.Event.Sequence, &d.Event.Body, instant{&d.Event.CreatedAt},
-		&d.Tries, &d.UserID, &d.URL, &d.Origin, &d.Off, instant{&d.DueAt})
+		&d.Tries, &d.UserID, &d.URL, &d.Origin, &d.Off, instant{&d.DueAt}, &d.RequestID)
 	return d, err
 }
 

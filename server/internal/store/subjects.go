@@ -129,7 +129,7 @@ func (s *Store) UpdateSubject(
 // subjectColumns is what scanSubject scans, of subjects s.
 const subjectColumns = `s.id, s.kind, s.user_id, s.avatar_id, (SELECT a.title FROM subjects a WHERE a.id = s.avatar_id),
 	s.title, s.request, s.webhook_url, s.status, s.consent, s.failure_reason, s.progress, s.rendering, s.created_at, s.updated_at,
-	s.sequence, s.render_at, s.render_tries`
+	s.sequence, s.render_at, s.render_tries, s.request_id`
 
 func scanSubject(scan func(...any) error) (studio.Subject, error) {
 	var s studio.Subject
@@ -137,7 +137,7 @@ func scanSubject(scan func(...any) error) (studio.Subject, error) {
 	var request, rendering string
 	err := scan(&s.ID, &s.Kind, &s.UserID, &avatarID, &s.AvatarTitle, &s.Title, &request, &s.WebhookURL, &s.Status,
 		&s.Consent, &s.FailureReason, &s.Progress, &rendering, instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Sequence,
-		instant{&s.RenderAt}, &s.RenderTries)
+		instant{&s.RenderAt}, &s.RenderTries, &s.RequestID)
 	if avatarID != nil {
 		s.AvatarID = *avatarID
 	}
@@ -204,11 +204,11 @@ func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error 
 	statements := []statement{{
 		`INSERT INTO subjects (id, kind, user_id, avatar_id, title, request, webhook_url, status,
 			consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries,
-			origin) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+			origin, request_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
 		[]any{
 			s.ID, string(s.Kind), s.UserID, optional(s.AvatarID), s.Title, string(s.Request), s.WebhookURL, string(s.Status),
 			string(s.Consent), s.FailureReason, "", micros(s.CreatedAt), micros(s.UpdatedAt), s.Sequence,
-			micros(s.RenderAt), s.RenderTries, studio.Origin(s.WebhookURL),
+			micros(s.RenderAt), s.RenderTries, studio.Origin(s.WebhookURL), s.RequestID,
 		},
 	}}
 	if !s.RenderAt.IsZero() {

@@ -17,6 +17,7 @@ type Creation struct {
 	Request        []byte // the request as a JSON object, the same bytes for the same request
 	Webhook        Registration
 	IdempotencyKey string // "" for none
+	RequestID      string // for the log
 }
 
 // Registration is the webhook part of a request (interface, 6.1).
@@ -83,7 +84,7 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 	}
 	now := s.now()
 	subject.ID, subject.UserID, subject.Title, subject.Request = s.NewID(), c.UserID, c.Title, c.Request
-	subject.CreatedAt, subject.RenderAt = now, now
+	subject.CreatedAt, subject.RenderAt, subject.RequestID = now, now, c.RequestID
 	if err := subject.enter(Processing, now, s.NewID); err != nil {
 		return Subject{}, err
 	}

@@ -64,6 +64,7 @@ type Subject struct {
 	AvatarTitle   *string
 	Title         *string
 	Request       []byte // what was asked for: a JSON object, unknown members included
+	RequestID     string // of the creation, for the log
 	WebhookURL    string // "" when no notifications are sent
 	Status        Status
 	Consent       Consent
