@@ -1,7 +1,6 @@
 package metrics_test
 
 import (
-	"context"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -131,35 +130,10 @@ func backlog(t testing.TB, dsn, userID string, subjects int) {
 	check(t, sql.Close())
 }
 
-// BenchmarkAnswered is what counting adds to each request.
-func BenchmarkAnswered(b *testing.B) {
+func TestAnswered_allocatesNothing(t *testing.T) {
 	m := metrics.New("v1")
-	b.ReportAllocs()
-	for b.Loop() {
-		m.Answered(server.Answer{OperationID: "createLipsync", Status: 200, Duration: time.Millisecond})
-	}
-}
-
-// BenchmarkScrape reads what waits for each scrape, and shows it from memory.
-func BenchmarkScrape(b *testing.B) {
-	for name, create := range studiotest.Databases() {
-		dsn := create(b)
-		db := studiotest.Open(b, dsn)
-		user := studiotest.AddUser(b, studio.New(studiotest.Config(db, time.Now)), "ada@example.com")
-		backlog(b, dsn, user.ID, 100_000)
-		m := metrics.New("v1")
-		b.Run(name+"/100,000 due/read", func(b *testing.B) {
-			for b.Loop() {
-				if _, err := db.Status(context.Background()); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(name+"/100,000 due/again", func(b *testing.B) {
-			m.Watch(db)
-			for b.Loop() {
-				scrape(m)
-			}
-		})
+	answer := server.Answer{OperationID: "createLipsync", Status: 200, Duration: time.Millisecond}
+	if n := testing.AllocsPerRun(100, func() { m.Answered(answer) }); n > 0 {
+		t.Errorf("counting a request takes %v allocations", n)
 	}
 }
