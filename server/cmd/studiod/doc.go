@@ -141,8 +141,9 @@
 //	/readyz        200 when requests are served and the database is there with its tables
 //	/debug/pprof/  profiles
 //
-// The queue, /readyz shows it too, is that of all daemons on a database: take the max over them. It makes
-// no daemon unready. Without --admin-addr, a daemon does without when another process has the port.
+// What waits is the same for all daemons on a database: take the max over them, not the sum. /readyz shows
+// it too, but it makes no daemon unready. If another process has the default port, a daemon logs a warning
+// and serves without it; a port that --admin-addr names must be free.
 //
 // The directory deploy has alert rules for Prometheus and a dashboard for Grafana.
 //
