@@ -98,7 +98,7 @@ func (q *updates) writeGroup(ctx context.Context, s *Store) {
 	err := s.write(limited, func(tx transaction) error { return updateAll(limited, tx, group) })
 	for _, u := range group {
 		if err != nil {
-			u.alone = len(group) > 1 && !errors.Is(err, studio.ErrBusy) // another may be why
+			u.alone = !errors.Is(err, studio.ErrBusy) // another may be why, or an id that is no text of PostgreSQL's
 			u.err = err
 		}
 		close(u.done)
