@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
 )
 
 // An operation that reads by its method is limited as one, and no other is.
@@ -220,5 +224,36 @@ func BenchmarkTake(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		l.take(user, classOf("listProjects"))
+	}
+}
+
+// lists answers a list of nothing.
+type lists struct{ server.Unimplemented }
+
+func (lists) ListLipsyncs(context.Context, gen.ListLipsyncsRequestObject) (gen.ListLipsyncsResponseObject, error) {
+	return gen.ListLipsyncs200JSONResponse{Data: []gen.Lipsync{}}, nil
+}
+
+// BenchmarkHandler shows what admission adds to a request.
+func BenchmarkHandler(b *testing.B) {
+	for name, admit := range map[string]func(context.Context, string) error{
+		"without": nil, "with": New(Config{Reads: math.MaxInt32}).Admit,
+	} {
+		handler, err := server.New(lists{}, server.Config{Admit: admit, Authenticator: server.AuthenticatorFunc(
+			func(context.Context, string) (server.Principal, error) {
+				return server.Principal{UserID: "01936f3e-7c00-7a3b-8c44-000000005000"}, nil
+			},
+		)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			request := httptest.NewRequest(http.MethodGet, "/v1/lipsync/list", nil)
+			request.Header.Set("Authorization", "Bearer token")
+			b.ReportAllocs()
+			for b.Loop() {
+				handler.ServeHTTP(httptest.NewRecorder(), request)
+			}
+		})
 	}
 }
