@@ -25,7 +25,7 @@ import (
 )
 
 // patience is how long a test may take, on a machine that does much else.
-const patience = 10 * time.Minute
+const patience = 5 * time.Minute
 
 // axe is axe-core, which "make axe" takes from npm.
 //

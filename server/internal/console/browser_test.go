@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -172,4 +174,37 @@ func TestBrowser_fromAFileToAVideo(t *testing.T) {
 	if title := browsertest.Read(tab, chromedp.Title()); title != "Avatars · Avatar Studio" {
 		t.Errorf("the title is %q", title)
 	}
+}
+
+// A person finds out why notifications did not come, and has them sent again.
+func TestBrowser_replaysWhatWasMissed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	for i := range 3 {
+		s.event(t, "https://hooks.example.com/?key=secret", store.Attempt{
+			Status: 500, Failure: "status", Duration: 80 * time.Millisecond, Address: "192.0.2.1:443", Excerpt: []byte("<h1>Internal Server Error</h1>" + hostile),
+		}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule, SwitchOff: i == 2})
+	}
+	s.event(t, "https://other.example.com/a/long/path/that/goes/on/and/on", store.Attempt{Status: 204}, store.Outcome{State: store.Delivered})
+	tab := s.tab(t)
+	tab.Do(chromedp.Click(`a[href="/console/webhooks"]`))
+	tab.Await(".badge", "off")
+	tab.Inspect("webhooks")
+	tab.Do(chromedp.Click("td button"))
+	tab.Await(".notice", "Notifications go there again.")
+	tab.Do(chromedp.SendKeys("#webhook_url", "https://hooks.example.com/\r"))
+	tab.Await(".notice", "Delivered")
+	tab.Inspect("webhooks-test")
+	tab.Do(chromedp.Click(`a[href="/console/events"]`))
+	tab.Await("td .badge", "exhausted")
+	tab.Inspect("events")
+	tab.Do(chromedp.Click(`tr:has([type="checkbox"]) a`))
+	tab.Await(".attempts pre", "<h1>Internal")
+	tab.Inspect("event")
+	tab.Visit("/console/events?state=exhausted", `[type="checkbox"]`)
+	tab.Do(chromedp.Click(`[type="checkbox"]`), chromedp.Click(`button[value="chosen"]`))
+	tab.Await("h1", "Replay 1 event?")
+	tab.Inspect("replay")
+	tab.Do(chromedp.Click("button.primary"))
+	tab.Await(".notice", "They are being sent again.")
 }

@@ -123,6 +123,14 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"GET " + Path + "/":    notFound,
 		"GET " + projectsPath:  c.projects,
 		"POST " + UploadsPath:  c.upload(api),
+
+		"GET " + webhooksPath:              c.webhooks,
+		"POST " + webhooksPath + "/test":   c.testWebhook,
+		"POST " + webhooksPath + "/rotate": c.rotateSecret,
+		"POST " + webhooksPath + "/enable": c.enableReceiver,
+		"GET " + eventsPath:                c.events,
+		"GET " + eventsPath + "/{id}":      c.event,
+		"POST " + eventsPath + "/replay":   c.replay,
 	} {
 		mux.Handle(pattern, c.signedIn(page))
 	}

@@ -32,13 +32,16 @@ func sections() []section {
 	for _, kind := range kinds() {
 		all = append(all, section{kind.Title, kind.Path})
 	}
-	return all
+	return append(all, section{"Webhooks", webhooksPath}, section{"Events", eventsPath})
 }
 
 // notices are what pages say after something has been done, by the query that leads there.
 //
 //nolint:gochecknoglobals // a table
 var notices = map[string]string{
+	"rotated":         "There is a new secret. The one before it signs for a day more.",
+	"enabled":         "Notifications go there again. Replay what it has missed.",
+	"replayed":        "They are being sent again.",
 	"created":         "It has been created.",
 	"deleted":         "It has been deleted.",
 	"consent-given":   "Consent is given.",
@@ -77,11 +80,11 @@ func parsePages() (map[string]*template.Template, error) {
 
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"moment": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
-		"day":    func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
-		"add":    func(a, b int) int { return a + b },
-		"state":  func(s studio.Status) string { return strings.ReplaceAll(string(s), "_", " ") },
+		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"moment":       func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
+		"day":          func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
+		"milliseconds": func(d time.Duration) int64 { return d.Milliseconds() },
+		"state":        func(s studio.Status) string { return strings.ReplaceAll(string(s), "_", " ") },
 	}
 }
 

@@ -21,11 +21,11 @@ type creationRows struct {
 	fingerprints          [][]byte
 	keyTimes              []int64
 
-	events, eventSubjects []string
-	eventSequences        []int64
-	bodies                [][]byte
-	eventTimes            []int64
-	lines                 []Line
+	events, eventSubjects, eventUsers []string
+	eventSequences                    []int64
+	bodies                            [][]byte
+	eventTimes                        []int64
+	lines                             []Line
 }
 
 func newCreationRows(group []*creation) *creationRows {
@@ -66,7 +66,7 @@ func (r *creationRows) addEvents(s studio.Subject) {
 	for _, e := range s.Events {
 		r.events, r.eventSubjects = append(r.events, e.ID), append(r.eventSubjects, s.ID)
 		r.eventSequences, r.bodies = append(r.eventSequences, e.Sequence), append(r.bodies, e.Body)
-		r.eventTimes = append(r.eventTimes, e.CreatedAt.UnixMicro())
+		r.eventTimes, r.eventUsers = append(r.eventTimes, e.CreatedAt.UnixMicro()), append(r.eventUsers, s.UserID)
 	}
 	if len(s.Events) > 0 {
 		r.lines = append(r.lines, Line{UserID: s.UserID, Origin: studio.Origin(s.WebhookURL)})
@@ -97,8 +97,8 @@ func (r *creationRows) insertKeys() statement {
 }
 
 func (r *creationRows) insertEvents() statement {
-	return statement{`INSERT INTO events (id, subject_id, sequence, body, created_at)
-		SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[], $5::bigint[])`, []any{
-		r.events, r.eventSubjects, r.eventSequences, r.bodies, r.eventTimes,
+	return statement{`INSERT INTO events (id, subject_id, sequence, body, created_at, user_id)
+		SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[], $5::bigint[], $6::text[])`, []any{
+		r.events, r.eventSubjects, r.eventSequences, r.bodies, r.eventTimes, r.eventUsers,
 	}}
 }

@@ -28,6 +28,7 @@ type Event struct {
 // EventFilter chooses events; what is zero does not restrict.
 type EventFilter struct {
 	ID        string
+	UserID    string
 	SubjectID string
 	State     EventState
 	From, To  time.Time // of the creation; To is not included
@@ -42,6 +43,9 @@ func (f EventFilter) where() (conditions string, args []any) {
 	}
 	if f.ID != "" {
 		add("e.id =", f.ID)
+	}
+	if f.UserID != "" {
+		add("e.user_id =", f.UserID)
 	}
 	if f.SubjectID != "" {
 		add("e.subject_id =", f.SubjectID)
@@ -68,6 +72,10 @@ func (s *Store) Events(ctx context.Context, filter EventFilter, after string, li
 		args = append(args, after)
 		where += fmt.Sprintf(" AND e.id < $%d", len(args))
 	}
+	return s.events(ctx, where, "e.id DESC", args, limit)
+}
+
+func (s *Store) events(ctx context.Context, where, order string, args []any, limit int) ([]Event, error) {
 	args = append(args, limit)
 	var events []Event
 	err := s.engine.query(ctx, func(scan func(...any) error) error {
@@ -79,7 +87,7 @@ func (s *Store) Events(ctx context.Context, filter EventFilter, after string, li
 	}, fmt.Sprintf(`SELECT e.id, e.subject_id, e.sequence, e.body, e.created_at, s.user_id, s.webhook_url, e.state,
 			e.tries, e.ended_at, e.reason
 		FROM events e JOIN subjects s ON s.id = e.subject_id
-		WHERE %s ORDER BY e.id DESC LIMIT $%d + 0`, where, len(args)), args...)
+		WHERE %s ORDER BY %s LIMIT $%d + 0`, where, order, len(args)), args...)
 	return events, err
 }
 

@@ -29,8 +29,8 @@ var fill = []string{
 	numbers + `INSERT INTO subjects (id, kind, user_id, request, webhook_url, origin, status, consent, failure_reason, video_url, created_at, updated_at,
 		sequence, render_at, render_tries, deliver_at) SELECT 's' || n, 'lipsync', 'u' || n, '{"audio_url":"/uploads/00000000-0000-0000-0000-000000000000/a"}', 'https://hooks.example.com/', 'https://' || (n % 100), 'succeeded', '', '', '', n, n, 1,
 		CASE WHEN n % 10 = 0 THEN n END, 0, CASE WHEN n % 10 = 0 THEN n END FROM numbers`,
-	numbers + `INSERT INTO events (id, subject_id, sequence, body, state, created_at, ended_at)
-		SELECT 'e' || n, 's' || n, 1, CAST('{}' AS BYTEA), CASE WHEN n % 10 = 0 THEN 'pending' WHEN n % 10 = 1 THEN 'exhausted' ELSE 'delivered' END, n, CASE WHEN n % 10 <> 0 THEN n - 500 END FROM numbers`,
+	numbers + `INSERT INTO events (id, user_id, subject_id, sequence, body, state, created_at, ended_at)
+		SELECT 'e' || n, 'u' || n, 's' || n, 1, CAST('{}' AS BYTEA), CASE WHEN n % 10 = 0 THEN 'pending' WHEN n % 10 = 1 THEN 'exhausted' ELSE 'delivered' END, n, CASE WHEN n % 10 <> 0 THEN n - 500 END FROM numbers`,
 	numbers + `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason) SELECT 'u' || n, 'https://example.com/' || n, '', n, 'gone' FROM numbers`,
 	numbers + `INSERT INTO attempts (event_id, number, at, duration, address, status, failure) SELECT 'e' || n, 1, n, 1, '', 500, '' FROM numbers`,
 	numbers + `INSERT INTO idempotency_keys (user_id, key, fingerprint, subject_id, created_at) SELECT 'u' || n, 'k' || n, CAST('f' AS BYTEA), 's' || n, 2505600000000 + n - 500 FROM numbers`,
@@ -156,6 +156,8 @@ func useEverything(t *testing.T, db *store.Store) {
 			check(t, err)
 		}
 		check(t, db.SaveBreaker(ctx, store.Breaker{Origin: line.Origin, Until: now, Pause: time.Second}))
+		_, err = db.Receivers(ctx, "u9", "s9", 3)
+		check(t, err)
 		_, err = db.Breakers(ctx)
 		check(t, err)
 		check(t, db.ForgetBreaker(ctx, line.Origin))
@@ -169,6 +171,13 @@ func useEverything(t *testing.T, db *store.Store) {
 			{}, {ID: "e9"}, {SubjectID: "s9"}, {State: store.Exhausted}, {State: store.Pending, SubjectID: "s9"}, {From: now, To: now},
 		} {
 			_, err = db.Events(ctx, filter, "e8", 100)
+			check(t, err)
+			filter.UserID = "u9"
+			_, err = db.UserEvents(ctx, filter, studio.Position{}, 100)
+			check(t, err)
+			_, err = db.UserEvents(ctx, filter, studio.Position{CreatedAt: now, ID: "e9"}, 100)
+			check(t, err)
+			_, err = db.CountReplay(ctx, filter, 100)
 			check(t, err)
 		}
 		check(t, db.AddWebhookSecret(ctx, "u5", "new", now, now, 10))

@@ -247,8 +247,8 @@ func insertEvents(tx transaction, s studio.Subject) (statements []statement) {
 	}
 	for _, event := range s.Events {
 		statements = append(statements, statement{
-			`INSERT INTO events (id, subject_id, sequence, body, created_at) VALUES ($1, $2, $3, $4, $5)`,
-			[]any{event.ID, s.ID, event.Sequence, event.Body, micros(event.CreatedAt)},
+			`INSERT INTO events (id, subject_id, sequence, body, created_at, user_id) VALUES ($1, $2, $3, $4, $5, $6)`,
+			[]any{event.ID, s.ID, event.Sequence, event.Body, micros(event.CreatedAt), s.UserID},
 		})
 	}
 	tx.deliverDue(Line{s.UserID, studio.Origin(s.WebhookURL)})

@@ -58,10 +58,10 @@ func (b Backlog) Insert(ctx context.Context, tx *sql.Tx, dsn string) error {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, numbers+`, m(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM m WHERE j < CAST($4 AS INTEGER))
-		INSERT INTO events (id, subject_id, sequence, body, created_at)
+		INSERT INTO events (id, subject_id, sequence, body, created_at, user_id)
 		SELECT CAST($5 AS TEXT) || i || '-' || j, CAST($2 AS TEXT) || i, j,
 			CAST('{"event_type":"lipsync_inference_event","data":{"inference_id":"' || CAST($2 AS TEXT) || i || '","status":"succeeded"}}'
-				AS `+bytes+`), CAST($3 AS BIGINT) FROM n CROSS JOIN m`,
-		b.Subjects, b.Prefix, now, b.Events, "event-"+hex.EncodeToString([]byte(b.Prefix))+"-") // which can be signed
+				AS `+bytes+`), CAST($3 AS BIGINT), CAST($6 AS TEXT) FROM n CROSS JOIN m`,
+		b.Subjects, b.Prefix, now, b.Events, "event-"+hex.EncodeToString([]byte(b.Prefix))+"-", b.UserID) // which can be signed
 	return err
 }

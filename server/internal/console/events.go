@@ -1,0 +1,230 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+const (
+	eventsPath = Path + "/events"
+	// maxCount is how many events are counted before a replay.
+	maxCount = 10_000
+	// moments is how a browser writes a time, which is in UTC here.
+	moments = "2006-01-02T15:04"
+)
+
+// eventsView is a page of events.
+type eventsView struct {
+	State    store.EventState
+	Subject  string
+	From, To string
+	States   []store.EventState
+	Events   []store.Event
+	Query    url.Values // of the filter
+	Older    string
+	Newest   string
+}
+
+// eventFilter reads a filter from a query or a form.
+func eventFilter(s session, values url.Values) (store.EventFilter, error) {
+	filter := store.EventFilter{UserID: s.ID, SubjectID: strings.TrimSpace(values.Get("subject")), State: store.EventState(values.Get("state"))}
+	switch filter.State {
+	case store.Undecided, store.Pending, store.Delivered, store.Exhausted:
+	default:
+		return filter, studio.ErrNotFound
+	}
+	for name, to := range map[string]*time.Time{"from": &filter.From, "to": &filter.To} {
+		if text := values.Get(name); text != "" {
+			at, err := time.Parse(moments, text)
+			if err != nil {
+				return filter, &server.Error{Status: http.StatusBadRequest, Detail: "A time is written as 2026-01-12T09:30."}
+			}
+			*to = at
+		}
+	}
+	return filter, nil
+}
+
+func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) error {
+	query := r.URL.Query()
+	filter, err := eventFilter(s, query)
+	if err != nil {
+		return err
+	}
+	v := eventsView{
+		State: filter.State, Subject: filter.SubjectID, From: query.Get("from"), To: query.Get("to"),
+		States: []store.EventState{store.Pending, store.Delivered, store.Exhausted}, Query: filterValues(query),
+	}
+	var after studio.Position
+	if cursor := query.Get("cursor"); cursor != "" {
+		last, err := c.findEvent(r, s, cursor)
+		if errors.Is(err, studio.ErrNotFound) {
+			err = studio.ErrCursor
+		}
+		if err != nil {
+			return err
+		}
+		after = studio.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+	}
+	if v.Events, err = c.cfg.Store.UserEvents(r.Context(), filter, after, pageSize+1); err != nil {
+		return err
+	}
+	next := ""
+	if len(v.Events) > pageSize {
+		v.Events = v.Events[:pageSize]
+		next = v.Events[pageSize-1].ID
+	}
+	v.Older, v.Newest = paths(eventsPath, filterValues(query), query.Get("cursor"), next)
+	c.render(w, r, http.StatusOK, "events", view{Title: "Events", Section: eventsPath, Data: v})
+	return nil
+}
+
+// filterValues are the members of a query that are a filter.
+func filterValues(query url.Values) url.Values {
+	values := make(url.Values)
+	for _, name := range []string{"state", "subject", "from", "to"} {
+		if text := query.Get(name); text != "" {
+			values.Set(name, text)
+		}
+	}
+	return values
+}
+
+func (c *Console) findEvent(r *http.Request, s session, id string) (store.Event, error) {
+	event, err := c.cfg.Store.Event(r.Context(), id)
+	if err == nil && event.UserID != s.ID {
+		err = studio.ErrNotFound
+	}
+	return event, err
+}
+
+// eventView is the page of one event.
+type eventView struct {
+	store.Event
+
+	Shown    string // the URL without its query
+	Attempts []store.Attempt
+	Header   []member // of the last attempt, or of one that is made now
+	Text     string   // the body
+}
+
+// Replayable reports whether the event can be replayed.
+func (v eventView) Replayable() bool {
+	return v.State == store.Exhausted && v.Reason != store.ReasonDeleted
+}
+
+func (c *Console) event(w http.ResponseWriter, r *http.Request, s session) error {
+	event, err := c.findEvent(r, s, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	v := eventView{Event: event, Shown: withoutQuery(event.URL), Text: string(event.Body)}
+	if v.Attempts, err = c.cfg.Store.Attempts(r.Context(), event.ID); err != nil {
+		return err
+	}
+	if v.Header, err = c.signature(r, s, v); err != nil {
+		return err
+	}
+	c.render(w, r, http.StatusOK, "event", view{Title: "Event", Section: eventsPath, Data: v})
+	return nil
+}
+
+// signature is what an attempt carries, with the secrets that are in force.
+func (c *Console) signature(r *http.Request, s session, v eventView) ([]member, error) {
+	texts, err := c.cfg.Studio.WebhookSecrets(r.Context(), s.ID)
+	if err != nil {
+		return nil, err
+	}
+	var secrets []standardwebhooks.Secret
+	for _, text := range texts {
+		secret, err := standardwebhooks.ParseSecret(text)
+		if err != nil {
+			return nil, err
+		}
+		secrets = append(secrets, secret)
+	}
+	at := time.Now()
+	if len(v.Attempts) > 0 {
+		at = v.Attempts[len(v.Attempts)-1].At
+	}
+	header := make(http.Header)
+	if err := standardwebhooks.Sign(header, v.ID, at, v.Body, secrets...); err != nil {
+		return nil, err
+	}
+	header.Set(standardwebhooks.HeaderSequence, fmt.Sprint(v.Sequence))
+	var members []member
+	for _, name := range []string{
+		standardwebhooks.HeaderID, standardwebhooks.HeaderTimestamp, standardwebhooks.HeaderSequence, standardwebhooks.HeaderSignature,
+	} {
+		members = append(members, member{strings.ToLower(name), header.Get(name)})
+	}
+	return members, nil
+}
+
+// replayView asks whether to replay so many events.
+type replayView struct {
+	Count int
+	More  bool // than Count
+	Form  url.Values
+}
+
+// replay counts what a form chooses, which is a selection or all that a filter chooses, and replays it
+// once that has been seen.
+func (c *Console) replay(w http.ResponseWriter, r *http.Request, s session) error {
+	if err := r.ParseForm(); err != nil {
+		return &server.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
+	}
+	filters, err := chosen(s, r.PostForm)
+	if err != nil {
+		return err
+	}
+	sum := 0
+	for _, filter := range filters {
+		var n int
+		if r.PostForm.Has("sure") {
+			n, err = c.cfg.Store.Replay(r.Context(), filter, time.Now())
+		} else {
+			n, err = c.cfg.Store.CountReplay(r.Context(), filter, maxCount+1)
+		}
+		if err != nil {
+			return err
+		}
+		sum += n
+	}
+	if r.PostForm.Has("sure") {
+		http.Redirect(w, r, eventsPath+"?state=pending&done=replayed", http.StatusSeeOther)
+		return nil
+	}
+	v := replayView{Count: min(sum, maxCount), More: sum > maxCount, Form: filterValues(r.PostForm)}
+	for _, name := range []string{"id", "which"} {
+		v.Form[name] = r.PostForm[name]
+	}
+	c.render(w, r, http.StatusOK, "replay", view{Title: "Replay", Section: eventsPath, Data: v})
+	return nil
+}
+
+// chosen are the filters that a form chooses events by.
+func chosen(s session, form url.Values) (filters []store.EventFilter, err error) {
+	if form.Get("which") == "all" {
+		filter, err := eventFilter(s, form)
+		return []store.EventFilter{filter}, err
+	}
+	for _, id := range form["id"] {
+		if len(filters) == pageSize {
+			break // no page has more
+		}
+		if id != "" {
+			filters = append(filters, store.EventFilter{UserID: s.ID, ID: id})
+		}
+	}
+	return filters, nil
+}

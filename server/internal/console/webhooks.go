@@ -1,0 +1,105 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+const webhooksPath = Path + "/webhooks"
+
+// webhooksView is the page about where notifications go and how they are signed.
+type webhooksView struct {
+	Receivers []receiver
+	Older     string
+	Newest    string
+	Secrets   []studio.WebhookSecret
+	Test      testForm
+}
+
+// receiver is a URL that notifications go to.
+type receiver struct {
+	store.Receiver
+
+	Shown string // without the query
+	Open  bool   // the circuit breaker
+}
+
+// testForm is a sample notification, and what came of it.
+type testForm struct {
+	URL, Kind, Fault string
+	Attempt          *studio.WebhookAttempt
+	Body             string
+}
+
+func (c *Console) webhooks(w http.ResponseWriter, r *http.Request, s session) error {
+	return c.showWebhooks(w, r, s, http.StatusOK, testForm{})
+}
+
+func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session, status int, test testForm) error {
+	cursor := r.URL.Query().Get("cursor")
+	receivers, err := c.cfg.Store.Receivers(r.Context(), s.ID, cursor, pageSize+1)
+	if err != nil {
+		return err
+	}
+	secrets, err := c.cfg.Studio.WebhookSecretsInForce(r.Context(), s.ID)
+	if err != nil {
+		return err
+	}
+	v, next := webhooksView{Secrets: secrets, Test: test}, ""
+	if len(receivers) > pageSize {
+		receivers = receivers[:pageSize]
+		next = receivers[pageSize-1].SubjectID
+	}
+	for _, one := range receivers {
+		v.Receivers = append(v.Receivers, receiver{one, withoutQuery(one.URL), one.OpenUntil.After(time.Now())})
+	}
+	v.Older, v.Newest = paths(webhooksPath, make(url.Values), cursor, next)
+	c.render(w, r, status, "webhooks", view{Title: "Webhooks", Section: webhooksPath, Data: v})
+	return nil
+}
+
+// testWebhook sends a sample notification.
+func (c *Console) testWebhook(w http.ResponseWriter, r *http.Request, s session) error {
+	test := testForm{URL: r.PostFormValue("webhook_url"), Kind: r.PostFormValue("kind")}
+	attempt, err := c.cfg.Studio.TestWebhook(r.Context(), s.ID, test.URL, studio.Kind(test.Kind))
+	if err != nil {
+		answer := c.answer(r, err)
+		if answer.Status >= http.StatusInternalServerError {
+			return err
+		}
+		if test.Fault = answer.Detail; len(answer.Violations) > 0 {
+			test.Fault = answer.Violations[0].Detail
+		}
+		return c.showWebhooks(w, r, s, answer.Status, test)
+	}
+	test.Attempt, test.Body = &attempt, string(attempt.Event.Body)
+	return c.showWebhooks(w, r, s, http.StatusOK, test)
+}
+
+func (c *Console) rotateSecret(w http.ResponseWriter, r *http.Request, s session) error {
+	if _, err := c.cfg.Studio.RotateWebhookSecret(r.Context(), s.ID); err != nil {
+		return err
+	}
+	http.Redirect(w, r, webhooksPath+"?done=rotated#secret", http.StatusSeeOther)
+	return nil
+}
+
+// enableReceiver sends again to a URL that was switched off, named by a subject whose notifications go there.
+func (c *Console) enableReceiver(w http.ResponseWriter, r *http.Request, s session) error {
+	subject, err := c.cfg.Store.Subject(r.Context(), r.PostFormValue("subject"))
+	if err != nil {
+		return err
+	}
+	if subject.UserID != s.ID {
+		return studio.ErrNotFound
+	}
+	if err := c.cfg.Store.EnableEndpoint(r.Context(), s.ID, subject.WebhookURL); err != nil {
+		return err
+	}
+	http.Redirect(w, r, webhooksPath+"?done=enabled", http.StatusSeeOther)
+	return nil
+}

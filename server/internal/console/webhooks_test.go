@@ -1,0 +1,209 @@
+package console_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// event makes a lip-sync with a webhook, and an attempt to deliver its first event.
+func (s *site) event(t testing.TB, address string, attempt store.Attempt, outcome store.Outcome) store.Event {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := s.studio.CreateLipsync(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: address, Enabled: true}})
+	must(err)
+	_, err = s.studio.Rendered(t.Context(), made.ID, studio.Rendering{}, nil)
+	must(err)
+	events, err := s.store.UserEvents(t.Context(), store.EventFilter{UserID: s.user.ID, SubjectID: made.ID}, studio.Position{}, 1)
+	must(err)
+	attempt.At = time.Now()
+	_, err = s.store.Record(t.Context(), "", store.Record{Event: events[0].Event, Attempt: attempt, Outcome: outcome})
+	must(err)
+	return events[0]
+}
+
+func TestWebhooks_showHealth(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.signedIn(t, email)
+		v.get("/console/webhooks").want(t, http.StatusOK, "No notifications have been registered.")
+		failed := store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule}
+		s.event(t, "https://good.example/?key=secret", store.Attempt{Status: 200}, store.Outcome{State: store.Delivered})
+		s.event(t, "https://paused.example/", store.Attempt{Status: 500, Failure: "status"}, failed)
+		gone := store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true}
+		off := s.event(t, "https://off.example/", store.Attempt{Status: 410, Failure: "status"}, gone)
+		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour), Pause: time.Hour}))
+		p := v.get("/console/webhooks")
+		p.want(t, http.StatusOK, "https://good.example/?…", ">in use<", "https://paused.example/", "circuit breaker is open", "https://off.example/", "it answered 410")
+		if strings.Contains(p.text, "key=") {
+			t.Error("the query of a webhook is shown")
+		}
+		studiotest.AddUser(t, s.studio, "bob@example.com")
+		bob := s.signedIn(t, "bob@example.com")
+		bob.post("/console/webhooks/enable", url.Values{"subject": {off.SubjectID}}).want(t, http.StatusNotFound)
+		bob.get("/console/webhooks").want(t, http.StatusOK, "No notifications have been registered.")
+		v.post("/console/webhooks/enable", url.Values{"subject": {off.SubjectID}}).want(t, http.StatusOK, "Notifications go there again.")
+		if p := v.get("/console/webhooks"); strings.Contains(p.text, "it answered 410") {
+			t.Error("the endpoint is off")
+		}
+	})
+}
+
+func TestWebhooks_rotateSecretsAndSendTests(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signedIn(t, email)
+	secret := regexp.MustCompile(`whsec_[^<]+`)
+	first := secret.FindAllString(v.get("/console/webhooks").text, -1)
+	second := secret.FindAllString(v.post("/console/webhooks/rotate", nil).text, -1)
+	if len(first) != 1 || len(second) != 2 || first[0] == second[0] || first[0] != second[1] {
+		t.Errorf("%d secrets, and then %d", len(first), len(second))
+	}
+	test := func(address string) page {
+		return v.post("/console/webhooks/test", url.Values{"webhook_url": {address}, "kind": {"video"}})
+	}
+	test("https://hooks.example.com/").want(t, http.StatusOK, "Delivered, status 204", "avatar_inference_event", `value="video" selected`)
+	test("https://down.example/").want(t, http.StatusOK, "Not delivered")
+	test("https://refused.example/").want(t, http.StatusUnprocessableEntity, `id="webhook_url-fault">must not be refused`)
+	for range 10 {
+		if p := test("https://hooks.example.com/"); p.status == http.StatusTooManyRequests {
+			p.want(t, http.StatusTooManyRequests, "Too many sample notifications.")
+			return
+		}
+	}
+	t.Error("tests are not limited")
+}
+
+// An event shows its attempts, what the receiver answered, and what it can be verified by.
+func TestEvents_showAttemptsAndWhatIsSigned(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	event := s.event(t, "https://hooks.example.com/?key=secret", store.Attempt{
+		Status: 500, Failure: "status", Duration: 1234 * time.Millisecond, Address: "192.0.2.1:443", Excerpt: []byte(hostile + "\xff"),
+	}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule})
+	v := s.signedIn(t, email)
+	p := v.get("/console/events/" + event.ID)
+	p.want(t, http.StatusOK, "Status 500, 1234 ms, 192.0.2.1:443", "&lt;script&gt;", "https://hooks.example.com/?…", "lipsync_inference_event")
+	if strings.Contains(p.text, "<script>document") || strings.Contains(p.text, "key=secret") {
+		t.Errorf("the page is\n%s", p.text)
+	}
+	header := make(http.Header)
+	for _, line := range regexp.MustCompile(`(webhook-[a-z]+): (\S+)`).FindAllStringSubmatch(p.text, -1) {
+		header.Set(line[1], strings.ReplaceAll(line[2], "&#43;", "+"))
+	}
+	texts, err := s.studio.WebhookSecrets(t.Context(), s.user.ID)
+	check(t, err)
+	secret, err := standardwebhooks.ParseSecret(texts[0])
+	check(t, err)
+	check(t, standardwebhooks.Verify(header, event.Body, time.Now(), secret))
+
+	studiotest.AddUser(t, s.studio, "bob@example.com")
+	bob := s.signedIn(t, "bob@example.com")
+	bob.get("/console/events/"+event.ID).want(t, http.StatusNotFound)
+	bob.get("/console/events?cursor="+event.ID).want(t, http.StatusBadRequest)
+	bob.get("/console/events?subject="+event.SubjectID).want(t, http.StatusOK, "There are no such events.")
+	bob.post("/console/events/replay", url.Values{"which": {"chosen"}, "id": {event.ID}}).want(t, http.StatusOK, "Nothing to replay")
+	bob.post("/console/events/replay", url.Values{"which": {"chosen"}, "id": {event.ID}, "sure": {"yes"}})
+	v.get("/console/events?state=exhausted").want(t, http.StatusOK, event.ID)
+}
+
+// A replay says first how many events it is about, and takes those alone.
+func TestEvents_areReplayed(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		var events []store.Event
+		for range 5 {
+			events = append(events, s.event(t, "https://hooks.example.com/", store.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule}))
+		}
+		v := s.signedIn(t, email)
+		exhausted := func() int { return strings.Count(v.get("/console/events?state=exhausted").text, `type="checkbox"`) }
+		form := url.Values{"which": {"chosen"}, "id": {events[0].ID, events[1].ID}}
+		for path, form := range map[string]url.Values{
+			"2 events": form, "1 event?": {"which": {"all"}, "subject": {events[2].SubjectID}}, "5 events": {"which": {"all"}, "state": {"exhausted"}},
+			"Nothing": {"which": {"all"}, "from": {"2040-01-01T00:00"}}, "Only exhausted": {"which": {"chosen"}},
+		} {
+			v.post("/console/events/replay", form).want(t, http.StatusOK, path)
+		}
+		if n := exhausted(); n != 5 {
+			t.Fatalf("%d are exhausted", n)
+		}
+		form.Set("sure", "yes")
+		v.post("/console/events/replay", form).want(t, http.StatusOK, "They are being sent again.", events[0].ID, events[1].ID)
+		if n := exhausted(); n != 3 {
+			t.Errorf("%d are exhausted", n)
+		}
+		v.post("/console/events/replay", url.Values{"which": {"all"}, "sure": {"yes"}}).want(t, http.StatusOK)
+		if n := exhausted(); n != 0 {
+			t.Errorf("%d are exhausted", n)
+		}
+		v.get("/console/events?from=noon").want(t, http.StatusBadRequest)
+		v.get("/console/events?state=none").want(t, http.StatusNotFound)
+	})
+}
+
+// Every list begins at any place in a time that does not depend on its length.
+func BenchmarkLists(b *testing.B) {
+	for name, create := range studiotest.Databases() {
+		b.Run(name, func(b *testing.B) {
+			dsn := create(b)
+			s := newSite(b, studiotest.Open(b, dsn))
+			const rows = 100_000
+			raw := studiotest.OpenSQL(b, dsn)
+			tx, err := raw.BeginTx(b.Context(), nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			backlog := studiotest.Backlog{UserID: s.user.ID, Prefix: "s", URL: "https://hooks.example.com/", Subjects: rows, Events: 1}
+			if err := backlog.Insert(b.Context(), tx, dsn); err != nil {
+				b.Fatal(err)
+			}
+			if err := tx.Commit(); err != nil {
+				b.Fatal(err)
+			}
+			var projects []studio.Project
+			for i := range rows {
+				document, _ := json.Marshal(map[string]any{"title": fmt.Sprint(i), "status": "draft"})
+				projects = append(projects, studio.Project{ID: fmt.Sprint(i), WorkspaceID: s.workspace, UserID: s.user.ID, CreatedAt: time.UnixMicro(int64(i)), Document: document})
+			}
+			if _, err := s.studio.ImportProjects(b.Context(), projects); err != nil {
+				b.Fatal(err)
+			}
+			v := s.signedIn(b, email)
+			next := regexp.MustCompile(`href="([^"]+)" rel="next"`)
+			for _, path := range []string{
+				"/console/projects", "/console/lipsyncs", "/console/lipsyncs?status=failed", "/console/webhooks",
+				"/console/events", "/console/events?state=exhausted", "/console/events?from=2040-01-01T00:00",
+			} {
+				b.Run(path, func(b *testing.B) {
+					at := path
+					for b.Loop() {
+						p := v.get(at)
+						if p.status != http.StatusOK {
+							b.Fatal(p.text)
+						}
+						if found := next.FindStringSubmatch(p.text); found != nil {
+							at = strings.ReplaceAll(found[1], "&amp;", "&")
+						}
+					}
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// UserEvents returns up to limit events of the user of a filter that it chooses, newest first, that come
+// after a position; the zero Position starts at the newest.
+func (s *Store) UserEvents(ctx context.Context, filter EventFilter, after studio.Position, limit int) (all []Event, err error) {
+	states := []EventState{filter.State}
+	if filter.State == Undecided && filter.SubjectID == "" {
+		states = []EventState{Pending, Delivered, Exhausted} // each is in the order of the index
+	}
+	for _, filter.State = range states {
+		where, args := filter.where()
+		if after.ID != "" {
+			args = append(args, micros(after.CreatedAt), after.ID)
+			where += fmt.Sprintf(" AND (e.created_at, e.id) < ($%d, $%d)", len(args)-1, len(args))
+		}
+		events, err := s.events(ctx, where, "e.created_at DESC, e.id DESC", args, limit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, events...)
+	}
+	slices.SortFunc(all, func(a, b Event) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.ID, a.ID))
+	})
+	return all[:min(limit, len(all))], nil
+}
+
+// CountReplay returns how many events a replay would take, up to a limit.
+func (s *Store) CountReplay(ctx context.Context, filter EventFilter, limit int) (count int, err error) {
+	filter.State = Exhausted
+	where, args := filter.where()
+	args = append(args, limit)
+	err = one(ctx, s.engine, []any{&count}, fmt.Sprintf(
+		`SELECT COUNT(*) FROM (SELECT 1 FROM events e WHERE %s AND e.reason <> 'deleted' LIMIT $%d + 0) AS chosen`, where, len(args)), args...)
+	return count, err
+}

@@ -1,0 +1,86 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// Each event of a user is on one page of the list that it belongs to, and those of others on none.
+func TestUserEvents_comeInPages(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		for _, user := range []string{"ada", "bob"} {
+			check(t, db.CreateUser(t.Context(), studio.User{ID: user, Email: user + "@example.com", CreatedAt: noon()}))
+		}
+		states := []store.EventState{store.Pending, store.Delivered, store.Exhausted}
+		for i := range 30 {
+			s := subject(fmt.Sprintf("s%02d", i), 1)
+			s.Events[0].CreatedAt = noon().Add(time.Duration(i/2) * time.Second)
+			if i%5 == 0 {
+				s.UserID = "bob"
+			}
+			created, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
+			check(t, err)
+			if state := states[i%3]; state != store.Pending {
+				check(t, recordAttempt(t.Context(), db, created.Events[0], store.Attempt{At: noon()}, store.Outcome{State: state, Reason: store.ReasonSchedule}))
+			}
+		}
+		for state, want := range map[store.EventState]int{"": 24, store.Pending: 8, store.Delivered: 8, store.Exhausted: 8} {
+			filter := store.EventFilter{UserID: "ada", State: state}
+			seen, after := 0, studio.Position{CreatedAt: noon().Add(time.Hour)}
+			for position := (studio.Position{}); ; {
+				page, err := db.UserEvents(t.Context(), filter, position, 5)
+				check(t, err)
+				for _, e := range page {
+					if e.UserID != "ada" || state != "" && e.State != state || e.CreatedAt.After(after.CreatedAt) || e.CreatedAt.Equal(after.CreatedAt) && e.ID >= after.ID {
+						t.Errorf("%q: %+v after %+v", state, e, after)
+					}
+					seen, after = seen+1, studio.Position{CreatedAt: e.CreatedAt, ID: e.ID}
+				}
+				if position = after; len(page) < 5 {
+					break
+				}
+			}
+			if seen != want {
+				t.Errorf("%q: %d events, want %d", state, seen, want)
+			}
+		}
+		count, err := db.CountReplay(t.Context(), store.EventFilter{UserID: "ada"}, 100)
+		check(t, err)
+		replayed, err := db.Replay(t.Context(), store.EventFilter{UserID: "ada"}, noon().Add(time.Hour))
+		check(t, err)
+		if count != 8 || replayed != count {
+			t.Errorf("%d are counted and %d replayed", count, replayed)
+		}
+	})
+}
+
+// Each URL is named once, with what keeps notifications from it.
+func TestReceivers_areThoseOfTheUser(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+		for i := range 20 {
+			s := subject(fmt.Sprintf("s%02d", i), 1)
+			s.WebhookURL = fmt.Sprintf("https://hooks%d.example.com/", i%4)
+			create(t, db, s)
+		}
+		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://hooks2.example.com", Until: noon(), Pause: time.Second}))
+		first, err := db.Receivers(t.Context(), "ada", "", 3)
+		check(t, err)
+		second, err := db.Receivers(t.Context(), "ada", first[2].SubjectID, 3)
+		check(t, err)
+		for i, r := range append(first, second...) {
+			if r.URL != fmt.Sprintf("https://hooks%d.example.com/", i) || r.OpenUntil.IsZero() != (i != 2) || r.Reason != "" {
+				t.Errorf("%d. %+v", i, r)
+			}
+		}
+		_, err = db.Receivers(t.Context(), "bob", first[2].SubjectID, 3)
+		wantError(t, err, studio.ErrCursor)
+	})
+}
