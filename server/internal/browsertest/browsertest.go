@@ -176,7 +176,8 @@ func (tab *Tab) Inspect(name string) {
 		tab.Prefer(scheme)
 		for _, width := range Widths() {
 			tab.Do(chromedp.EmulateViewport(width, 900))
-			if needed := Read(tab, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`)); needed > width {
+			needed := Read(tab, chromedp.Evaluate[int64](laidOut, chromedp.EvalAwaitPromise))
+			if needed > width {
 				tab.t.Errorf("%s is %d pixels wide in %d, %s", name, needed, width, scheme)
 			}
 			tab.draw(fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
@@ -184,6 +185,9 @@ func (tab *Tab) Inspect(name string) {
 		tab.audit(name + ", " + scheme)
 	}
 }
+
+// laidOut is the width that a page needs, once it is drawn in the window as it is now.
+const laidOut = `new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.documentElement.scrollWidth))))`
 
 func (tab *Tab) draw(name string) {
 	tab.t.Helper()
