@@ -15,7 +15,7 @@
 // # In the browser
 //
 // The reference of the API is at /docs, and at /console are pages on which users see and make what the
-// API offers them, with the same login. The flags --docs=false and --console=false switch them off. Behind
+// API offers them, find out what became of their notifications, and replay them, with the same login. The flags --docs=false and --console=false switch them off. Behind
 // a proxy that adds TLS, --public-url must begin with https:, so that browsers send the cookie of a session
 // by https alone.
 //
