@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,11 +83,14 @@ func TestLimiter_forgets(t *testing.T) {
 	})
 }
 
-// daemons are some that hear each other.
-func daemons(ctx context.Context, n, limit int) []*Limiter {
+// daemons are some that hear each other, but those that are silent.
+func daemons(ctx context.Context, n, limit int, silent func(i int) bool) []*Limiter {
 	all := make([]*Limiter, n)
 	for i := range all {
 		all[i] = New(Config{Reads: limit, Announce: func(_ context.Context, message string) error {
+			if silent(i) {
+				return context.DeadlineExceeded
+			}
 			for _, l := range all {
 				l.Hear(message)
 			}
@@ -121,7 +125,7 @@ func TestLimiter_isSharedOverDaemons(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
-				all := daemons(ctx, len(rates), limit)
+				all := daemons(ctx, len(rates), limit, func(int) bool { return false })
 				time.Sleep(2 * announceInterval)
 				for phase := range 3 { // a burst, the time after it, and a burst after a rest
 					admitted, asked := make([]int, len(rates)), 0
@@ -161,10 +165,11 @@ func TestLimiter_takesOverTheShareOfADaemonThatHasGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		all := daemons(ctx, 2, 100)
+		var gone atomic.Bool
+		all := daemons(ctx, 2, 100, func(i int) bool { return i == 1 && gone.Load() })
 		go func() { ask(all[1], 300, 3*time.Second) }()
 		ask(all[0], 300, 3*time.Second)
-		all[1].announce = func(context.Context, string) error { return context.DeadlineExceeded }
+		gone.Store(true)
 		time.Sleep(peerLifetime + 2*announceInterval)
 		if n := ask(all[0], 300, 10*time.Second); n < 1000 || n > 1100 {
 			t.Errorf("%d requests are admitted in 10 seconds by the daemon that is left, want 1000", n)
