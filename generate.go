@@ -1,5 +1,5 @@
-// Package avatarstudio is the root of the module: run "go generate" here after
-// changing api/openapi.yaml.
+// Package avatarstudio is the root of the module. It has no code, only the commands of "go generate" that
+// generate the module from api/openapi.yaml.
 package avatarstudio
 
 //go:generate go run ./api/generate api/openapi.yaml

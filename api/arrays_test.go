@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// lister implements one operation.
+// lister is an implementation of listProjects alone.
 type lister struct {
 	gen.StrictServerInterface
 	answer gen.ListProjectsResponseObject
@@ -33,8 +33,8 @@ func list(t *testing.T, answer gen.ListProjectsResponseObject) string {
 	return strings.TrimSpace(recorder.Body.String())
 }
 
-// tree has every place that a slice can be in. As the types of the generated code it is written
-// as JSON by its method.
+// tree has a slice in every place that a struct can hold one. Its method writes it as JSON, as the methods
+// of the generated answers do.
 type tree struct {
 	Needed  []string          `json:"needed"`
 	Bytes   []byte            `json:"bytes"`
@@ -51,7 +51,7 @@ func (b tree) VisitListProjectsResponse(w http.ResponseWriter) error {
 	return json.NewEncoder(w).Encode(b)
 }
 
-func TestGenerated_writesRequiredArraysThatAreNil(t *testing.T) {
+func TestGenerated_encodesNilSlicesAsEmptyArrays(t *testing.T) {
 	t.Parallel()
 	if got, want := list(t, gen.ListProjects200JSONResponse{}), `{"data":[],"size":0,"unpublished_projects":0}`; got != want {
 		t.Errorf("got %s, want %s", got, want)

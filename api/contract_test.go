@@ -9,9 +9,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Documents that a real client may meet must keep working: no field of a project is required, and
-// each may be null.
-func TestContract_projectsAreTolerant(t *testing.T) {
+// Projects of other services must decode: no field of a project is required, and each may be null.
+func TestContract_projectFieldsAreOptionalAndNullable(t *testing.T) {
 	t.Parallel()
 	project := load(t).Components.Schemas["Project"].Value
 	if len(project.Properties) != 21 || len(project.Required) != 0 {
@@ -26,8 +25,8 @@ func TestContract_projectsAreTolerant(t *testing.T) {
 	}
 }
 
-// Creations take anything that is an object and keep what they do not know.
-func TestContract_creationsAreOpen(t *testing.T) {
+// The requests of creations accept any object and keep unknown members.
+func TestContract_creationsAcceptUnknownMembers(t *testing.T) {
 	t.Parallel()
 	document := load(t)
 	for name, required := range map[string][]string{
@@ -43,8 +42,8 @@ func TestContract_creationsAreOpen(t *testing.T) {
 	}
 }
 
-// A notification says which event it is and the id and status of its subject, nothing more.
-func TestContract_notificationsAreExact(t *testing.T) {
+// A notification has the type of its event and the id and status of its subject, and no other member.
+func TestContract_notificationsHaveNoOtherMembers(t *testing.T) {
 	t.Parallel()
 	document := load(t)
 	names := func(schema *openapi3.SchemaRef) []string { return slices.Sorted(maps.Keys(schema.Value.Properties)) }
@@ -70,8 +69,8 @@ func TestContract_notificationsAreExact(t *testing.T) {
 	}
 }
 
-// Every answer has the id of its request.
-func TestContract_answersDeclareTheRequestID(t *testing.T) {
+// Every response declares the header X-Request-Id.
+func TestContract_responsesDeclareTheRequestID(t *testing.T) {
 	t.Parallel()
 	for path, item := range load(t).Paths.Map() {
 		for method, operation := range item.Operations() {
@@ -84,8 +83,8 @@ func TestContract_answersDeclareTheRequestID(t *testing.T) {
 	}
 }
 
-// What every operation can answer is declared with every operation.
-func TestContract_operationsDeclareTheirErrors(t *testing.T) {
+// Every operation declares the errors that any operation can answer.
+func TestContract_operationsDeclareCommonErrors(t *testing.T) {
 	t.Parallel()
 	for path, item := range load(t).Paths.Map() {
 		for method, operation := range item.Operations() {
@@ -102,7 +101,7 @@ func TestContract_operationsDeclareTheirErrors(t *testing.T) {
 				}
 			}
 			tooMany := operation.Responses.Value("429")
-			limited := tooMany != nil && tooMany.Ref != "#/components/responses/TooManyRequests" // as every operation with a token is
+			limited := tooMany != nil && tooMany.Ref != "#/components/responses/TooManyRequests" // every operation with a token is limited
 			if limited != strings.Contains(operation.Description, "429") {
 				t.Errorf("%s %s declares 429 without saying when, or says when without declaring it", method, path)
 			}

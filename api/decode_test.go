@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// decoder is a request with unknown members, and its known ones.
+// decoder is a request that keeps unknown members, and its known members.
 type decoder struct {
 	request    json.Unmarshaler
 	members    []member // by name
@@ -53,7 +53,7 @@ func webhookSwitch(r gen.WebhookSwitch) decoder {
 	return decoder{&r, []member{{"enabled", &r.Enabled}}, &r.AdditionalProperties}
 }
 
-// decode does the same in the plainest way.
+// decode is the reference: it decodes text with encoding/json into a map, and each member from there.
 func (d decoder) decode(text []byte) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil {
@@ -73,7 +73,7 @@ func (d decoder) decode(text []byte) error {
 	return nil
 }
 
-// requests makes the destinations of a decoding, empty ones and others.
+// requests returns the requests to decode into, some zero and some with values from before.
 func requests() []decoder {
 	text := gen.Value("before")
 	return []decoder{
@@ -90,8 +90,8 @@ func requests() []decoder {
 	}
 }
 
-// checkDecoding compares the generated decoders with the reference. What is not valid JSON never
-// gets to them through encoding/json; they must only not panic.
+// checkDecoding compares the generated decoders with the reference. encoding/json never hands invalid JSON
+// to a decoder; a decoder that gets it anyway must not panic.
 func checkDecoding(t *testing.T, text []byte) {
 	t.Helper()
 	want := requests()
@@ -105,11 +105,11 @@ func checkDecoding(t *testing.T, text []byte) {
 		if !bytes.Equal(in, text) {
 			t.Errorf("%q: the text has been written to", text)
 		}
-		clear(in) // of which nothing may be kept
+		clear(in) // a decoder must not keep a reference to its input
 		if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
 			t.Errorf("%q: got %v, want %v", text, gotErr, wantErr)
 		}
-		if !reflect.DeepEqual(want[i].request, got.request) { // cmp is slow when there are no differences
+		if !reflect.DeepEqual(want[i].request, got.request) { // reflect.DeepEqual is much faster than cmp when the values are equal
 			t.Errorf("%q (-want +got):\n%s", text, cmp.Diff(want[i].request, got.request))
 		}
 	}
@@ -129,18 +129,18 @@ var decodings = []string{
 	`[]`, `[1]`, `1`, `"a"`, `true`, ``, ` `, `{`, `}`, `{"`, `{"a`, `{"a"`, `{"a":`, `{"a":}`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`, `{"a" 1}`,
 	`{"a":[}`, `{"a":{]}`, `{"a":1]`, `{"a":"\`, `{"a":"\"}`, `{"\`, `{"\x":1}`, `{"a":tru}`, `{"a":01}`, `{"a":"` + "\n" + `"}`, `{"title":"` + "\t" + `"}`,
 	`{} {}`, `{}x`, `nul`, `{a:1}`, `{'a':1}`, "\ufeff{}", `{"title":"a""more":1}`, `{"title":"a":"more",1}`, `{::,,"a":1}`, `{"title"}`, `{"title":"a`,
-	`{"a":"` + strings.Repeat(`\n`, 1<<19) + `","title":"` + strings.Repeat(`\"`, 1<<19) + `"}`, // takes minutes unless it is linear
+	`{"a":"` + strings.Repeat(`\n`, 1<<19) + `","title":"` + strings.Repeat(`\"`, 1<<19) + `"}`, // takes minutes unless decoding is linear
 	strings.Repeat(`{"a":`, 20000), `{"a":` + strings.Repeat(`[`, 9000) + strings.Repeat(`]`, 9000) + `}`,
 }
 
-func TestGenerated_decodesLikeAPlainReference(t *testing.T) {
+func TestGenerated_decodesAsTheReferenceDoes(t *testing.T) {
 	t.Parallel()
 	for _, text := range decodings {
 		checkDecoding(t, []byte(text))
 	}
 }
 
-func TestGenerated_decodesRandomObjectsLikeAPlainReference(t *testing.T) {
+func TestGenerated_decodesRandomObjectsAsTheReferenceDoes(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	names := []string{"title", "webhook", "webhook_data", "avatar_id", "text", `\u0074ext`, "more", `m\u006fre`, "é", `\"`, ""}
@@ -162,7 +162,7 @@ func TestGenerated_decodesRandomObjectsLikeAPlainReference(t *testing.T) {
 	}
 }
 
-func FuzzGenerated_decodesLikeAPlainReference(f *testing.F) {
+func FuzzGenerated_decodesAsTheReferenceDoes(f *testing.F) {
 	for _, text := range decodings {
 		if len(text) < 1000 {
 			f.Add([]byte(text))
@@ -171,8 +171,9 @@ func FuzzGenerated_decodesLikeAPlainReference(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { checkDecoding(t, text) })
 }
 
-// A stored request is compared byte by byte with the one that comes again.
-func TestGenerated_encodesInTheOrderOfNames(t *testing.T) {
+// The service compares the bytes of a stored request with those of a repeated one, so the order of members
+// must not vary.
+func TestGenerated_encodesMembersSortedByName(t *testing.T) {
 	t.Parallel()
 	const want = `{"a":[1,{"y":1,"x":2}],"title":"T","u":null,"video_url":"V","z":"z"}`
 	for _, text := range []string{

@@ -25,13 +25,13 @@ func load(t *testing.T) *openapi3.T {
 	return document
 }
 
-// element is a part of the document that has to cite the interface.
+// element is a part of the document that must cite the interface.
 type element struct {
 	cites string
 	row   row
 }
 
-// elements walks everything that carries x-interface, by element and name.
+// elements returns every element that carries x-interface, by its element and name.
 func elements(t *testing.T, document *openapi3.T) map[string]element {
 	t.Helper()
 	found := make(map[string]element)
@@ -76,7 +76,8 @@ func elements(t *testing.T, document *openapi3.T) map[string]element {
 	return found
 }
 
-// describe reads type, format and values, looking through a union with null.
+// describe returns the type, format and values of a schema. Of a union with null it describes the other
+// alternative.
 func describe(ref *openapi3.SchemaRef) row {
 	schema := ref.Value
 	if len(schema.OneOf) == 2 && schema.OneOf[1].Value.Type.Is("null") {
@@ -97,7 +98,7 @@ func describe(ref *openapi3.SchemaRef) row {
 	return r
 }
 
-func TestDocument_statesEveryRowOfTheInterface(t *testing.T) {
+func TestDocument_hasEveryRowOfTheInterface(t *testing.T) {
 	t.Parallel()
 	found := elements(t, load(t))
 	for _, want := range interfaceRows() {
@@ -109,7 +110,7 @@ func TestDocument_statesEveryRowOfTheInterface(t *testing.T) {
 	}
 }
 
-func TestDocument_citesTheInterfaceOrSaysExtension(t *testing.T) {
+func TestDocument_elementsCiteTheInterfaceOrAreExtensions(t *testing.T) {
 	t.Parallel()
 	documented := make(map[string]bool)
 	for _, r := range interfaceRows() {
@@ -125,7 +126,7 @@ func TestDocument_citesTheInterfaceOrSaysExtension(t *testing.T) {
 	}
 }
 
-func TestDocument_endpointsAreAsDocumented(t *testing.T) {
+func TestDocument_endpointsMatchTheInterface(t *testing.T) {
 	t.Parallel()
 	document := load(t)
 	if got := document.Servers[0].URL; got != "{base_url}" {
@@ -181,7 +182,7 @@ func schemaName(content openapi3.Content) string {
 	return strings.TrimPrefix(media.Schema.Ref, "#/components/schemas/")
 }
 
-func TestDocument_isValidWithItsExamples(t *testing.T) {
+func TestDocument_isValid(t *testing.T) {
 	t.Parallel()
 	document := load(t)
 	err := document.Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation())
@@ -190,8 +191,7 @@ func TestDocument_isValidWithItsExamples(t *testing.T) {
 	}
 }
 
-// Every request, answer and event shows an example, and each matches its schema in the eyes of
-// a JSON Schema implementation.
+// Every request, answer and event has an example, and a validator of JSON Schema accepts each example.
 func TestDocument_examplesMatchTheirSchemas(t *testing.T) {
 	t.Parallel()
 	document := load(t)
@@ -243,7 +243,7 @@ func exampleChecker(t *testing.T) func(where string, content openapi3.Content) {
 				t.Errorf("%s: %v", where, err)
 				continue
 			}
-			if len(media.Examples) == 0 && !strings.HasSuffix(contentType, "/*") { // a file shows nothing
+			if len(media.Examples) == 0 && !strings.HasSuffix(contentType, "/*") { // an example of a file would show nothing
 				t.Errorf("%s %s has no example", where, contentType)
 			}
 			for name, example := range media.Examples {
@@ -263,8 +263,8 @@ func exampleChecker(t *testing.T) func(where string, content openapi3.Content) {
 	}
 }
 
-// What document validation lets pass and a generator or a reader stumbles over.
-func TestDocument_hasNoneOfTheUsualSlips(t *testing.T) {
+// These mistakes pass the validation of the document and confuse generators or readers.
+func TestDocument_hasNoCommonMistakes(t *testing.T) {
 	t.Parallel()
 	document := load(t)
 	ids := make(map[string]bool)

@@ -19,7 +19,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// answers are all successes in JSON, an error, and one with headers, each with its own type.
+// answers returns one answer of every type: all successes in JSON, an error, and an answer with headers.
 func answers() []any {
 	return []any{
 		gen.ListProjects200JSONResponse{},
@@ -44,7 +44,7 @@ func answers() []any {
 	}
 }
 
-// FuzzEncoders compares what the generated code writes with what encoding/json does.
+// FuzzEncoders compares the generated encoders with encoding/json.
 func FuzzEncoders(f *testing.F) {
 	for seed := range uint64(64) {
 		f.Add(seed, "<a href=\"\\\">\u2028\u2029&\x00\x1f\b\f\n\r\t\x7f\xffé😀")
@@ -76,7 +76,7 @@ func FuzzEncoders(f *testing.F) {
 	})
 }
 
-// visit lets an answer write itself.
+// visit calls the method of an answer that writes it.
 func visit(answer reflect.Value, w http.ResponseWriter) error {
 	t := answer.Type()
 	for i := range t.NumMethod() {
@@ -88,14 +88,15 @@ func visit(answer reflect.Value, w http.ResponseWriter) error {
 	panic("no method of " + t.String())
 }
 
-// maker makes values.
+// maker makes values of any type from the input of a fuzz test.
 type maker struct {
 	*rand.Rand
 
 	text string
 }
 
-// compareRequest compares a request that keeps unknown members with a map of all members.
+// compareRequest compares the JSON of a request that keeps unknown members with the JSON of a map of all
+// its members.
 func (m maker) compareRequest(t *testing.T, request any) {
 	t.Helper()
 	m.fill(reflect.ValueOf(request).Elem())
@@ -109,7 +110,7 @@ func (m maker) compareRequest(t *testing.T, request any) {
 	}
 }
 
-// membersOf returns the members of an object that keeps the unknown ones.
+// membersOf returns the known and unknown members of a request.
 func membersOf(v reflect.Value) map[string]any {
 	members := make(map[string]any)
 	for name, value := range v.FieldByName("AdditionalProperties").Interface().(map[string]json.RawMessage) {
@@ -171,13 +172,13 @@ func (m maker) fill(v reflect.Value) {
 	}
 }
 
-// raw returns JSON, and seldom what is none.
+// raw returns JSON that is valid most of the time.
 func (m maker) raw() json.RawMessage {
-	text, _ := json.Marshal(m.string()) // no text fails
+	text, _ := json.Marshal(m.string()) // strings always marshal
 	return []json.RawMessage{text, json.RawMessage("{ \"a\" : [ 1 , \"<\u2028>\" ] }"), json.RawMessage("null"), nil, json.RawMessage("5"), json.RawMessage("[1")}[m.IntN(5+m.IntN(2)*m.IntN(2))]
 }
 
-// string returns a part of the text.
+// string returns a part of the input.
 func (m maker) string() string {
 	from := m.IntN(len(m.text) + 1)
 	return m.text[from : from+m.IntN(len(m.text)-from+1)]

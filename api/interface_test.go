@@ -1,7 +1,7 @@
 package api_test
 
-// row is one row of a table of the service interface, or one fact of its sections on states,
-// endpoints and events.
+// row is one row of a table of the service interface, or one fact from its sections on states, endpoints
+// and events.
 type row struct {
 	section  string
 	element  string // the component schema, or "METHOD path"
@@ -26,8 +26,8 @@ var (
 	eventTypes        = []string{"avatar_event", "avatar_inference_event", "lipsync_inference_event"}
 )
 
-// interfaceRows is everything that the interface documents about names, types, formats,
-// requiredness and values.
+// interfaceRows returns everything that the interface documents about names, types, formats, required
+// members and values.
 func interfaceRows() []row {
 	rows := []row{
 		{section: "2.1", element: "Project", typ: "object"},

@@ -9,7 +9,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// What a request has absent, null or as a value is told apart in both directions.
+// Encoding and decoding tell an absent member, null and a value apart.
 func TestNullable(t *testing.T) {
 	t.Parallel()
 	for text, request := range map[string]gen.CreateAvatarRequest{
@@ -31,8 +31,8 @@ func TestNullable(t *testing.T) {
 	}
 }
 
-// A member of a struct without members of its own is left out, and read, by encoding/json alone.
-func TestNullable_inAnyStruct(t *testing.T) {
+// encoding/json alone omits and reads a Nullable in a struct without methods.
+func TestNullable_inAStructWithoutMethods(t *testing.T) {
 	t.Parallel()
 	type object struct {
 		A gen.Nullable[int] `json:"a,omitzero"`

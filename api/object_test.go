@@ -14,11 +14,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/api"
 )
 
-// documentFile takes another document than the embedded one, so that edits of the document can be
-// tried without building the tests again.
+// documentFile names a document to test instead of the embedded one, so that command mutate need not build
+// the tests again for each edit.
 var documentFile = flag.String("document", "", "test the document in this file")
 
-// spec returns the document that is tested.
+// spec returns the document under test.
 func spec(t *testing.T) []byte {
 	t.Helper()
 	if *documentFile == "" {
@@ -31,7 +31,7 @@ func spec(t *testing.T) []byte {
 	return content
 }
 
-// object is an object of the document as it is written, references included.
+// object is a JSON object of the document, with its references unresolved.
 type object map[string]any
 
 func loadObject(t *testing.T) object {
@@ -47,7 +47,7 @@ func loadObject(t *testing.T) object {
 	return document
 }
 
-// at returns the object under a path of names; nil when there is none.
+// at returns the object at a path of member names, or nil.
 func (d object) at(names ...string) object {
 	for _, name := range names {
 		d = asObject(d[name])
@@ -60,7 +60,7 @@ func asObject(value any) object {
 	return members
 }
 
-// resolve follows a reference within the document.
+// resolve follows the references of an object within the document.
 func (d object) resolve(referrer object) object {
 	for {
 		ref, ok := referrer["$ref"].(string)
@@ -71,7 +71,7 @@ func (d object) resolve(referrer object) object {
 	}
 }
 
-// list returns the objects of an array.
+// list returns the objects in an array member.
 func (d object) list(name string) []object {
 	values, _ := d[name].([]any)
 	objects := make([]object, len(values))
@@ -81,7 +81,7 @@ func (d object) list(name string) []object {
 	return objects
 }
 
-// eachOperation calls visit with every operation of paths and webhooks.
+// eachOperation calls visit with every operation of the paths and webhooks.
 func (d object) eachOperation(visit func(name string, operation object)) {
 	for _, group := range []string{"paths", "webhooks"} {
 		for _, path := range slices.Sorted(maps.Keys(d.at(group))) {
@@ -99,7 +99,7 @@ func (d object) eachOperation(visit func(name string, operation object)) {
 	}
 }
 
-// eachSchema calls visit with every schema of the components, and with each schema inside of one.
+// eachSchema calls visit with every schema of the components and every schema nested in one.
 func (d object) eachSchema(visit func(name string, schema object)) {
 	var walk func(name string, schema object)
 	walk = func(name string, schema object) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// exceptions are what an operation takes and answers besides what follows from its shape.
+// exception has the parameters and statuses of an operation that its shape does not explain.
 type exception struct {
 	parameters []string
 	success    string // default 200
@@ -40,9 +40,8 @@ func exceptions() map[string]exception {
 	}
 }
 
-// An operation has the parameters and the answers that its shape asks for and the exceptions list,
-// and no others.
-func TestDocument_operationsTakeAndAnswerWhatTheirShapeSays(t *testing.T) {
+// An operation has exactly the parameters and responses that follow from its shape, and its exceptions.
+func TestDocument_operationsHaveTheExpectedParametersAndResponses(t *testing.T) {
 	t.Parallel()
 	document := loadObject(t)
 	left := exceptions()
@@ -61,6 +60,7 @@ func TestDocument_operationsTakeAndAnswerWhatTheirShapeSays(t *testing.T) {
 		if strings.HasPrefix(name, "webhook ") {
 			wantSame(t, name, parameters, []string{
 				"webhook-id in header", "webhook-sequence in header", "webhook-signature in header", "webhook-timestamp in header",
+				"traceparent in header",
 			})
 			wantSame(t, name, statuses, []string{"2XX", "410", "4XX", "default"})
 			return
@@ -102,8 +102,8 @@ func wantSame(t *testing.T, name string, got, want []string) {
 	}
 }
 
-// Answers carry the headers that their status asks for, and no others.
-func TestDocument_answersHaveTheirHeaders(t *testing.T) {
+// A response has exactly the headers that its status requires.
+func TestDocument_responsesHaveTheExpectedHeaders(t *testing.T) {
 	t.Parallel()
 	document := loadObject(t)
 	asked := map[string]string{"401": "WWW-Authenticate", "429": "Retry-After", "503": "Retry-After"}
@@ -116,7 +116,7 @@ func TestDocument_answersHaveTheirHeaders(t *testing.T) {
 			if header := asked[status]; header != "" {
 				want = append(want, header)
 			}
-			if status == "429" && fmt.Sprint(operation["operationId"]) != "login" { // of which the caller is not known
+			if status == "429" && fmt.Sprint(operation["operationId"]) != "login" { // login has no caller to limit
 				want = append(want, "RateLimit", "RateLimit-Policy")
 			}
 			response := document.resolve(operation.at("responses", status))
@@ -125,8 +125,9 @@ func TestDocument_answersHaveTheirHeaders(t *testing.T) {
 	})
 }
 
-// The problems that an operation shows as examples have its status, and name only what it takes.
-func TestDocument_examplesOfErrorsFitTheirOperation(t *testing.T) {
+// An example of a problem has the status of its response, and names only parameters and members of its
+// operation.
+func TestDocument_problemExamplesMatchTheirOperation(t *testing.T) {
 	t.Parallel()
 	document := loadObject(t)
 	document.eachOperation(func(name string, operation object) {
@@ -147,8 +148,8 @@ func TestDocument_examplesOfErrorsFitTheirOperation(t *testing.T) {
 	})
 }
 
-// takes reports whether an operation has the parameter or the member of its body that a violation
-// points to.
+// takes reports whether an operation has the parameter or the member that the pointer of a violation
+// names.
 func (d object) takes(operation object, pointer string) bool {
 	if in, name, ok := strings.Cut(pointer, ":"); ok {
 		return slices.ContainsFunc(operation.list("parameters"), func(reference object) bool {

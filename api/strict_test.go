@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// consents implements one operation.
+// consents is an implementation of submitConsent alone.
 type consents struct {
 	gen.StrictServerInterface
 	answer func(gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObject, error)
@@ -28,7 +28,7 @@ func echo(request gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObje
 	return gen.SubmitConsent200JSONResponse{AvatarID: request.Body.AvatarID}, nil
 }
 
-// body is one that says that it is valid JSON already.
+// body reports that it was validated already.
 type body struct {
 	io.Reader
 	text string
@@ -37,24 +37,24 @@ type body struct {
 func (body) Close() error        { return nil }
 func (b body) ValidJSON() []byte { return []byte(b.text) }
 
-func TestGenerated_servesStrictly(t *testing.T) {
+func TestGenerated_strictHandlerReportsErrorsToHooks(t *testing.T) {
 	t.Parallel()
 	const valid = `{"avatar_id":"a","granted":true}`
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
 		body   io.Reader
 		answer func(gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObject, error)
-		hook   string // which error hook is called
+		hook   string // name of the error hook that is called
 		text   string
 	}{
-		"decodes and answers":               {strings.NewReader(valid), echo, "", `"avatar_id":"a"`},
-		"takes JSON where it lies":          {body{strings.NewReader("never read"), valid}, echo, "", `"avatar_id":"a"`},
-		"decodes null as encoding/json":     {body{nil, "null"}, echo, "", `"avatar_id":""`},
-		"refuses what is no JSON":           {strings.NewReader("{"), echo, "request", "can't decode JSON body: unexpected EOF"},
-		"refuses no body":                   {http.NoBody, echo, "request", "can't decode JSON body: EOF"},
-		"refuses a body that has been read": {body{nil, ""}, echo, "request", "can't decode JSON body: EOF"},
-		"refuses another type":              {body{nil, "[]"}, echo, "request", "can't decode JSON body: "},
-		"hands on an error": {
+		"decodes the request and writes the response": {strings.NewReader(valid), echo, "", `"avatar_id":"a"`},
+		"reads validated JSON without copying it":     {body{strings.NewReader("never read"), valid}, echo, "", `"avatar_id":"a"`},
+		"decodes null as encoding/json":               {body{nil, "null"}, echo, "", `"avatar_id":""`},
+		"refuses invalid JSON":                        {strings.NewReader("{"), echo, "request", "can't decode JSON body: unexpected EOF"},
+		"refuses a missing body":                      {http.NoBody, echo, "request", "can't decode JSON body: EOF"},
+		"refuses a body that has been read":           {body{nil, ""}, echo, "request", "can't decode JSON body: EOF"},
+		"refuses JSON of another type":                {body{nil, "[]"}, echo, "request", "can't decode JSON body: "},
+		"passes on an error": {
 			strings.NewReader(valid),
 			func(gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObject, error) { return nil, boom },
 			"response", "boom",
@@ -86,7 +86,7 @@ func TestGenerated_servesStrictly(t *testing.T) {
 	}
 }
 
-func TestGenerated_strictMiddlewareWrapsInOrder(t *testing.T) {
+func TestGenerated_strictMiddlewareRunsInOrder(t *testing.T) {
 	t.Parallel()
 	var passed []string
 	wrap := func(name string) gen.StrictMiddlewareFunc {

@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// edit inserts text into a document behind the end of the first match of after.
+// edit inserts text into a document after the first match of the expression after.
 type edit struct{ after, text string }
 
-// The edits of the walk-through. Their indentation is that of the document.
+// walkthrough has the edits of the README's section Regenerate. They are indented as the document is.
 var walkthrough = []edit{
-	// A path parameter, an answer without a body, one in text, and one that is streamed.
+	// A path parameter, and responses without a body, with text, and with a stream.
 	{`(?m)^paths:\n`, `  /v1/avatars/{avatar_id}:
     parameters:
       - { name: avatar_id, in: path, required: true, x-interface: extension, description: An avatar., schema: { type: string, minLength: 8 } }
@@ -110,7 +110,7 @@ var walkthrough = []edit{
 `},
 }
 
-// byHand is what the compiler demands after the edits, in the least words.
+// byHand has the shortest code that the compiler asks for after the edits.
 var byHand = map[string]string{
 	"server/internal/rest/walkthrough.go": `package rest
 
@@ -175,6 +175,9 @@ import (
 )
 
 func TestWalkthrough(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not in the short form: it compiles the packages five times")
+	}
 	s := clienttest.New(t)
 	s.AllowInvalid()
 	c := newClient(t, s)
@@ -252,8 +255,8 @@ func TestWalkthrough(t *testing.T) {
 `,
 }
 
-// What a user does who adds operations, a parameter, a member and an event: edit the document, generate,
-// and write what the compiler demands, and nothing else.
+// A user who adds operations, a parameter, a required member and an event edits the document, runs make
+// generate, and writes only what the compiler asks for.
 func TestWalkthrough(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -293,12 +296,17 @@ func TestWalkthrough(t *testing.T) {
 	if output, err := w.run("go", "build", "./..."); err != nil {
 		t.Error(output)
 	}
+	for _, id := range []string{"removeAvatar", "readPicture", "readTranscript"} {
+		if output, err := w.run("go", "vet", "api/_samples/"+id+".go"); err != nil {
+			t.Error(output)
+		}
+	}
 	if output, err := w.run("go", "test", "-run", "^TestWalkthrough$", "./client/clienttest"); err != nil {
 		t.Error(output)
 	}
 }
 
-// broken returns the files that the compiler finds errors in.
+// broken returns the files in which the compiler found errors.
 func broken(output string) []string {
 	var files []string
 	for _, match := range regexp.MustCompile(`(?m)^(\S+\.go):\d+:\d+: `).FindAllStringSubmatch(output, -1) {
@@ -308,7 +316,7 @@ func broken(output string) []string {
 	return slices.Compact(files)
 }
 
-// workspace is a copy of the module.
+// workspace is a copy of the module in a temporary directory.
 type workspace struct {
 	*testing.T
 	dir string

@@ -17,19 +17,19 @@ const (
 	maxProblem       = 64 << 10
 )
 
-// attempt is one request on the wire and what is known of it.
+// attempt is one request on the wire with its result.
 type attempt struct {
-	response *http.Response // nil if there was none
+	response *http.Response // nil if the service did not respond
 	content  []byte
 	err      error
 
-	// unsent means that the service cannot have carried out the request, because it has got no
-	// byte of the body and never will.
+	// unsent reports that the service cannot have processed the request: the transport has read no byte of
+	// the body and will read none.
 	unsent bool
 }
 
-// send sends request once and reads the whole answer, unless a success of o is streamed: then timeout
-// bounds the time until it begins.
+// send makes one attempt. It reads the whole response, unless the operation streams its success. The
+// timeout then applies only until the response begins.
 func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Duration, o *operation) (a attempt) {
 	ctx, cancel, begun := bound(request.Context(), timeout, o.answer == answerStream)
 	defer func() {
@@ -38,17 +38,17 @@ func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Dura
 		}
 	}()
 	sent := request.WithContext(ctx)
-	// With a body that it cannot read twice, net/http sends nothing twice on its own.
+	// Without GetBody, net/http never resends the body by itself.
 	sent.GetBody = nil
 	if d.http.Jar != nil {
-		sent.Header = sent.Header.Clone() // net/http adds the cookies to it
+		sent.Header = sent.Header.Clone() // net/http adds cookies to the header
 	}
 	switch {
 	case body != nil && body != http.NoBody:
 		tracked := &trackedBody{ReadCloser: body}
 		defer func() { a.unsent = a.response == nil && tracked.seal() }()
 		sent.Body = tracked
-	case o.class() == reading:
+	case o.class() == idempotent:
 		sent.Body, sent.TransferEncoding = emptyBody{}, identity
 	}
 
@@ -84,7 +84,7 @@ func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Dura
 	return a
 }
 
-// record fills into, if there is one, with attempt number n.
+// record stores attempt number n in the Response of the call, if the caller asked for it.
 func (a *attempt) record(into *Response, request *http.Request, n int) {
 	if into == nil {
 		return
@@ -95,8 +95,8 @@ func (a *attempt) record(into *Response, request *http.Request, n int) {
 	}
 }
 
-// trackedBody is the body of one attempt. A transport must read it before the service can act on
-// the request, so that nobody has to ask the transport what it has written.
+// trackedBody is the request body of one attempt. It records whether the transport has read from it. The
+// service cannot process a request whose body was never read.
 type trackedBody struct {
 	io.ReadCloser
 	state atomic.Int32
@@ -117,11 +117,11 @@ func (b *trackedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// seal reports whether the body is unread, and sees to it that it stays so.
+// seal reports whether the body is unread, and makes later reads fail.
 func (b *trackedBody) seal() bool { return b.state.CompareAndSwap(bodyFresh, bodySealed) }
 
-// emptyBody is a body of no bytes that net/http takes for one that it cannot read twice; identity
-// keeps it from looking whether there are any.
+// emptyBody is an empty body for requests that net/http must not resend by itself: net/http cannot rewind
+// it, and the transfer encoding identity keeps net/http from probing whether it is empty.
 type emptyBody struct{}
 
 func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
@@ -129,11 +129,11 @@ func (emptyBody) Close() error             { return nil }
 
 var identity = []string{"identity"} //nolint:gochecknoglobals // never changed
 
-// unredirected takes away a Location that cannot be parsed. net/http reads it before it asks whether
-// to follow, and would return an error that shows it in place of the answer.
-type unredirected struct{ next http.RoundTripper }
+// redirectFilter removes a Location header that cannot be parsed. net/http would otherwise replace the
+// response with an error that shows the header.
+type redirectFilter struct{ next http.RoundTripper }
 
-func (u *unredirected) RoundTrip(request *http.Request) (*http.Response, error) {
+func (u *redirectFilter) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := u.next.RoundTrip(request)
 	if response == nil || response.StatusCode/100 != 3 {
 		return response, err
@@ -145,14 +145,14 @@ func (u *unredirected) RoundTrip(request *http.Request) (*http.Response, error) 
 	return response, nil
 }
 
-// answer is the body of a successful response of the doer.
+// answer is the body of a successful response.
 type answer struct {
 	bytes.Reader
 
 	content   []byte
 	attempts  int
 	operation *operation
-	into      *Response // of the call, if it has one
+	into      *Response // Response of the call, or nil
 }
 
 func newAnswer(content []byte, attempts int, c *call) *answer {
@@ -163,8 +163,8 @@ func newAnswer(content []byte, attempts int, c *call) *answer {
 
 func (*answer) Close() error { return nil }
 
-// bound returns a context that ends after timeout. Of a streamed answer, begun ends that bound, and
-// reports whether it came in time; the context then ends with cancel alone.
+// bound returns a context that ends after timeout. If the response is streamed, begun removes the timeout
+// and reports whether the response began in time. The context then ends only with cancel.
 func bound(ctx context.Context, timeout time.Duration, streamed bool) (_ context.Context, cancel func(), begun func() bool) {
 	if !streamed {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -175,7 +175,7 @@ func bound(ctx context.Context, timeout time.Duration, streamed bool) (_ context
 	return ctx, func() { timer.Stop(); stop(nil) }, timer.Stop
 }
 
-// stream is the body of an answer that the caller reads.
+// stream is the body of a response that the caller reads.
 type stream struct {
 	io.ReadCloser
 	cancel func()
@@ -194,8 +194,8 @@ func (a *attempt) streamed() (*stream, bool) {
 	return body, ok
 }
 
-// promises reports whether a success may have this type and body. What the document gives no body may
-// have any.
+// promises reports whether the document allows a success with this media type and content. If the document
+// defines no body, any content is allowed.
 func (o *operation) promises(response *http.Response, content []byte) bool {
 	switch {
 	case o.answer == answerNone || o.empty && len(content) == 0:
@@ -210,7 +210,7 @@ func isJSON(response *http.Response) bool {
 	return strings.Contains(strings.ToLower(response.Header.Get("Content-Type")), "json")
 }
 
-// transportError keeps the cause and leaves out the user information and the query of the URL.
+// transportError wraps the cause of err without the user information and the query of the URL.
 func transportError(request *http.Request, err error) error {
 	for wrapped, ok := errors.AsType[*url.Error](err); ok; wrapped, ok = errors.AsType[*url.Error](err) {
 		err = wrapped.Err

@@ -12,7 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// canned answers every request with the same avatar and costs next to nothing.
+// canned is a service that responds to every request with the same avatar, at almost no cost.
 type canned struct {
 	header http.Header
 	body   []byte
@@ -38,7 +38,7 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// bare makes calls as one would without this package: http.Client and encoding/json.
+// bare calls the service without this package, with http.Client and encoding/json.
 type bare struct{ http http.Client }
 
 func (b *bare) do(tb testing.TB, method, path string, body any) *gen.Avatar {
@@ -71,7 +71,7 @@ func (b *bare) do(tb testing.TB, method, path string, body any) *gen.Avatar {
 	return &avatar
 }
 
-// calls are the same calls, bare and by the client.
+// calls returns the same calls made by bare and by the client.
 func calls(tb testing.TB) map[string]struct{ bare, client func() } {
 	tb.Helper()
 	transport := newCanned(tb)
@@ -112,10 +112,10 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// raceEnabled tells that sync.Pool drops things at random.
+// raceEnabled is true under the race detector, where sync.Pool drops items at random.
 var raceEnabled bool
 
-func TestAllocations_fewMoreThanBare(t *testing.T) {
+func TestAllocations_areCloseToPlainHTTP(t *testing.T) {
 	const most = 22
 	if raceEnabled {
 		t.Skip("the race detector adds allocations; make test runs this without it too")

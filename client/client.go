@@ -1,68 +1,70 @@
 // Package client calls the Avatar Studio service.
 //
-// A [Client] logs in by itself when a call first needs a token, and renews the token before it expires
-// or when the service refuses it. Concurrent calls share one login. When a login fails, each call waits
-// for the next attempt within its own [Retry] and its own context. The client follows no redirect and
-// logs nothing unless it is given a logger.
+// A [Client] logs in when a call first needs an access token. It renews the token before it expires, or
+// when the service rejects it. Concurrent calls share one login. If a login fails with a transient error,
+// each call waits for the next attempt within its own [Retry] and context. The client does not follow
+// redirects, and it logs nothing unless [Config].Logger is set.
 //
-// In a request, gen.Value(v) sends a member, gen.Null[T]() sends null, and what is not given is left out.
-// [Client.Raw] is the generated client with the same logins, retries and errors.
+// In a request, gen.Value(v) sends a member with a value, gen.Null[T]() sends null, and a member that is
+// not set is omitted. [Client.Raw] returns the generated client with the same logins, retries and errors.
 //
 // # Errors
 //
-// What the service answers is an [*Error] with status, problem document, request id and number of
-// attempts; no answer is a [*net/url.Error]. No error shows a password, a token or a query. The classes,
-// for errors.Is:
+// A response that is not a success is an [*Error] with the status, the problem document, the request id
+// and the number of attempts. If the service did not respond, the error is a [*net/url.Error]. Errors
+// never contain passwords, tokens or the query of a URL. Test for these classes with errors.Is:
 //
 //   - [ErrInvalid] (400, 413, 415, 422), [ErrNotFound] (404) and [ErrConflict] (409): change the request.
-//   - [ErrUnauthorized] (401, although the token was renewed) and [ErrForbidden] (403): change the credentials.
-//   - [ErrRateLimited] (429) and [ErrServer] (5xx): try later, after Error.RetryAfter.
-//   - [ErrDecode]: a 2xx that is not what the document promises.
-//   - [ErrOutcomeUnknown], beside another class: a write that may have succeeded although the client saw it fail.
+//   - [ErrUnauthorized] (401, even with a renewed token) and [ErrForbidden] (403): change the credentials.
+//   - [ErrRateLimited] (429) and [ErrServer] (5xx): retry later, after Error.RetryAfter.
+//   - [ErrDecode]: the response is a success that the document does not allow.
+//   - [ErrOutcomeUnknown], joined to another class: the call failed, but the write may have succeeded.
 //
 // # Retries
 //
-// The client makes up to Retry.Attempts attempts, within the context of the call. It retries reads, logins
-// and requests with an idempotency key after any transient failure: no answer, 408, 429, and 5xx except
-// 501; a login after 429 only with Retry-After. It retries other requests only if the service cannot have
-// processed them: nothing was sent, or the answer is 429 or 503 with Retry-After. A creation gets an
-// idempotency key by itself, unless [Config].NoAutoKey is set, so that the service creates once however
-// often the client sends it. With [WithIdempotencyKey], a creation can be repeated for a day, also after a
-// restart of the program.
+// The client makes up to Retry.Attempts attempts within the context of the call. It retries idempotent
+// operations, logins, and requests with an idempotency key after any transient failure: no response, 408,
+// 429, and 5xx except 501. A login is retried after 429 only if the response has Retry-After. All other
+// requests are retried only if the service cannot have processed them: nothing was sent, or the response
+// is 429 or 503 with Retry-After.
 //
-// # Reading
+// The client adds an idempotency key to each creation, unless [Config].NoAutoKey is set, so that retries
+// create one record. A program that sets the key itself with [WithIdempotencyKey] can repeat a creation
+// for 24 hours, even after a restart.
 //
-// A time may have any form of ISO 8601, and without a zone it is in UTC. A member that is not required
-// and cannot be read, or such an item of a list, is left out instead of failing the call, and
-// [Response].LeftOut names it. The iterators [Client.Avatars], [Client.Videos] and [Client.Lipsyncs] read
-// the next page when they need it.
+// # Decoding
+//
+// The client accepts times in any format of ISO 8601. A time without a zone is in UTC. A member or list
+// item that cannot be decoded does not fail the call unless it is required: the client omits it and lists
+// it in [Response].LeftOut. The iterators [Client.Avatars], [Client.Videos] and [Client.Lipsyncs] request
+// further pages as needed.
 //
 // # Waiting and files
 //
-// [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] return what has come to its end. They
-// poll, or learn of it from the program's webhooks ([Config].Receiver). [Client.UploadMedia] uploads an
-// input; [Client.DownloadFile] and [Client.Download] resume what broke off. [WithProgress] reports all
-// three.
+// [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] return when a record reaches a final
+// state. They poll the service, or receive the event through the webhook receiver in [Config].Receiver.
+// [Client.UploadMedia] uploads an input. [Client.DownloadFile] and [Client.Download] resume interrupted
+// downloads. [WithProgress] reports the progress of waits, uploads and downloads.
 package client
 
 import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Client calls the service as one user. It is safe for concurrent use; make one and share it,
-// because the tokens live in it.
+// Client calls the service as one user. It is safe for concurrent use. Programs should create one Client
+// per user and share it, because it holds the tokens.
 type Client struct {
 	doer      *doer
 	api       *gen.Client
-	events    *events // nil without a Receiver
+	events    *events // nil without Config.Receiver
 	workspace string
 	noAutoKey bool
-	allowHTTP bool // of the addresses that the service answers
+	allowHTTP bool // whether URLs in responses may be http
 	poll      Poll
 }
 
-// New checks config and returns a Client. It sends nothing. The error names the field of
-// [Config] that is wrong and never shows its value.
+// New returns a Client. It sends no request. If config is invalid, the error names the field but not its
+// value.
 func New(config Config) (*Client, error) {
 	base, err := config.validate()
 	if err != nil {
@@ -87,12 +89,14 @@ func New(config Config) (*Client, error) {
 	return client, nil
 }
 
-// Raw returns the generated client, which has every operation of the document and shows whole
-// responses. Tokens, renewals, retries, limits and errors apply to it too, but idempotency keys are
-// yours, and encoding/json reads the answers: a member that it cannot read, such as a time of another
-// form than RFC 3339, is its error. A request that already has an
-// Authorization header is sent with that header, and not again when the service refuses it; a body
-// that can be read only once is sent only once.
+// Raw returns the generated client, whose methods return complete responses for every operation of the
+// document. It shares the tokens, retries, limits and errors of c. It differs in these ways:
+//
+//   - It adds no idempotency keys.
+//   - It decodes responses with encoding/json, so a member that encoding/json cannot decode, such as a time
+//     that is not RFC 3339, is an error.
+//   - A request with an Authorization header is sent with that header, and is not retried after a 401.
+//   - A body that can be read only once is sent only once.
 func (c *Client) Raw() *gen.ClientWithResponses {
 	return &gen.ClientWithResponses{ClientInterface: &gen.Client{Server: c.api.Server, Client: &rawDoer{c.doer}}}
 }

@@ -20,73 +20,77 @@ const (
 	defaultUserAgent = "avatarstudio-go"
 )
 
-// Config says which service to call and as whom. BaseURL alone is enough for operations that
-// need no token.
+// Config configures a [Client]. Only BaseURL is required, which is enough for operations that need no
+// token.
 type Config struct {
-	// BaseURL is the address of the service, such as "https://studio.example.com". It may have
-	// a path, but no user information, query or fragment. Plain http is accepted for a
-	// loopback host only, unless AllowHTTP is set. Required.
+	// BaseURL is the address of the service, such as "https://studio.example.com". It may have a path, but
+	// no user information, query or fragment. Plain http is accepted only for loopback hosts, unless
+	// AllowHTTP is set. Required.
 	BaseURL string
 
-	// Email and Password are what the client logs in with when a call first needs a token. It
-	// renews a JWT shortly before it expires, and any token that the service refuses.
-	// When a login is refused, the client does not try again for a minute, and after 429 or 503 not
-	// before Retry-After, but for a minute at most. Calls in that time wait as far as their [Retry]
-	// allows it after 429 and 503, and fail with the same error otherwise.
+	// Email and Password are the credentials of the user. The client logs in when a call first needs a
+	// token. It renews the token 30 seconds before it expires if it is a JWT, and otherwise when the
+	// service rejects it with 401.
+	//
+	// After a login is rejected with 401, the client does not log in again for a minute, and calls in that
+	// time fail with the same error. After 429 or 503, the client waits for Retry-After, but at most a
+	// minute. Calls in that time wait if their [Retry] allows it and fail otherwise.
 	Email    string
 	Password Credential
 
-	// Token is an access token to use instead of Email and Password. It is never renewed.
+	// Token is an access token to use instead of Email and Password. It cannot be renewed.
 	Token Credential
 
-	// TokenSource gives the access tokens instead of Token, Email and Password. With none of
-	// them, calls go out without a token.
+	// TokenSource provides the access tokens instead of Token, Email and Password. If none of them is set,
+	// the client sends no token.
 	TokenSource TokenSource
 
-	// Workspace is the workspace whose projects are listed. See also [WithWorkspace].
+	// Workspace is the id of the workspace whose projects are listed. See also [WithWorkspace].
 	Workspace string
 
-	// HTTPClient sends the requests. The client uses a copy that follows no redirect. Its
-	// RoundTripper sees each attempt and is the place for tracing and metrics. Defaults to
+	// HTTPClient sends the requests. The client uses a copy that does not follow redirects. Its Transport
+	// sees each attempt, so tracing and metrics belong there. Defaults to a client with
 	// http.DefaultTransport.
 	HTTPClient *http.Client
 
-	// NoAutoKey is for a service that does not know the Idempotency-Key header. Creations are then
-	// sent without one, and retried only if the service cannot have processed them. [WithIdempotencyKey]
-	// still sets it. By default the client makes a random key for each creation.
+	// NoAutoKey stops the client from adding an Idempotency-Key to creations, for services that do not
+	// know this header. Creations are then retried only if the service cannot have processed them.
+	// [WithIdempotencyKey] still sets a key. By default the client adds a random key to each creation.
 	NoAutoKey bool
 
-	// Retry says how often a request is sent. See also [WithRetry].
+	// Retry configures retries. See also [WithRetry].
 	Retry Retry
 
-	// Poll says how often [Client.WaitAvatar] and its like ask the service.
+	// Poll configures how often [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] poll the
+	// service.
 	Poll Poll
 
-	// Timeout bounds each attempt: the request and its whole answer. Defaults to 30 seconds. See
-	// also [WithTimeout].
+	// Timeout limits each attempt, from the request to the end of the response. Defaults to 30 seconds.
+	// See also [WithTimeout].
 	Timeout time.Duration
 
-	// MaxAnswer bounds the body of an answer, in bytes; a longer one is [ErrDecode]. An answer that is
-	// streamed is not bounded. Defaults to 64 MiB.
+	// MaxAnswer limits the body of a response, in bytes. A larger body is an [ErrDecode]. Streamed
+	// responses are not limited. Defaults to 64 MiB.
 	MaxAnswer int64
 
-	// Receiver, if it takes the notifications of what the client creates, lets [Client.WaitAvatar]
-	// and its like return as soon as an event arrives. A Client stays attached to it for good.
+	// Receiver receives the notifications of the records that the client creates. If it is set,
+	// [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] return as soon as the event
+	// arrives. A Client cannot be detached from its Receiver.
 	Receiver *webhook.Receiver
 
-	// Logger is told, at level warn, what is sent again and why, and, at level debug, of new
-	// tokens. Defaults to silence.
+	// Logger logs retries and their causes at level warn, and new tokens at level debug. Defaults to no
+	// logging.
 	Logger *slog.Logger
 
-	// AllowHTTP accepts a BaseURL over which passwords and tokens travel unencrypted.
+	// AllowHTTP accepts a BaseURL with plain http, which sends passwords and tokens unencrypted.
 	AllowHTTP bool
 
-	// UserAgent is sent with every request. Defaults to "avatarstudio-go".
+	// UserAgent is the User-Agent of every request. Defaults to "avatarstudio-go".
 	UserAgent string
 }
 
-// FromEnv returns a Config of the environment variables STUDIO_BASE_URL, STUDIO_EMAIL,
-// STUDIO_PASSWORD, STUDIO_TOKEN and STUDIO_WORKSPACE. [New] checks it.
+// FromEnv returns a Config with the values of the environment variables STUDIO_BASE_URL, STUDIO_EMAIL,
+// STUDIO_PASSWORD, STUDIO_TOKEN and STUDIO_WORKSPACE. It does not validate them; [New] does.
 func FromEnv() Config {
 	return Config{
 		BaseURL:   os.Getenv("STUDIO_BASE_URL"),

@@ -12,7 +12,7 @@ func TestNew(t *testing.T) {
 	const canary = "canary-5150"
 	for name, test := range map[string]struct {
 		config client.Config
-		field  string // empty: no error
+		field  string // empty if config is valid
 	}{
 		"https":                 {client.Config{BaseURL: "https://studio.example.com"}, ""},
 		"path":                  {client.Config{BaseURL: "https://studio.example.com/v9/"}, ""},

@@ -8,11 +8,11 @@ import (
 
 const hidden = "[hidden]"
 
-// Credential is a password or a token. It shows a placeholder when it is printed, logged or marshalled.
-// Convert it to a string to read it.
+// Credential is a password or a token. A Credential that is printed, logged or marshalled shows a
+// placeholder. Convert it to a string to get the secret.
 //
-// Package fmt calls no method of what is in an unexported field, so it shows a Credential, or a
-// [Config], that a struct of yours has in one. Keep the [Client] there instead, which shows none.
+// Package fmt does not call methods on unexported fields. It therefore prints the secret of a Credential,
+// or of a [Config], in an unexported field of another struct. Store a [Client] in such fields instead.
 type Credential string
 
 // String returns a placeholder.
@@ -21,7 +21,7 @@ func (Credential) String() string { return hidden }
 // GoString returns a placeholder.
 func (Credential) GoString() string { return hidden }
 
-// Format writes a placeholder whatever the verb.
+// Format writes a placeholder for every verb.
 func (Credential) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, hidden) }
 
 // LogValue returns a placeholder.

@@ -18,8 +18,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// No way to show a value that holds a password or a token shows it.
-func TestSecrets_Hidden(t *testing.T) {
+// Printing, logging and marshalling show no password or token, in whatever type they are.
+func TestSecrets_areNeverShown(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-5150"
 	config := client.Config{BaseURL: "http://localhost", Email: email, Password: canary}
@@ -79,15 +79,15 @@ func TestSecrets_Hidden(t *testing.T) {
 	}
 }
 
-// giving is a source of tokens that fmt cannot look into.
+// giving is a TokenSource that fmt cannot print.
 type giving func() client.Credential
 
 func (g giving) Token(context.Context, client.Credential) (client.Credential, error) { return g(), nil }
 
-// everything is a level below all others.
+// everything enables all log levels.
 var everything = &slog.HandlerOptions{Level: slog.Level(-100)}
 
-// The logger hears of new tokens and of what is sent again, and of no secret, query or body.
+// The logger logs new tokens and retries, and no secret, query or body.
 func TestLogger(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-5150"
@@ -115,7 +115,7 @@ func TestLogger(t *testing.T) {
 	}
 	for line, want := range map[string]int{
 		`level=DEBUG msg="new token" expires=0001-01-01T00:00:00.000Z`:                                               1,
-		`level=WARN msg="sending again" method=GET path=/v1/avatars/avatar_details attempt=`:                         3,
+		`level=WARN msg=retrying method=GET path=/v1/avatars/avatar_details attempt=`:                                3,
 		`err="client: GET /v1/avatars/avatar_details: 503 Service Unavailable: As the test wants it. (request r-1)"`: 2,
 		canary:   0,
 		password: 0,
@@ -126,7 +126,7 @@ func TestLogger(t *testing.T) {
 	}
 }
 
-// calling is a handler that makes a call of its own for each line.
+// calling is a slog.Handler that calls the service for each record.
 type calling struct {
 	slog.Handler
 
@@ -140,8 +140,8 @@ func (c calling) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// No lock is held while a line is written, so that what writes it may use the client.
-func TestLogger_CallsClient(t *testing.T) {
+// The client holds no lock while it logs, so a slog.Handler may use the client.
+func TestLogger_mayCallTheClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()

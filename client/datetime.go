@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// parseDateTime reads a date-time of ISO 8601 in its basic and extended forms: with a calendar,
-// ordinal or week date, without seconds or minutes, with a decimal fraction after a point or a comma,
-// and with Z, an offset from UTC or neither, which is UTC. A space may stand for the T.
+// parseDateTime parses a date-time of ISO 8601, in the basic or extended format. The date may be a
+// calendar, ordinal or week date. Seconds and minutes are optional, and the last unit may have a decimal
+// fraction after a point or a comma. The zone is Z, an offset, or absent, which means UTC. A space may
+// replace the T.
 func parseDateTime(text string) (time.Time, bool) {
 	separator := strings.IndexAny(text, "Tt ")
 	if separator < 0 {
@@ -31,7 +32,7 @@ func parseDateTime(text string) (time.Time, bool) {
 	}
 	seconds, nanoseconds := sinceMidnight/time.Second, sinceMidnight%time.Second
 	t := time.Date(year, month, day, 0, 0, int(seconds), int(nanoseconds), location)
-	return t, t.Year() <= 9999 // 24:00 of the last day is beyond
+	return t, t.Year() <= 9999 // 24:00 on the last day of 9999 is out of range
 }
 
 func parseDate(text string) (year int, month time.Month, day int, ok bool) {
@@ -63,7 +64,7 @@ func parseDate(text string) (year int, month time.Month, day int, ok bool) {
 	return year, month, day, isMonth && isDay
 }
 
-// parseWeekDate reads the week and the weekday of text. Week 1 has the 4th of January.
+// parseWeekDate parses the week and weekday of a date. Week 1 contains January 4.
 func parseWeekDate(year int, text string, extended bool) (int, time.Month, int, bool) {
 	if extended && len(text) == 4 && text[2] == '-' {
 		text = text[:2] + text[3:]
@@ -111,10 +112,10 @@ func parseClock(text string) (time.Duration, bool) {
 		if unit /= 60; unit == time.Minute {
 			most = 59
 		} else {
-			most = 60 // a leap second
+			most = 60 // leap second
 		}
 	}
-	// Beyond nanoseconds of a second, or as many digits of another unit, nothing is kept.
+	// Digits after the ninth are dropped.
 	part, ok := parseNumber((fraction + "000000000")[:9], 0, 999_999_999)
 	if !ok || strings.Trim(fraction, "0123456789") != "" {
 		return 0, false
@@ -123,7 +124,7 @@ func parseClock(text string) (time.Duration, bool) {
 	return sum, sum <= 24*time.Hour || unit == time.Second && sum < 24*time.Hour+time.Second && !strings.HasPrefix(text, "24")
 }
 
-// parseZone reads Z or an offset of hours and minutes.
+// parseZone parses Z or an offset in hours and minutes.
 func parseZone(text string) (*time.Location, bool) {
 	if text == "Z" || text == "z" {
 		return time.UTC, true
@@ -150,7 +151,7 @@ func parseZone(text string) (*time.Location, bool) {
 	return time.FixedZone("", offset), isHours && isMinutes
 }
 
-// parseNumber reads decimal digits and nothing else.
+// parseNumber parses a number of decimal digits within limits.
 func parseNumber(digits string, least, most int) (int, bool) {
 	number, err := strconv.ParseUint(digits, 10, 32)
 	return int(number), err == nil && int(number) >= least && int(number) <= most

@@ -61,8 +61,8 @@ func TestParseDateTime(t *testing.T) {
 		"":                            {},
 		"T":                           {},
 		"now":                         {},
-		"2026-01-12":                  {}, // a date
-		"09:30:00Z":                   {}, // a time
+		"2026-01-12":                  {}, // a date without a time
+		"09:30:00Z":                   {}, // a time without a date
 		"1768210200":                  {},
 		"2026-01-12T":                 {},
 		"2026-01-12TZ":                {},
@@ -117,10 +117,11 @@ func TestParseDateTime(t *testing.T) {
 	}
 }
 
-// rfc3339 is stricter than package time, which also reads an hour of one digit.
+// rfc3339 is stricter than package time, which accepts an hour of one digit.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// RFC 3339 is read as package time reads it, and what is read can be written.
+// Times that RFC 3339 allows are parsed as package time parses them, and every parsed time can be
+// formatted.
 func FuzzParseDateTime(f *testing.F) {
 	for _, text := range []string{
 		"2026-01-12T09:30:00Z", "2026-01-12T09:30:00.123456789+05:30", "20260112T093000,5-0700", "2026-W03-1T09:30",
@@ -143,7 +144,7 @@ func FuzzParseDateTime(f *testing.F) {
 			requireSame(t, string(written), again, ok, got)
 		}
 
-		// Every time that has such a form, in every zone of whole minutes.
+		// All times of this form, in every zone with an offset of whole minutes, are parsed.
 		zone := time.FixedZone("", offset%(24*60)*60)
 		want = time.Unix(seconds%(1<<38), nanoseconds).In(zone)
 		for _, layout := range []string{time.RFC3339Nano, "20060102T150405.999999999-0700", "2006-002T15:04:05,999999999Z07:00"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// doer is what the generated client sends through. All that concerns every operation is here,
-// so an operation needs no more than the line that calls the generated method.
+// doer sends the requests of the generated client. It handles tokens, retries, limits and errors for all
+// operations.
 type doer struct {
 	http      http.Client
 	logger    *slog.Logger
@@ -23,8 +23,8 @@ type doer struct {
 	limits    limits
 	maxAnswer int64
 
-	// refused is a token that was refused when there was no attempt left for another one. The
-	// next call tells the source.
+	// refused is a token that the service rejected when its call had no attempt left. The next call
+	// reports it to the token source.
 	refused atomic.Pointer[Credential]
 }
 
@@ -35,7 +35,7 @@ func newDoer(config Config) *doer {
 		logger:    config.Logger,
 		userAgent: []string{cmp.Or(config.UserAgent, defaultUserAgent)},
 		limits:    limits{retry: config.Retry.withDefaults(), timeout: cmp.Or(config.Timeout, defaultTimeout)},
-		maxAnswer: min(cmp.Or(config.MaxAnswer, defaultMaxAnswer), math.MaxInt64-1), // one more is read
+		maxAnswer: min(cmp.Or(config.MaxAnswer, defaultMaxAnswer), math.MaxInt64-1), // send reads one byte more
 	}
 	if d.logger == nil {
 		d.logger = slog.New(slog.DiscardHandler)
@@ -44,28 +44,27 @@ func newDoer(config Config) *doer {
 	case config.Token != "":
 		d.tokens = &fixedToken{config.Token}
 	case config.TokenSource != nil:
-		d.tokens = &foreignSource{config.TokenSource}
+		d.tokens = &customSource{config.TokenSource}
 	}
 	if config.HTTPClient != nil {
 		d.http = *config.HTTPClient
 	}
-	// A redirect to another host would carry the body along, which may be a password.
+	// A redirect to another host would also send the body there, which may contain a password.
 	d.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if d.http.Transport == nil {
 		d.http.Transport = http.DefaultTransport
 	}
-	d.http.Transport = &unredirected{d.http.Transport}
+	d.http.Transport = &redirectFilter{d.http.Transport}
 	return d
 }
 
-// Do sends request within the limits of [Config].
+// Do sends a request with the limits of [Config]. It implements gen.HttpRequestDoer.
 func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	return d.do(request, &call{limits: d.limits, operation: operationOf(request)})
 }
 
-// do sends request, with the token it needs, until an attempt succeeds or must not be followed by
-// another one. A nil error means an answer that the operation promises, whose body is an *answer unless
-// it is streamed.
+// do sends a request with an access token, and retries it as far as that is allowed. If the error is nil,
+// the response is a success that the document allows. Its body is an *answer unless it is streamed.
 func (d *doer) do(request *http.Request, c *call) (*http.Response, error) {
 	if workspace, sent := request.Header[headerWorkspace]; sent && workspace[0] == "" {
 		return nil, errNoWorkspace
@@ -75,9 +74,9 @@ func (d *doer) do(request *http.Request, c *call) (*http.Response, error) {
 		doer: d, request: request, body: request.Body, limits: c.limits, class: c.operation.class(),
 		keyed: request.Header.Get(headerIdempotencyKey) != "",
 	}
-	e.named = e.keyed && !c.ownKey
-	e.renews = d.tokens != nil && e.class != login && e.class != refresh && request.Header.Get(headerAuthorization) == ""
-	if e.renews {
+	e.callerKey = e.keyed && !c.ownKey
+	e.renewsToken = d.tokens != nil && e.class != login && e.class != refresh && request.Header.Get(headerAuthorization) == ""
+	if e.renewsToken {
 		if err := e.authorize(d.takeRefused()); err != nil {
 			if e.body != nil {
 				_ = e.body.Close()
@@ -95,16 +94,16 @@ func (d *doer) do(request *http.Request, c *call) (*http.Response, error) {
 			}
 			return a.response, nil
 		}
-		if err := e.again(&a); err != nil {
+		if err := e.prepareRetry(&a); err != nil {
 			return nil, withOutcome(err, e.unknown)
 		}
 	}
 }
 
-// rawDoer is for the generated client, which does not decode with [decode].
+// rawDoer sends the requests of [Client.Raw], which do not go through [decode].
 type rawDoer struct{ *doer }
 
-// Do answers an error for what is no JSON where the document promises some.
+// Do returns an error if the document requires JSON and the response has none.
 func (d *rawDoer) Do(request *http.Request) (*http.Response, error) {
 	operation := operationOf(request)
 	if operation.answer == answerStream {
@@ -122,38 +121,38 @@ func (d *rawDoer) Do(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// exchange is a request and its attempts.
+// exchange is a request with its attempts.
 type exchange struct {
-	doer     *doer
-	request  *http.Request
-	body     io.ReadCloser // of the next attempt
-	limits   limits
-	class    class
-	keyed    bool       // it has an idempotency key
-	named    bool       // that key is the caller's
-	renews   bool       // the token is of the doer's source
-	access   Credential // that token
-	attempts int
-	unknown  bool // an attempt may have been carried out
-	twin     bool // an attempt may still be running
+	doer        *doer
+	request     *http.Request
+	body        io.ReadCloser // for the next attempt
+	limits      limits
+	class       class
+	keyed       bool       // the request has an idempotency key
+	callerKey   bool       // the caller chose the idempotency key
+	renewsToken bool       // the token comes from doer.tokens and may be renewed
+	access      Credential // token of the request
+	attempts    int
+	unknown     bool // the service may have processed an attempt
+	inFlight    bool // the service may still be processing an attempt
 }
 
-// again makes ready for another attempt after a, or returns the error of the call.
-func (e *exchange) again(a *attempt) error {
+// prepareRetry waits and prepares the next attempt after a, or returns the error of the call.
+func (e *exchange) prepareRetry(a *attempt) error {
 	if answer, ok := errors.AsType[*Error](a.err); ok {
 		answer.Attempts = e.attempts
 	}
-	// After an attempt that may still be running, a conflict is no more than the service working on it.
-	running := e.twin && e.keyed && errors.Is(a.err, ErrConflict)
-	e.unknown = e.unknown || running || e.class.uncertain(a, e.named)
-	e.twin = e.twin || e.class.uncertain(a, false)
+	// If an earlier attempt may still be running, a conflict says only that the service is processing it.
+	running := e.inFlight && e.keyed && errors.Is(a.err, ErrConflict)
+	e.unknown = e.unknown || running || e.class.uncertain(a, e.callerKey)
+	e.inFlight = e.inFlight || e.class.uncertain(a, false)
 	hasBody := e.body != nil && e.body != http.NoBody
 	last := e.attempts >= e.limits.retry.Attempts || hasBody && e.request.GetBody == nil
 
 	ctx := e.request.Context()
-	if e.renews && errors.Is(a.err, ErrUnauthorized) {
-		// The service did not act on what it refused, so that a POST may be sent again too.
-		e.renews = false
+	if e.renewsToken && errors.Is(a.err, ErrUnauthorized) {
+		// The service did not process a request that it rejected with 401, so even a POST can be retried.
+		e.renewsToken = false
 		refused := e.access
 		if last {
 			e.doer.refused.Store(&refused)
@@ -169,10 +168,10 @@ func (e *exchange) again(a *attempt) error {
 	} else {
 		delay := e.limits.retry.delay(e.attempts, a.err)
 		inTime := ctx.Err() == nil && e.limits.retry.allows(ctx, delay, a.err)
-		if last || !inTime || !running && !e.class.repeats(a, e.keyed) {
+		if last || !inTime || !running && !e.class.retries(a, e.keyed) {
 			return a.err
 		}
-		e.doer.logger.WarnContext(ctx, "sending again", "method", e.request.Method, "path", e.request.URL.Path,
+		e.doer.logger.WarnContext(ctx, "retrying", "method", e.request.Method, "path", e.request.URL.Path,
 			"attempt", e.attempts, "wait", delay, "err", a.err)
 		if err := pause(ctx, delay, a.err); err != nil {
 			return err
@@ -186,7 +185,7 @@ func (e *exchange) again(a *attempt) error {
 	return err
 }
 
-// authorize gives the request an access token other than refused.
+// authorize sets an access token other than refused.
 func (e *exchange) authorize(refused Credential) error {
 	access, err := e.doer.tokens.token(e.request.Context(), refused, e.limits.retry)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// A redirect would hand the password to another host.
+// The client does not follow redirects, which would send the password to another host.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -38,8 +38,8 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// An answer stays one when its Location is no URL, and its error shows none of it.
-func TestRedirect_Malformed(t *testing.T) {
+// A redirect with an invalid Location is an error that does not show the Location.
+func TestRedirect_withAnInvalidLocation(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{301, 302, 303, 307} {
 		s := newService()
@@ -94,7 +94,7 @@ func TestTransportError(t *testing.T) {
 	}
 }
 
-func TestTransportError_Text(t *testing.T) {
+func TestTransportError_hasNoQueryOrUser(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	c := newClient(t, static, func(c *client.Config) {
@@ -111,7 +111,7 @@ func TestTransportError_Text(t *testing.T) {
 	}
 }
 
-// The connection dies in the middle of an answer.
+// The connection breaks in the middle of a response.
 func TestTransportError_InBody(t *testing.T) {
 	t.Parallel()
 	s := newService()

@@ -12,8 +12,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// ErrNoFile is the error of a download of what an avatar, a video or a lip-sync does not have: it is
-// still processing, it has failed, or its renderer made no such file.
+// ErrNoFile is returned by downloads if the avatar, video or lip-sync has no such file: it is still
+// processing, it failed, or the renderer did not produce the file.
 var ErrNoFile = errors.New("client: there is no such file: it is not finished, or the renderer made none")
 
 var (
@@ -21,32 +21,32 @@ var (
 	errChanged = errors.New("client: the file has changed during the download")
 )
 
-// File is a file of an avatar, a video or a lip-sync, for [Client.Download].
+// File identifies a file of an avatar, a video or a lip-sync for [Client.Download].
 type File struct {
 	address func(ctx context.Context, c *Client, options []CallOption) (*string, error)
 }
 
-// AvatarThumbnail is the still picture of an avatar.
+// AvatarThumbnail returns the still image of an avatar.
 func AvatarThumbnail(id string) File {
 	return fileOf(id, (*Client).GetAvatar, func(a *gen.Avatar) *string { return a.Thumbnail })
 }
 
-// VideoFile is a video that was made from an avatar.
+// VideoFile returns the video that was made from an avatar.
 func VideoFile(id string) File {
 	return fileOf(id, (*Client).GetVideo, func(v *gen.Video) *string { return v.Video })
 }
 
-// VideoThumbnail is the still picture of a video that was made from an avatar.
+// VideoThumbnail returns the still image of a video that was made from an avatar.
 func VideoThumbnail(id string) File {
 	return fileOf(id, (*Client).GetVideo, func(v *gen.Video) *string { return v.Thumbnail })
 }
 
-// LipsyncFile is the video of a lip-sync.
+// LipsyncFile returns the video of a lip-sync.
 func LipsyncFile(id string) File {
 	return fileOf(id, (*Client).GetLipsync, func(l *gen.Lipsync) *string { return l.VideoURL })
 }
 
-// LipsyncThumbnail is the still picture of a lip-sync.
+// LipsyncThumbnail returns the still image of a lip-sync.
 func LipsyncThumbnail(id string) File {
 	return fileOf(id, (*Client).GetLipsync, func(l *gen.Lipsync) *string { return l.ThumbnailURL })
 }
@@ -63,12 +63,12 @@ func fileOf[T any](
 	}}
 }
 
-// Download writes a file to w. It asks the service for the address, and again when the address has
-// expired. The address needs no token, so none is sent to its host.
+// Download writes a file to w. It requests the URL of the file from the service, and a new URL if that one
+// expires. The host of the file gets no token.
 //
-// A download that breaks off continues where it stopped, unless the file has changed since.
-// [Config].Retry bounds the attempts without a further byte, and [Config].Timeout the wait for the
-// answer and for each further byte. A nil error means that w has the whole file.
+// An interrupted download resumes where it stopped, unless the file has changed. [Config].Retry limits the
+// attempts that make no progress, and [Config].Timeout limits the wait for the response and for each read.
+// If the error is nil, w has received the whole file.
 func (c *Client) Download(ctx context.Context, file File, w io.Writer, options ...CallOption) error {
 	d := c.newDownload(file, options)
 	d.begin = func() error {
@@ -81,22 +81,22 @@ func (c *Client) Download(ctx context.Context, file File, w io.Writer, options .
 	return d.run(ctx)
 }
 
-// download is a file of which done bytes have been written.
+// download is the state of a download.
 type download struct {
 	client  *Client
 	call    *call
 	file    File
 	options []CallOption
-	address string // "" when the service has to be asked
+	address string // URL of the file, or "" to request one from the service
 
-	// begin is called before the first byte of the file is written, also when the download has to
-	// begin anew. It sets to.
+	// begin is called before the first byte of the file is written, and again if the download starts over.
+	// It sets to.
 	begin func() error
 	to    io.Writer
 	done  int64
-	total int64  // -1 when it is not known
-	etag  string // "" when the service has none that tells every change
-	wrote error  // of to
+	total int64  // size of the file, or -1 if unknown
+	etag  string // strong entity tag, or ""
+	wrote error  // error of to
 }
 
 func (c *Client) newDownload(file File, options []CallOption) *download {
@@ -132,7 +132,7 @@ func (d *download) run(ctx context.Context) error {
 			d.address, renewed = "", true
 			n--
 			continue
-		case n >= retry.Attempts || !reading.repeats(&attempt{err: err}, false) || !retry.allows(ctx, delay, err):
+		case n >= retry.Attempts || !idempotent.retries(&attempt{err: err}, false) || !retry.allows(ctx, delay, err):
 			return err
 		}
 		d.client.doer.logger.WarnContext(ctx, "downloading again", "attempt", n, "offset", d.done, "wait", delay, "err", err)
@@ -142,7 +142,7 @@ func (d *download) run(ctx context.Context) error {
 	}
 }
 
-// expired reports whether an address no longer works, or not for what is left of the file.
+// expired reports whether the URL has expired or expires too soon for the rest of the file.
 func expired(err error) bool {
 	if answer, ok := errors.AsType[*Error](err); ok {
 		switch answer.StatusCode {
@@ -153,7 +153,7 @@ func expired(err error) bool {
 	return false
 }
 
-// locate asks the service for the address.
+// locate requests the URL of the file from the service.
 func (d *download) locate(ctx context.Context) error {
 	address, err := d.file.address(ctx, d.client, d.options)
 	switch {
@@ -171,7 +171,7 @@ func (d *download) locate(ctx context.Context) error {
 	return nil
 }
 
-// attempt makes one request and writes what it is answered.
+// attempt sends one request and writes the content of the response.
 func (d *download) attempt(ctx context.Context) error {
 	ctx, cancel, begun := bound(ctx, d.call.limits.timeout, true)
 	defer cancel()
@@ -181,7 +181,7 @@ func (d *download) attempt(ctx context.Context) error {
 	}
 	doer := d.client.doer
 	request.Header["User-Agent"] = doer.userAgent
-	request.Header["Accept-Encoding"] = identity // what is compressed on the way has no ranges
+	request.Header["Accept-Encoding"] = identity // ranges do not work with compressed content
 	if d.done > 0 && d.etag != "" {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.done))
 		request.Header.Set("If-Range", d.etag)
@@ -211,17 +211,17 @@ func (d *download) attempt(ctx context.Context) error {
 	return transportError(request, err)
 }
 
-// accept makes ready for the body of an answer, which is the rest of the file or all of it.
+// accept checks the header of a response, which has either the rest of the file or the whole file.
 func (d *download) accept(response *http.Response, body io.Reader) error {
 	etag := response.Header.Get("ETag")
-	if len(etag) > 0 && etag[0] != '"' { // a weak one
+	if len(etag) > 0 && etag[0] != '"' { // weak entity tags cannot be used with ranges
 		etag = ""
 	}
 	same := d.done > 0 && d.etag != "" && etag == d.etag
 	switch status := response.StatusCode; {
 	case status == http.StatusPartialContent && same && d.continues(response.Header.Get("Content-Range")):
 		return nil
-	case status == http.StatusOK && same && (d.total < 0 || response.ContentLength == d.total): // it knows no ranges
+	case status == http.StatusOK && same && (d.total < 0 || response.ContentLength == d.total): // the server does not support ranges
 		d.total = response.ContentLength
 		if _, err := io.CopyN(io.Discard, body, d.done); err != nil {
 			return transportError(response.Request, err)
@@ -235,7 +235,7 @@ func (d *download) accept(response *http.Response, body io.Reader) error {
 		d.done = 0
 		return nil
 	case status == http.StatusPartialContent, status == http.StatusRequestedRangeNotSatisfiable:
-		d.etag = "" // the next attempt asks for the whole
+		d.etag = "" // the next attempt starts over
 	}
 	content, err := io.ReadAll(io.LimitReader(body, maxProblem))
 	if err != nil {
@@ -244,7 +244,7 @@ func (d *download) accept(response *http.Response, body io.Reader) error {
 	return newProblemError(response, content)
 }
 
-// continues reports whether a range is what is left of the file, and notes how long that is.
+// continues reports whether a Content-Range is the rest of the file, and records the size of the file.
 func (d *download) continues(contentRange string) bool {
 	var first, last, total int64
 	_, err := fmt.Sscanf(contentRange, "bytes %d-%d/%d", &first, &last, &total)
@@ -264,20 +264,20 @@ func (d *download) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// patientReader reads a body, and gives up when a read takes longer than timeout.
-type patientReader struct {
+// timeoutReader reads a body. It fails if one read takes longer than timeout.
+type timeoutReader struct {
 	io.Reader
 	timer   *time.Timer
 	timeout time.Duration
 }
 
-func newPatientReader(body io.Reader, timeout time.Duration, cancel func()) *patientReader {
-	r := &patientReader{body, time.AfterFunc(timeout, cancel), timeout}
+func newPatientReader(body io.Reader, timeout time.Duration, cancel func()) *timeoutReader {
+	r := &timeoutReader{body, time.AfterFunc(timeout, cancel), timeout}
 	r.timer.Stop()
 	return r
 }
 
-func (r *patientReader) Read(p []byte) (int, error) {
+func (r *timeoutReader) Read(p []byte) (int, error) {
 	r.timer.Reset(r.timeout)
 	n, err := r.Reader.Read(p)
 	if !r.timer.Stop() && err != nil {

@@ -7,16 +7,16 @@ import (
 	"os"
 )
 
-// Names of what [Client.DownloadFile] leaves when it is broken off.
+// Suffixes of the files that an interrupted [Client.DownloadFile] leaves behind.
 const (
 	partSuffix = ".part"
 	etagSuffix = ".part.etag"
 )
 
-// DownloadFile writes a file of the service to the file called name, as [Client.Download] does. The
-// content grows in name.part and gets its name when it is whole, in place of what has that name. What
-// an earlier call left there, whose process may have been killed, is not downloaded again unless the
-// file has changed.
+// DownloadFile downloads a file, as [Client.Download] does, to the file called name. It writes to
+// name.part and renames that to name, replacing an existing file, when the download is complete. A later
+// call resumes a download that was interrupted, even by the end of the process, unless the file has
+// changed.
 func (c *Client) DownloadFile(ctx context.Context, file File, name string, options ...CallOption) error {
 	d := c.newDownload(file, options)
 	part, err := d.resume(name)
@@ -30,11 +30,12 @@ func (c *Client) DownloadFile(ctx context.Context, file File, name string, optio
 	}
 	d.begin = func() (err error) {
 		if part == nil {
-			if part, err = os.OpenFile(name+partSuffix, os.O_RDWR|os.O_CREATE, 0o666); err != nil { //nolint:gosec // as os.Create
+			if part, err = os.OpenFile(name+partSuffix, os.O_RDWR|os.O_CREATE, 0o666); err != nil { //nolint:gosec // the mode of os.Create
 				return err
 			}
 		}
-		// A part of one version never lies beside the tag of another.
+		// Remove the old tag first, so that the content of one version is never stored with the tag of
+		// another.
 		if err = os.Remove(name + etagSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -42,7 +43,7 @@ func (c *Client) DownloadFile(ctx context.Context, file File, name string, optio
 			_, err = part.Seek(0, io.SeekStart)
 		}
 		if err == nil {
-			err = os.WriteFile(name+etagSuffix, []byte(d.etag), 0o666) //nolint:gosec // as os.Create
+			err = os.WriteFile(name+etagSuffix, []byte(d.etag), 0o666) //nolint:gosec // the mode of os.Create
 		}
 		d.to = part
 		return err
@@ -59,15 +60,15 @@ func (c *Client) DownloadFile(ctx context.Context, file File, name string, optio
 	return os.Remove(name + etagSuffix)
 }
 
-// resume opens what an earlier call left, if it says which version of the file it is from.
+// resume opens the files of an interrupted download if they say which version of the file they contain.
 func (d *download) resume(name string) (part *os.File, err error) {
 	etag, err := os.ReadFile(name + etagSuffix)
 	if err != nil || len(etag) == 0 || !headerValue(string(etag)) {
-		return nil, nil //nolint:nilerr // then it begins anew
+		return nil, nil //nolint:nilerr // without a tag the download starts over
 	}
 	part, err = os.OpenFile(name+partSuffix, os.O_RDWR, 0)
 	if err != nil {
-		return nil, nil //nolint:nilerr // then it begins anew
+		return nil, nil //nolint:nilerr // without content the download starts over
 	}
 	if d.done, err = part.Seek(0, io.SeekEnd); err != nil {
 		return part, err

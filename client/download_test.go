@@ -22,17 +22,17 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// fileHost is a service whose lip-sync has its video on another host.
+// fileHost is a service whose lip-sync has a video on another host.
 type fileHost struct {
 	address string
 
 	mu       sync.Mutex
 	content  []byte
 	etag     string
-	breaks   []int // after how many bytes an answer breaks off, one after another
-	expires  bool  // each address works once
-	refuse   int   // status, unless 0
-	careless bool  // it does not know If-Range
+	breaks   []int // number of bytes after which each response breaks off
+	expires  bool  // each URL works once
+	refuse   int   // status of all responses, unless 0
+	careless bool  // the host ignores If-Range
 	requests []*http.Request
 	located  int
 }
@@ -85,7 +85,7 @@ func (h *fileHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(h.content))
 }
 
-// breaking breaks off an answer.
+// breaking is a ResponseWriter that breaks off a response.
 type breaking struct {
 	http.ResponseWriter
 	left int
@@ -100,8 +100,8 @@ func (b *breaking) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// A download that breaks off continues, and sends no token to the host of the file.
-func TestDownload_continues(t *testing.T) {
+// An interrupted download resumes, and the host of the file gets no token.
+func TestDownload_resumes(t *testing.T) {
 	t.Parallel()
 	h, c := newFileHost(t, 1_000_000)
 	h.breaks = []int{1, 400_000, 1, 300_000, 1, 1, 1, 1}
@@ -124,8 +124,8 @@ func TestDownload_continues(t *testing.T) {
 	}
 }
 
-// An address that has expired is replaced by a new one, also in the middle.
-func TestDownload_takesANewAddress(t *testing.T) {
+// A URL that has expired is replaced by a new one, even in the middle of a download.
+func TestDownload_requestsANewURL(t *testing.T) {
 	t.Parallel()
 	h, c := newFileHost(t, 1000)
 	h.expires, h.breaks = true, []int{100, 200}
@@ -143,8 +143,8 @@ func TestDownload_takesANewAddress(t *testing.T) {
 	}
 }
 
-// What has been written of one version never continues with another.
-func TestDownload_ofAFileThatChanges(t *testing.T) {
+// A download never mixes the content of two versions.
+func TestDownload_startsOverWhenTheFileChanges(t *testing.T) {
 	t.Parallel()
 	h, c := newFileHost(t, 1000)
 	h.breaks = []int{100}
@@ -172,7 +172,7 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// wantFiles checks that a download left its file and nothing else.
+// wantFiles checks that a download left the file and no other file.
 func wantFiles(t *testing.T, name string, content []byte) {
 	t.Helper()
 	got, err := os.ReadFile(name)
@@ -184,18 +184,18 @@ func wantFiles(t *testing.T, name string, content []byte) {
 	}
 }
 
-// A file appears whole, and a later call takes up what an earlier one left.
+// A file appears only when it is complete, and a later call resumes an interrupted download.
 func TestDownloadFile_resumes(t *testing.T) {
 	t.Parallel()
 	once := client.WithRetry(client.Retry{Attempts: 1})
 	for name, test := range map[string]struct {
-		etag   string // of the host, at first
+		etag   string // initial entity tag of the host
 		change func(t *testing.T, h *fileHost, part string)
-		ranged string // of the second call
+		ranged string // Range of the second call
 	}{
 		"the same": {`"one"`, func(*testing.T, *fileHost, string) {}, "bytes=600-"},
 		"changed":  {`"one"`, func(_ *testing.T, h *fileHost, _ string) { h.etag, h.content = `"two"`, h.content[:700] }, "bytes=600-"},
-		"changed, and the host does not tell": {`"one"`, func(_ *testing.T, h *fileHost, _ string) {
+		"changed, on a host without If-Range": {`"one"`, func(_ *testing.T, h *fileHost, _ string) {
 			h.careless, h.etag, h.content = true, `"two"`, h.content[:700]
 		}, "bytes=600-"},
 		"whole already": {`"one"`, func(t *testing.T, h *fileHost, part string) {
@@ -237,8 +237,8 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// A download that cannot begin leaves no file.
-func TestDownloadFile_leavesNothing(t *testing.T) {
+// A download that fails before its first byte leaves no file.
+func TestDownloadFile_leavesNoFileAfterAnError(t *testing.T) {
 	t.Parallel()
 	h, c := newFileHost(t, 10)
 	name := filepath.Join(t.TempDir(), "out.mp4")
@@ -277,8 +277,8 @@ func TestDownloadFile_leavesNothing(t *testing.T) {
 	}
 }
 
-// An error of the writer ends a download at once, and so does its context.
-func TestDownload_ends(t *testing.T) {
+// A download ends when its writer fails or its context ends.
+func TestDownload_endsWithItsWriterOrContext(t *testing.T) {
 	t.Parallel()
 	h, c := newFileHost(t, 1000)
 	full := errors.New("full")
@@ -296,8 +296,8 @@ func TestDownload_ends(t *testing.T) {
 	}
 }
 
-// A host that falls silent is given up after the timeout, however long a file takes.
-func TestDownload_ofASilentHost(t *testing.T) {
+// A download fails when the host sends nothing for the timeout. The whole download may take longer.
+func TestDownload_timesOutOnASilentHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -321,14 +321,14 @@ func TestDownload_ofASilentHost(t *testing.T) {
 		if failure, ok := errors.AsType[*url.Error](err); !ok || !failure.Timeout() {
 			t.Errorf("error %v", err)
 		}
-		// Ten bytes, one in twenty seconds, and then none for thirty.
+		// Ten bytes arrive 20 seconds apart, and then none for 30 seconds.
 		if took := time.Since(began); took != 230*time.Second {
 			t.Errorf("it took %v", took)
 		}
 	})
 }
 
-// slowly is a body of eleven bytes, of which the last never comes.
+// slowly is a body of eleven bytes whose last byte never arrives.
 type slowly struct {
 	ctx  context.Context
 	read *int

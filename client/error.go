@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Classes of [*Error], for errors.Is.
+// Classes of [*Error], for use with errors.Is.
 var (
 	ErrInvalid      = errors.New("client: the service finds the request invalid")       // 400, 413, 415, 422
 	ErrUnauthorized = errors.New("client: the service refuses the credentials")         // 401
@@ -26,16 +26,18 @@ var (
 	ErrDecode       = errors.New("client: the answer is not what was promised")         // 2xx
 )
 
-// ErrOutcomeUnknown is joined to the error of a write that may have succeeded although the client
-// saw it fail. That is so
-//   - if no attempt succeeded, and one of them was sent but got no answer, or was answered with 408
-//     or with 5xx other than 501 and 503 with Retry-After;
-//   - if the answer is a success that cannot be read ([ErrDecode]).
+// ErrOutcomeUnknown is joined to the error of a write that may have succeeded although the call failed.
+// That is the case if
 //
-// It is rare for a creation, which is retried with its idempotency key until an attempt succeeds.
-// With [WithIdempotencyKey], 408 and 5xx count only if 409 follows, which says that the earlier
-// attempt is still running: otherwise the caller can make the call again with that key. Other
-// writes, such as [Client.SubmitConsent], have no key and are not retried after these failures.
+//   - no attempt succeeded, and at least one was sent but got no response, a 408, or a 5xx other than 501 and
+//     503 with Retry-After; or
+//   - the response is a success that cannot be decoded ([ErrDecode]).
+//
+// A creation rarely fails this way, because it is retried with its idempotency key until an attempt succeeds.
+// If the caller chose the key with [WithIdempotencyKey], 408 and 5xx count only if a later attempt got a 409,
+// which means that the earlier attempt is still running. In all other cases the caller can repeat the call
+// with that key. Other writes, such as [Client.SubmitConsent], have no key and are not retried after these
+// failures.
 var ErrOutcomeUnknown = errors.New("client: the outcome is unknown")
 
 const (
@@ -43,42 +45,43 @@ const (
 	noteTooLarge    = "the body is too large"
 )
 
-// Error is an answer of the service that is not a success, redirects included, or a success
-// whose body is not what the document promises ([ErrDecode]). Only pointers are errors.
+// Error is a response that is not a success, redirects included, or a success whose body the document does
+// not allow ([ErrDecode]). The type *Error implements error.
 //
-// A request that got no answer fails with a [*url.Error] that keeps its cause.
+// If the service does not respond, the error is a [*url.Error] that wraps the cause.
 type Error struct {
-	// Operation is the method and the path of the request.
+	// Operation is the method and path of the request.
 	Operation string
 
-	// StatusCode is the status of the answer.
+	// StatusCode is the status of the response.
 	StatusCode int
 
-	// Code is the kind of problem, such as "avatar_not_published". The document lists them. It is empty
-	// if the service names none.
+	// Code is the kind of problem, such as "avatar_not_published". The document lists all codes. It is
+	// empty if the response has none.
 	Code string
 
-	// Problem is what the service says about it. It is zero if the answer is no problem document.
+	// Problem is the problem document of the response. It is zero if the response has none.
 	Problem gen.Problem
 
-	// RequestID names the request in the log of the service. It may be empty.
+	// RequestID identifies the request in the log of the service. It may be empty.
 	RequestID string
 
-	// ContentType is what the service declares the body to be.
+	// ContentType is the media type of the response.
 	ContentType string
 
-	// RetryAfter is how long the service asks to wait. Zero if it does not.
+	// RetryAfter is the time that the service asks to wait before a retry, or zero.
 	RetryAfter time.Duration
 
-	// Attempts is how many times the request was sent.
+	// Attempts is the number of attempts that were made.
 	Attempts int
 
-	note  string
-	asked bool // there is a Retry-After, be it zero
+	note          string
+	hasRetryAfter bool // the response has Retry-After, even if zero
 }
 
-// Error shows the operation, the status, what the problem document says, and the request id: no
-// query, and nothing else of a header or a body but the type of one that was not promised.
+// Error describes the operation, the status, the problem document and the request id. It includes the
+// media type of a response that the document does not allow, but no query and no other part of the headers
+// or the body.
 func (e *Error) Error() string {
 	var text strings.Builder
 	text.WriteString("client: ")
@@ -139,22 +142,22 @@ func (e *Error) class() error {
 }
 
 func newError(response *http.Response, note string) *Error {
-	wait, asked := retryAfter(response.Header.Get("Retry-After"))
+	wait, hasRetryAfter := retryAfter(response.Header.Get("Retry-After"))
 	return &Error{
-		Operation:   response.Request.Method + " " + response.Request.URL.Path,
-		StatusCode:  response.StatusCode,
-		RequestID:   response.Header.Get("X-Request-Id"),
-		ContentType: response.Header.Get("Content-Type"),
-		RetryAfter:  wait,
-		note:        note,
-		asked:       asked,
+		Operation:     response.Request.Method + " " + response.Request.URL.Path,
+		StatusCode:    response.StatusCode,
+		RequestID:     response.Header.Get("X-Request-Id"),
+		ContentType:   response.Header.Get("Content-Type"),
+		RetryAfter:    wait,
+		note:          note,
+		hasRetryAfter: hasRetryAfter,
 	}
 }
 
 func newProblemError(response *http.Response, body []byte) *Error {
 	e := newError(response, "")
 	if isJSON(response) {
-		_ = json.Unmarshal(body, &e.Problem) // what cannot be read stays zero
+		_ = json.Unmarshal(body, &e.Problem) // a member that cannot be decoded stays zero
 	}
 	if e.Problem.Code != nil {
 		e.Code = *e.Problem.Code
@@ -165,12 +168,12 @@ func newProblemError(response *http.Response, body []byte) *Error {
 	return e
 }
 
-// notPromised is the error for a successful answer of the doer that has the wrong members.
+// notPromised returns the error for a success with the wrong members.
 func notPromised(response *http.Response) error {
 	e := newError(response, noteNotPromised)
 	a := response.Body.(*answer)
 	e.Attempts = a.attempts
-	return withOutcome(e, a.operation.class() == creating)
+	return withOutcome(e, a.operation.class() == nonIdempotent)
 }
 
 func withOutcome(err error, unknown bool) error {
@@ -180,7 +183,7 @@ func withOutcome(err error, unknown bool) error {
 	return err
 }
 
-// retryAfter reads a number of seconds or a date.
+// retryAfter parses a Retry-After header, which has a number of seconds or a date.
 func retryAfter(text string) (time.Duration, bool) {
 	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		const most = uint64(math.MaxInt64 / time.Second)
@@ -192,7 +195,7 @@ func retryAfter(text string) (time.Duration, bool) {
 	return 0, false
 }
 
-// clean makes a text of the service fit for one line of a log.
+// clean makes text from the service safe to print on one line.
 func clean(text string) string {
 	const limit = 256
 	runes := []rune(text[:min(len(text), 4*limit)])

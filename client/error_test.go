@@ -107,8 +107,8 @@ func TestError(t *testing.T) {
 	}
 }
 
-// A user of the generated client gets the same for everything but a member of the wrong type.
-func TestError_Raw(t *testing.T) {
+// Raw returns the same errors, except for members of the wrong type.
+func TestError_isTheSameFromRaw(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
@@ -151,16 +151,16 @@ func TestError_RetryAfter(t *testing.T) {
 	})
 }
 
-// errors.As with a value would never match, so that a value must not be an error.
-func TestError_PointerOnly(t *testing.T) {
+// Only *Error is an error, because errors.As with a value would never match.
+func TestError_onlyThePointerIsAnError(t *testing.T) {
 	t.Parallel()
 	if reflect.TypeFor[client.Error]().Implements(reflect.TypeFor[error]()) {
 		t.Error("client.Error is an error as a value")
 	}
 }
 
-// The errors that are not an *Error say what the client was doing.
-func TestError_NoAnswer(t *testing.T) {
+// Errors other than *Error describe what the client was doing.
+func TestError_withoutAResponse(t *testing.T) {
 	t.Parallel()
 	ended := func(t *testing.T) context.Context {
 		t.Helper()
@@ -209,23 +209,23 @@ func TestError_NoAnswer(t *testing.T) {
 		is        []error
 		text      string
 	}{
-		"read":                   {broken, static, ended, read, []error{io.ErrUnexpectedEOF}, `GET ` + address + `avatar_details": unexpected EOF`},
-		"creation":               {broken, static, ended, creation, []error{io.ErrUnexpectedEOF, client.ErrOutcomeUnknown}, `client: the outcome is unknown: POST ` + address + `create_avatar": unexpected EOF`},
-		"creation, unreadable":   {html, static, ended, creation, []error{client.ErrDecode, client.ErrOutcomeUnknown}, `client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 200 OK: the body is not the promised JSON (text/html)`},
-		"login":                  {broken, func(*client.Config) {}, ended, creation, []error{io.ErrUnexpectedEOF}, `POST "http://localhost/users/login": unexpected EOF`},
-		"canceled":               {hangs, static, canceled, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
-		"late":                   {hangs, static, ended, read, []error{context.DeadlineExceeded}, `GET ` + address + `avatar_details": context deadline exceeded`},
-		"late for a token":       {hangs, func(*client.Config) {}, ended, read, []error{context.DeadlineExceeded}, `client: waiting for a token: context deadline exceeded`},
-		"canceled between":       {busy, static, canceled, creation, []error{context.Canceled, client.ErrServer}, `client: waiting to send again: context canceled: client: POST /v1/avatars/create_avatar: 503 Service Unavailable`},
-		"late for the end":       {busy, static, ended, wait, []error{context.DeadlineExceeded, client.ErrServer}, `client: waiting for the end: context deadline exceeded: client: GET /v1/avatars/avatar_details: 503 Service Unavailable`},
-		"late for the first one": {hangs, static, ended, wait, []error{context.DeadlineExceeded}, `client: waiting for the end: context deadline exceeded`},
+		"read":                     {broken, static, ended, read, []error{io.ErrUnexpectedEOF}, `GET ` + address + `avatar_details": unexpected EOF`},
+		"creation":                 {broken, static, ended, creation, []error{io.ErrUnexpectedEOF, client.ErrOutcomeUnknown}, `client: the outcome is unknown: POST ` + address + `create_avatar": unexpected EOF`},
+		"creation, unreadable":     {html, static, ended, creation, []error{client.ErrDecode, client.ErrOutcomeUnknown}, `client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 200 OK: the body is not the promised JSON (text/html)`},
+		"login":                    {broken, func(*client.Config) {}, ended, creation, []error{io.ErrUnexpectedEOF}, `POST "http://localhost/users/login": unexpected EOF`},
+		"canceled":                 {hangs, static, canceled, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
+		"late":                     {hangs, static, ended, read, []error{context.DeadlineExceeded}, `GET ` + address + `avatar_details": context deadline exceeded`},
+		"late for a token":         {hangs, func(*client.Config) {}, ended, read, []error{context.DeadlineExceeded}, `client: waiting for a token: context deadline exceeded`},
+		"canceled between":         {busy, static, canceled, creation, []error{context.Canceled, client.ErrServer}, `client: waiting to send again: context canceled: client: POST /v1/avatars/create_avatar: 503 Service Unavailable`},
+		"late for the end":         {busy, static, ended, wait, []error{context.DeadlineExceeded, client.ErrServer}, `client: waiting for the end: context deadline exceeded: client: GET /v1/avatars/avatar_details: 503 Service Unavailable`},
+		"late for the first event": {hangs, static, ended, wait, []error{context.DeadlineExceeded}, `client: waiting for the end: context deadline exceeded`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newClient(t, test.change, func(c *client.Config) { c.HTTPClient = &http.Client{Transport: test.transport} })
 				err := test.call(test.ctx(t), c)
-				time.Sleep(10 * time.Minute) // a login goes on without its caller
+				time.Sleep(10 * time.Minute) // the login continues without its caller
 				if err == nil || err.Error() != test.text {
 					t.Fatalf("error %v\nwant  %s", err, test.text)
 				}

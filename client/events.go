@@ -8,22 +8,23 @@ import (
 
 const maxEvents = 1024
 
-// subject is what an event is about.
+// subject is the avatar, video or lip-sync that an event is about.
 type subject struct {
 	eventType gen.EventType
 	id        string
 }
 
-// end is what ended a subject, or its way to the consent.
+// end records the last event of a subject that a wait can end with.
 type end struct {
 	pending chan struct{} // closed when status is set
 	done    chan struct{} // closed when status is final
-	status  string        // consent_pending or final; guarded by events.mu
+	status  string        // consent_pending or a final status; guarded by events.mu
 	waiters int
-	kept    bool // in events.order
+	kept    bool // listed in events.order
 }
 
-// reached is closed when a wait may be over: in a final state, or earlier if consent_pending counts.
+// reached returns a channel that is closed when the status is final or, if consent is true, also when it
+// is consent_pending.
 func (e *end) reached(consent bool) <-chan struct{} {
 	if consent {
 		return e.pending
@@ -31,12 +32,12 @@ func (e *end) reached(consent bool) <-chan struct{} {
 	return e.done
 }
 
-// events remembers the states of [end] that a receiver was told, of at most 1,024 subjects and the
-// oldest leaves first, because an event may come before anyone waits for it.
+// events records the ends that a receiver observed, because an event may arrive before anyone waits for
+// it. It keeps the latest 1,024 subjects.
 type events struct {
 	mu    sync.Mutex
 	ends  map[subject]*end
-	order []subject // of those that are kept, a ring once it is full
+	order []subject // kept subjects; a ring buffer once it is full
 	next  int
 }
 
@@ -65,7 +66,7 @@ func (e *events) observe(eventType, id, status string) {
 	}
 }
 
-// keep remembers an end, and forgets the oldest one if there are too many. e.mu is held.
+// keep lists an end in order and drops the oldest one if there are too many. e.mu must be held.
 func (e *events) keep(about subject, known *end) {
 	known.kept = true
 	if len(e.order) < maxEvents {
@@ -79,7 +80,7 @@ func (e *events) keep(about subject, known *end) {
 	e.next = (e.next + 1) % maxEvents
 }
 
-// await returns the end of a subject, which may lie in the past. The caller must call leave.
+// await returns the end of a subject, whether or not its event has arrived. The caller must call leave.
 func (e *events) await(about subject) *end {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -95,7 +96,7 @@ func (e *events) status(of *end) string {
 	return of.status
 }
 
-// end returns the end of a subject. e.mu is held.
+// end returns the end of a subject and creates it if necessary. e.mu must be held.
 func (e *events) end(about subject) *end {
 	known := e.ends[about]
 	if known == nil {
@@ -112,7 +113,7 @@ func (e *events) leave(about subject, awaited *end) {
 	e.forget(about)
 }
 
-// forget drops the end of a subject that is neither kept nor waited for. e.mu is held.
+// forget drops the end of a subject that is neither kept nor waited for. e.mu must be held.
 func (e *events) forget(about subject) {
 	if known := e.ends[about]; !known.kept && known.waiters == 0 {
 		delete(e.ends, about)

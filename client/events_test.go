@@ -17,7 +17,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// newReceiver returns a receiver and a function that delivers to it.
+// newReceiver returns a receiver with a function that delivers an event to it.
 func newReceiver(t *testing.T) (*webhook.Receiver, func(eventType, idField, id, status string)) {
 	t.Helper()
 	receiver, err := webhook.NewReceiver(webhook.Handlers{
@@ -37,8 +37,8 @@ func newReceiver(t *testing.T) (*webhook.Receiver, func(eventType, idField, id, 
 	}
 }
 
-// With a receiver the event is acted on at once, and the service is asked seldom before.
-func TestWait_Event(t *testing.T) {
+// With a receiver, a wait ends as soon as the event arrives, and polls rarely before.
+func TestWait_endsWithTheEvent(t *testing.T) {
 	t.Parallel()
 	eachWait(t, func(t *testing.T, eventType, idField, final string, wait func(context.Context, *client.Client, ...client.CallOption) (string, error)) {
 		receiver, deliver := newReceiver(t)
@@ -53,14 +53,14 @@ func TestWait_Event(t *testing.T) {
 		if err != nil || got != final || time.Since(start) != 3*time.Minute {
 			t.Errorf("status %s, error %v after %v", got, err, time.Since(start))
 		}
-		if n := len(s.seen); n > 13 { // 180 s at 15 to 30 s, and the two ends
+		if n := len(s.seen); n > 13 { // 180 s with polls every 15 to 30 s, and the first and last poll
 			t.Errorf("asked %d times", n)
 		}
 	})
 }
 
-// An event that is lost is made up for by asking.
-func TestWait_LostEvent(t *testing.T) {
+// Polling finds the final state if the event is lost.
+func TestWait_pollsInCaseTheEventIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		receiver, _ := newReceiver(t)
@@ -75,8 +75,8 @@ func TestWait_LostEvent(t *testing.T) {
 	})
 }
 
-// A service that lags behind its own event is asked soon again.
-func TestWait_EventBeforeAnswer(t *testing.T) {
+// If the event arrives before the service shows the new state, the wait polls again soon.
+func TestWait_pollsSoonAfterTheEvent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		receiver, deliver := newReceiver(t)
@@ -92,8 +92,8 @@ func TestWait_EventBeforeAnswer(t *testing.T) {
 	})
 }
 
-// A question that hangs, or a login for it, does not keep the event waiting.
-func TestWait_EventDuringQuestion(t *testing.T) {
+// An event ends a wait even while a poll, or the login for it, hangs.
+func TestWait_endsWithTheEventDuringAPoll(t *testing.T) {
 	t.Parallel()
 	for _, hangs := range []string{details, login} {
 		synctest.Test(t, func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestWait_EventDuringQuestion(t *testing.T) {
 	}
 }
 
-// A service that cannot be asked has told its receiver, before the wait or during it.
-func TestWait_EventsAlone(t *testing.T) {
+// If the service does not support polling, an event that arrives before or during the wait ends it.
+func TestWait_worksWithoutPolling(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{http.StatusNotImplemented, http.StatusMethodNotAllowed} {
 		for _, after := range []time.Duration{-1, time.Minute} {
@@ -137,7 +137,7 @@ func TestWait_EventsAlone(t *testing.T) {
 				c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
 				if after < 0 {
 					deliver(eventType, idField, "id", final)
-					deliver(eventType, idField, "id", "failed") // too late
+					deliver(eventType, idField, "id", "failed") // after the final state
 				} else {
 					time.AfterFunc(after, func() { deliver(eventType, idField, "id", final) })
 				}
@@ -146,7 +146,7 @@ func TestWait_EventsAlone(t *testing.T) {
 				if err != nil || got != final || time.Since(start) != max(0, after) || len(s.seen) != 1 {
 					t.Errorf("status %s, error %v after %v", got, err, time.Since(start))
 				}
-				// It is remembered for the next.
+				// The next wait gets the recorded event.
 				if got, err = wait(t.Context(), c); err != nil || got != final {
 					t.Errorf("status %s, error %v", got, err)
 				}
@@ -155,7 +155,7 @@ func TestWait_EventsAlone(t *testing.T) {
 	}
 }
 
-func TestWait_EventsAlone_Answer(t *testing.T) {
+func TestWait_withoutPollingReturnsIDAndStatus(t *testing.T) {
 	t.Parallel()
 	receiver, deliver := newReceiver(t)
 	s := newService()
@@ -171,8 +171,8 @@ func TestWait_EventsAlone_Answer(t *testing.T) {
 	}
 }
 
-// 1,024 ends are remembered; the oldest is forgotten first. Subjects that never end are not kept.
-func TestWait_Memory(t *testing.T) {
+// A receiver records 1,024 ends and drops the oldest first. It does not record subjects without an end.
+func TestWait_recordsTheLatestEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		receiver, deliver := newReceiver(t)

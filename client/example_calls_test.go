@@ -11,7 +11,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// The credentials come from the environment, and the rest is as in the program.
+// FromEnv reads the credentials from the environment. The program sets the other fields.
 func ExampleFromEnv() {
 	baseURL, stop := startService()
 	defer stop()
@@ -35,7 +35,7 @@ func ExampleFromEnv() {
 	// 1 project, password [hidden]
 }
 
-// A key that is kept with the order makes one lip-sync of it, however often this runs.
+// A key that is stored with the order creates one lip-sync, however often this code runs.
 func ExampleWithIdempotencyKey() {
 	baseURL, stop := startService()
 	defer stop()
@@ -56,7 +56,7 @@ func ExampleWithIdempotencyKey() {
 	// processing
 }
 
-// One call that may take longer, is sent once only and shows what the service answered.
+// CallOptions change one call: this one may take longer, is not retried, and shows the response.
 func ExampleCallOption() {
 	baseURL, stop := startService()
 	defer stop()
@@ -80,12 +80,12 @@ func ExampleCallOption() {
 	// 200 application/json 1
 }
 
-// vault is a source of tokens that another program renews.
+// vault is a TokenSource whose tokens another program renews.
 type vault struct{ current client.Credential }
 
 func (v *vault) Token(_ context.Context, refused client.Credential) (client.Credential, error) {
 	if refused != "" {
-		v.current = "access-1" // a real one asks the other program
+		v.current = "access-1" // a real source would ask the other program
 	}
 	return v.current, nil
 }

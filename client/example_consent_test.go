@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// A wait may end where the person has to be asked.
+// A wait can return when the person must give consent.
 func ExampleUntilConsentPending() {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		avatar := gen.Avatar{AvatarID: "a-1", Status: gen.AvatarStatusConsentPending}

@@ -15,8 +15,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// The video of a lip-sync is downloaded once it is there. When the program is killed, the next run
-// downloads the rest.
+// DownloadFile downloads the video of a lip-sync when it is finished. If the program is killed, the next
+// run downloads the rest.
 func ExampleClient_DownloadFile() {
 	baseURL, stop := startStudio()
 	defer stop()
@@ -51,7 +51,7 @@ func ExampleClient_DownloadFile() {
 	// a video
 }
 
-// Any writer takes a file.
+// Download writes to any io.Writer.
 func ExampleClient_Download() {
 	baseURL, stop := startStudio()
 	defer stop()
@@ -66,7 +66,7 @@ func ExampleClient_Download() {
 	// a video
 }
 
-// startStudio is a service whose lip-syncs have succeeded.
+// startStudio starts a service whose lip-syncs have succeeded.
 func startStudio() (baseURL string, stop func()) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/media/") {

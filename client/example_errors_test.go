@@ -11,7 +11,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// What a program does about an error depends on its class.
+// The class of an error tells a program what to do.
 func ExampleError_classes() {
 	service := newService()
 	baseURL, stop := serve(service)
@@ -24,11 +24,11 @@ func ExampleError_classes() {
 		log.Fatal(err)
 	}
 	for _, status := range []int{422, 404, 429, 500} {
-		service.before = failing("POST /v1/avatars/create_avatar", status) // the service does this
+		service.before = failing("POST /v1/avatars/create_avatar", status) // makes the service fail
 		_, err := studio.CreateAvatar(context.Background(), gen.CreateAvatarRequest{})
 		switch {
 		case errors.Is(err, client.ErrOutcomeUnknown):
-			fmt.Println("look whether it was created") // beside another class; an idempotency key spares this
+			fmt.Println("look whether it was created") // a program that uses an idempotency key need not check
 		case errors.Is(err, client.ErrInvalid), errors.Is(err, client.ErrConflict):
 			fmt.Println("change the request")
 		case errors.Is(err, client.ErrUnauthorized), errors.Is(err, client.ErrForbidden):

@@ -9,7 +9,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// A creation has a key of its own, which makes it safe to retry. WithResponse shows it.
+// The client adds an idempotency key to each creation, so that it can retry the request. WithResponse
+// shows the key.
 func ExampleWithResponse() {
 	baseURL, stop := startService()
 	defer stop()

@@ -9,7 +9,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// A list is read page by page as it is ranged over.
+// Avatars requests one page after another during the iteration.
 func ExampleClient_Avatars() {
 	baseURL, stop := startService()
 	defer stop()

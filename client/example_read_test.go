@@ -12,7 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// A member that cannot be read is left out and named, and the rest of the list is there.
+// A member that cannot be decoded is omitted and listed in LeftOut. The rest of the list is decoded.
 func ExampleResponse_leftOut() {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

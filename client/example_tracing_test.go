@@ -10,8 +10,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// tracer is a http.RoundTripper that makes a span of each attempt, logins and repetitions included.
-// OpenTelemetry has one ready: otelhttp.NewTransport.
+// tracer is an http.RoundTripper that records a span for each attempt, including logins and retries.
+// OpenTelemetry provides one: otelhttp.NewTransport.
 type tracer struct {
 	next  http.RoundTripper
 	spans atomic.Int64
@@ -19,7 +19,7 @@ type tracer struct {
 
 func (t *tracer) RoundTrip(request *http.Request) (*http.Response, error) {
 	span := t.spans.Add(1)
-	request = request.Clone(request.Context()) // a RoundTripper must not change what it is given
+	request = request.Clone(request.Context()) // a RoundTripper must not change the request
 	request.Header.Set("Traceparent", fmt.Sprintf("00-%032x-%016x-01", 1, span))
 	response, err := t.next.RoundTrip(request)
 	if err != nil {
@@ -29,7 +29,7 @@ func (t *tracer) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// The client's own http.Client is the place for tracing, metrics, proxies and certificates.
+// Tracing, metrics, proxies and certificates are configured on Config.HTTPClient.
 func ExampleConfig_tracing() {
 	service := newService()
 	baseURL, stop := serve(service)

@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// A wait asks the service by itself.
+// Without a receiver, a wait polls the service.
 func ExampleClient_WaitLipsync() {
 	baseURL, stop := startService()
 	defer stop()
@@ -33,12 +33,12 @@ func ExampleClient_WaitLipsync() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(lipsync.Status) // it may have failed
+	fmt.Println(lipsync.Status) // succeeded or failed
 	// Output:
 	// succeeded
 }
 
-// With a receiver a wait ends as soon as the notification is there.
+// With a receiver, a wait ends as soon as the notification arrives.
 func ExampleClient_WaitAvatar() {
 	baseURL, stop := startService()
 	defer stop()
@@ -49,7 +49,7 @@ func ExampleClient_WaitAvatar() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	hooks := httptest.NewServer(receiver) // mux.Handle("/avatar-studio", receiver) in a real program
+	hooks := httptest.NewServer(receiver) // a real program would use mux.Handle("/avatar-studio", receiver)
 	defer hooks.Close()
 	studio, err := client.New(client.Config{
 		BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple",
@@ -80,7 +80,7 @@ func ExampleClient_WaitAvatar() {
 	// published
 }
 
-// notify does what the service does.
+// notify sends a signed notification, as the service does.
 func notify(url string, secret webhook.Secret, body string) {
 	request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
 	if err != nil {

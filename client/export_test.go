@@ -1,7 +1,7 @@
 package client
 
-// ParseDateTime reads a date-time of ISO 8601.
+// ParseDateTime parses a date-time of ISO 8601.
 var ParseDateTime = parseDateTime
 
-// Events counts the subjects that are remembered.
+// Events returns the number of recorded subjects.
 func (c *Client) Events() int { return len(c.events.ends) }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// faulty is a service that fails each time, and how often it was asked.
+// faulty is a service that fails every request and counts them.
 type faulty struct {
 	url    string
 	client *http.Client
@@ -43,7 +43,8 @@ func dropInBody(w http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// dialled is a service that closes each connection, or its listener, and counts what is dialled.
+// dialled returns a service that closes each connection, or whose listener is closed. It counts the
+// connections.
 func dialled(scheme string, closed bool, wrap func(net.Conn) net.Conn) func(*testing.T) faulty {
 	return func(t *testing.T) faulty {
 		t.Helper()
@@ -88,8 +89,8 @@ func closing(t *testing.T, itself bool) string {
 	return listener.Addr().String()
 }
 
-// talker does not listen before it has said all, a GET in one write and a POST in two, so that the
-// client learns only then that it was dropped.
+// talker is a connection that reports an error only after the whole request was written: a GET takes one
+// write and a POST two.
 type talker struct {
 	net.Conn
 

@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// Whatever the service answers, to a login too, there is a value or an error in one line.
+// Every response, even to a login, results in a value or in an error of one line.
 func FuzzAnswer(f *testing.F) {
 	f.Add("access-1", 200, "application/json", "", `{"avatar_id":"a"}`)
 	f.Add(jwt(1, moment), 503, "application/problem+json", "7", `{"detail":"a\nb","errors":[{"pointer":"/a"}]}`)

@@ -11,33 +11,34 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// What the attempts of a creation meet, in turn. Positive numbers are statuses.
+// Results of the attempts of a creation, in order. Positive numbers are statuses.
 const (
 	carriedOut = 200
-	lost       = -1 // sent, and no answer came
+	lost       = -1 // sent without a response
 	unsent     = -2 // not sent
 	waitAsked  = -3 // 503 with Retry-After
 )
 
-// A conflict after an attempt that may still run is that attempt's; any other is about the record.
-func TestWithIdempotencyKey_Conflict(t *testing.T) {
+// A conflict that follows an attempt with an unknown outcome is caused by that attempt and is retried. Any
+// other conflict is about the record.
+func TestWithIdempotencyKey_retriesConflictsOfItsOwnAttempts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		meets    []int
 		unnamed  bool
 		attempts int
-		class    error // nil: it is created
+		class    error // nil if the creation succeeds
 		unknown  bool
 	}{
-		"at first":                      {meets: []int{409}, attempts: 1, class: client.ErrConflict},
-		"after a lost one":              {meets: []int{lost, 409, carriedOut}, attempts: 3},
-		"after 500":                     {meets: []int{500, 409, 409, carriedOut}, attempts: 4},
-		"after 408":                     {meets: []int{408, 409, carriedOut}, attempts: 3},
-		"as long as there are attempts": {meets: []int{504, 409, 409, 409}, attempts: 4, class: client.ErrConflict, unknown: true},
-		"after a wait that was asked":   {meets: []int{waitAsked, 409}, attempts: 2, class: client.ErrConflict},
-		"after too many":                {meets: []int{429, 409}, attempts: 2, class: client.ErrConflict},
-		"after one that was not sent":   {meets: []int{unsent, 409}, attempts: 2, class: client.ErrConflict},
-		"without a key":                 {meets: []int{waitAsked, 409}, unnamed: true, attempts: 2, class: client.ErrConflict},
+		"on the first attempt":                {meets: []int{409}, attempts: 1, class: client.ErrConflict},
+		"after an attempt without a response": {meets: []int{lost, 409, carriedOut}, attempts: 3},
+		"after 500":                           {meets: []int{500, 409, 409, carriedOut}, attempts: 4},
+		"after 408":                           {meets: []int{408, 409, carriedOut}, attempts: 3},
+		"until the last attempt":              {meets: []int{504, 409, 409, 409}, attempts: 4, class: client.ErrConflict, unknown: true},
+		"after 503 with Retry-After":          {meets: []int{waitAsked, 409}, attempts: 2, class: client.ErrConflict},
+		"after too many":                      {meets: []int{429, 409}, attempts: 2, class: client.ErrConflict},
+		"after an attempt that was not sent":  {meets: []int{unsent, 409}, attempts: 2, class: client.ErrConflict},
+		"without a key":                       {meets: []int{waitAsked, 409}, unnamed: true, attempts: 2, class: client.ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A program that imports the client links the generated code and what that needs, nothing else.
+// A program that imports the client links the generated code and its dependencies, and nothing else.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	allowed := []string{

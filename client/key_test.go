@@ -8,8 +8,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// A creation has a key of its own in each call, and the same one in each attempt.
-func TestAutoKey(t *testing.T) {
+// Each call of a creation has its own idempotency key, and all its attempts have the same key.
+func TestAutoKey_isTheSameForAllAttempts(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.accepted["static-1"] = true
@@ -34,8 +34,8 @@ func TestAutoKey(t *testing.T) {
 	}
 }
 
-// What takes no key gets none, and neither does a creation that shall have none.
-func TestAutoKey_none(t *testing.T) {
+// Other operations have no key, and neither have creations with NoAutoKey.
+func TestAutoKey_isOnlyForCreations(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.accepted["static-1"] = true

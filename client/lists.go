@@ -8,9 +8,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Avatars ranges over the avatars of the user, newest first. It asks for a page when it needs one,
-// with the options given, of which [ListAvatarsParams] filters, sets the size of a page and where to
-// begin. An error ends it. Avatars that are created or deleted meanwhile do not disturb the others.
+// Avatars iterates over the avatars of the user, newest first. It requests pages as needed and passes
+// options to each request. [ListAvatarsParams] is an option that sets filters, the page size and the first
+// cursor. An error is the last item. Each avatar that exists during the whole iteration is returned once,
+// even if others are created or deleted.
 func (c *Client) Avatars(ctx context.Context, options ...CallOption) iter.Seq2[*gen.Avatar, error] {
 	params := paramsOf[ListAvatarsParams](newCall(c.doer, options))
 	after := func(cursor string) CallOption {
@@ -27,8 +28,8 @@ func (c *Client) Avatars(ctx context.Context, options ...CallOption) iter.Seq2[*
 	})
 }
 
-// Videos ranges over the videos made from avatars of the user as [Client.Avatars] does over avatars;
-// see [ListVideosParams].
+// Videos iterates over the videos made from avatars of the user. It works like [Client.Avatars], with the
+// option [ListVideosParams].
 func (c *Client) Videos(ctx context.Context, options ...CallOption) iter.Seq2[*gen.Video, error] {
 	params := paramsOf[ListVideosParams](newCall(c.doer, options))
 	after := func(cursor string) CallOption {
@@ -45,7 +46,7 @@ func (c *Client) Videos(ctx context.Context, options ...CallOption) iter.Seq2[*g
 	})
 }
 
-// Lipsyncs ranges over the lip-syncs of the user as [Client.Avatars] does over avatars; see
+// Lipsyncs iterates over the lip-syncs of the user. It works like [Client.Avatars], with the option
 // [ListLipsyncsParams].
 func (c *Client) Lipsyncs(ctx context.Context, options ...CallOption) iter.Seq2[*gen.Lipsync, error] {
 	params := paramsOf[ListLipsyncsParams](newCall(c.doer, options))
@@ -63,8 +64,8 @@ func (c *Client) Lipsyncs(ctx context.Context, options ...CallOption) iter.Seq2[
 	})
 }
 
-// pages ranges over the records of all pages. read reads a page, the first one with the options of
-// the caller; after is the option that leads to the page of a cursor.
+// pages iterates over the records of all pages. The function read requests a page with options, and after
+// returns the option for the page at a cursor.
 func pages[T any](
 	options []CallOption, after func(cursor string) CallOption, read func([]CallOption) (data []T, next *string, err error),
 ) iter.Seq2[*T, error] {
@@ -80,7 +81,7 @@ func pages[T any](
 					return
 				}
 			}
-			if next == nil || *next == "" || *next == last { // the same cursor again would never end
+			if next == nil || *next == "" || *next == last { // a repeated cursor would never end
 				return
 			}
 			last = *next

@@ -20,7 +20,7 @@ func newStudio(t *testing.T, service *clienttest.Service) *client.Client {
 	return c
 }
 
-// createLipsyncs returns the ids of n new lip-syncs, newest first.
+// createLipsyncs creates n lip-syncs and returns their ids, newest first.
 func createLipsyncs(t *testing.T, c *client.Client, n int) (ids []string) {
 	t.Helper()
 	for range n {
@@ -33,7 +33,7 @@ func createLipsyncs(t *testing.T, c *client.Client, n int) (ids []string) {
 	return ids
 }
 
-// A list is read page by page to its end, and as often as it is ranged over.
+// A list is requested page by page to its end, and each iteration starts over.
 func TestLipsyncs(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)
@@ -57,7 +57,7 @@ func TestLipsyncs(t *testing.T) {
 	}
 }
 
-func TestLipsyncs_readsNoMoreThanIsAskedFor(t *testing.T) {
+func TestLipsyncs_requestsPagesAsNeeded(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)
 	c := newStudio(t, service)
@@ -109,7 +109,7 @@ func TestAvatars_filters(t *testing.T) {
 	}
 }
 
-// An error is the last that a list gives.
+// An error is the last item of an iteration.
 func TestLists_endWithAnError(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)
@@ -121,12 +121,12 @@ func TestLists_endWithAnError(t *testing.T) {
 	var got []error
 	for _, err := range c.Lipsyncs(ctx, client.ListLipsyncsParams{Limit: new(2)}) {
 		got = append(got, err)
-		cancel() // the second page is not read
+		cancel() // the second page is never requested
 	}
 	if len(got) != 3 || got[0] != nil || got[1] != nil || !errors.Is(got[2], context.Canceled) {
 		t.Errorf("errors %v", got)
 	}
-	for _, err := range c.Avatars(t.Context(), client.ListLipsyncsParams{}) { // which are not of this list
+	for _, err := range c.Avatars(t.Context(), client.ListLipsyncsParams{}) { // an option of another list
 		if err == nil {
 			t.Error("parameters of another list are taken")
 		}

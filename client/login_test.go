@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// failingFirst gives the first requests to an operation a fault each.
+// failingFirst injects one fault into each of the first requests to an operation.
 func failingFirst(operation string, faults ...func(http.ResponseWriter)) func(http.ResponseWriter, *http.Request) bool {
 	n := 0
 	return func(w http.ResponseWriter, r *http.Request) bool {
@@ -36,8 +36,8 @@ func answerStatus(status int, header ...string) func(http.ResponseWriter) {
 	}
 }
 
-// A login that fails for a reason that passes is repeated for all that wait for it, one at a time.
-func TestLogin_isRetriedForAll(t *testing.T) {
+// A login that fails with a transient error is retried once for all callers that wait for it.
+func TestLogin_isRetriedOnceForAllCallers(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]func(http.ResponseWriter){
 		"502":                  answerStatus(http.StatusBadGateway),
@@ -61,7 +61,7 @@ func TestLogin_isRetriedForAll(t *testing.T) {
 	}
 }
 
-// A connection that breaks in the middle of a login is no end of it.
+// A login is retried after its connection broke.
 func TestLogin_isRetriedAfterNoAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestLogin_isRetriedAfterNoAnswer(t *testing.T) {
 	})
 }
 
-// WithRetry bounds the logins that a call waits for, whoever else waits for them.
-func TestLogin_budgetIsTheCalls(t *testing.T) {
+// WithRetry limits the logins that a call waits for, whoever else waits for them.
+func TestLogin_retriesWithinTheLimitsOfEachCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -108,7 +108,7 @@ func TestLogin_budgetIsTheCalls(t *testing.T) {
 			call(t.Context(), client.Retry{Attempts: 3}, client.ErrServer, 10*time.Second, 3),
 			call(t.Context(), client.Retry{Attempts: 4}, nil, 15*time.Second, 0),
 			call(t.Context(), client.Retry{MaxDelay: 4 * time.Second}, client.ErrServer, 0, 1),
-			call(bounded, client.Retry{}, client.ErrServer, 5*time.Second, 2), // the next pause is longer
+			call(bounded, client.Retry{}, client.ErrServer, 5*time.Second, 2), // the next delay is longer than allowed
 			call(canceled, client.Retry{}, context.Canceled, 6*time.Second, 0),
 		}
 		var group sync.WaitGroup
@@ -120,8 +120,8 @@ func TestLogin_budgetIsTheCalls(t *testing.T) {
 	})
 }
 
-// A refresh token that was not used is used again; one that may be used up is not.
-func TestLogin_renewalRepeatsWhatIsUnused(t *testing.T) {
+// A refresh token that was not used is sent again. A refresh token that may have been used is not.
+func TestLogin_reusesOnlyUnusedRefreshTokens(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		fault              func(http.ResponseWriter)
@@ -153,7 +153,7 @@ func TestLogin_renewalRepeatsWhatIsUnused(t *testing.T) {
 	}
 }
 
-// A wrong password is not waited out, however long the call may wait.
+// Calls do not wait for a login after a wrong password, however long they may wait.
 func TestLogin_wrongPasswordIsNotRetried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

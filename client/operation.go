@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// operation is what the client knows of an operation of the document.
+// operation describes an operation of the document.
 type operation struct {
 	id, method, path string
-	idempotent       bool // it may be carried out any number of times
-	keyed            bool // it takes an Idempotency-Key
+	idempotent       bool // as RFC 9110 defines it, or x-idempotent in the document
+	keyed            bool // takes an Idempotency-Key
 	answer           answerKind
 	empty            bool // a success may have no body
 	notModified      bool // 304 is a success
 	accept           []string
 }
 
-// answerKind is what a success has for a body.
+// answerKind is the kind of body that a success has.
 type answerKind int
 
 const (
@@ -29,7 +29,7 @@ const (
 	answerStream
 )
 
-// class tells how far the operation may be repeated.
+// class returns the retry class of the operation.
 func (o *operation) class() class {
 	switch {
 	case o == &operations.Login:
@@ -37,18 +37,18 @@ func (o *operation) class() class {
 	case o == &operations.RefreshTokens:
 		return refresh
 	case o.idempotent:
-		return reading
+		return idempotent
 	}
-	return creating
+	return nonIdempotent
 }
 
-// success reports whether a status is one that the operation promises.
+// success reports whether a status is a success of the operation.
 func (o *operation) success(status int) bool {
 	return status/100 == 2 || o.notModified && status == http.StatusNotModified
 }
 
-// operationOf finds the operation of a request that the generated client made, whose base URL may have
-// a path. A request that is none is judged by its method.
+// operationOf returns the operation of a request made by the generated client. The base URL may have a
+// path. If no operation matches, the result depends on the method of the request.
 func operationOf(request *http.Request) *operation {
 	for _, known := range allOperations() {
 		if known.method == request.Method && matches(known.path, request.URL.EscapedPath()) {
@@ -61,7 +61,7 @@ func operationOf(request *http.Request) *operation {
 	}
 }
 
-// matches reports whether the end of path is one of template.
+// matches reports whether path ends in a path of the template.
 func matches(template, path string) bool {
 	for {
 		i, j := strings.LastIndexByte(template, '/'), strings.LastIndexByte(path, '/')
@@ -88,7 +88,7 @@ func (c *Client) call(o *operation, options []CallOption) *call {
 	return call
 }
 
-// paramsOf returns the optional parameters that were given to a call.
+// paramsOf returns the optional parameters of a call.
 func paramsOf[P CallOption](c *call) (params P) {
 	if c.params == nil {
 		return params
@@ -100,7 +100,7 @@ func paramsOf[P CallOption](c *call) (params P) {
 	return given
 }
 
-// send sends the request that the generated code made for the call.
+// send sends a request that the generated code made for the call.
 func (c *call) send(ctx context.Context, request *http.Request, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
@@ -109,15 +109,14 @@ func (c *call) send(ctx context.Context, request *http.Request, err error) (*htt
 		return nil, errors.New("client: the call has parameters of another operation")
 	}
 	if request.Body == nil {
-		request.Header.Del("Content-Type") // of an optional body
+		request.Header.Del("Content-Type") // an optional body was not given
 	}
-	return c.Do(request.WithContext(ctx)) //nolint:contextcheck // it is the request's
+	return c.Do(request.WithContext(ctx)) //nolint:contextcheck // the request has this context
 }
 
-// decode reads the answer of a call. It is strict about JSON that cannot be a T and tolerant of
-// everything else: unknown members and values, null, missing members, times of any form of ISO 8601,
-// and members that are not required and cannot be read, which it leaves out. It is nil for a success
-// that the document gives no body.
+// decode decodes the response of a call. It fails if the JSON cannot be a T at all. It accepts unknown
+// members and values, nulls, missing members and times in any format of ISO 8601, and it omits optional
+// members that it cannot decode. It returns nil for a success without a body.
 func decode[T any](response *http.Response, err error) (*T, error) {
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// operations are those of the document.
+// operations has a description of each operation in the document.
 var operations = struct {
 	ListProjects        operation
 	Login               operation
@@ -135,7 +135,7 @@ var operations = struct {
 	},
 }
 
-// allOperations returns every operation.
+// allOperations returns all fields of operations.
 func allOperations() []*operation {
 	return []*operation{
 		&operations.ListProjects,
@@ -167,8 +167,8 @@ func allOperations() []*operation {
 // this workspace; one counts as unpublished unless its status is `published`, in any case. A workspace
 // that does not exist and one that the caller is no member of are the same 403.
 //
-// It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
+// It is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.ProjectList, error) {
 	call := c.call(&operations.ListProjects, options)
 	params := gen.ListProjectsParams{WorkspaceID: c.workspace}
@@ -184,8 +184,8 @@ func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.
 // further failure, up to 15 minutes. Failures from elsewhere never delay an address from which the
 // user logged in within 30 days.
 //
-// It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// It is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) Login(ctx context.Context, body gen.LoginRequest, options ...CallOption) (*gen.TokenPair, error) {
 	call := c.call(&operations.Login, options)
 	request, err := gen.NewLoginRequest(c.api.Server, body)
@@ -197,8 +197,8 @@ func (c *Client) Login(ctx context.Context, body gen.LoginRequest, options ...Ca
 // Answers a new pair; the refresh token that was sent stops working. Using it again is taken for theft
 // and revokes every token that descends from the same login.
 //
-// It is retried only if the service cannot have carried it out.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrServer].
+// The client retries it only if the service cannot have processed it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrServer].
 func (c *Client) RefreshTokens(ctx context.Context, body gen.RefreshRequest, options ...CallOption) (*gen.TokenPair, error) {
 	call := c.call(&operations.RefreshTokens, options)
 	request, err := gen.NewRefreshTokensRequest(c.api.Server, body)
@@ -209,8 +209,8 @@ func (c *Client) RefreshTokens(ctx context.Context, body gen.RefreshRequest, opt
 //
 // Answers an avatar of the caller in its present state.
 //
-// It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// It is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.GetAvatar, options)
 	params := gen.GetAvatarParams{AvatarID: avatarID}
@@ -226,8 +226,8 @@ func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options .
 // included, and an `avatar_inference_event` for each video made from it. 429 while too many creations
 // of the caller are in progress.
 //
-// It is retried with one idempotency key.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
+// The client retries it, with the same idempotency key each time.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.CreateAvatar, options)
 	params := gen.CreateAvatarParams{}
@@ -241,8 +241,8 @@ func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest,
 // `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
 // creations of the caller are in progress.
 //
-// It is retried with one idempotency key.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
+// The client retries it, with the same idempotency key each time.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.CreateVideo, options)
 	params := gen.CreateVideoParams{}
@@ -257,8 +257,8 @@ func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, o
 // made from the avatar are deleted with it. Afterwards the avatar is 404 everywhere. Deleting the
 // avatar again is 204 too for 24 hours, and then 404.
 //
-// It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// It is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteAvatar, options)
 	request, err := gen.NewDeleteAvatarRequest(c.api.Server, body)
@@ -271,8 +271,8 @@ func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest,
 // delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
 // the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
 //
-// It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// It is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteVideo, options)
 	request, err := gen.NewDeleteVideoRequest(c.api.Server, body)
@@ -283,8 +283,8 @@ func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceReques
 //
 // Answers a video of the caller in its present state.
 //
-// It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// It is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetVideo(ctx context.Context, inferenceID gen.InferenceID, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.GetVideo, options)
 	params := gen.GetVideoParams{InferenceID: inferenceID}
@@ -312,8 +312,8 @@ func (p ListAvatarsParams) apply(c *call) { c.params = p }
 // after; it is missing on the last one. A cursor stays good while records come and go: no record that
 // is there all the time is left out or listed twice. Use it with the same filters.
 //
-// [ListAvatarsParams] is an option of it. It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Its optional parameters are set by the option [ListAvatarsParams]. It is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) ListAvatars(ctx context.Context, options ...CallOption) (*gen.AvatarList, error) {
 	call := c.call(&operations.ListAvatars, options)
 	params := gen.ListAvatarsParams{}
@@ -348,8 +348,8 @@ func (p ListVideosParams) apply(c *call) { c.params = p }
 // after; it is missing on the last one. A cursor stays good while records come and go: no record that
 // is there all the time is left out or listed twice. Use it with the same filters.
 //
-// [ListVideosParams] is an option of it. It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Its optional parameters are set by the option [ListVideosParams]. It is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) ListVideos(ctx context.Context, options ...CallOption) (*gen.VideoList, error) {
 	call := c.call(&operations.ListVideos, options)
 	params := gen.ListVideosParams{}
@@ -367,8 +367,8 @@ func (c *Client) ListVideos(ctx context.Context, options ...CallOption) (*gen.Vi
 // Consent may be given while the avatar is still `processing`; it takes effect when the avatar becomes
 // `consent_pending`. 409 in a final state.
 //
-// It is retried only if the service cannot have carried it out.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
+// The client retries it only if the service cannot have processed it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) SubmitConsent(ctx context.Context, body gen.ConsentRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.SubmitConsent, options)
 	request, err := gen.NewSubmitConsentRequest(c.api.Server, body)
@@ -381,8 +381,8 @@ func (c *Client) SubmitConsent(ctx context.Context, body gen.ConsentRequest, opt
 // a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the caller are
 // in progress.
 //
-// It is retried with one idempotency key.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
+// The client retries it, with the same idempotency key each time.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncRequest, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.CreateLipsync, options)
 	params := gen.CreateLipsyncParams{}
@@ -396,8 +396,8 @@ func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncReques
 // delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
 // the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
 //
-// It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// It is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteLipsync, options)
 	request, err := gen.NewDeleteLipsyncRequest(c.api.Server, body)
@@ -408,8 +408,8 @@ func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequ
 //
 // Answers a lip-sync of the caller in its present state.
 //
-// It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// It is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetLipsync(ctx context.Context, inferenceID gen.InferenceID, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.GetLipsync, options)
 	params := gen.GetLipsyncParams{InferenceID: inferenceID}
@@ -437,8 +437,8 @@ func (p ListLipsyncsParams) apply(c *call) { c.params = p }
 // page after; it is missing on the last one. A cursor stays good while records come and go: no record
 // that is there all the time is left out or listed twice. Use it with the same filters.
 //
-// [ListLipsyncsParams] is an option of it. It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Its optional parameters are set by the option [ListLipsyncsParams]. It is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.LipsyncList, error) {
 	call := c.call(&operations.ListLipsyncs, options)
 	params := gen.ListLipsyncsParams{}
@@ -457,8 +457,8 @@ func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.
 // otherwise. The files that the caller has uploaded in seven days have a limit together too; deleting
 // what was made from them deletes them.
 //
-// It is retried only if the service cannot have carried it out.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// The client retries it only if the service cannot have processed it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Reader, options ...CallOption) (*gen.Media, error) {
 	call := c.call(&operations.UploadMedia, options)
 	request, err := gen.NewUploadMediaRequestWithBody(c.api.Server, contentType, body)
@@ -470,8 +470,8 @@ func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Re
 // Makes a new secret. The ones before it stay in force for 24 hours, in which every notification has a
 // signature by each. With 10 secrets in force the answer is 429 until the oldest has ended.
 //
-// It is retried only if the service cannot have carried it out.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// The client retries it only if the service cannot have processed it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) RotateWebhookSecret(ctx context.Context, options ...CallOption) (*gen.WebhookSecretList, error) {
 	call := c.call(&operations.RotateWebhookSecret, options)
 	request, err := gen.NewRotateWebhookSecretRequest(c.api.Server)
@@ -483,8 +483,8 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, options ...CallOption)
 // Answers the secrets of the caller that are in force, newest first. The first call makes the first
 // secret. A receiver accepts what any of them signs.
 //
-// It is retried as a call that reads.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// It is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (*gen.WebhookSecretList, error) {
 	call := c.call(&operations.GetWebhookSecrets, options)
 	request, err := gen.NewGetWebhookSecretsRequest(c.api.Server)
@@ -497,15 +497,15 @@ func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (
 // attempt is not repeated, and nothing is registered. At most 10 in a minute; after them the answer is
 // 429.
 //
-// It is retried only if the service cannot have carried it out.
-// The service answers [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// The client retries it only if the service cannot have processed it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) TestWebhook(ctx context.Context, body gen.WebhookTestRequest, options ...CallOption) (*gen.WebhookAttempt, error) {
 	call := c.call(&operations.TestWebhook, options)
 	request, err := gen.NewTestWebhookRequest(c.api.Server, body)
 	return decode[gen.WebhookAttempt](call.send(ctx, request, err))
 }
 
-// decodeValue is decode for slices and maps.
+// decodeValue decodes a response like decode, but returns slices and maps without a pointer.
 func decodeValue[T any](response *http.Response, err error) (T, error) {
 	value, err := decode[T](response, err)
 	if value == nil {
@@ -514,7 +514,8 @@ func decodeValue[T any](response *http.Response, err error) (T, error) {
 	return *value, err
 }
 
-// decodeWhole is for operations whose successes have different bodies.
+// decodeWhole returns a function that decodes the generated response of an operation whose successes have
+// different bodies.
 func decodeWhole[T any](parse func(*http.Response) (*T, error)) func(*http.Response, error) (*T, error) {
 	return func(response *http.Response, err error) (*T, error) {
 		if err != nil {
@@ -528,10 +529,10 @@ func decodeWhole[T any](parse func(*http.Response) (*T, error)) func(*http.Respo
 	}
 }
 
-// decodeNone is for operations whose successes have no body.
+// decodeNone ignores the response of an operation whose successes have no body.
 func decodeNone(_ *http.Response, err error) error { return err }
 
-// decodeText reads an answer that is no JSON.
+// decodeText returns the body of a response as text.
 func decodeText(response *http.Response, err error) (string, error) {
 	if err != nil {
 		return "", err
@@ -539,7 +540,7 @@ func decodeText(response *http.Response, err error) (string, error) {
 	return string(response.Body.(*answer).content), nil
 }
 
-// decodeStream leaves the reading to the caller.
+// decodeStream returns the body of a response for the caller to read.
 func decodeStream(response *http.Response, err error) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err

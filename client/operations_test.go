@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Each method sends the request of the document and returns its answer.
+// Each method sends the request of the document and returns its response.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	key := client.WithIdempotencyKey("key-1")
@@ -129,7 +129,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-func TestListProjects_NoWorkspace(t *testing.T) {
+func TestListProjects_needsAWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	c := s.direct(t, func(c *client.Config) { c.Workspace = "" })
@@ -141,7 +141,7 @@ func TestListProjects_NoWorkspace(t *testing.T) {
 	}
 }
 
-// Every path of the document works under the path of BaseURL.
+// Every path of the document is appended to the path of BaseURL.
 func TestBasePath(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"http://localhost/studio/v9", "http://localhost/studio/v9/", "http://localhost/studio/x/../v9"} {
@@ -157,7 +157,7 @@ func TestBasePath(t *testing.T) {
 	}
 }
 
-// The generated client goes the same way.
+// Raw calls the same operations with tokens and retries.
 func TestRaw(t *testing.T) {
 	t.Parallel()
 	s := newService()
@@ -172,8 +172,8 @@ func TestRaw(t *testing.T) {
 	}
 }
 
-// Logging in needs no account of the client, and a caller may bring a token of its own.
-func TestRaw_OwnToken(t *testing.T) {
+// Raw can log in without credentials in Config, and sends a token that the caller sets.
+func TestRaw_sendsTheTokenOfTheCaller(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	c := s.start(t, func(c *client.Config) { c.Email, c.Password = "", "" })
@@ -197,8 +197,8 @@ func TestRaw_OwnToken(t *testing.T) {
 	}
 }
 
-// static makes a client that does not log in.
+// static configures a client with a fixed token, which does not log in.
 func static(c *client.Config) { c.Email, c.Password, c.Token = "", "", "static-1" }
 
-// once makes a client that sends nothing twice.
+// once configures a client without retries.
 func once(c *client.Config) { c.Retry.Attempts = 1 }

@@ -18,65 +18,68 @@ const (
 
 var errNoWorkspace = errors.New("client: no workspace: set Config.Workspace or use WithWorkspace")
 
-// CallOption changes a single call. A call with a wrong one fails, and nothing is sent.
-// The optional parameters of an operation, such as [ListAvatarsParams], are one too.
+// CallOption changes a single call. The optional parameters of an operation, such as [ListAvatarsParams],
+// are also CallOptions. A call with an invalid option fails without sending a request.
 type CallOption interface{ apply(*call) }
 
 type optionFunc func(*call)
 
 func (f optionFunc) apply(c *call) { f(c) }
 
-// call is one call with options. The generated client sends through it.
+// call is one call of an operation with its options. The generated client sends its request through it.
 type call struct {
 	doer      *doer
 	operation *operation
-	params    CallOption // optional parameters that nobody has taken
+	params    CallOption // optional parameters that the operation has not used
 	header    http.Header
 	limits    limits
 	into      *Response
-	ownKey    bool // the idempotency key is the client's
+	ownKey    bool // the client made the idempotency key
 	err       error
 
 	untilConsent bool
 	progress     func(done, total int64)
 }
 
-// limits bound a call and its attempts.
+// limits are the limits of a call.
 type limits struct {
 	retry   Retry
 	timeout time.Duration
 }
 
-// Response is what the service answered, as it came.
+// Response describes the last response of a call.
 type Response struct {
-	// StatusCode is the status of the last answer. Zero if the last attempt got none.
+	// StatusCode is the status of the last response, or zero if the service did not respond to the last
+	// attempt.
 	StatusCode int
 
-	// Header is the header of the last answer.
+	// Header is the header of the last response.
 	Header http.Header
 
-	// Body is the body of the last answer: of a success up to [Config].MaxAnswer, of any other
-	// answer its first 64 KiB.
+	// Body is the body of the last response. The body of a success is limited by [Config].MaxAnswer, all
+	// other bodies are cut off after 64 KiB.
 	Body []byte
 
-	// Attempts is how many times the request was sent.
+	// Attempts is the number of attempts that were made.
 	Attempts int
 
-	// IdempotencyKey is the key that the request was sent with, given or made by the client.
+	// IdempotencyKey is the key of the request, whether the caller or the client chose it.
 	IdempotencyKey string
 
-	// LeftOut names what the typed answer lacks because it could not be read, by JSON pointers into
-	// Body, such as "/data/3/created_at". At most 1,000 are named.
+	// LeftOut lists up to 1,000 members that could not be decoded, as JSON pointers into Body, such as
+	// "/data/3/created_at".
 	LeftOut []string
 
-	unsent bool // see attempt
+	unsent bool // see attempt.unsent
 }
 
-// WithIdempotencyKey replaces the random key of a creation, so that it can be made again in another
-// call, or by another process, with the same key and the same body: the service then answers what it
-// answered first and creates nothing. A 409 that follows an attempt without a clear end, such as a
-// timeout or a 502, means that the service is still working on that attempt, and is retried. Use a
-// key of 1 to 255 characters, and for nothing but creations.
+// WithIdempotencyKey sets the idempotency key of a creation, which replaces the random key of the client.
+// If another call, even of another process, sends the same key and body within 24 hours, the service
+// returns its first response and creates nothing.
+//
+// A 409 after an attempt whose outcome is unknown, such as a timeout or a 502, means that the service is
+// still processing that attempt. The client retries it. The key has 1 to 255 characters and works only
+// with creations.
 func WithIdempotencyKey(key string) CallOption {
 	return optionFunc(func(c *call) {
 		if key == "" || utf8.RuneCountInString(key) > maxKey {
@@ -86,12 +89,12 @@ func WithIdempotencyKey(key string) CallOption {
 	})
 }
 
-// WithWorkspace replaces [Config].Workspace.
+// WithWorkspace overrides [Config].Workspace.
 func WithWorkspace(id string) CallOption {
 	return optionFunc(func(c *call) { c.set(headerWorkspace, id, "WithWorkspace") })
 }
 
-// WithRetry replaces [Config].Retry, for a login that the call needs too.
+// WithRetry overrides [Config].Retry, also for a login that the call needs.
 func WithRetry(retry Retry) CallOption {
 	return optionFunc(func(c *call) {
 		if err := retry.validate(); err != nil {
@@ -101,8 +104,8 @@ func WithRetry(retry Retry) CallOption {
 	})
 }
 
-// WithTimeout replaces [Config].Timeout, which bounds each attempt, but not for a login that the
-// call needs. It must be positive. The context bounds the whole call.
+// WithTimeout overrides [Config].Timeout for each attempt of the call, but not for a login that the call
+// needs. The timeout must be positive. Use the context to limit the whole call.
 func WithTimeout(timeout time.Duration) CallOption {
 	return optionFunc(func(c *call) {
 		if timeout <= 0 {
@@ -112,8 +115,8 @@ func WithTimeout(timeout time.Duration) CallOption {
 	})
 }
 
-// WithResponse fills into with the last answer, also when the call fails. Calls that are made at the
-// same time need one each.
+// WithResponse stores the last response in into, even if the call fails. Concurrent calls must not share a
+// Response.
 func WithResponse(into *Response) CallOption {
 	return optionFunc(func(c *call) { c.into = into })
 }

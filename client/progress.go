@@ -6,13 +6,17 @@ import (
 	"os"
 )
 
-// WithProgress calls report as a call gets on. Of [Client.Download] and its like, done and total are
-// the bytes that have been written and that there are, and of [Client.UploadMedia] those that have been
-// sent; total is -1 when it is not known, and done falls when something is sent again. Of
-// [Client.WaitAvatar] and its like they are the progress in per cent and 100. A wait with a report asks
-// the service as often as one without [Config].Receiver does.
+// WithProgress calls report during a call, as follows:
 //
-// The calls of report come one after another. It should return soon.
+//   - For [Client.Download] and [Client.DownloadFile], done is the number of bytes written and total the size
+//     of the file.
+//   - For [Client.UploadMedia], done is the number of bytes sent and total the size of the body. A retry sets
+//     done back to zero.
+//   - For [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync], done is the progress in percent
+//     and total is 100. The wait polls as often as it would without [Config].Receiver.
+//
+// If the size is not known, total is -1. Calls of report do not overlap. They delay the operation, so report
+// should return quickly.
 func WithProgress(report func(done, total int64)) CallOption {
 	return optionFunc(func(c *call) { c.progress = report })
 }
@@ -23,7 +27,7 @@ func (c *call) report(done, total int64) {
 	}
 }
 
-// reportProgress reports a progress in per cent, unless it is the one that was shown last.
+// reportProgress reports a progress in percent unless it equals the last one reported.
 func (c *call) reportProgress(percent *float64, last int64) int64 {
 	if percent == nil || int64(*percent) == last {
 		return last
@@ -32,8 +36,7 @@ func (c *call) reportProgress(percent *float64, last int64) int64 {
 	return int64(*percent)
 }
 
-// reportBody reports how much of the body of a request has been read. It lets the service know the
-// length of a file.
+// reportBody reports how much of the request body was read. It also sets the Content-Length of a file.
 func (c *call) reportBody(request *http.Request) {
 	if file, ok := request.Body.(*os.File); ok && request.ContentLength == 0 {
 		if rest, known := restOf(file); known {
@@ -56,7 +59,7 @@ func (c *call) reportBody(request *http.Request) {
 	}
 }
 
-// restOf returns how much of a regular file is to be read still.
+// restOf returns the number of unread bytes of a regular file.
 func restOf(file *os.File) (int64, bool) {
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() {

@@ -18,8 +18,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// An upload reports what has been sent, out of the length where that is known.
-func TestWithProgress_ofAnUpload(t *testing.T) {
+// An upload reports the bytes sent, and the total if the length is known.
+func TestWithProgress_reportsUploads(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "a.wav")
 	check(t, os.WriteFile(name, make([]byte, 100_000), 0o600))
@@ -57,8 +57,8 @@ func TestWithProgress_ofAnUpload(t *testing.T) {
 	}
 }
 
-// A wait reports each progress once, also when a receiver would tell it the end.
-func TestWithProgress_ofAWait(t *testing.T) {
+// A wait reports each progress once, even with a receiver.
+func TestWithProgress_reportsWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()

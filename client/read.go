@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// maxLeftOut bounds [Response].LeftOut.
+// maxLeftOut limits [Response].LeftOut.
 const maxLeftOut = 1000
 
-// read reads content as encoding/json does if it can. It reads times of other forms than RFC 3339 too,
-// and if that is not enough, reads member by member. It returns the JSON pointers of what it left out,
-// and false if that is a required member of the answer itself, or if content is no T at all.
+// read decodes content. It tries encoding/json first, then encoding/json with all times rewritten to RFC
+// 3339, and then decodes member by member. It returns the JSON pointers of the members it omitted. It
+// returns false if a required member of the top level cannot be decoded or content is not a T at all.
 func read[T any](content []byte) (value *T, leftOut []string, ok bool) {
 	if json.Unmarshal(content, &value) == nil {
 		return value, nil, value != nil
@@ -22,7 +22,7 @@ func read[T any](content []byte) (value *T, leftOut []string, ok bool) {
 	if !json.Valid(content) {
 		return nil, nil, false
 	}
-	value = nil // encoding/json may have begun
+	value = nil // encoding/json may have decoded a part
 	names := map[string]bool{}
 	addTimeNames(reflect.TypeFor[T](), names, map[reflect.Type]bool{})
 	content = rewriteTimes(content, names)
@@ -35,13 +35,13 @@ func read[T any](content []byte) (value *T, leftOut []string, ok bool) {
 	return value, r.leftOut, ok
 }
 
-// reader reads what encoding/json cannot read.
+// reader decodes content that encoding/json cannot decode.
 type reader struct {
-	path    []string // of the value that is read, by name or index
+	path    []string // names and indexes that lead to the current value
 	leftOut []string
 }
 
-// addTimeNames adds the names of the members of t, at any depth, that are times.
+// addTimeNames adds the names of all members of t with the type time.Time, at any depth.
 func addTimeNames(t reflect.Type, names map[string]bool, seen map[reflect.Type]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -63,12 +63,12 @@ func nameOf(field reflect.StructField) string {
 	return name
 }
 
-// rewriteTimes returns content, which is JSON, with the times of the members of these names as
-// RFC 3339. It is for a service that writes all times in another form: reading a list member by member
-// takes several times as long.
+// rewriteTimes returns content with the times of the named members rewritten to RFC 3339. It helps with
+// services that write all times in another format, because decoding a list member by member takes several
+// times as long.
 func rewriteTimes(content []byte, names map[string]bool) []byte {
 	rewritten := make([]byte, 0, len(content)+len(content)/16)
-	kept := 0 // up to here, content is in rewritten
+	kept := 0 // content before this offset is in rewritten
 	for at := bytes.IndexByte(content, '"'); at >= 0; {
 		end := endOfString(content, at)
 		value := skipSpace(content, end)
@@ -92,7 +92,7 @@ func rewriteTimes(content []byte, names map[string]bool) []byte {
 	return append(rewritten, content[kept:]...)
 }
 
-// endOfString returns where the string that begins at start is over.
+// endOfString returns the offset after the string that begins at start.
 func endOfString(content []byte, start int) int {
 	for at := start + 1; ; at++ {
 		switch content[at] {
@@ -111,7 +111,7 @@ func skipSpace(content []byte, at int) int {
 	return at
 }
 
-// value reads content into target, which it leaves zero if it cannot.
+// value decodes content into target. It leaves target zero if it fails.
 func (r *reader) value(content []byte, target reflect.Value) bool {
 	kind := target.Kind()
 	if kind == reflect.Pointer {
@@ -128,7 +128,7 @@ func (r *reader) value(content []byte, target reflect.Value) bool {
 	if len(r.path) > 0 && json.Unmarshal(content, target.Addr().Interface()) == nil {
 		return true
 	}
-	target.SetZero() // encoding/json may have begun
+	target.SetZero() // encoding/json may have decoded a part
 	switch {
 	case target.Type() == reflect.TypeFor[time.Time]():
 		return readTime(content, target)
@@ -188,7 +188,7 @@ func (r *reader) array(content []byte, target reflect.Value) bool {
 	return true
 }
 
-// member reads a member or an item into target, or leaves it out.
+// member decodes a member or list item into target, or omits it.
 func (r *reader) member(name string, content []byte, target reflect.Value) bool {
 	r.path = append(r.path, name)
 	ok := r.value(content, target)

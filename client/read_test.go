@@ -17,7 +17,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// answering returns a client of a service whose every answer is body.
+// answeringWith returns a client of a service that responds to every request with body.
 func answeringWith(tb testing.TB, body string) *client.Client {
 	tb.Helper()
 	c, err := client.New(client.Config{
@@ -30,8 +30,8 @@ func answeringWith(tb testing.TB, body string) *client.Client {
 	return c
 }
 
-// A member of a project that cannot be read is left out, and the others are read.
-func TestListProjects_leavesOut(t *testing.T) {
+// A member of a project that cannot be decoded is omitted, and the others are decoded.
+func TestListProjects_omitsInvalidMembers(t *testing.T) {
 	t.Parallel()
 	const list = `{"data":[%s],"size":3,"unpublished_projects":1}`
 	for name, test := range map[string]struct {
@@ -77,8 +77,8 @@ func TestListProjects_leavesOut(t *testing.T) {
 	}
 }
 
-// Every other answer is read alike, and a member that it must have is missed.
-func TestAnswer_leavesOut(t *testing.T) {
+// All other responses are decoded in the same way. A required member that cannot be decoded is an error.
+func TestAnswer_omitsInvalidMembers(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]struct {
 		avatar  *gen.Avatar
@@ -109,7 +109,7 @@ func TestAnswer_leavesOut(t *testing.T) {
 	}
 }
 
-// What the service sends wrong throughout does not fill the memory with pointers.
+// LeftOut is limited, even if every member of a response is invalid.
 func TestResponse_leftOutIsBounded(t *testing.T) {
 	t.Parallel()
 	var response client.Response
@@ -120,7 +120,7 @@ func TestResponse_leftOutIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever a list is, it is read as encoding/json reads it if that can, and without a panic otherwise.
+// A list is decoded as encoding/json decodes it if it can. Other input does not panic.
 func FuzzListProjects(f *testing.F) {
 	f.Add(`{"data":[{"created_at":"2026-01-12T09:30","title":"\\"created_at\\":\\"x"},{"created_at" : "20260112T09" , "title":7}],"size":1,"unpublished_projects":0}`)
 	f.Add(`{"data":[{"created_at":["2026-01-12"],"tags":{"colors":["created_at","updated_at"]}}],"size":1}`)
@@ -145,7 +145,7 @@ func FuzzListProjects(f *testing.F) {
 	})
 }
 
-// projects is a list of n projects with all their members and times of the given form.
+// projects returns a list of n projects with all members and with times in a layout.
 func projects(tb testing.TB, n int, layout string) []byte {
 	tb.Helper()
 	project := gen.Project{
@@ -165,8 +165,8 @@ func projects(tb testing.TB, n int, layout string) []byte {
 	return fmt.Appendf(nil, `{"data":[%s],"size":%d,"unpublished_projects":0}`, items[:len(items)-1], n)
 }
 
-// The first row is what a list costs without this package, and the last ones what a service costs
-// whose times are not those of RFC 3339.
+// The first row is the cost of a list without this package. The last rows are the cost with times other
+// than RFC 3339.
 func BenchmarkListProjects(b *testing.B) {
 	for _, n := range []int{100, 20_000} {
 		for name, layout := range map[string]string{"bare": time.RFC3339, "RFC 3339": time.RFC3339, "no zone": "2006-01-02T15:04:05"} {

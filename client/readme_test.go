@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The Go code that the README shows is code that is tested.
+// The Go code in the README is code from tested examples.
 func TestREADME_showsTestedExamples(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../README.md")

@@ -10,9 +10,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// A token is renewed half a minute before it expires, or halfway if it lives shorter; one that
-// does not say, or that is expired on arrival, is used until it is refused.
-func TestTokens_Expiry(t *testing.T) {
+// A token is renewed 30 seconds before it expires, or halfway if its lifetime is shorter. A token without
+// an expiry, or that is expired on arrival, is used until the service rejects it.
+func TestTokens_areRenewedBeforeTheyExpire(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		token func(n int) string
@@ -46,9 +46,8 @@ func TestTokens_Expiry(t *testing.T) {
 	}
 }
 
-// A renewal that fails early does no harm while the old token is good, and is tried again when
-// that expires.
-func TestTokens_EarlyRenewalFails(t *testing.T) {
+// If an early renewal fails, the old token is used until it expires, and then renewed again.
+func TestTokens_surviveAFailedRenewal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -67,9 +66,9 @@ func TestTokens_EarlyRenewalFails(t *testing.T) {
 	})
 }
 
-// The refresh operation comes first. What it answers decides whether the password is used, and
-// whether it is asked again.
-func TestTokens_Refresh(t *testing.T) {
+// The client tries the refresh token first. The response decides whether it uses the password, and whether
+// it tries the refresh token again next time.
+func TestTokens_areRenewedWithTheRefreshToken(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		status               int
@@ -77,19 +76,19 @@ func TestTokens_Refresh(t *testing.T) {
 		err                  error
 		logins, refreshCalls int
 	}{
-		"OK":                  {0, "", nil, 1, 2},
-		"400":                 {400, "", nil, 3, 2},
-		"401":                 {401, "", nil, 3, 2},
-		"404":                 {404, "", nil, 3, 1},
-		"405":                 {405, "", nil, 3, 1},
-		"501":                 {501, "", nil, 3, 1},
-		"429, then by login":  {429, "", client.ErrRateLimited, 2, 1},
-		"500, then by login":  {500, "", nil, 3, 2},
-		"502, then by login":  {502, "", nil, 3, 2},
-		"503, then by login":  {503, "", nil, 3, 2},
-		"html, then by login": {200, "", nil, 3, 2},
-		"503 with a wait":     {503, "0", client.ErrServer, 1, 8},
-		"429 with a wait":     {429, "0", client.ErrRateLimited, 1, 8},
+		"OK":                            {0, "", nil, 1, 2},
+		"400":                           {400, "", nil, 3, 2},
+		"401":                           {401, "", nil, 3, 2},
+		"404":                           {404, "", nil, 3, 1},
+		"405":                           {405, "", nil, 3, 1},
+		"501":                           {501, "", nil, 3, 1},
+		"429, then by login":            {429, "", client.ErrRateLimited, 2, 1},
+		"500, then by login":            {500, "", nil, 3, 2},
+		"502, then by login":            {502, "", nil, 3, 2},
+		"503, then by login":            {503, "", nil, 3, 2},
+		"html, then by login":           {200, "", nil, 3, 2},
+		"503 with Retry-After and time": {503, "0", client.ErrServer, 1, 8},
+		"429 with Retry-After and time": {429, "0", client.ErrRateLimited, 1, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +105,7 @@ func TestTokens_Refresh(t *testing.T) {
 			}
 			want := []error{test.err, nil}
 			if test.after != "" {
-				want[1] = test.err // the token that was not used up stays the way to go
+				want[1] = test.err // the unused refresh token is sent again
 			}
 			for _, want := range want {
 				s.revoke()
@@ -120,8 +119,8 @@ func TestTokens_Refresh(t *testing.T) {
 	}
 }
 
-// A wrong password is sent once a minute, whoever asks.
-func TestTokens_WrongPassword(t *testing.T) {
+// A wrong password is sent at most once a minute, whatever the number of calls.
+func TestTokens_sendAWrongPasswordOnceAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -142,9 +141,8 @@ func TestTokens_WrongPassword(t *testing.T) {
 	})
 }
 
-// A failure of the login that does not pass, other than a wrong password, is neither retried nor
-// remembered.
-func TestTokens_LoginFails(t *testing.T) {
+// A permanent failure of a login, other than a wrong password, is neither retried nor remembered.
+func TestTokens_forgetPermanentFailures(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusNotImplemented, http.StatusForbidden} {
 		s := newService()
@@ -159,9 +157,9 @@ func TestTokens_LoginFails(t *testing.T) {
 	}
 }
 
-// A login that is asked to wait is one answer for all, and no other login is sent before the time,
-// which counts up to a minute.
-func TestTokens_LoginRateLimited(t *testing.T) {
+// After a login was answered with Retry-After, no other login is sent before that time, which counts up to
+// a minute. All calls get the same error.
+func TestTokens_waitForRetryAfter(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[string]time.Duration{"20": 20 * time.Second, "3600": time.Minute} {
 		t.Run(after, func(t *testing.T) {

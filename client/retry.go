@@ -16,20 +16,20 @@ const (
 	defaultMaxDelay  = 10 * time.Second
 )
 
-// Retry says how often a request is sent and how long the client waits in between. The zero value
-// is the default.
+// Retry configures how often a request is sent and how long the client waits between attempts. The zero
+// value uses the defaults.
 type Retry struct {
-	// Attempts is how many times a request is sent at most, the first time and the one with a
-	// renewed token included. A login that the call waits for is counted by itself. 1 means never
-	// again, not even when a kept connection turns out to be dead. Defaults to 4.
+	// Attempts is the maximum number of attempts, including the first one and one with a renewed token.
+	// The attempts of a login are counted separately. 1 disables retries, even if a kept-alive connection
+	// turns out to be closed. Defaults to 4.
 	Attempts int
 
-	// BaseDelay bounds the first wait; the bound doubles with each attempt. The wait is random
-	// between zero and the bound. Defaults to 250 milliseconds.
+	// BaseDelay is the upper bound of the first delay. The bound doubles with each attempt, and the delay
+	// is random between zero and the bound. Defaults to 250 milliseconds.
 	BaseDelay time.Duration
 
-	// MaxDelay bounds every wait. A Retry-After of the service is honoured up to it; if the
-	// service asks for more, the call fails at once. Defaults to 10 seconds.
+	// MaxDelay limits all delays. If the service asks for a longer delay with Retry-After, the call fails
+	// at once. Defaults to 10 seconds.
 	MaxDelay time.Duration
 }
 
@@ -53,7 +53,7 @@ func (r Retry) withDefaults() Retry {
 	}
 }
 
-// delay returns how long to wait before the attempt after attempt, which failed with err.
+// delay returns the delay before the next attempt, after attempt number attempt failed with err.
 func (r Retry) delay(attempt int, err error) time.Duration {
 	bound := r.MaxDelay
 	if doubled := r.BaseDelay << (attempt - 1); doubled>>(attempt-1) == r.BaseDelay {
@@ -62,8 +62,8 @@ func (r Retry) delay(attempt int, err error) time.Duration {
 	return max(rand.N(bound), retryAfterOf(err))
 }
 
-// allows reports whether delay, and what the service asked for with err, is no longer than
-// MaxDelay, and whether ctx lasts longer.
+// allows reports whether neither delay nor the Retry-After in err exceeds MaxDelay, and whether ctx ends
+// later.
 func (r Retry) allows(ctx context.Context, delay time.Duration, err error) bool {
 	deadline, bounded := ctx.Deadline()
 	return max(delay, retryAfterOf(err)) <= r.MaxDelay && (!bounded || time.Until(deadline) > delay)
@@ -76,43 +76,43 @@ func retryAfterOf(err error) time.Duration {
 	return 0
 }
 
-// class is how far an operation may be repeated.
+// class says when a request may be retried.
 type class int
 
 const (
-	creating class = iota // may be carried out once only
-	reading               // may be carried out any number of times
-	login                 // changes nothing, but too many could lock an account
-	refresh               // a refresh token works once
+	nonIdempotent class = iota // a retry could have a second effect
+	idempotent                 // a retry has no further effect
+	login                      // idempotent, but too many could lock the account
+	refresh                    // a refresh token works only once
 )
 
-// repeats reports whether a request may be sent again after attempt a, which failed. keyed means
-// that the service recognises the request by its idempotency key.
-func (c class) repeats(a *attempt, keyed bool) bool {
-	harmless := c == reading || c == login || keyed
+// retries reports whether a request may be retried after attempt a failed. keyed reports whether the
+// request has an idempotency key.
+func (c class) retries(a *attempt, keyed bool) bool {
+	repeatable := c == idempotent || c == login || keyed
 	answer, answered := errors.AsType[*Error](a.err)
 	if !answered {
-		return harmless || a.unsent
+		return repeatable || a.unsent
 	}
 	switch answer.StatusCode {
 	case http.StatusTooManyRequests:
-		return answer.asked || harmless && c != login
+		return answer.hasRetryAfter || repeatable && c != login
 	case http.StatusServiceUnavailable:
-		return harmless || answer.asked
+		return repeatable || answer.hasRetryAfter
 	case http.StatusNotImplemented:
 		return false
 	case http.StatusRequestTimeout:
-		return harmless
+		return repeatable
 	}
-	return harmless && errors.Is(answer, ErrServer)
+	return repeatable && errors.Is(answer, ErrServer)
 }
 
-// uncertain reports whether the service may have carried out what failed in attempt a. named means
-// that the caller knows the idempotency key, and so can make the call again after 408 and 5xx.
+// uncertain reports whether the service may have processed attempt a, which failed. named reports whether
+// the caller chose the idempotency key and so can repeat the call after 408 and 5xx.
 func (c class) uncertain(a *attempt, named bool) bool {
 	answer, answered := errors.AsType[*Error](a.err)
 	switch {
-	case c != creating:
+	case c != nonIdempotent:
 		return false
 	case !answered:
 		return !a.unsent
@@ -121,14 +121,14 @@ func (c class) uncertain(a *attempt, named bool) bool {
 	case http.StatusNotImplemented:
 		return false
 	case http.StatusServiceUnavailable:
-		return !named && !answer.asked
+		return !named && !answer.hasRetryAfter
 	case http.StatusRequestTimeout:
 		return !named
 	}
 	return errors.Is(answer, ErrDecode) || !named && errors.Is(answer, ErrServer)
 }
 
-// pause waits for delay. If ctx ends first, the error is what ctx says and cause.
+// pause waits for delay. If ctx ends first, it returns the error of ctx joined with cause.
 func pause(ctx context.Context, delay time.Duration, cause error) error {
 	timer := time.NewTimer(delay)
 	defer timer.Stop()

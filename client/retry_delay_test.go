@@ -14,7 +14,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// timed answers with the statuses in turn, then well, and notes when.
+// timed returns a service that responds with the statuses in order, and then succeeds. It records the time
+// of each request.
 func timed(header string, statuses ...int) (*service, *[]time.Time) {
 	s, times := newService(), new([]time.Time)
 	s.accepted["static-1"] = true
@@ -30,7 +31,7 @@ func timed(header string, statuses ...int) (*service, *[]time.Time) {
 	return s, times
 }
 
-func TestRetry_Waits(t *testing.T) {
+func TestRetry_delaysGrow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, times := timed("", 500, 502, 503)
@@ -46,8 +47,8 @@ func TestRetry_Waits(t *testing.T) {
 	})
 }
 
-// Many doublings stay below the longest wait.
-func TestRetry_MaxDelay(t *testing.T) {
+// The doubled delay never exceeds MaxDelay.
+func TestRetry_delaysStayBelowMaxDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, times := timed("", slices.Repeat([]int{500}, 99)...)
@@ -62,7 +63,7 @@ func TestRetry_MaxDelay(t *testing.T) {
 	})
 }
 
-func TestRetry_RetryAfter(t *testing.T) {
+func TestRetry_waitsForRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, times := timed("7", 429, 503)
@@ -83,8 +84,8 @@ func TestRetry_RetryAfter(t *testing.T) {
 	})
 }
 
-// A wait that the context would not outlive does not begin.
-func TestRetry_Deadline(t *testing.T) {
+// A call fails at once if the delay would outlast its context.
+func TestRetry_failsAtOnceWhenTheContextWouldEnd(t *testing.T) {
 	t.Parallel()
 	for _, after := range []string{"5", "6"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -100,7 +101,7 @@ func TestRetry_Deadline(t *testing.T) {
 	}
 }
 
-func TestRetry_CanceledWhileWaiting(t *testing.T) {
+func TestRetry_endsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := timed("9", 503)
@@ -115,8 +116,8 @@ func TestRetry_CanceledWhileWaiting(t *testing.T) {
 	})
 }
 
-// Each attempt has the timeout, and the context bounds them all.
-func TestRetry_Timeout(t *testing.T) {
+// Each attempt has the timeout. The context limits all of them together.
+func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		call    func(context.Context, *client.Client) error

@@ -14,8 +14,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// The operations by what may be sent again, and how often a service sees each when every attempt
-// fails alike and there are three.
+// seenBy has, for each kind of operation, the number of requests a service sees if every attempt fails in
+// the same way and three attempts are allowed.
 type seenBy struct{ read, named, create, keyless, login, refresh int }
 
 func TestRetry(t *testing.T) {
@@ -42,7 +42,7 @@ func TestRetry(t *testing.T) {
 	for name, test := range map[string]struct {
 		start   func(*testing.T) faulty
 		seen    seenBy
-		unknown seenBy // not zero: the error is ErrOutcomeUnknown
+		unknown seenBy // if not zero, the error is ErrOutcomeUnknown
 	}{
 		"refused":                      {dialled("http", true, asItIs), always, certain},
 		"dropped in the TLS handshake": {dialled("https", false, asItIs), always, certain},
@@ -142,9 +142,9 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// A connection that has served before dies under a request. net/http would send that again by
-// itself; the budget is the client's.
-func TestRetry_OnlyBudget(t *testing.T) {
+// A kept-alive connection breaks during a request. net/http would resend the request by itself; the client
+// must count the attempt instead.
+func TestRetry_netHTTPDoesNotResend(t *testing.T) {
 	t.Parallel()
 	for name, call := range map[string]func(context.Context, *client.Client) error{
 		"read": func(ctx context.Context, c *client.Client) error {
@@ -183,8 +183,8 @@ func TestRetry_OnlyBudget(t *testing.T) {
 	}
 }
 
-// A request without a body is sent as one, in both versions of HTTP.
-func TestRetry_NoBody(t *testing.T) {
+// A request without a body has no body on the wire, in both versions of HTTP.
+func TestRetry_requestsWithoutABodyHaveNone(t *testing.T) {
 	t.Parallel()
 	for _, version := range []int{1, 2} {
 		s := newService()
@@ -208,8 +208,8 @@ func TestRetry_NoBody(t *testing.T) {
 	}
 }
 
-// A transport that has not read the body when it gives up cannot read it later.
-func TestRetry_SealedBody(t *testing.T) {
+// A transport that gave up before it read the body cannot read it afterwards.
+func TestRetry_bodyIsNotReadAfterTheAttempt(t *testing.T) {
 	t.Parallel()
 	var late []io.Reader
 	c := newClient(t, static, func(c *client.Config) {
@@ -230,8 +230,8 @@ func TestRetry_SealedBody(t *testing.T) {
 	}
 }
 
-// What an early attempt may have done is not forgotten when a later one fails for sure.
-func TestRetry_UnknownStays(t *testing.T) {
+// If an early attempt has an unknown outcome, a certain failure of a later attempt does not change that.
+func TestRetry_unknownOutcomeStaysUnknown(t *testing.T) {
 	t.Parallel()
 	n := 0
 	s := newService()
@@ -242,7 +242,7 @@ func TestRetry_UnknownStays(t *testing.T) {
 				_, _ = io.ReadAll(r.Body)
 				return nil, io.ErrUnexpectedEOF
 			}
-			return s.RoundTrip(r) // 401: static-1 is not accepted
+			return s.RoundTrip(r) // 401: the service does not accept static-1
 		})}
 	})
 	_, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("k"))
@@ -262,8 +262,8 @@ func TestOutcomeUnknown_Text(t *testing.T) {
 	}
 }
 
-// A jar adds its cookies to each attempt once.
-func TestRetry_Cookies(t *testing.T) {
+// A cookie jar adds its cookies to each attempt once.
+func TestRetry_cookiesAreSentOnce(t *testing.T) {
 	t.Parallel()
 	s, _ := timed("", 500, 500)
 	own := &http.Client{Transport: s, Jar: jar{}}

@@ -26,15 +26,14 @@ const (
 	videoID   = "01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41"
 )
 
-// service is the service in memory behind the generated server, so that what the tests see is
-// the real wire format. It is an http.Handler, and an http.RoundTripper for tests that own the
-// clock.
+// service is the service in memory behind the generated server, so that tests see the real wire format. It
+// is an http.Handler, and an http.RoundTripper for tests with a synthetic clock.
 type service struct {
 	handler http.Handler
 
-	// before, if it returns true, has answered the request itself.
+	// before may respond to a request itself. It then returns true.
 	before func(w http.ResponseWriter, r *http.Request) bool
-	// token makes the access token of the nth pair. Defaults to an opaque one.
+	// token returns the access token of the nth pair. Defaults to an opaque token.
 	token func(n int) string
 
 	mu       sync.Mutex
@@ -56,7 +55,7 @@ func newService() *service {
 	return s
 }
 
-// startService is for the examples.
+// startService starts a service for the examples.
 func startService() (baseURL string, stop func()) { return serve(newService()) }
 
 func serve(s *service) (baseURL string, stop func()) {
@@ -64,7 +63,7 @@ func serve(s *service) (baseURL string, stop func()) {
 	return server.URL, server.Close
 }
 
-// start serves s on loopback and returns a client of it.
+// start serves s on a loopback address and returns a client of it.
 func (s *service) start(t *testing.T, change ...func(*client.Config)) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(s)
@@ -74,7 +73,7 @@ func (s *service) start(t *testing.T, change ...func(*client.Config)) *client.Cl
 	}}, change...)...)
 }
 
-// direct returns a client that reaches s without a network.
+// direct returns a client that calls s without a network.
 func (s *service) direct(t *testing.T, change ...func(*client.Config)) *client.Client {
 	t.Helper()
 	return newClient(t, append([]func(*client.Config){func(c *client.Config) {
@@ -128,7 +127,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// revoke makes the service refuse all tokens that it has given out.
+// revoke makes the service reject all tokens that it has issued.
 func (s *service) revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +164,7 @@ func problem(w http.ResponseWriter, status int, detail string) {
 	_ = json.NewEncoder(w).Encode(gen.Problem{Type: "about:blank", Title: http.StatusText(status), Status: int32(status), Detail: &detail})
 }
 
-// failing answers every request to operation with a problem.
+// failing responds to every request to an operation with a problem document.
 func failing(operation string, status int) func(http.ResponseWriter, *http.Request) bool {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method+" "+r.URL.Path != operation {
@@ -176,16 +175,16 @@ func failing(operation string, status int) func(http.ResponseWriter, *http.Reque
 	}
 }
 
-// jwt makes a token that nobody verifies.
+// jwt returns a token with an expiry. Nobody verifies its signature.
 func jwt(n int, expires time.Time) string {
 	encode := base64.RawURLEncoding.EncodeToString
 	claims := fmt.Sprintf(`{"jti":"%d","exp":%d}`, n, expires.Unix())
 	return encode([]byte(`{"alg":"none"}`)) + "." + encode([]byte(claims)) + ".c2ln"
 }
 
-// operations answer the examples of the document.
+// operations responds with the examples of the document.
 type operations struct {
-	gen.StrictServerInterface // of the operations that no test calls
+	gen.StrictServerInterface // for operations that no test calls
 
 	s *service
 }

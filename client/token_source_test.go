@@ -11,7 +11,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// source gives the tokens of a test and remembers what it was told.
+// source is a TokenSource that records its calls.
 type source struct {
 	give    func(refused client.Credential) (client.Credential, error)
 	mu      sync.Mutex
@@ -38,10 +38,10 @@ func TestTokenSource(t *testing.T) {
 		"renewed": {func(refused client.Credential) (client.Credential, error) {
 			return map[client.Credential]client.Credential{"": "old", "old": "good"}[refused], nil
 		}, nil, []client.Credential{"", "old"}, []string{"Bearer old", "Bearer good"}},
-		"not renewed": {func(client.Credential) (client.Credential, error) { return "old", nil }, client.ErrUnauthorized, []client.Credential{"", "old"}, []string{"Bearer old"}},
-		"never good":  {func(refused client.Credential) (client.Credential, error) { return refused + "x", nil }, client.ErrUnauthorized, []client.Credential{"", "x"}, []string{"Bearer x", "Bearer xx"}},
-		"none":        {func(client.Credential) (client.Credential, error) { return "", nil }, client.ErrUnauthorized, []client.Credential{"", ""}, []string{""}},
-		"fails":       {func(client.Credential) (client.Credential, error) { return "", boom }, boom, []client.Credential{""}, nil},
+		"not renewed":    {func(client.Credential) (client.Credential, error) { return "old", nil }, client.ErrUnauthorized, []client.Credential{"", "old"}, []string{"Bearer old"}},
+		"never accepted": {func(refused client.Credential) (client.Credential, error) { return refused + "x", nil }, client.ErrUnauthorized, []client.Credential{"", "x"}, []string{"Bearer x", "Bearer xx"}},
+		"none":           {func(client.Credential) (client.Credential, error) { return "", nil }, client.ErrUnauthorized, []client.Credential{"", ""}, []string{""}},
+		"fails":          {func(client.Credential) (client.Credential, error) { return "", boom }, boom, []client.Credential{""}, nil},
 		"fails later": {func(refused client.Credential) (client.Credential, error) {
 			if refused == "" {
 				return "old", nil
@@ -69,8 +69,8 @@ func TestTokenSource(t *testing.T) {
 	}
 }
 
-// What the source gives goes into a header, and is not shown if it cannot.
-func TestTokenSource_NoHeader(t *testing.T) {
+// A token that a header cannot carry is an error that does not show the token.
+func TestTokenSource_refusesTokensThatNoHeaderCanCarry(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	tokens := &source{give: func(client.Credential) (client.Credential, error) { return "canary\n", nil }}

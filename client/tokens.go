@@ -19,37 +19,39 @@ const (
 	rejectionMemory = time.Minute
 )
 
-// TokenSource gives access tokens. It must be safe for concurrent use.
+// TokenSource provides access tokens. Implementations must be safe for concurrent use.
 type TokenSource interface {
-	// Token returns a token for a call. refused is the token that the service has just refused
-	// with 401, and empty otherwise; if Token returns another one, the call is sent once more. An
-	// empty token is not sent. An error ends the call and is returned as it is. [Client.WaitAvatar]
-	// and its like ask again after a temporary one: a net.Error, an [*Error] that may pass, such as
-	// [ErrServer], or an error whose method Temporary() bool says so.
+	// Token returns an access token for a call. If the service has just rejected a token with 401, refused
+	// is that token; otherwise refused is empty. The call is retried if Token returns another token. An
+	// empty token is not sent.
+	//
+	// An error ends the call and is returned unchanged. [Client.WaitAvatar], [Client.WaitVideo] and
+	// [Client.WaitLipsync] call Token again if the error is temporary: a net.Error, a transient [*Error]
+	// such as an [ErrServer], or an error with a method Temporary() bool that returns true.
 	Token(ctx context.Context, refused Credential) (Credential, error)
 }
 
-// source is where the doer gets its tokens. retry bounds the logins that a call waits for.
+// source provides the tokens of a doer. The argument retry limits the logins that a call waits for.
 type source interface {
 	token(ctx context.Context, refused Credential, retry Retry) (Credential, error)
 }
 
-// fixedToken is a source that cannot renew its token.
+// fixedToken is a source with one token.
 type fixedToken struct{ access Credential }
 
 func (t *fixedToken) token(context.Context, Credential, Retry) (Credential, error) {
 	return t.access, nil
 }
 
-// foreignSource is a [TokenSource], which retries as it sees fit.
-type foreignSource struct{ TokenSource }
+// customSource is a source that calls a [TokenSource].
+type customSource struct{ TokenSource }
 
-func (s *foreignSource) token(ctx context.Context, refused Credential, _ Retry) (Credential, error) {
+func (s *customSource) token(ctx context.Context, refused Credential, _ Retry) (Credential, error) {
 	return s.Token(ctx, refused)
 }
 
-// tokens keeps the token pair of one user. One renewal is in flight at a time, for any number
-// of callers.
+// tokens is a source that logs in with email and password. Any number of callers share one renewal at a
+// time.
 type tokens struct {
 	api      gen.Client
 	doer     *doer
@@ -58,39 +60,39 @@ type tokens struct {
 
 	mu      sync.Mutex
 	access  Credential
-	expires time.Time // zero when the token does not say
-	renewAt time.Time // zero when only a 401 can tell
+	expires time.Time // zero if the token has no expiry
+	renewAt time.Time // zero if the token is renewed only after a 401
 	current *renewal
 
 	failure *failure // of the last renewal
 
-	// These belong to the renewal in flight.
+	// The renewal in flight owns these fields.
 	refresh   Credential
 	noRefresh bool
 }
 
-// renewal is one attempt to get a new pair, shared by all callers that wait for it.
+// renewal is one attempt to get new tokens. All callers that need a token wait for it.
 type renewal struct {
-	retry    Retry    // of the caller that started it
-	attempts int      // the most that any of the callers has waited for, this one included
-	cause    *failure // of the attempt that this one repeats, if it repeats one
+	retry    Retry    // of the caller that started the renewal
+	attempts int      // largest number of renewals that any of its callers has waited for
+	cause    *failure // failure of the renewal that this one retries, or nil
 	done     chan struct{}
 	access   Credential
 	failure  *failure
 }
 
-// failure is why a renewal failed, and when the next one may start.
+// failure is the error of a renewal with the time before which no other renewal may start.
 type failure struct {
 	err       error
 	notBefore time.Time
 }
 
-// token returns an access token, after a renewal if there is none, if it is about to expire or if
-// it is refused. A refused token that another one has replaced changes nothing.
+// token returns an access token. It waits for a renewal if there is no token, or if the token is refused
+// or about to expire. It ignores refused if the token was replaced already.
 //
-// A caller that has attempts left waits for the next renewal when one fails for a reason that may
-// pass. All wait for the same moment, so that the service sees one login at a time, however many
-// callers there are. A renewal does not end with ctx, because others may wait for it too.
+// If a renewal fails with a transient error, callers with attempts left wait for the next one. All of them
+// wait until the same time, so the service sees one login at a time. A renewal does not end with ctx,
+// because other callers may wait for it.
 func (t *tokens) token(ctx context.Context, refused Credential, retry Retry) (Credential, error) {
 	var last *failure
 	for failed := 0; ; {
@@ -124,7 +126,7 @@ func (t *tokens) token(ctx context.Context, refused Credential, retry Retry) (Cr
 			last, failed = newest, failed+1
 		}
 		wait := time.Until(last.notBefore)
-		if failed >= retry.Attempts || !passes(last.err) || !retry.allows(ctx, wait, last.err) {
+		if failed >= retry.Attempts || !transient(last.err) || !retry.allows(ctx, wait, last.err) {
 			return "", last.err
 		}
 		if err := pause(ctx, wait, last.err); err != nil {
@@ -133,8 +135,8 @@ func (t *tokens) token(ctx context.Context, refused Credential, retry Retry) (Cr
 	}
 }
 
-// join returns the renewal in flight for a caller whose nth it is, and starts one if there is none.
-// t.mu is held.
+// join returns the renewal in flight, and starts one if necessary. It is the nth renewal that the caller
+// waits for. t.mu must be held.
 func (t *tokens) join(ctx context.Context, nth int, retry Retry) *renewal {
 	if t.current == nil {
 		t.current = &renewal{retry: retry, done: make(chan struct{})}
@@ -150,7 +152,7 @@ func (t *tokens) join(ctx context.Context, nth int, retry Retry) *renewal {
 func (t *tokens) renew(ctx context.Context, r *renewal) {
 	defer close(r.done)
 	if r.cause != nil {
-		t.doer.logger.WarnContext(ctx, "logging in again", "err", r.cause.err)
+		t.doer.logger.WarnContext(ctx, "retrying the login", "err", r.cause.err)
 	}
 	pair, err := t.exchange(ctx)
 	expires := t.finish(r, pair, err)
@@ -158,11 +160,11 @@ func (t *tokens) renew(ctx context.Context, r *renewal) {
 	case err == nil:
 		t.doer.logger.DebugContext(ctx, "new token", "expires", expires)
 	case r.failure == nil:
-		t.doer.logger.WarnContext(ctx, "no new token, the old one serves on", "expires", expires, "err", err)
+		t.doer.logger.WarnContext(ctx, "token renewal failed, the old token is still valid", "expires", expires, "err", err)
 	}
 }
 
-// finish ends the renewal in flight, and returns when the token that serves now expires.
+// finish ends the renewal in flight and returns the expiry of the current token.
 func (t *tokens) finish(r *renewal, pair *gen.TokenPair, err error) (expires time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,13 +177,13 @@ func (t *tokens) finish(r *renewal, pair *gen.TokenPair, err error) (expires tim
 	case err == nil:
 		t.access, t.refresh = Credential(pair.AccessToken), Credential(pair.RefreshToken)
 		t.expires, t.renewAt = time.Time{}, time.Time{}
-		// A new token that has expired already means that the clocks disagree.
+		// If a new token is already expired, the clocks differ.
 		if expires := expiry(pair.AccessToken); expires.After(now) {
 			t.expires = expires
 			t.renewAt = expires.Add(-min(renewEarly, expires.Sub(now)/2))
 		}
 	case t.access != "" && now.Before(t.expires):
-		t.renewAt = t.expires // it was early: the old token serves until it expires
+		t.renewAt = t.expires // the renewal was early, so the old token is still valid
 	default:
 		r.failure = t.failure
 	}
@@ -189,8 +191,8 @@ func (t *tokens) finish(r *renewal, pair *gen.TokenPair, err error) (expires tim
 	return t.expires
 }
 
-// pause returns for how long no other renewal starts after r, which ended with err. Trying a wrong
-// password over and over could lock the account, and so could going on when the service says to wait.
+// pause returns how long after r no other renewal may start. Repeating a wrong password, or ignoring
+// Retry-After, could lock the account.
 func (r *renewal) pause(err error) time.Duration {
 	if answer, answered := errors.AsType[*Error](err); answered {
 		answer.Attempts = r.attempts
@@ -198,25 +200,25 @@ func (r *renewal) pause(err error) time.Duration {
 	switch {
 	case errors.Is(err, ErrUnauthorized):
 		return rejectionMemory
-	case !passes(err):
+	case !transient(err):
 		return 0
 	}
 	return min(r.retry.delay(r.attempts, err), rejectionMemory)
 }
 
-// passes reports whether what failed a renewal may pass. A login changes nothing, so that it may be
-// sent again even if the service has carried it out.
-func passes(err error) bool { return login.repeats(&attempt{err: err}, false) }
+// transient reports whether a renewal that failed with err may be retried. Logins are idempotent, so they
+// are retried even if the service may have processed them.
+func transient(err error) bool { return login.retries(&attempt{err: err}, false) }
 
-// exchange gets a new pair with the refresh token or, failing that, with the password.
+// exchange gets new tokens with the refresh token or, if that fails, with the password.
 func (t *tokens) exchange(ctx context.Context) (*gen.TokenPair, error) {
 	once, sent := t.doer.limits, Response{}
 	once.retry.Attempts = 1
 	api := gen.Client{Server: t.api.Server, Client: &call{doer: t.doer, limits: once, into: &sent}}
 	if token := t.refresh; token != "" && !t.noRefresh {
-		t.refresh = "" // it works once, and the answer may get lost
+		t.refresh = "" // it works once, and the response may get lost
 		pair, err := tokenPair(api.RefreshTokens(ctx, gen.RefreshRequest{RefreshToken: string(token)}))
-		if refresh.repeats(&attempt{err: err, unsent: sent.unsent}, false) {
+		if refresh.retries(&attempt{err: err, unsent: sent.unsent}, false) {
 			t.refresh = token
 		}
 		answer, answered := errors.AsType[*Error](err)
@@ -241,7 +243,7 @@ func tokenPair(response *http.Response, err error) (*gen.TokenPair, error) {
 	return pair, err
 }
 
-// expiry reads when a JWT expires, without verifying it. It is zero for any other token.
+// expiry returns the expiry of a JWT without verifying it, or zero if the token is not a JWT.
 func expiry(token string) time.Time {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

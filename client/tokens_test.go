@@ -57,7 +57,7 @@ func wantCount(t *testing.T, s *service, operation string, want int) {
 	}
 }
 
-func TestTokens_OneLogin(t *testing.T) {
+func TestTokens_concurrentCallsShareALogin(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	c := s.direct(t)
@@ -66,9 +66,8 @@ func TestTokens_OneLogin(t *testing.T) {
 	wantCount(t, s, details, 1000)
 }
 
-// The refused token is renewed once, however many calls were sent with it, and every call is
-// repeated at most once.
-func TestTokens_OneRenewalForRefused(t *testing.T) {
+// A rejected token is renewed once, however many calls used it, and each call is retried at most once.
+func TestTokens_rejectedTokenIsRenewedOnce(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.before = failing(refresh, http.StatusNotImplemented)
@@ -82,7 +81,7 @@ func TestTokens_OneRenewalForRefused(t *testing.T) {
 	}
 }
 
-func TestTokens_OneRenewalForExpired(t *testing.T) {
+func TestTokens_expiredTokenIsRenewedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -97,8 +96,8 @@ func TestTokens_OneRenewalForExpired(t *testing.T) {
 	})
 }
 
-// A 401 that comes late, for a token that has been replaced, renews nothing.
-func TestTokens_LateRefusal(t *testing.T) {
+// A late 401 for a token that was replaced already causes no renewal.
+func TestTokens_lateRejectionCausesNoRenewal(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	late, release := make(chan struct{}), make(chan struct{})
@@ -129,7 +128,7 @@ func TestTokens_LateRefusal(t *testing.T) {
 	wantCount(t, s, refresh, 1)
 }
 
-func TestTokens_ReplayOnceWithSameBody(t *testing.T) {
+func TestTokens_retryOnceWithTheSameBody(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	c := s.start(t)
@@ -150,7 +149,7 @@ func TestTokens_ReplayOnceWithSameBody(t *testing.T) {
 		t.Error("the second has another key")
 	}
 
-	// A service that refuses every token is asked twice.
+	// A service that rejects every token gets two requests.
 	s.before = failing(create, http.StatusUnauthorized)
 	if _, err := c.CreateAvatar(t.Context(), request); !errors.Is(err, client.ErrUnauthorized) {
 		t.Errorf("error %v", err)
@@ -158,8 +157,8 @@ func TestTokens_ReplayOnceWithSameBody(t *testing.T) {
 	wantCount(t, s, create, 4)
 }
 
-// A body that can be read once only is not sent again, but the refused token is forgotten.
-func TestTokens_NoReplayOfStream(t *testing.T) {
+// A body that can be read only once is not sent again, but the rejected token is dropped.
+func TestTokens_streamedBodyIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	c := s.start(t)
@@ -174,7 +173,7 @@ func TestTokens_NoReplayOfStream(t *testing.T) {
 	wantCount(t, s, details, 2)
 }
 
-func TestTokens_Static(t *testing.T) {
+func TestTokens_staticTokenIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	c := s.direct(t, static)
@@ -186,8 +185,8 @@ func TestTokens_Static(t *testing.T) {
 	}
 }
 
-// A caller that gives up gets its own error at once; the login goes on for the others.
-func TestTokens_CallerGivesUp(t *testing.T) {
+// A caller whose context ends gets its own error at once. The login continues for the others.
+func TestTokens_loginOutlivesACanceledCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -220,8 +219,8 @@ func TestTokens_CallerGivesUp(t *testing.T) {
 	})
 }
 
-// A login that hangs ends by itself with the last attempt, so that it holds up nobody forever.
-func TestTokens_LoginHangs(t *testing.T) {
+// A login that hangs ends with its last attempt.
+func TestTokens_hangingLoginTimesOut(t *testing.T) {
 	t.Parallel()
 	for name, read := range map[string]bool{"in the service": true, "before the service": false} {
 		t.Run(name, func(t *testing.T) {
@@ -251,8 +250,9 @@ func TestTokens_LoginHangs(t *testing.T) {
 	}
 }
 
-// A renewed token costs an attempt. Without one left, the token is forgotten all the same.
-func TestTokens_ReplayWithinBudget(t *testing.T) {
+// The retry with a renewed token counts as an attempt. The rejected token is dropped even if no attempt is
+// left.
+func TestTokens_retryCountsAsAnAttempt(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	c := s.direct(t, once)
@@ -268,7 +268,7 @@ func TestTokens_ReplayWithinBudget(t *testing.T) {
 	wantCount(t, s, refresh, 1)
 }
 
-func TestTokens_NoAccessToken(t *testing.T) {
+func TestTokens_emptyAccessTokenIsAnError(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.token = func(int) string { return "" }

@@ -13,8 +13,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// An answer may have members and values that the document does not know, and lack what it has.
-func TestTolerance(t *testing.T) {
+// A response may have unknown members and values, and lack optional members.
+func TestTolerance_ofUnknownAndMissingMembers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		status int
@@ -47,18 +47,18 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// That holds for every answer that the generated types describe, whoever decodes it.
-func TestTolerance_EveryAnswer(t *testing.T) {
+// The generated types accept such responses too, whoever decodes them.
+func TestTolerance_ofEveryResponse(t *testing.T) {
 	t.Parallel()
 	for name, sample := range map[string]sample{
-		"missing":           {empty: 1},
-		"missing, inside":   {empty: 2},
-		"missing, deeper":   {empty: 3},
-		"null":              {null: 1},
-		"null, inside":      {null: 2},
-		"null, deeper":      {null: 3},
-		"unknown":           {unknown: true},
-		"unknown, and null": {unknown: true, null: 2},
+		"missing":               {empty: 1},
+		"missing, nested":       {empty: 2},
+		"missing, nested twice": {empty: 3},
+		"null":                  {null: 1},
+		"null, nested":          {null: 2},
+		"null, nested twice":    {null: 3},
+		"unknown":               {unknown: true},
+		"unknown, and null":     {unknown: true, null: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +82,7 @@ func TestTolerance_EveryAnswer(t *testing.T) {
 					if field, ok := returned.FieldByName("JSON200"); ok {
 						returned = field.Type.Elem()
 					} else if strings.HasSuffix(name, "WithResponse") {
-						continue // it has no body
+						continue // no body
 					}
 					if returned.PkgPath() != reflect.TypeFor[gen.Avatar]().PkgPath() {
 						continue
@@ -111,7 +111,7 @@ func TestTolerance_EveryAnswer(t *testing.T) {
 	}
 }
 
-// argument makes a zero value, or parameters that are not empty.
+// argument returns a zero value, or parameters that are not empty.
 func argument(of reflect.Type) reflect.Value {
 	if of.Kind() != reflect.Pointer {
 		return reflect.Zero(of)
@@ -125,8 +125,8 @@ func argument(of reflect.Type) reflect.Value {
 	return parameters
 }
 
-// sample makes documents for a type: with empty objects or null members from a depth on, or with
-// members that the document does not know and strings that are in no enumeration.
+// sample makes documents for a type. They have empty objects or null members below a depth, or unknown
+// members and strings outside every enum.
 type sample struct {
 	empty, null int
 	unknown     bool

@@ -19,18 +19,18 @@ const (
 	defaultReceiverInterval = 30 * time.Second
 )
 
-// Poll says how often [Client.WaitAvatar] and its like ask the service. The zero value is the
-// default. Each interval is random between half of what is said here and the whole.
+// Poll configures how often [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] poll the
+// service. Each actual interval is random between half of the configured interval and all of it. The zero
+// value uses the defaults.
 type Poll struct {
-	// BaseInterval is the first interval; it doubles with each question. Defaults to 500
+	// BaseInterval is the first interval. The interval doubles with each poll. Defaults to 500
 	// milliseconds.
 	BaseInterval time.Duration
 
-	// MaxInterval bounds the intervals but ReceiverInterval. Defaults to 10 seconds.
+	// MaxInterval limits all intervals except ReceiverInterval. Defaults to 10 seconds.
 	MaxInterval time.Duration
 
-	// ReceiverInterval is the interval while the event is still to come to [Config].Receiver.
-	// Defaults to 30 seconds.
+	// ReceiverInterval is the interval until [Config].Receiver receives the event. Defaults to 30 seconds.
 	ReceiverInterval time.Duration
 }
 
@@ -54,74 +54,76 @@ func (p Poll) withDefaults() Poll {
 	}
 }
 
-// UntilConsentPending lets [Client.WaitAvatar] return an avatar that is consent_pending too, so that
-// the consent can be asked for. It changes no other call.
+// UntilConsentPending makes [Client.WaitAvatar] also return an avatar that is consent_pending, so that the
+// program can ask for consent. Other calls ignore it.
 func UntilConsentPending() CallOption { return optionFunc(func(c *call) { c.untilConsent = true }) }
 
-// WaitAvatar waits until an avatar is published, failed or consent_failed, and returns it whichever
-// it is. An avatar that is consent_pending is waited for, unless [UntilConsentPending] is given; see
+// WaitAvatar waits until an avatar is published, failed or consent_failed, and returns the avatar in that
+// state. It keeps waiting while the avatar is consent_pending, unless [UntilConsentPending] is given. See
 // [Client.SubmitConsent].
 //
-// With [Config].Receiver it waits for the event, also one that has come already, and asks the
-// service for the avatar then and, to be safe, about every 30 seconds. Without one it asks again and
-// again, after half a second at first and every ten seconds in the end. [Config].Poll changes that. A
-// service that cannot be asked (405 or 501) is no error with a Receiver: the avatar has its id and
-// the status of the event then, and nothing else.
+// With [Config].Receiver, WaitAvatar waits for the event and then requests the avatar. It returns at once
+// if the event arrived before the call. It also polls the service about every 30 seconds, in case the
+// event gets lost. If the service does not support the request (405 or 501), WaitAvatar returns an avatar
+// with only the id and the status of the event.
 //
-// A temporary failure, such as [ErrServer], [ErrRateLimited], no answer, or a temporary error of a
-// [TokenSource], ends the wait only when ctx ends; the error is then that of ctx beside the last
-// failure. Any other error ends it at once.
+// Without a Receiver, WaitAvatar polls the service, first after half a second and later every 10 seconds.
+// [Config].Poll changes these intervals.
+//
+// WaitAvatar polls again after a temporary failure, such as [ErrServer], [ErrRateLimited], no response, or
+// a temporary error of a [TokenSource]. If ctx ends after such a failure, the returned error wraps both
+// the error of ctx and the failure. Any other error ends the wait.
 func (c *Client) WaitAvatar(ctx context.Context, id string, options ...CallOption) (*gen.Avatar, error) {
-	return wait(ctx, c, subject{gen.EventTypeAvatar, id}, newCall(c.doer, options), questions[gen.Avatar]{
-		get:      func(ctx context.Context) (*gen.Avatar, error) { return c.GetAvatar(ctx, id, options...) },
-		status:   func(a *gen.Avatar) string { return string(a.Status) },
-		progress: func(a *gen.Avatar) *float64 { return a.Progress },
-		bare:     func(status string) *gen.Avatar { return &gen.Avatar{AvatarID: id, Status: gen.AvatarStatus(status)} },
+	return wait(ctx, c, subject{gen.EventTypeAvatar, id}, newCall(c.doer, options), pollFuncs[gen.Avatar]{
+		get:       func(ctx context.Context) (*gen.Avatar, error) { return c.GetAvatar(ctx, id, options...) },
+		status:    func(a *gen.Avatar) string { return string(a.Status) },
+		progress:  func(a *gen.Avatar) *float64 { return a.Progress },
+		fromEvent: func(status string) *gen.Avatar { return &gen.Avatar{AvatarID: id, Status: gen.AvatarStatus(status)} },
 	})
 }
 
-// WaitVideo waits until a video that is made from an avatar is succeeded or failed, and returns it
-// whichever it is. It works as [Client.WaitAvatar] does.
+// WaitVideo waits until a video made from an avatar is succeeded or failed, and returns the video in that
+// state. It works like [Client.WaitAvatar].
 func (c *Client) WaitVideo(ctx context.Context, id string, options ...CallOption) (*gen.Video, error) {
-	return wait(ctx, c, subject{gen.EventTypeAvatarInference, id}, newCall(c.doer, options), questions[gen.Video]{
+	return wait(ctx, c, subject{gen.EventTypeAvatarInference, id}, newCall(c.doer, options), pollFuncs[gen.Video]{
 		get:      func(ctx context.Context) (*gen.Video, error) { return c.GetVideo(ctx, id, options...) },
 		status:   func(v *gen.Video) string { return string(v.Status) },
 		progress: func(v *gen.Video) *float64 { return v.Progress },
-		bare: func(status string) *gen.Video {
+		fromEvent: func(status string) *gen.Video {
 			return &gen.Video{InferenceID: id, Status: gen.InferenceStatus(status)}
 		},
 	})
 }
 
-// WaitLipsync waits until a lip-sync is succeeded or failed, and returns it whichever it is. It
-// works as [Client.WaitAvatar] does.
+// WaitLipsync waits until a lip-sync is succeeded or failed, and returns the lip-sync in that state. It
+// works like [Client.WaitAvatar].
 func (c *Client) WaitLipsync(ctx context.Context, id string, options ...CallOption) (*gen.Lipsync, error) {
-	return wait(ctx, c, subject{gen.EventTypeLipsyncInference, id}, newCall(c.doer, options), questions[gen.Lipsync]{
+	return wait(ctx, c, subject{gen.EventTypeLipsyncInference, id}, newCall(c.doer, options), pollFuncs[gen.Lipsync]{
 		get:      func(ctx context.Context) (*gen.Lipsync, error) { return c.GetLipsync(ctx, id, options...) },
 		status:   func(l *gen.Lipsync) string { return string(l.Status) },
 		progress: func(l *gen.Lipsync) *float64 { return l.Progress },
-		bare: func(status string) *gen.Lipsync {
+		fromEvent: func(status string) *gen.Lipsync {
 			return &gen.Lipsync{InferenceID: id, Status: gen.InferenceStatus(status)}
 		},
 	})
 }
 
-// questions are what a wait asks of the service, and of what that answers.
-type questions[T any] struct {
-	get      func(context.Context) (*T, error)
-	status   func(*T) string
-	progress func(*T) *float64      // in per cent
-	bare     func(status string) *T // what an event alone tells
+// pollFuncs has the functions to poll a record and to read its state.
+type pollFuncs[T any] struct {
+	get       func(context.Context) (*T, error)
+	status    func(*T) string
+	progress  func(*T) *float64      // in percent
+	fromEvent func(status string) *T // returns a record with only the id and the status of an event
 }
 
-// wait asks until the status is final, or consent_pending if the call says so.
-func wait[T any](ctx context.Context, c *Client, about subject, call *call, ask questions[T]) (*T, error) {
+// wait polls until the status is final, or consent_pending if the call asks for that.
+func wait[T any](ctx context.Context, c *Client, about subject, call *call, ask pollFuncs[T]) (*T, error) {
 	var (
 		awaited *end                 // nil without a receiver
-		reached <-chan struct{}      // by the event; never without a receiver
-		happens <-chan struct{}      // reached, until that is known
-		last    error                // a temporary failure
-		shown   int64           = -1 // progress
+		reached <-chan struct{}      // closed by the event; nil without a receiver
+		happens <-chan struct{}      // reached, or nil once it was closed
+		last    error                // last temporary failure
+		shown   int64           = -1 // last reported progress
 		consent                 = call.untilConsent
 	)
 	if c.events != nil {
@@ -130,7 +132,7 @@ func wait[T any](ctx context.Context, c *Client, about subject, call *call, ask 
 		reached = awaited.reached(consent)
 		happens = reached
 	}
-	expected := awaited != nil && call.progress == nil // no event has come, and one will
+	expected := awaited != nil && call.progress == nil // the event has not arrived, and should
 	for bound := c.poll.BaseInterval; ; {
 		if closed(happens) {
 			happens, expected, bound = nil, false, c.poll.BaseInterval
@@ -144,15 +146,15 @@ func wait[T any](ctx context.Context, c *Client, about subject, call *call, ask 
 			return got, nil
 		case err == nil:
 			last = nil
-		case awaited != nil && cannotBeAsked(err):
+		case awaited != nil && unsupported(err):
 			select {
 			case <-reached:
-				return ask.bare(c.events.status(awaited)), nil
+				return ask.fromEvent(c.events.status(awaited)), nil
 			case <-ctx.Done():
-				return nil, gaveUp(ctx, last)
+				return nil, waitError(ctx, last)
 			}
 		case ctx.Err() != nil:
-			return nil, gaveUp(ctx, last)
+			return nil, waitError(ctx, last)
 		case closed(happens):
 			continue
 		case !temporary(err):
@@ -173,17 +175,16 @@ func wait[T any](ctx context.Context, c *Client, about subject, call *call, ask 
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, gaveUp(ctx, last)
+			return nil, waitError(ctx, last)
 		}
 		timer.Stop()
 	}
 }
 
-// between returns a random time from half of interval to the whole.
+// between returns a random duration between half of interval and all of it.
 func between(interval time.Duration) time.Duration { return interval/2 + rand.N(interval/2+1) }
 
-// until calls get, whose context ends when the event happens: the answer would be about the time
-// before.
+// until calls get and cancels it when the event happens, because its response would show an earlier state.
 func until[T any](ctx context.Context, happens <-chan struct{}, get func(context.Context) (*T, error)) (*T, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -208,14 +209,14 @@ func closed(channel <-chan struct{}) bool {
 	}
 }
 
-func gaveUp(ctx context.Context, last error) error {
+func waitError(ctx context.Context, last error) error {
 	if last != nil {
 		return fmt.Errorf("client: waiting for the end: %w: %w", ctx.Err(), last)
 	}
 	return fmt.Errorf("client: waiting for the end: %w", ctx.Err())
 }
 
-// final reports whether a status, of whatever subject, is followed by no other one.
+// final reports whether no other status follows this one.
 func final(status string) bool {
 	switch status {
 	case string(gen.AvatarStatusPublished), string(gen.AvatarStatusFailed), string(gen.AvatarStatusConsentFailed),
@@ -225,15 +226,15 @@ func final(status string) bool {
 	return false
 }
 
-func cannotBeAsked(err error) bool {
+func unsupported(err error) bool {
 	answer, ok := errors.AsType[*Error](err)
 	return ok && (answer.StatusCode == http.StatusNotImplemented || answer.StatusCode == http.StatusMethodNotAllowed)
 }
 
 func awaitsConsent(status string) bool { return status == string(gen.AvatarStatusConsentPending) }
 
-// temporary reports whether a later question may be answered. Beside the answers of the service,
-// these are errors of the network and those that say so themselves, which a [TokenSource] may have.
+// temporary reports whether a later poll may succeed. That is true for transient responses of the service,
+// for any net.Error, and for errors whose method Temporary returns true.
 func temporary(err error) bool {
 	if answer, ok := errors.AsType[*Error](err); ok {
 		return answer.StatusCode == http.StatusRequestTimeout || errors.Is(answer, ErrRateLimited) ||

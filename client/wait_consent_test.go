@@ -15,8 +15,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// A wait until consent_pending ends there, or where the avatar ends before it, with and without a
-// receiver.
+// A wait with UntilConsentPending ends at consent_pending, or at a final state that comes before, with and
+// without a receiver.
 func TestUntilConsentPending(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"consent_pending", "published", "failed", "consent_failed"} {
@@ -49,9 +49,9 @@ func TestUntilConsentPending(t *testing.T) {
 	}
 }
 
-// The event tells of the consent when the service cannot be asked, also one that has come already,
-// and only who wants to know it. The later event counts.
-func TestUntilConsentPending_eventsAlone(t *testing.T) {
+// If the service does not support polling, the event for consent_pending ends a wait, even if it arrived
+// before the wait. Waits without UntilConsentPending ignore it, and a later event replaces it.
+func TestUntilConsentPending_worksWithoutPolling(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		receiver, deliver := newReceiver(t)
@@ -75,8 +75,8 @@ func TestUntilConsentPending_eventsAlone(t *testing.T) {
 	})
 }
 
-// Who waits for an avatar is told of its end, however many others have come between.
-func TestWait_manyConsentsBetween(t *testing.T) {
+// A wait for an avatar ends with its final event, however many events of other avatars arrive in between.
+func TestWait_endsAfterManyOtherEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		receiver, deliver := newReceiver(t)
@@ -108,12 +108,12 @@ func TestPoll(t *testing.T) {
 		least, most     int
 		shortest, bound time.Duration
 	}{
-		"default":          {client.Poll{}, false, 60 * 6, 60*12 + 10, 250 * time.Millisecond, 10 * time.Second},
-		"often":            {client.Poll{BaseInterval: time.Millisecond, MaxInterval: time.Second}, false, 3600, 7300, time.Millisecond / 2, time.Second},
-		"base above max":   {client.Poll{BaseInterval: time.Hour, MaxInterval: time.Minute}, false, 60, 121, 30 * time.Second, time.Minute},
-		"without bound":    {client.Poll{BaseInterval: time.Second, MaxInterval: math.MaxInt64}, false, 10, 14, time.Second / 2, time.Hour},
-		"default, receive": {client.Poll{}, true, 120, 241, 15 * time.Second, 30 * time.Second},
-		"seldom, receive":  {client.Poll{ReceiverInterval: 10 * time.Minute}, true, 6, 13, 5 * time.Minute, 10 * time.Minute},
+		"default":                 {client.Poll{}, false, 60 * 6, 60*12 + 10, 250 * time.Millisecond, 10 * time.Second},
+		"often":                   {client.Poll{BaseInterval: time.Millisecond, MaxInterval: time.Second}, false, 3600, 7300, time.Millisecond / 2, time.Second},
+		"base above max":          {client.Poll{BaseInterval: time.Hour, MaxInterval: time.Minute}, false, 60, 121, 30 * time.Second, time.Minute},
+		"without bound":           {client.Poll{BaseInterval: time.Second, MaxInterval: math.MaxInt64}, false, 10, 14, time.Second / 2, time.Hour},
+		"default, receiver":       {client.Poll{}, true, 120, 241, 15 * time.Second, 30 * time.Second},
+		"long interval, receiver": {client.Poll{ReceiverInterval: 10 * time.Minute}, true, 6, 13, 5 * time.Minute, 10 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -155,8 +155,8 @@ type sometimes bool
 func (sometimes) Error() string     { return "vault: sealed" }
 func (s sometimes) Temporary() bool { return bool(s) }
 
-// A temporary error of a source of tokens does not end a wait, and any other does.
-func TestWait_TokenSource(t *testing.T) {
+// A temporary error of a TokenSource does not end a wait. Any other error does.
+func TestWait_survivesTemporaryErrorsOfATokenSource(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		err    error

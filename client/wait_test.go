@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// state answers every question about a subject with the status that was set last.
+// state makes the service respond with the status that was last set.
 func (s *service) state(status string) (set func(status string)) {
 	s.accepted["static-1"] = true
 	var current atomic.Value
@@ -26,7 +26,7 @@ func (s *service) state(status string) (set func(status string)) {
 	return func(status string) { current.Store(status) }
 }
 
-// waits are the three kinds of subject.
+// waits has the three kinds of waits.
 var waits = map[string]struct {
 	eventType, idField string
 	final              []string
@@ -55,7 +55,7 @@ var waits = map[string]struct {
 	}},
 }
 
-// eachWait calls test for each kind of subject and each of its final states, in a bubble.
+// eachWait calls test for each kind of wait and each final state, in a synctest bubble.
 func eachWait(t *testing.T, test func(t *testing.T, eventType, idField, final string, wait func(context.Context, *client.Client, ...client.CallOption) (string, error))) {
 	t.Helper()
 	for name, w := range waits {
@@ -68,8 +68,8 @@ func eachWait(t *testing.T, test func(t *testing.T, eventType, idField, final st
 	}
 }
 
-// Without a receiver the service is asked ever more slowly, until the state is final.
-func TestWait_Polls(t *testing.T) {
+// Without a receiver, a wait polls at growing intervals until the state is final.
+func TestWait_pollsAtGrowingIntervals(t *testing.T) {
 	t.Parallel()
 	eachWait(t, func(t *testing.T, _, _, final string, wait func(context.Context, *client.Client, ...client.CallOption) (string, error)) {
 		s := newService()
@@ -84,14 +84,14 @@ func TestWait_Polls(t *testing.T) {
 		if took := time.Since(start); took < 4*time.Minute || took > 4*time.Minute+10*time.Second {
 			t.Errorf("took %v", took)
 		}
-		if n := len(s.seen); n < 27 || n > 60 { // 240 s at 5 to 10 s, and the first few
+		if n := len(s.seen); n < 27 || n > 60 { // 240 s with polls every 5 to 10 s, and the first few
 			t.Errorf("asked %d times", n)
 		}
 	})
 }
 
-// Any number of callers may wait for one subject, and one that leaves does not disturb the others.
-func TestWait_Together(t *testing.T) {
+// Several calls may wait for the same subject. One that ends does not affect the others.
+func TestWait_severalCallsMayWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		receiver, deliver := newReceiver(t)
@@ -114,8 +114,8 @@ func TestWait_Together(t *testing.T) {
 	})
 }
 
-// What may pass ends with the context and is told then; what does not ends the wait.
-func TestWait_Errors(t *testing.T) {
+// A temporary error is returned only when the context ends. Any other error ends the wait.
+func TestWait_returnsPermanentErrors(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	status := func(status int) func(http.ResponseWriter, *http.Request) bool {
@@ -170,8 +170,8 @@ func answers(answer func(http.ResponseWriter, *http.Request) bool) http.RoundTri
 	return s
 }
 
-// The service may ask for a longer wait than the client would make.
-func TestWait_RetryAfter(t *testing.T) {
+// Retry-After of the service extends the interval between polls.
+func TestWait_waitsForRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, times := timed("60", 429, 503)
@@ -186,8 +186,8 @@ func TestWait_RetryAfter(t *testing.T) {
 	})
 }
 
-// A wait that is given up says so, and each question has the options of the call.
-func TestWait_Canceled(t *testing.T) {
+// A canceled wait says so in its error. Each poll uses the options of the call.
+func TestWait_saysThatItWasCanceled(t *testing.T) {
 	t.Parallel()
 	eachWait(t, func(t *testing.T, _, _, _ string, wait func(context.Context, *client.Client, ...client.CallOption) (string, error)) {
 		s := newService()

@@ -7957,6 +7957,17 @@ func NewNotifyAvatarEventWebhookRequestWithBody(targetURL string, params *Notify
 			req.Header.Set("webhook-sequence", headerParam3)
 		}
 
+		if params.Traceparent != nil {
+			var headerParam4 string
+
+			headerParam4, err = runtime.StyleParamWithOptions("simple", false, "traceparent", *params.Traceparent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("traceparent", headerParam4)
+		}
+
 	}
 	return req, nil
 }
@@ -8035,6 +8046,17 @@ func NewNotifyAvatarInferenceEventWebhookRequestWithBody(targetURL string, param
 			req.Header.Set("webhook-sequence", headerParam3)
 		}
 
+		if params.Traceparent != nil {
+			var headerParam4 string
+
+			headerParam4, err = runtime.StyleParamWithOptions("simple", false, "traceparent", *params.Traceparent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("traceparent", headerParam4)
+		}
+
 	}
 	return req, nil
 }
@@ -8111,6 +8133,17 @@ func NewNotifyLipsyncInferenceEventWebhookRequestWithBody(targetURL string, para
 			}
 
 			req.Header.Set("webhook-sequence", headerParam3)
+		}
+
+		if params.Traceparent != nil {
+			var headerParam4 string
+
+			headerParam4, err = runtime.StyleParamWithOptions("simple", false, "traceparent", *params.Traceparent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("traceparent", headerParam4)
 		}
 
 	}

@@ -15,17 +15,17 @@ import (
 	"unicode/utf8"
 )
 
-// encoder writes JSON, byte for byte as encoding/json does, but for slices and maps that are nil: they
-// are written as empty ones. Its methods append to text; err is the first error.
+// encoder writes JSON. The output is byte for byte that of encoding/json, except that nil slices and maps
+// are written as empty ones. Methods append to text and keep the first error in err.
 type encoder struct {
 	text []byte
 	err  error
 }
 
-// encoders are those that are not in use.
+// encoders holds encoders for reuse.
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
-// maxPooledText is the size of the largest text that is kept for another answer.
+// maxPooledText is the capacity in bytes above which an encoder is not reused.
 const maxPooledText = 64 << 10
 
 func newEncoder() *encoder {
@@ -40,7 +40,7 @@ func (to *encoder) release() {
 	}
 }
 
-// answer sends what has been written, and a line feed as json.Encoder has it.
+// answer sends the text as the body of a response, followed by a line feed like that of json.Encoder.
 func (to *encoder) answer(w http.ResponseWriter, status int) error {
 	w.WriteHeader(status)
 	to.text = append(to.text, '\n')
@@ -54,27 +54,27 @@ func (to *encoder) fail(err error) {
 	}
 }
 
-// comma writes one unless the array or object that opened with a byte has just begun.
+// comma writes a comma unless text ends with the opening byte of an array or object.
 func (to *encoder) comma(opened byte) {
 	if to.text[len(to.text)-1] != opened {
 		to.text = append(to.text, ',')
 	}
 }
 
-// name begins a member. The name is quoted and has its colon.
+// name begins a member. The name is quoted already and followed by a colon.
 func (to *encoder) name(quoted string) {
 	to.comma('{')
 	to.text = append(to.text, quoted...)
 }
 
-// nameOf begins a member whose name is not quoted.
+// nameOf begins a member and quotes its name.
 func (to *encoder) nameOf(name string) {
 	to.comma('{')
 	to.string(name)
 	to.text = append(to.text, ':')
 }
 
-// othersBefore writes the members before a name, leaves that one out, and returns the rest.
+// othersBefore writes the unknown members that sort before a name, and returns those that sort after it.
 func (to *encoder) othersBefore(name string, others []string, values map[string]json.RawMessage) []string {
 	for len(others) > 0 && others[0] < name {
 		to.others(others[:1], values)
@@ -108,7 +108,7 @@ func (to *encoder) int(value int64) { to.text = strconv.AppendInt(to.text, value
 
 func (to *encoder) uint(value uint64) { to.text = strconv.AppendUint(to.text, value, 10) }
 
-// float writes a number as ECMAScript does.
+// float writes a number in the format of ECMAScript.
 func (to *encoder) float(value float64, bits int) {
 	if math.IsInf(value, 0) || math.IsNaN(value) {
 		to.fail(&json.UnsupportedValueError{Value: reflect.ValueOf(value), Str: strconv.FormatFloat(value, 'g', -1, bits)})
@@ -138,7 +138,7 @@ func (to *encoder) time(value time.Time) {
 	to.text = append(text, '"')
 }
 
-// any writes what no other method knows.
+// any writes a value with encoding/json.
 func (to *encoder) any(value any) {
 	text, err := json.Marshal(withArrays(value))
 	if err != nil {
@@ -148,7 +148,7 @@ func (to *encoder) any(value any) {
 	to.text = append(to.text, text...)
 }
 
-// isPlain says which ASCII characters are written as they are.
+// isPlain has the ASCII characters that need no escape.
 var isPlain = func() (plain [utf8.RuneSelf]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		plain[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
@@ -156,7 +156,7 @@ var isPlain = func() (plain [utf8.RuneSelf]bool) {
 	return plain
 }()
 
-// string escapes what is not safe within HTML too.
+// string writes a string. Like encoding/json, it also escapes characters that are unsafe in HTML.
 func (to *encoder) string(value string) {
 	const digits = "0123456789abcdef"
 	text, written := append(to.text, '"'), 0

@@ -4,14 +4,15 @@ package gen
 
 import "encoding/json"
 
-// EventTypes returns the types of the document, in its order.
+// EventTypes returns all event types in the order of the document.
 func EventTypes() []EventType {
 	return []EventType{EventTypeAvatar, EventTypeAvatarInference, EventTypeLipsyncInference}
 }
 
-// SampleEvent returns a notification as the service might send it. An empty subject or status is that
-// of the document's example; what has no such member ignores it. It reports false for a type that the
-// document does not list, and for a status that events of this type do not have.
+// SampleEvent returns the body of a notification as the service might send it. The subject is the id of the
+// avatar, video or lip-sync. If subject or status is empty, the sample has the value of the document's
+// example; an event without such a member ignores the argument. SampleEvent returns false if the document
+// does not list the event type, or if events of this type cannot have the status.
 func SampleEvent(eventType EventType, subject, status string) (sample Event, ok bool) {
 	switch eventType {
 	case EventTypeAvatar:

@@ -790,6 +790,9 @@ type EventSignature = string
 // EventTimestamp defines model for EventTimestamp.
 type EventTimestamp = string
 
+// EventTrace defines model for EventTrace.
+type EventTrace = string
+
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
 
@@ -974,6 +977,10 @@ type NotifyAvatarEventParams struct {
 
 	// WebhookSequence Position of the event among those of its avatar, video or lip-sync; the first is 1.
 	WebhookSequence *EventSequence `json:"webhook-sequence,omitempty"`
+
+	// Traceparent Span of this attempt (W3C Trace Context), in the trace of the request that created the avatar, video or
+	// lip-sync. It is there when the service keeps that trace, and it is not signed.
+	Traceparent *EventTrace `json:"traceparent,omitempty"`
 }
 
 // NotifyAvatarInferenceEventParams defines parameters for NotifyAvatarInferenceEvent.
@@ -989,6 +996,10 @@ type NotifyAvatarInferenceEventParams struct {
 
 	// WebhookSequence Position of the event among those of its avatar, video or lip-sync; the first is 1.
 	WebhookSequence *EventSequence `json:"webhook-sequence,omitempty"`
+
+	// Traceparent Span of this attempt (W3C Trace Context), in the trace of the request that created the avatar, video or
+	// lip-sync. It is there when the service keeps that trace, and it is not signed.
+	Traceparent *EventTrace `json:"traceparent,omitempty"`
 }
 
 // NotifyLipsyncInferenceEventParams defines parameters for NotifyLipsyncInferenceEvent.
@@ -1004,6 +1015,10 @@ type NotifyLipsyncInferenceEventParams struct {
 
 	// WebhookSequence Position of the event among those of its avatar, video or lip-sync; the first is 1.
 	WebhookSequence *EventSequence `json:"webhook-sequence,omitempty"`
+
+	// Traceparent Span of this attempt (W3C Trace Context), in the trace of the request that created the avatar, video or
+	// lip-sync. It is there when the service keeps that trace, and it is not signed.
+	Traceparent *EventTrace `json:"traceparent,omitempty"`
 }
 
 // LoginJSONRequestBody defines body for Login for application/json ContentType.
@@ -1045,9 +1060,8 @@ type NotifyAvatarInferenceEventJSONRequestBody = AvatarInferenceEvent
 // NotifyLipsyncInferenceEventJSONRequestBody defines body for NotifyLipsyncInferenceEvent for application/json ContentType.
 type NotifyLipsyncInferenceEventJSONRequestBody = LipsyncInferenceEvent
 
-// nextMember reads the next member of an object in valid JSON. What comes before it may be the
-// start of the object or a comma. The name is unquoted. Text that is no valid JSON gives
-// anything but a panic.
+// nextMember reads the next member of an object in valid JSON, after the opening brace or a comma. It
+// unquotes the name. The result is undefined if the JSON is invalid, but nextMember does not panic.
 func nextMember(b []byte) (name, value, rest []byte, ok bool) {
 	b = skipSeparators(b)
 	if len(b) == 0 || b[0] != '"' {
@@ -1067,7 +1081,7 @@ func nextMember(b []byte) (name, value, rest []byte, ok bool) {
 	return name, b[:end], b[end:], true
 }
 
-// skipSeparators skips what is between names and values.
+// skipSeparators skips white space, commas and colons between names and values.
 func skipSeparators(b []byte) []byte {
 	for i, c := range b {
 		switch c {
@@ -1079,7 +1093,7 @@ func skipSeparators(b []byte) []byte {
 	return nil
 }
 
-// valueEnd returns where the value ends that b begins with.
+// valueEnd returns the length of the value at the start of b.
 func valueEnd(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -1093,7 +1107,7 @@ func valueEnd(b []byte) int {
 			depth++
 		case '}', ']':
 			if depth == 0 {
-				return i // of a number or a word at the end of the object
+				return i // the end of a number or word that ends the object
 			}
 			if depth--; depth == 0 {
 				return i + 1
@@ -1107,7 +1121,7 @@ func valueEnd(b []byte) int {
 	return len(b)
 }
 
-// stringEnd returns where the string ends that b begins with.
+// stringEnd returns the length of the string at the start of b.
 func stringEnd(b []byte) int {
 	for end := 1; ; {
 		quote := bytes.IndexByte(b[end:], '"')
@@ -1125,7 +1139,7 @@ func stringEnd(b []byte) int {
 	}
 }
 
-// plainString returns what is between the quotes of a string of ASCII without escapes.
+// plainString returns the content of a string if it is ASCII without escapes.
 func plainString(value []byte) (text []byte, ok bool) {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return nil, false
@@ -1139,8 +1153,8 @@ func plainString(value []byte) (text []byte, ok bool) {
 	return text, true
 }
 
-// unmarshalMember is json.Unmarshal for a member that may be missing, without its costs for a
-// plain string or a boolean.
+// unmarshalMember decodes a member that may be missing, like json.Unmarshal. It is faster for plain strings
+// and booleans.
 func unmarshalMember(name string, value []byte, field any) error {
 	if value == nil {
 		return nil
@@ -1168,7 +1182,7 @@ func unmarshalMember(name string, value []byte, field any) error {
 	return nil
 }
 
-// unmarshalNullable is unmarshalMember for a member that may be null.
+// unmarshalNullable decodes a member that may be missing or null.
 func unmarshalNullable[T any](name string, value []byte, field *Nullable[T]) error {
 	switch string(value) {
 	case "":
@@ -1188,12 +1202,12 @@ func unmarshalNullable[T any](name string, value []byte, field *Nullable[T]) err
 	return nil
 }
 
-// UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
+// UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *CreateAvatarRequest) UnmarshalJSON(b []byte) error {
 	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
 		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
 	}
-	// Of members with the same name the last one counts.
+	// If several members have the same name, the last one wins.
 	var known [4][]byte
 	var unknown map[string]json.RawMessage
 	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
@@ -1241,19 +1255,19 @@ func (a *CreateAvatarRequest) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the members in the order of their names.
+// MarshalJSON encodes the known and unknown members, sorted by name.
 func (a CreateAvatarRequest) MarshalJSON() ([]byte, error) {
 	var to encoder
 	to.encodeCreateAvatarRequest(&a)
 	return to.text, to.err
 }
 
-// UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
+// UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
 	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
 		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
 	}
-	// Of members with the same name the last one counts.
+	// If several members have the same name, the last one wins.
 	var known [8][]byte
 	var unknown map[string]json.RawMessage
 	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
@@ -1329,19 +1343,19 @@ func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the members in the order of their names.
+// MarshalJSON encodes the known and unknown members, sorted by name.
 func (a CreateLipsyncRequest) MarshalJSON() ([]byte, error) {
 	var to encoder
 	to.encodeCreateLipsyncRequest(&a)
 	return to.text, to.err
 }
 
-// UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
+// UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
 	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
 		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
 	}
-	// Of members with the same name the last one counts.
+	// If several members have the same name, the last one wins.
 	var known [4][]byte
 	var unknown map[string]json.RawMessage
 	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
@@ -1389,19 +1403,19 @@ func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the members in the order of their names.
+// MarshalJSON encodes the known and unknown members, sorted by name.
 func (a CreateVideoRequest) MarshalJSON() ([]byte, error) {
 	var to encoder
 	to.encodeCreateVideoRequest(&a)
 	return to.text, to.err
 }
 
-// UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
+// UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *WebhookData) UnmarshalJSON(b []byte) error {
 	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
 		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
 	}
-	// Of members with the same name the last one counts.
+	// If several members have the same name, the last one wins.
 	var known [1][]byte
 	var unknown map[string]json.RawMessage
 	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
@@ -1428,19 +1442,19 @@ func (a *WebhookData) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the members in the order of their names.
+// MarshalJSON encodes the known and unknown members, sorted by name.
 func (a WebhookData) MarshalJSON() ([]byte, error) {
 	var to encoder
 	to.encodeWebhookData(&a)
 	return to.text, to.err
 }
 
-// UnmarshalJSON keeps the members that the document does not name in AdditionalProperties.
+// UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *WebhookSwitch) UnmarshalJSON(b []byte) error {
 	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
 		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
 	}
-	// Of members with the same name the last one counts.
+	// If several members have the same name, the last one wins.
 	var known [1][]byte
 	var unknown map[string]json.RawMessage
 	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
@@ -1467,7 +1481,7 @@ func (a *WebhookSwitch) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the members in the order of their names.
+// MarshalJSON encodes the known and unknown members, sorted by name.
 func (a WebhookSwitch) MarshalJSON() ([]byte, error) {
 	var to encoder
 	to.encodeWebhookSwitch(&a)

@@ -4,23 +4,24 @@ package gen
 
 import "encoding/json"
 
-// Nullable is a member of a request that may be absent, null or a value. Its zero value is absent; see
-// [Value] and [Null] for the others. Where the document requires the member, the zero value is null.
+// Nullable is a member of a request that may be absent, null or a value. [Value] returns a member with a
+// value and [Null] returns one that is null. The zero value is an absent member, or null if the document
+// requires the member.
 type Nullable[T any] struct {
-	// Value is nil when the member is absent or null.
+	// Value is nil if the member is absent or null.
 	Value *T
 
-	// Null says that the member is null. It counts only without a Value.
+	// Null reports that the member is null. It is ignored if Value is not nil.
 	Null bool
 }
 
-// Value returns a Nullable that has a value.
+// Value returns a Nullable with a value.
 func Value[T any](value T) Nullable[T] { return Nullable[T]{Value: &value} }
 
 // Null returns a Nullable that is null.
 func Null[T any]() Nullable[T] { return Nullable[T]{Null: true} }
 
-// Get returns the value, and whether there is one.
+// Get returns the value and whether the member has one.
 func (n Nullable[T]) Get() (value T, ok bool) {
 	if n.Value == nil {
 		return value, false
@@ -31,10 +32,10 @@ func (n Nullable[T]) Get() (value T, ok bool) {
 // IsZero reports whether the member is absent.
 func (n Nullable[T]) IsZero() bool { return n.Value == nil && !n.Null }
 
-// MarshalJSON writes the value or null.
+// MarshalJSON encodes the value or null.
 func (n Nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(n.Value) }
 
-// UnmarshalJSON reads a value or null.
+// UnmarshalJSON decodes a value or null.
 func (n *Nullable[T]) UnmarshalJSON(text []byte) error {
 	*n = Nullable[T]{}
 	if err := json.Unmarshal(text, &n.Value); err != nil {

@@ -82,20 +82,21 @@ type ServerInterface interface {
 	TestWebhook(w http.ResponseWriter, r *http.Request)
 }
 
-// ServerInterfaceWrapper reads the parameters of requests for a ServerInterface.
+// ServerInterfaceWrapper decodes the parameters of requests for a ServerInterface.
 //
-// The JSON that a parameter stands for is taken from [http.Request.PathValue] where validation has
-// left it, such as that of the query parameter filter from "query:filter".
+// A validator in front of it may leave the JSON of a parameter in [http.Request.PathValue], that of the query
+// parameter filter, for example, as "query:filter". The wrapper then decodes this JSON instead of parsing the
+// parameter again.
 type ServerInterfaceWrapper struct {
 	Handler            ServerInterface
 	HandlerMiddlewares []MiddlewareFunc
 	ErrorHandlerFunc   func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// MiddlewareFunc wraps the handler of an operation, whose parameters have been read.
+// MiddlewareFunc wraps the handler of an operation. It runs after the parameters are decoded.
 type MiddlewareFunc func(http.Handler) http.Handler
 
-// validParameter decodes what validation has read. It returns false when there is nothing of it.
+// validParameter decodes the JSON that the validator left for a parameter. It returns false if there is none.
 func validParameter(r *http.Request, name string, into any) (found bool, err error) {
 	text := r.PathValue(name)
 	if text == "" {
@@ -104,7 +105,7 @@ func validParameter(r *http.Request, name string, into any) (found bool, err err
 	return true, json.Unmarshal([]byte(text), into)
 }
 
-// ListProjects reads the parameters of the operation.
+// ListProjects decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListProjects(w http.ResponseWriter, r *http.Request) {
 
 	var params ListProjectsParams
@@ -126,7 +127,7 @@ func (siw *ServerInterfaceWrapper) ListProjects(w http.ResponseWriter, r *http.R
 		siw.Handler.ListProjects(w, r, params)
 		return
 	}
-	read := params // so that params itself need not be on the heap
+	read := params // keeps params off the heap
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListProjects(w, r, read)
 	}))
@@ -136,7 +137,7 @@ func (siw *ServerInterfaceWrapper) ListProjects(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
-// Login reads the parameters of the operation.
+// Login decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) Login(w http.ResponseWriter, r *http.Request) {
 
 	if len(siw.HandlerMiddlewares) == 0 {
@@ -152,7 +153,7 @@ func (siw *ServerInterfaceWrapper) Login(w http.ResponseWriter, r *http.Request)
 	handler.ServeHTTP(w, r)
 }
 
-// RefreshTokens reads the parameters of the operation.
+// RefreshTokens decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) RefreshTokens(w http.ResponseWriter, r *http.Request) {
 
 	if len(siw.HandlerMiddlewares) == 0 {
@@ -168,7 +169,7 @@ func (siw *ServerInterfaceWrapper) RefreshTokens(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
-// GetAvatar reads the parameters of the operation.
+// GetAvatar decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetAvatar(w http.ResponseWriter, r *http.Request) {
 
 	var params GetAvatarParams
@@ -182,7 +183,7 @@ func (siw *ServerInterfaceWrapper) GetAvatar(w http.ResponseWriter, r *http.Requ
 		siw.Handler.GetAvatar(w, r, params)
 		return
 	}
-	read := params // so that params itself need not be on the heap
+	read := params // keeps params off the heap
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetAvatar(w, r, read)
 	}))
@@ -192,7 +193,7 @@ func (siw *ServerInterfaceWrapper) GetAvatar(w http.ResponseWriter, r *http.Requ
 	handler.ServeHTTP(w, r)
 }
 
-// CreateAvatar reads the parameters of the operation.
+// CreateAvatar decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) CreateAvatar(w http.ResponseWriter, r *http.Request) {
 
 	var params CreateAvatarParams
@@ -211,7 +212,7 @@ func (siw *ServerInterfaceWrapper) CreateAvatar(w http.ResponseWriter, r *http.R
 		siw.Handler.CreateAvatar(w, r, params)
 		return
 	}
-	read := params // so that params itself need not be on the heap
+	read := params // keeps params off the heap
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateAvatar(w, r, read)
 	}))
@@ -221,7 +222,7 @@ func (siw *ServerInterfaceWrapper) CreateAvatar(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
-// CreateVideo reads the parameters of the operation.
+// CreateVideo decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) CreateVideo(w http.ResponseWriter, r *http.Request) {
 
 	var params CreateVideoParams
@@ -240,7 +241,7 @@ func (siw *ServerInterfaceWrapper) CreateVideo(w http.ResponseWriter, r *http.Re
 		siw.Handler.CreateVideo(w, r, params)
 		return
 	}
-	read := params // so that params itself need not be on the heap
+	read := params // keeps params off the heap
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateVideo(w, r, read)
 	}))
@@ -250,7 +251,7 @@ func (siw *ServerInterfaceWrapper) CreateVideo(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
-// DeleteAvatar reads the parameters of the operation.
+// DeleteAvatar decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) DeleteAvatar(w http.ResponseWriter, r *http.Request) {
 
 	if len(siw.HandlerMiddlewares) == 0 {
@@ -266,7 +267,7 @@ func (siw *ServerInterfaceWrapper) DeleteAvatar(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
-// DeleteVideo reads the parameters of the operation.
+// DeleteVideo decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) DeleteVideo(w http.ResponseWriter, r *http.Request) {
 
 	if len(siw.HandlerMiddlewares) == 0 {
@@ -282,7 +283,7 @@ func (siw *ServerInterfaceWrapper) DeleteVideo(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
-// GetVideo reads the parameters of the operation.
+// GetVideo decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetVideo(w http.ResponseWriter, r *http.Request) {
 
 	var params GetVideoParams
@@ -296,7 +297,7 @@ func (siw *ServerInterfaceWrapper) GetVideo(w http.ResponseWriter, r *http.Reque
 		siw.Handler.GetVideo(w, r, params)
 		return
 	}
-	read := params // so that params itself need not be on the heap
+	read := params // keeps params off the heap
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetVideo(w, r, read)
 	}))
@@ -306,7 +307,7 @@ func (siw *ServerInterfaceWrapper) GetVideo(w http.ResponseWriter, r *http.Reque
 	handler.ServeHTTP(w, r)
 }
 
-// ListAvatars reads the parameters of the operation.
+// ListAvatars decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListAvatars(w http.ResponseWriter, r *http.Request) {
 
 	var params ListAvatarsParams
@@ -330,7 +331,7 @@ func (siw *ServerInterfaceWrapper) ListAvatars(w http.ResponseWriter, r *http.Re
 		siw.Handler.ListAvatars(w, r, params)
 		return
 	}
-	read := params // so that params itself need not be on the heap
+	read := params // keeps params off the heap
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListAvatars(w, r, read)
 	}))
@@ -340,7 +341,7 @@ func (siw *ServerInterfaceWrapper) ListAvatars(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
-// ListVideos reads the parameters of the operation.
+// ListVideos decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListVideos(w http.ResponseWriter, r *http.Request) {
 
 	var params ListVideosParams
@@ -369,7 +370,7 @@ func (siw *ServerInterfaceWrapper) ListVideos(w http.ResponseWriter, r *http.Req
 		siw.Handler.ListVideos(w, r, params)
 		return
 	}
-	read := params // so that params itself need not be on the heap
+	read := params // keeps params off the heap
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListVideos(w, r, read)
 	}))
@@ -379,7 +380,7 @@ func (siw *ServerInterfaceWrapper) ListVideos(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
-// SubmitConsent reads the parameters of the operation.
+// SubmitConsent decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) SubmitConsent(w http.ResponseWriter, r *http.Request) {
 
 	if len(siw.HandlerMiddlewares) == 0 {
@@ -395,7 +396,7 @@ func (siw *ServerInterfaceWrapper) SubmitConsent(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
-// CreateLipsync reads the parameters of the operation.
+// CreateLipsync decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.Request) {
 
 	var params CreateLipsyncParams
@@ -414,7 +415,7 @@ func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.
 		siw.Handler.CreateLipsync(w, r, params)
 		return
 	}
-	read := params // so that params itself need not be on the heap
+	read := params // keeps params off the heap
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateLipsync(w, r, read)
 	}))
@@ -424,7 +425,7 @@ func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
-// DeleteLipsync reads the parameters of the operation.
+// DeleteLipsync decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) DeleteLipsync(w http.ResponseWriter, r *http.Request) {
 
 	if len(siw.HandlerMiddlewares) == 0 {
@@ -440,7 +441,7 @@ func (siw *ServerInterfaceWrapper) DeleteLipsync(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
-// GetLipsync reads the parameters of the operation.
+// GetLipsync decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetLipsync(w http.ResponseWriter, r *http.Request) {
 
 	var params GetLipsyncParams
@@ -454,7 +455,7 @@ func (siw *ServerInterfaceWrapper) GetLipsync(w http.ResponseWriter, r *http.Req
 		siw.Handler.GetLipsync(w, r, params)
 		return
 	}
-	read := params // so that params itself need not be on the heap
+	read := params // keeps params off the heap
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetLipsync(w, r, read)
 	}))
@@ -464,7 +465,7 @@ func (siw *ServerInterfaceWrapper) GetLipsync(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
-// ListLipsyncs reads the parameters of the operation.
+// ListLipsyncs decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListLipsyncs(w http.ResponseWriter, r *http.Request) {
 
 	var params ListLipsyncsParams
@@ -488,7 +489,7 @@ func (siw *ServerInterfaceWrapper) ListLipsyncs(w http.ResponseWriter, r *http.R
 		siw.Handler.ListLipsyncs(w, r, params)
 		return
 	}
-	read := params // so that params itself need not be on the heap
+	read := params // keeps params off the heap
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListLipsyncs(w, r, read)
 	}))
@@ -498,7 +499,7 @@ func (siw *ServerInterfaceWrapper) ListLipsyncs(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
-// UploadMedia reads the parameters of the operation.
+// UploadMedia decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) UploadMedia(w http.ResponseWriter, r *http.Request) {
 
 	if len(siw.HandlerMiddlewares) == 0 {
@@ -514,7 +515,7 @@ func (siw *ServerInterfaceWrapper) UploadMedia(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
-// RotateWebhookSecret reads the parameters of the operation.
+// RotateWebhookSecret decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) RotateWebhookSecret(w http.ResponseWriter, r *http.Request) {
 
 	if len(siw.HandlerMiddlewares) == 0 {
@@ -530,7 +531,7 @@ func (siw *ServerInterfaceWrapper) RotateWebhookSecret(w http.ResponseWriter, r 
 	handler.ServeHTTP(w, r)
 }
 
-// GetWebhookSecrets reads the parameters of the operation.
+// GetWebhookSecrets decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetWebhookSecrets(w http.ResponseWriter, r *http.Request) {
 
 	if len(siw.HandlerMiddlewares) == 0 {
@@ -546,7 +547,7 @@ func (siw *ServerInterfaceWrapper) GetWebhookSecrets(w http.ResponseWriter, r *h
 	handler.ServeHTTP(w, r)
 }
 
-// TestWebhook reads the parameters of the operation.
+// TestWebhook decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) TestWebhook(w http.ResponseWriter, r *http.Request) {
 
 	if len(siw.HandlerMiddlewares) == 0 {
@@ -562,7 +563,7 @@ func (siw *ServerInterfaceWrapper) TestWebhook(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
-// refuse answers a query parameter that cannot be read.
+// refuse responds to a query parameter that cannot be decoded.
 func (siw *ServerInterfaceWrapper) refuse(w http.ResponseWriter, r *http.Request, name string, err error) {
 	if missing := (*runtime.RequiredParameterError)(nil); errors.As(err, &missing) {
 		siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: name})
@@ -571,14 +572,14 @@ func (siw *ServerInterfaceWrapper) refuse(w http.ResponseWriter, r *http.Request
 	siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: name, Err: err})
 }
 
-// RequiredParamError says that a parameter is missing.
+// RequiredParamError reports that a required parameter is missing.
 type RequiredParamError struct {
 	ParamName string
 }
 
 func (e *RequiredParamError) Error() string { return "parameter " + e.ParamName + " is required" }
 
-// RequiredHeaderError says that a header of a webhook is missing.
+// RequiredHeaderError reports that a required header of a webhook is missing.
 type RequiredHeaderError struct {
 	ParamName string
 	Err       error
@@ -587,7 +588,7 @@ type RequiredHeaderError struct {
 func (e *RequiredHeaderError) Error() string { return "header " + e.ParamName + " is required" }
 func (e *RequiredHeaderError) Unwrap() error { return e.Err }
 
-// TooManyValuesForParamError says that a header is given more than once.
+// TooManyValuesForParamError reports that a header occurs more than once.
 type TooManyValuesForParamError struct {
 	ParamName string
 	Count     int
@@ -597,7 +598,7 @@ func (e *TooManyValuesForParamError) Error() string {
 	return fmt.Sprintf("header %s is given %d times", e.ParamName, e.Count)
 }
 
-// InvalidParamFormatError says that a parameter cannot be read in its style.
+// InvalidParamFormatError reports that a parameter is not in the style of the document.
 type InvalidParamFormatError struct {
 	ParamName string
 	Err       error
@@ -608,7 +609,7 @@ func (e *InvalidParamFormatError) Error() string {
 }
 func (e *InvalidParamFormatError) Unwrap() error { return e.Err }
 
-// UnmarshalingParamError says that a parameter is not the JSON that it should be.
+// UnmarshalingParamError reports that a parameter is not the JSON that the document requires.
 type UnmarshalingParamError struct {
 	ParamName string
 	Err       error
@@ -619,7 +620,7 @@ func (e *UnmarshalingParamError) Error() string {
 }
 func (e *UnmarshalingParamError) Unwrap() error { return e.Err }
 
-// queryText, headerText and cookieText return the one text of a parameter.
+// queryText, headerText and cookieText return the value of a parameter as text.
 func queryText(r *http.Request, name string) (string, bool) {
 	values := r.URL.Query()[name]
 	return strings.Join(values, ""), len(values) == 1
@@ -824,6 +825,24 @@ func NotifyAvatarEventWebhookHandler(si WebhookReceiverInterface, errHandler fun
 
 		}
 
+		// ------------- Optional header parameter "traceparent" -------------
+		if valueList, found := r.Header[http.CanonicalHeaderKey("traceparent")]; found {
+			var Traceparent EventTrace
+			n := len(valueList)
+			if n != 1 {
+				errHandler(w, r, &TooManyValuesForParamError{ParamName: "traceparent", Count: n})
+				return
+			}
+
+			err = runtime.BindStyledParameterWithOptions("simple", "traceparent", valueList[0], &Traceparent, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+			if err != nil {
+				errHandler(w, r, &InvalidParamFormatError{ParamName: "traceparent", Err: err})
+				return
+			}
+			params.Traceparent = &Traceparent
+
+		}
+
 		si.HandleNotifyAvatarEventWebhook(w, r, params)
 	})
 	for _, mw := range middlewares {
@@ -922,6 +941,24 @@ func NotifyAvatarInferenceEventWebhookHandler(si WebhookReceiverInterface, errHa
 
 		}
 
+		// ------------- Optional header parameter "traceparent" -------------
+		if valueList, found := r.Header[http.CanonicalHeaderKey("traceparent")]; found {
+			var Traceparent EventTrace
+			n := len(valueList)
+			if n != 1 {
+				errHandler(w, r, &TooManyValuesForParamError{ParamName: "traceparent", Count: n})
+				return
+			}
+
+			err = runtime.BindStyledParameterWithOptions("simple", "traceparent", valueList[0], &Traceparent, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+			if err != nil {
+				errHandler(w, r, &InvalidParamFormatError{ParamName: "traceparent", Err: err})
+				return
+			}
+			params.Traceparent = &Traceparent
+
+		}
+
 		si.HandleNotifyAvatarInferenceEventWebhook(w, r, params)
 	})
 	for _, mw := range middlewares {
@@ -1017,6 +1054,24 @@ func NotifyLipsyncInferenceEventWebhookHandler(si WebhookReceiverInterface, errH
 				return
 			}
 			params.WebhookSequence = &WebhookSequence
+
+		}
+
+		// ------------- Optional header parameter "traceparent" -------------
+		if valueList, found := r.Header[http.CanonicalHeaderKey("traceparent")]; found {
+			var Traceparent EventTrace
+			n := len(valueList)
+			if n != 1 {
+				errHandler(w, r, &TooManyValuesForParamError{ParamName: "traceparent", Count: n})
+				return
+			}
+
+			err = runtime.BindStyledParameterWithOptions("simple", "traceparent", valueList[0], &Traceparent, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+			if err != nil {
+				errHandler(w, r, &InvalidParamFormatError{ParamName: "traceparent", Err: err})
+				return
+			}
+			params.Traceparent = &Traceparent
 
 		}
 
@@ -1151,21 +1206,21 @@ type WrongCredentialsApplicationProblemPlusJSONResponse struct {
 	Headers WrongCredentialsResponseHeaders
 }
 
-// ListProjectsRequestObject is a request that has been decoded.
+// ListProjectsRequestObject is a decoded request.
 type ListProjectsRequestObject struct {
 	Params ListProjectsParams
 }
 
-// ListProjectsResponseObject is an answer, which writes itself.
+// ListProjectsResponseObject is a response that can write itself.
 type ListProjectsResponseObject interface {
 	VisitListProjectsResponse(w http.ResponseWriter) error
 }
 
-// ListProjects200JSONResponse is an answer with the status 200.
+// ListProjects200JSONResponse is a response with status 200.
 
 type ListProjects200JSONResponse ProjectList
 
-// VisitListProjectsResponse writes the answer.
+// VisitListProjectsResponse writes the response.
 func (response ListProjects200JSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1177,13 +1232,13 @@ func (response ListProjects200JSONResponse) VisitListProjectsResponse(w http.Res
 	return to.answer(w, 200)
 }
 
-// ListProjects400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// ListProjects400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type ListProjects400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitListProjectsResponse writes the answer.
+// VisitListProjectsResponse writes the response.
 func (response ListProjects400ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1195,13 +1250,13 @@ func (response ListProjects400ApplicationProblemPlusJSONResponse) VisitListProje
 	return to.answer(w, 400)
 }
 
-// ListProjects401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// ListProjects401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type ListProjects401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitListProjectsResponse writes the answer.
+// VisitListProjectsResponse writes the response.
 func (response ListProjects401ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1216,13 +1271,13 @@ func (response ListProjects401ApplicationProblemPlusJSONResponse) VisitListProje
 	return to.answer(w, 401)
 }
 
-// ListProjects403ApplicationProblemPlusJSONResponse is an answer with the status 403.
+// ListProjects403ApplicationProblemPlusJSONResponse is a response with status 403.
 
 type ListProjects403ApplicationProblemPlusJSONResponse struct {
 	ForbiddenApplicationProblemPlusJSONResponse
 }
 
-// VisitListProjectsResponse writes the answer.
+// VisitListProjectsResponse writes the response.
 func (response ListProjects403ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1234,13 +1289,13 @@ func (response ListProjects403ApplicationProblemPlusJSONResponse) VisitListProje
 	return to.answer(w, 403)
 }
 
-// ListProjects429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// ListProjects429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type ListProjects429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitListProjectsResponse writes the answer.
+// VisitListProjectsResponse writes the response.
 func (response ListProjects429ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1261,13 +1316,13 @@ func (response ListProjects429ApplicationProblemPlusJSONResponse) VisitListProje
 	return to.answer(w, 429)
 }
 
-// ListProjects500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// ListProjects500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type ListProjects500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitListProjectsResponse writes the answer.
+// VisitListProjectsResponse writes the response.
 func (response ListProjects500ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1279,13 +1334,13 @@ func (response ListProjects500ApplicationProblemPlusJSONResponse) VisitListProje
 	return to.answer(w, 500)
 }
 
-// ListProjects501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// ListProjects501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type ListProjects501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitListProjectsResponse writes the answer.
+// VisitListProjectsResponse writes the response.
 func (response ListProjects501ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1297,13 +1352,13 @@ func (response ListProjects501ApplicationProblemPlusJSONResponse) VisitListProje
 	return to.answer(w, 501)
 }
 
-// ListProjects503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// ListProjects503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type ListProjects503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitListProjectsResponse writes the answer.
+// VisitListProjectsResponse writes the response.
 func (response ListProjects503ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1318,21 +1373,21 @@ func (response ListProjects503ApplicationProblemPlusJSONResponse) VisitListProje
 	return to.answer(w, 503)
 }
 
-// LoginRequestObject is a request that has been decoded.
+// LoginRequestObject is a decoded request.
 type LoginRequestObject struct {
 	Body *LoginJSONRequestBody
 }
 
-// LoginResponseObject is an answer, which writes itself.
+// LoginResponseObject is a response that can write itself.
 type LoginResponseObject interface {
 	VisitLoginResponse(w http.ResponseWriter) error
 }
 
-// Login200JSONResponse is an answer with the status 200.
+// Login200JSONResponse is a response with status 200.
 
 type Login200JSONResponse TokenPair
 
-// VisitLoginResponse writes the answer.
+// VisitLoginResponse writes the response.
 func (response Login200JSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1344,13 +1399,13 @@ func (response Login200JSONResponse) VisitLoginResponse(w http.ResponseWriter) e
 	return to.answer(w, 200)
 }
 
-// Login400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// Login400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type Login400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitLoginResponse writes the answer.
+// VisitLoginResponse writes the response.
 func (response Login400ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1362,13 +1417,13 @@ func (response Login400ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	return to.answer(w, 400)
 }
 
-// Login401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// Login401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type Login401ApplicationProblemPlusJSONResponse struct {
 	WrongCredentialsApplicationProblemPlusJSONResponse
 }
 
-// VisitLoginResponse writes the answer.
+// VisitLoginResponse writes the response.
 func (response Login401ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1383,13 +1438,13 @@ func (response Login401ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	return to.answer(w, 401)
 }
 
-// Login413ApplicationProblemPlusJSONResponse is an answer with the status 413.
+// Login413ApplicationProblemPlusJSONResponse is a response with status 413.
 
 type Login413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
-// VisitLoginResponse writes the answer.
+// VisitLoginResponse writes the response.
 func (response Login413ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1401,13 +1456,13 @@ func (response Login413ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	return to.answer(w, 413)
 }
 
-// Login415ApplicationProblemPlusJSONResponse is an answer with the status 415.
+// Login415ApplicationProblemPlusJSONResponse is a response with status 415.
 
 type Login415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
-// VisitLoginResponse writes the answer.
+// VisitLoginResponse writes the response.
 func (response Login415ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1419,13 +1474,13 @@ func (response Login415ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	return to.answer(w, 415)
 }
 
-// Login429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// Login429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type Login429ApplicationProblemPlusJSONResponse struct {
 	TooManyTriesApplicationProblemPlusJSONResponse
 }
 
-// VisitLoginResponse writes the answer.
+// VisitLoginResponse writes the response.
 func (response Login429ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1440,13 +1495,13 @@ func (response Login429ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	return to.answer(w, 429)
 }
 
-// Login500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// Login500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type Login500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitLoginResponse writes the answer.
+// VisitLoginResponse writes the response.
 func (response Login500ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1458,13 +1513,13 @@ func (response Login500ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	return to.answer(w, 500)
 }
 
-// Login501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// Login501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type Login501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitLoginResponse writes the answer.
+// VisitLoginResponse writes the response.
 func (response Login501ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1476,13 +1531,13 @@ func (response Login501ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	return to.answer(w, 501)
 }
 
-// Login503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// Login503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type Login503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitLoginResponse writes the answer.
+// VisitLoginResponse writes the response.
 func (response Login503ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1497,21 +1552,21 @@ func (response Login503ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	return to.answer(w, 503)
 }
 
-// RefreshTokensRequestObject is a request that has been decoded.
+// RefreshTokensRequestObject is a decoded request.
 type RefreshTokensRequestObject struct {
 	Body *RefreshTokensJSONRequestBody
 }
 
-// RefreshTokensResponseObject is an answer, which writes itself.
+// RefreshTokensResponseObject is a response that can write itself.
 type RefreshTokensResponseObject interface {
 	VisitRefreshTokensResponse(w http.ResponseWriter) error
 }
 
-// RefreshTokens200JSONResponse is an answer with the status 200.
+// RefreshTokens200JSONResponse is a response with status 200.
 
 type RefreshTokens200JSONResponse TokenPair
 
-// VisitRefreshTokensResponse writes the answer.
+// VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens200JSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1523,13 +1578,13 @@ func (response RefreshTokens200JSONResponse) VisitRefreshTokensResponse(w http.R
 	return to.answer(w, 200)
 }
 
-// RefreshTokens400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// RefreshTokens400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type RefreshTokens400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitRefreshTokensResponse writes the answer.
+// VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens400ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1541,13 +1596,13 @@ func (response RefreshTokens400ApplicationProblemPlusJSONResponse) VisitRefreshT
 	return to.answer(w, 400)
 }
 
-// RefreshTokens401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// RefreshTokens401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type RefreshTokens401ApplicationProblemPlusJSONResponse struct {
 	WrongCredentialsApplicationProblemPlusJSONResponse
 }
 
-// VisitRefreshTokensResponse writes the answer.
+// VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens401ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1562,13 +1617,13 @@ func (response RefreshTokens401ApplicationProblemPlusJSONResponse) VisitRefreshT
 	return to.answer(w, 401)
 }
 
-// RefreshTokens413ApplicationProblemPlusJSONResponse is an answer with the status 413.
+// RefreshTokens413ApplicationProblemPlusJSONResponse is a response with status 413.
 
 type RefreshTokens413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
-// VisitRefreshTokensResponse writes the answer.
+// VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens413ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1580,13 +1635,13 @@ func (response RefreshTokens413ApplicationProblemPlusJSONResponse) VisitRefreshT
 	return to.answer(w, 413)
 }
 
-// RefreshTokens415ApplicationProblemPlusJSONResponse is an answer with the status 415.
+// RefreshTokens415ApplicationProblemPlusJSONResponse is a response with status 415.
 
 type RefreshTokens415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
-// VisitRefreshTokensResponse writes the answer.
+// VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens415ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1598,13 +1653,13 @@ func (response RefreshTokens415ApplicationProblemPlusJSONResponse) VisitRefreshT
 	return to.answer(w, 415)
 }
 
-// RefreshTokens500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// RefreshTokens500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type RefreshTokens500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitRefreshTokensResponse writes the answer.
+// VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens500ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1616,13 +1671,13 @@ func (response RefreshTokens500ApplicationProblemPlusJSONResponse) VisitRefreshT
 	return to.answer(w, 500)
 }
 
-// RefreshTokens501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// RefreshTokens501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type RefreshTokens501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitRefreshTokensResponse writes the answer.
+// VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens501ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1634,13 +1689,13 @@ func (response RefreshTokens501ApplicationProblemPlusJSONResponse) VisitRefreshT
 	return to.answer(w, 501)
 }
 
-// RefreshTokens503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// RefreshTokens503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type RefreshTokens503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitRefreshTokensResponse writes the answer.
+// VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens503ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1655,21 +1710,21 @@ func (response RefreshTokens503ApplicationProblemPlusJSONResponse) VisitRefreshT
 	return to.answer(w, 503)
 }
 
-// GetAvatarRequestObject is a request that has been decoded.
+// GetAvatarRequestObject is a decoded request.
 type GetAvatarRequestObject struct {
 	Params GetAvatarParams
 }
 
-// GetAvatarResponseObject is an answer, which writes itself.
+// GetAvatarResponseObject is a response that can write itself.
 type GetAvatarResponseObject interface {
 	VisitGetAvatarResponse(w http.ResponseWriter) error
 }
 
-// GetAvatar200JSONResponse is an answer with the status 200.
+// GetAvatar200JSONResponse is a response with status 200.
 
 type GetAvatar200JSONResponse Avatar
 
-// VisitGetAvatarResponse writes the answer.
+// VisitGetAvatarResponse writes the response.
 func (response GetAvatar200JSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1681,13 +1736,13 @@ func (response GetAvatar200JSONResponse) VisitGetAvatarResponse(w http.ResponseW
 	return to.answer(w, 200)
 }
 
-// GetAvatar400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// GetAvatar400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type GetAvatar400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitGetAvatarResponse writes the answer.
+// VisitGetAvatarResponse writes the response.
 func (response GetAvatar400ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1699,13 +1754,13 @@ func (response GetAvatar400ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	return to.answer(w, 400)
 }
 
-// GetAvatar401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// GetAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type GetAvatar401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitGetAvatarResponse writes the answer.
+// VisitGetAvatarResponse writes the response.
 func (response GetAvatar401ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1720,13 +1775,13 @@ func (response GetAvatar401ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	return to.answer(w, 401)
 }
 
-// GetAvatar404ApplicationProblemPlusJSONResponse is an answer with the status 404.
+// GetAvatar404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type GetAvatar404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
-// VisitGetAvatarResponse writes the answer.
+// VisitGetAvatarResponse writes the response.
 func (response GetAvatar404ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1738,13 +1793,13 @@ func (response GetAvatar404ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	return to.answer(w, 404)
 }
 
-// GetAvatar429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// GetAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type GetAvatar429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitGetAvatarResponse writes the answer.
+// VisitGetAvatarResponse writes the response.
 func (response GetAvatar429ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1765,13 +1820,13 @@ func (response GetAvatar429ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	return to.answer(w, 429)
 }
 
-// GetAvatar500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// GetAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type GetAvatar500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitGetAvatarResponse writes the answer.
+// VisitGetAvatarResponse writes the response.
 func (response GetAvatar500ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1783,13 +1838,13 @@ func (response GetAvatar500ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	return to.answer(w, 500)
 }
 
-// GetAvatar501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// GetAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type GetAvatar501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitGetAvatarResponse writes the answer.
+// VisitGetAvatarResponse writes the response.
 func (response GetAvatar501ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1801,13 +1856,13 @@ func (response GetAvatar501ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	return to.answer(w, 501)
 }
 
-// GetAvatar503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// GetAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type GetAvatar503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitGetAvatarResponse writes the answer.
+// VisitGetAvatarResponse writes the response.
 func (response GetAvatar503ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1822,23 +1877,23 @@ func (response GetAvatar503ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	return to.answer(w, 503)
 }
 
-// CreateAvatarRequestObject is a request that has been decoded.
+// CreateAvatarRequestObject is a decoded request.
 type CreateAvatarRequestObject struct {
 	Params CreateAvatarParams
 
 	Body *CreateAvatarJSONRequestBody
 }
 
-// CreateAvatarResponseObject is an answer, which writes itself.
+// CreateAvatarResponseObject is a response that can write itself.
 type CreateAvatarResponseObject interface {
 	VisitCreateAvatarResponse(w http.ResponseWriter) error
 }
 
-// CreateAvatar200JSONResponse is an answer with the status 200.
+// CreateAvatar200JSONResponse is a response with status 200.
 
 type CreateAvatar200JSONResponse Avatar
 
-// VisitCreateAvatarResponse writes the answer.
+// VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar200JSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1850,13 +1905,13 @@ func (response CreateAvatar200JSONResponse) VisitCreateAvatarResponse(w http.Res
 	return to.answer(w, 200)
 }
 
-// CreateAvatar400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// CreateAvatar400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type CreateAvatar400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateAvatarResponse writes the answer.
+// VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar400ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1868,13 +1923,13 @@ func (response CreateAvatar400ApplicationProblemPlusJSONResponse) VisitCreateAva
 	return to.answer(w, 400)
 }
 
-// CreateAvatar401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// CreateAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type CreateAvatar401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateAvatarResponse writes the answer.
+// VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar401ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1889,13 +1944,13 @@ func (response CreateAvatar401ApplicationProblemPlusJSONResponse) VisitCreateAva
 	return to.answer(w, 401)
 }
 
-// CreateAvatar409ApplicationProblemPlusJSONResponse is an answer with the status 409.
+// CreateAvatar409ApplicationProblemPlusJSONResponse is a response with status 409.
 
 type CreateAvatar409ApplicationProblemPlusJSONResponse struct {
 	KeyConflictApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateAvatarResponse writes the answer.
+// VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar409ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1907,13 +1962,13 @@ func (response CreateAvatar409ApplicationProblemPlusJSONResponse) VisitCreateAva
 	return to.answer(w, 409)
 }
 
-// CreateAvatar413ApplicationProblemPlusJSONResponse is an answer with the status 413.
+// CreateAvatar413ApplicationProblemPlusJSONResponse is a response with status 413.
 
 type CreateAvatar413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateAvatarResponse writes the answer.
+// VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar413ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1925,13 +1980,13 @@ func (response CreateAvatar413ApplicationProblemPlusJSONResponse) VisitCreateAva
 	return to.answer(w, 413)
 }
 
-// CreateAvatar415ApplicationProblemPlusJSONResponse is an answer with the status 415.
+// CreateAvatar415ApplicationProblemPlusJSONResponse is a response with status 415.
 
 type CreateAvatar415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateAvatarResponse writes the answer.
+// VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar415ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1943,13 +1998,13 @@ func (response CreateAvatar415ApplicationProblemPlusJSONResponse) VisitCreateAva
 	return to.answer(w, 415)
 }
 
-// CreateAvatar422ApplicationProblemPlusJSONResponse is an answer with the status 422.
+// CreateAvatar422ApplicationProblemPlusJSONResponse is a response with status 422.
 
 type CreateAvatar422ApplicationProblemPlusJSONResponse struct {
 	CreationRefusedApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateAvatarResponse writes the answer.
+// VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar422ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1961,13 +2016,13 @@ func (response CreateAvatar422ApplicationProblemPlusJSONResponse) VisitCreateAva
 	return to.answer(w, 422)
 }
 
-// CreateAvatar429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// CreateAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type CreateAvatar429ApplicationProblemPlusJSONResponse struct {
 	TooManyCreationsApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateAvatarResponse writes the answer.
+// VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar429ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -1988,13 +2043,13 @@ func (response CreateAvatar429ApplicationProblemPlusJSONResponse) VisitCreateAva
 	return to.answer(w, 429)
 }
 
-// CreateAvatar500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// CreateAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type CreateAvatar500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateAvatarResponse writes the answer.
+// VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar500ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2006,13 +2061,13 @@ func (response CreateAvatar500ApplicationProblemPlusJSONResponse) VisitCreateAva
 	return to.answer(w, 500)
 }
 
-// CreateAvatar501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// CreateAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type CreateAvatar501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateAvatarResponse writes the answer.
+// VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar501ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2024,13 +2079,13 @@ func (response CreateAvatar501ApplicationProblemPlusJSONResponse) VisitCreateAva
 	return to.answer(w, 501)
 }
 
-// CreateAvatar503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// CreateAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type CreateAvatar503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateAvatarResponse writes the answer.
+// VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar503ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2045,23 +2100,23 @@ func (response CreateAvatar503ApplicationProblemPlusJSONResponse) VisitCreateAva
 	return to.answer(w, 503)
 }
 
-// CreateVideoRequestObject is a request that has been decoded.
+// CreateVideoRequestObject is a decoded request.
 type CreateVideoRequestObject struct {
 	Params CreateVideoParams
 
 	Body *CreateVideoJSONRequestBody
 }
 
-// CreateVideoResponseObject is an answer, which writes itself.
+// CreateVideoResponseObject is a response that can write itself.
 type CreateVideoResponseObject interface {
 	VisitCreateVideoResponse(w http.ResponseWriter) error
 }
 
-// CreateVideo200JSONResponse is an answer with the status 200.
+// CreateVideo200JSONResponse is a response with status 200.
 
 type CreateVideo200JSONResponse Video
 
-// VisitCreateVideoResponse writes the answer.
+// VisitCreateVideoResponse writes the response.
 func (response CreateVideo200JSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2073,13 +2128,13 @@ func (response CreateVideo200JSONResponse) VisitCreateVideoResponse(w http.Respo
 	return to.answer(w, 200)
 }
 
-// CreateVideo400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// CreateVideo400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type CreateVideo400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateVideoResponse writes the answer.
+// VisitCreateVideoResponse writes the response.
 func (response CreateVideo400ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2091,13 +2146,13 @@ func (response CreateVideo400ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return to.answer(w, 400)
 }
 
-// CreateVideo401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// CreateVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type CreateVideo401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateVideoResponse writes the answer.
+// VisitCreateVideoResponse writes the response.
 func (response CreateVideo401ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2112,13 +2167,13 @@ func (response CreateVideo401ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return to.answer(w, 401)
 }
 
-// CreateVideo404ApplicationProblemPlusJSONResponse is an answer with the status 404.
+// CreateVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type CreateVideo404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateVideoResponse writes the answer.
+// VisitCreateVideoResponse writes the response.
 func (response CreateVideo404ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2130,13 +2185,13 @@ func (response CreateVideo404ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return to.answer(w, 404)
 }
 
-// CreateVideo409ApplicationProblemPlusJSONResponse is an answer with the status 409.
+// CreateVideo409ApplicationProblemPlusJSONResponse is a response with status 409.
 
 type CreateVideo409ApplicationProblemPlusJSONResponse struct {
 	NotPublishedApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateVideoResponse writes the answer.
+// VisitCreateVideoResponse writes the response.
 func (response CreateVideo409ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2148,13 +2203,13 @@ func (response CreateVideo409ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return to.answer(w, 409)
 }
 
-// CreateVideo413ApplicationProblemPlusJSONResponse is an answer with the status 413.
+// CreateVideo413ApplicationProblemPlusJSONResponse is a response with status 413.
 
 type CreateVideo413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateVideoResponse writes the answer.
+// VisitCreateVideoResponse writes the response.
 func (response CreateVideo413ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2166,13 +2221,13 @@ func (response CreateVideo413ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return to.answer(w, 413)
 }
 
-// CreateVideo415ApplicationProblemPlusJSONResponse is an answer with the status 415.
+// CreateVideo415ApplicationProblemPlusJSONResponse is a response with status 415.
 
 type CreateVideo415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateVideoResponse writes the answer.
+// VisitCreateVideoResponse writes the response.
 func (response CreateVideo415ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2184,13 +2239,13 @@ func (response CreateVideo415ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return to.answer(w, 415)
 }
 
-// CreateVideo422ApplicationProblemPlusJSONResponse is an answer with the status 422.
+// CreateVideo422ApplicationProblemPlusJSONResponse is a response with status 422.
 
 type CreateVideo422ApplicationProblemPlusJSONResponse struct {
 	VideoRefusedApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateVideoResponse writes the answer.
+// VisitCreateVideoResponse writes the response.
 func (response CreateVideo422ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2202,13 +2257,13 @@ func (response CreateVideo422ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return to.answer(w, 422)
 }
 
-// CreateVideo429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// CreateVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type CreateVideo429ApplicationProblemPlusJSONResponse struct {
 	TooManyCreationsApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateVideoResponse writes the answer.
+// VisitCreateVideoResponse writes the response.
 func (response CreateVideo429ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2229,13 +2284,13 @@ func (response CreateVideo429ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return to.answer(w, 429)
 }
 
-// CreateVideo500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// CreateVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type CreateVideo500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateVideoResponse writes the answer.
+// VisitCreateVideoResponse writes the response.
 func (response CreateVideo500ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2247,13 +2302,13 @@ func (response CreateVideo500ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return to.answer(w, 500)
 }
 
-// CreateVideo501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// CreateVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type CreateVideo501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateVideoResponse writes the answer.
+// VisitCreateVideoResponse writes the response.
 func (response CreateVideo501ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2265,13 +2320,13 @@ func (response CreateVideo501ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return to.answer(w, 501)
 }
 
-// CreateVideo503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// CreateVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type CreateVideo503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateVideoResponse writes the answer.
+// VisitCreateVideoResponse writes the response.
 func (response CreateVideo503ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2286,34 +2341,34 @@ func (response CreateVideo503ApplicationProblemPlusJSONResponse) VisitCreateVide
 	return to.answer(w, 503)
 }
 
-// DeleteAvatarRequestObject is a request that has been decoded.
+// DeleteAvatarRequestObject is a decoded request.
 type DeleteAvatarRequestObject struct {
 	Body *DeleteAvatarJSONRequestBody
 }
 
-// DeleteAvatarResponseObject is an answer, which writes itself.
+// DeleteAvatarResponseObject is a response that can write itself.
 type DeleteAvatarResponseObject interface {
 	VisitDeleteAvatarResponse(w http.ResponseWriter) error
 }
 
-// DeleteAvatar204Response is an answer with the status 204 and no body.
+// DeleteAvatar204Response is a response with status 204 and no body.
 
 type DeleteAvatar204Response struct {
 }
 
-// VisitDeleteAvatarResponse writes the answer.
+// VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar204Response) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	w.WriteHeader(204)
 	return nil
 }
 
-// DeleteAvatar400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// DeleteAvatar400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type DeleteAvatar400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteAvatarResponse writes the answer.
+// VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar400ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2325,13 +2380,13 @@ func (response DeleteAvatar400ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	return to.answer(w, 400)
 }
 
-// DeleteAvatar401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// DeleteAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type DeleteAvatar401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteAvatarResponse writes the answer.
+// VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar401ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2346,13 +2401,13 @@ func (response DeleteAvatar401ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	return to.answer(w, 401)
 }
 
-// DeleteAvatar404ApplicationProblemPlusJSONResponse is an answer with the status 404.
+// DeleteAvatar404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type DeleteAvatar404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteAvatarResponse writes the answer.
+// VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar404ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2364,13 +2419,13 @@ func (response DeleteAvatar404ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	return to.answer(w, 404)
 }
 
-// DeleteAvatar413ApplicationProblemPlusJSONResponse is an answer with the status 413.
+// DeleteAvatar413ApplicationProblemPlusJSONResponse is a response with status 413.
 
 type DeleteAvatar413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteAvatarResponse writes the answer.
+// VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar413ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2382,13 +2437,13 @@ func (response DeleteAvatar413ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	return to.answer(w, 413)
 }
 
-// DeleteAvatar415ApplicationProblemPlusJSONResponse is an answer with the status 415.
+// DeleteAvatar415ApplicationProblemPlusJSONResponse is a response with status 415.
 
 type DeleteAvatar415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteAvatarResponse writes the answer.
+// VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar415ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2400,13 +2455,13 @@ func (response DeleteAvatar415ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	return to.answer(w, 415)
 }
 
-// DeleteAvatar429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// DeleteAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type DeleteAvatar429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteAvatarResponse writes the answer.
+// VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar429ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2427,13 +2482,13 @@ func (response DeleteAvatar429ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	return to.answer(w, 429)
 }
 
-// DeleteAvatar500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// DeleteAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type DeleteAvatar500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteAvatarResponse writes the answer.
+// VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar500ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2445,13 +2500,13 @@ func (response DeleteAvatar500ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	return to.answer(w, 500)
 }
 
-// DeleteAvatar501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// DeleteAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type DeleteAvatar501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteAvatarResponse writes the answer.
+// VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar501ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2463,13 +2518,13 @@ func (response DeleteAvatar501ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	return to.answer(w, 501)
 }
 
-// DeleteAvatar503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// DeleteAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type DeleteAvatar503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteAvatarResponse writes the answer.
+// VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar503ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2484,34 +2539,34 @@ func (response DeleteAvatar503ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	return to.answer(w, 503)
 }
 
-// DeleteVideoRequestObject is a request that has been decoded.
+// DeleteVideoRequestObject is a decoded request.
 type DeleteVideoRequestObject struct {
 	Body *DeleteVideoJSONRequestBody
 }
 
-// DeleteVideoResponseObject is an answer, which writes itself.
+// DeleteVideoResponseObject is a response that can write itself.
 type DeleteVideoResponseObject interface {
 	VisitDeleteVideoResponse(w http.ResponseWriter) error
 }
 
-// DeleteVideo204Response is an answer with the status 204 and no body.
+// DeleteVideo204Response is a response with status 204 and no body.
 
 type DeleteVideo204Response struct {
 }
 
-// VisitDeleteVideoResponse writes the answer.
+// VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo204Response) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	w.WriteHeader(204)
 	return nil
 }
 
-// DeleteVideo400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// DeleteVideo400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type DeleteVideo400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteVideoResponse writes the answer.
+// VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo400ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2523,13 +2578,13 @@ func (response DeleteVideo400ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	return to.answer(w, 400)
 }
 
-// DeleteVideo401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// DeleteVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type DeleteVideo401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteVideoResponse writes the answer.
+// VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo401ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2544,13 +2599,13 @@ func (response DeleteVideo401ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	return to.answer(w, 401)
 }
 
-// DeleteVideo404ApplicationProblemPlusJSONResponse is an answer with the status 404.
+// DeleteVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type DeleteVideo404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteVideoResponse writes the answer.
+// VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo404ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2562,13 +2617,13 @@ func (response DeleteVideo404ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	return to.answer(w, 404)
 }
 
-// DeleteVideo413ApplicationProblemPlusJSONResponse is an answer with the status 413.
+// DeleteVideo413ApplicationProblemPlusJSONResponse is a response with status 413.
 
 type DeleteVideo413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteVideoResponse writes the answer.
+// VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo413ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2580,13 +2635,13 @@ func (response DeleteVideo413ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	return to.answer(w, 413)
 }
 
-// DeleteVideo415ApplicationProblemPlusJSONResponse is an answer with the status 415.
+// DeleteVideo415ApplicationProblemPlusJSONResponse is a response with status 415.
 
 type DeleteVideo415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteVideoResponse writes the answer.
+// VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo415ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2598,13 +2653,13 @@ func (response DeleteVideo415ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	return to.answer(w, 415)
 }
 
-// DeleteVideo429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// DeleteVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type DeleteVideo429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteVideoResponse writes the answer.
+// VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo429ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2625,13 +2680,13 @@ func (response DeleteVideo429ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	return to.answer(w, 429)
 }
 
-// DeleteVideo500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// DeleteVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type DeleteVideo500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteVideoResponse writes the answer.
+// VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo500ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2643,13 +2698,13 @@ func (response DeleteVideo500ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	return to.answer(w, 500)
 }
 
-// DeleteVideo501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// DeleteVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type DeleteVideo501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteVideoResponse writes the answer.
+// VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo501ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2661,13 +2716,13 @@ func (response DeleteVideo501ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	return to.answer(w, 501)
 }
 
-// DeleteVideo503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// DeleteVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type DeleteVideo503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteVideoResponse writes the answer.
+// VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo503ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2682,21 +2737,21 @@ func (response DeleteVideo503ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	return to.answer(w, 503)
 }
 
-// GetVideoRequestObject is a request that has been decoded.
+// GetVideoRequestObject is a decoded request.
 type GetVideoRequestObject struct {
 	Params GetVideoParams
 }
 
-// GetVideoResponseObject is an answer, which writes itself.
+// GetVideoResponseObject is a response that can write itself.
 type GetVideoResponseObject interface {
 	VisitGetVideoResponse(w http.ResponseWriter) error
 }
 
-// GetVideo200JSONResponse is an answer with the status 200.
+// GetVideo200JSONResponse is a response with status 200.
 
 type GetVideo200JSONResponse Video
 
-// VisitGetVideoResponse writes the answer.
+// VisitGetVideoResponse writes the response.
 func (response GetVideo200JSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2708,13 +2763,13 @@ func (response GetVideo200JSONResponse) VisitGetVideoResponse(w http.ResponseWri
 	return to.answer(w, 200)
 }
 
-// GetVideo400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// GetVideo400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type GetVideo400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitGetVideoResponse writes the answer.
+// VisitGetVideoResponse writes the response.
 func (response GetVideo400ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2726,13 +2781,13 @@ func (response GetVideo400ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	return to.answer(w, 400)
 }
 
-// GetVideo401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// GetVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type GetVideo401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitGetVideoResponse writes the answer.
+// VisitGetVideoResponse writes the response.
 func (response GetVideo401ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2747,13 +2802,13 @@ func (response GetVideo401ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	return to.answer(w, 401)
 }
 
-// GetVideo404ApplicationProblemPlusJSONResponse is an answer with the status 404.
+// GetVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type GetVideo404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
-// VisitGetVideoResponse writes the answer.
+// VisitGetVideoResponse writes the response.
 func (response GetVideo404ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2765,13 +2820,13 @@ func (response GetVideo404ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	return to.answer(w, 404)
 }
 
-// GetVideo429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// GetVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type GetVideo429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitGetVideoResponse writes the answer.
+// VisitGetVideoResponse writes the response.
 func (response GetVideo429ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2792,13 +2847,13 @@ func (response GetVideo429ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	return to.answer(w, 429)
 }
 
-// GetVideo500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// GetVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type GetVideo500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitGetVideoResponse writes the answer.
+// VisitGetVideoResponse writes the response.
 func (response GetVideo500ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2810,13 +2865,13 @@ func (response GetVideo500ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	return to.answer(w, 500)
 }
 
-// GetVideo501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// GetVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type GetVideo501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitGetVideoResponse writes the answer.
+// VisitGetVideoResponse writes the response.
 func (response GetVideo501ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2828,13 +2883,13 @@ func (response GetVideo501ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	return to.answer(w, 501)
 }
 
-// GetVideo503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// GetVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type GetVideo503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitGetVideoResponse writes the answer.
+// VisitGetVideoResponse writes the response.
 func (response GetVideo503ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2849,21 +2904,21 @@ func (response GetVideo503ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	return to.answer(w, 503)
 }
 
-// ListAvatarsRequestObject is a request that has been decoded.
+// ListAvatarsRequestObject is a decoded request.
 type ListAvatarsRequestObject struct {
 	Params ListAvatarsParams
 }
 
-// ListAvatarsResponseObject is an answer, which writes itself.
+// ListAvatarsResponseObject is a response that can write itself.
 type ListAvatarsResponseObject interface {
 	VisitListAvatarsResponse(w http.ResponseWriter) error
 }
 
-// ListAvatars200JSONResponse is an answer with the status 200.
+// ListAvatars200JSONResponse is a response with status 200.
 
 type ListAvatars200JSONResponse AvatarList
 
-// VisitListAvatarsResponse writes the answer.
+// VisitListAvatarsResponse writes the response.
 func (response ListAvatars200JSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2875,13 +2930,13 @@ func (response ListAvatars200JSONResponse) VisitListAvatarsResponse(w http.Respo
 	return to.answer(w, 200)
 }
 
-// ListAvatars400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// ListAvatars400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type ListAvatars400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitListAvatarsResponse writes the answer.
+// VisitListAvatarsResponse writes the response.
 func (response ListAvatars400ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2893,13 +2948,13 @@ func (response ListAvatars400ApplicationProblemPlusJSONResponse) VisitListAvatar
 	return to.answer(w, 400)
 }
 
-// ListAvatars401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// ListAvatars401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type ListAvatars401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitListAvatarsResponse writes the answer.
+// VisitListAvatarsResponse writes the response.
 func (response ListAvatars401ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2914,13 +2969,13 @@ func (response ListAvatars401ApplicationProblemPlusJSONResponse) VisitListAvatar
 	return to.answer(w, 401)
 }
 
-// ListAvatars429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// ListAvatars429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type ListAvatars429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitListAvatarsResponse writes the answer.
+// VisitListAvatarsResponse writes the response.
 func (response ListAvatars429ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2941,13 +2996,13 @@ func (response ListAvatars429ApplicationProblemPlusJSONResponse) VisitListAvatar
 	return to.answer(w, 429)
 }
 
-// ListAvatars500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// ListAvatars500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type ListAvatars500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitListAvatarsResponse writes the answer.
+// VisitListAvatarsResponse writes the response.
 func (response ListAvatars500ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2959,13 +3014,13 @@ func (response ListAvatars500ApplicationProblemPlusJSONResponse) VisitListAvatar
 	return to.answer(w, 500)
 }
 
-// ListAvatars501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// ListAvatars501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type ListAvatars501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitListAvatarsResponse writes the answer.
+// VisitListAvatarsResponse writes the response.
 func (response ListAvatars501ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2977,13 +3032,13 @@ func (response ListAvatars501ApplicationProblemPlusJSONResponse) VisitListAvatar
 	return to.answer(w, 501)
 }
 
-// ListAvatars503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// ListAvatars503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type ListAvatars503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitListAvatarsResponse writes the answer.
+// VisitListAvatarsResponse writes the response.
 func (response ListAvatars503ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -2998,21 +3053,21 @@ func (response ListAvatars503ApplicationProblemPlusJSONResponse) VisitListAvatar
 	return to.answer(w, 503)
 }
 
-// ListVideosRequestObject is a request that has been decoded.
+// ListVideosRequestObject is a decoded request.
 type ListVideosRequestObject struct {
 	Params ListVideosParams
 }
 
-// ListVideosResponseObject is an answer, which writes itself.
+// ListVideosResponseObject is a response that can write itself.
 type ListVideosResponseObject interface {
 	VisitListVideosResponse(w http.ResponseWriter) error
 }
 
-// ListVideos200JSONResponse is an answer with the status 200.
+// ListVideos200JSONResponse is a response with status 200.
 
 type ListVideos200JSONResponse VideoList
 
-// VisitListVideosResponse writes the answer.
+// VisitListVideosResponse writes the response.
 func (response ListVideos200JSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3024,13 +3079,13 @@ func (response ListVideos200JSONResponse) VisitListVideosResponse(w http.Respons
 	return to.answer(w, 200)
 }
 
-// ListVideos400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// ListVideos400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type ListVideos400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitListVideosResponse writes the answer.
+// VisitListVideosResponse writes the response.
 func (response ListVideos400ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3042,13 +3097,13 @@ func (response ListVideos400ApplicationProblemPlusJSONResponse) VisitListVideosR
 	return to.answer(w, 400)
 }
 
-// ListVideos401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// ListVideos401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type ListVideos401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitListVideosResponse writes the answer.
+// VisitListVideosResponse writes the response.
 func (response ListVideos401ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3063,13 +3118,13 @@ func (response ListVideos401ApplicationProblemPlusJSONResponse) VisitListVideosR
 	return to.answer(w, 401)
 }
 
-// ListVideos429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// ListVideos429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type ListVideos429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitListVideosResponse writes the answer.
+// VisitListVideosResponse writes the response.
 func (response ListVideos429ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3090,13 +3145,13 @@ func (response ListVideos429ApplicationProblemPlusJSONResponse) VisitListVideosR
 	return to.answer(w, 429)
 }
 
-// ListVideos500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// ListVideos500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type ListVideos500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitListVideosResponse writes the answer.
+// VisitListVideosResponse writes the response.
 func (response ListVideos500ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3108,13 +3163,13 @@ func (response ListVideos500ApplicationProblemPlusJSONResponse) VisitListVideosR
 	return to.answer(w, 500)
 }
 
-// ListVideos501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// ListVideos501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type ListVideos501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitListVideosResponse writes the answer.
+// VisitListVideosResponse writes the response.
 func (response ListVideos501ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3126,13 +3181,13 @@ func (response ListVideos501ApplicationProblemPlusJSONResponse) VisitListVideosR
 	return to.answer(w, 501)
 }
 
-// ListVideos503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// ListVideos503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type ListVideos503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitListVideosResponse writes the answer.
+// VisitListVideosResponse writes the response.
 func (response ListVideos503ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3147,21 +3202,21 @@ func (response ListVideos503ApplicationProblemPlusJSONResponse) VisitListVideosR
 	return to.answer(w, 503)
 }
 
-// SubmitConsentRequestObject is a request that has been decoded.
+// SubmitConsentRequestObject is a decoded request.
 type SubmitConsentRequestObject struct {
 	Body *SubmitConsentJSONRequestBody
 }
 
-// SubmitConsentResponseObject is an answer, which writes itself.
+// SubmitConsentResponseObject is a response that can write itself.
 type SubmitConsentResponseObject interface {
 	VisitSubmitConsentResponse(w http.ResponseWriter) error
 }
 
-// SubmitConsent200JSONResponse is an answer with the status 200.
+// SubmitConsent200JSONResponse is a response with status 200.
 
 type SubmitConsent200JSONResponse Avatar
 
-// VisitSubmitConsentResponse writes the answer.
+// VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent200JSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3173,13 +3228,13 @@ func (response SubmitConsent200JSONResponse) VisitSubmitConsentResponse(w http.R
 	return to.answer(w, 200)
 }
 
-// SubmitConsent400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// SubmitConsent400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type SubmitConsent400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitSubmitConsentResponse writes the answer.
+// VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent400ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3191,13 +3246,13 @@ func (response SubmitConsent400ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	return to.answer(w, 400)
 }
 
-// SubmitConsent401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// SubmitConsent401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type SubmitConsent401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitSubmitConsentResponse writes the answer.
+// VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent401ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3212,13 +3267,13 @@ func (response SubmitConsent401ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	return to.answer(w, 401)
 }
 
-// SubmitConsent404ApplicationProblemPlusJSONResponse is an answer with the status 404.
+// SubmitConsent404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type SubmitConsent404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
-// VisitSubmitConsentResponse writes the answer.
+// VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent404ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3230,13 +3285,13 @@ func (response SubmitConsent404ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	return to.answer(w, 404)
 }
 
-// SubmitConsent409ApplicationProblemPlusJSONResponse is an answer with the status 409.
+// SubmitConsent409ApplicationProblemPlusJSONResponse is a response with status 409.
 
 type SubmitConsent409ApplicationProblemPlusJSONResponse struct {
 	FinalApplicationProblemPlusJSONResponse
 }
 
-// VisitSubmitConsentResponse writes the answer.
+// VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent409ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3248,13 +3303,13 @@ func (response SubmitConsent409ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	return to.answer(w, 409)
 }
 
-// SubmitConsent413ApplicationProblemPlusJSONResponse is an answer with the status 413.
+// SubmitConsent413ApplicationProblemPlusJSONResponse is a response with status 413.
 
 type SubmitConsent413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
-// VisitSubmitConsentResponse writes the answer.
+// VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent413ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3266,13 +3321,13 @@ func (response SubmitConsent413ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	return to.answer(w, 413)
 }
 
-// SubmitConsent415ApplicationProblemPlusJSONResponse is an answer with the status 415.
+// SubmitConsent415ApplicationProblemPlusJSONResponse is a response with status 415.
 
 type SubmitConsent415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
-// VisitSubmitConsentResponse writes the answer.
+// VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent415ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3284,13 +3339,13 @@ func (response SubmitConsent415ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	return to.answer(w, 415)
 }
 
-// SubmitConsent429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// SubmitConsent429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type SubmitConsent429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitSubmitConsentResponse writes the answer.
+// VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent429ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3311,13 +3366,13 @@ func (response SubmitConsent429ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	return to.answer(w, 429)
 }
 
-// SubmitConsent500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// SubmitConsent500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type SubmitConsent500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitSubmitConsentResponse writes the answer.
+// VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent500ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3329,13 +3384,13 @@ func (response SubmitConsent500ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	return to.answer(w, 500)
 }
 
-// SubmitConsent501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// SubmitConsent501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type SubmitConsent501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitSubmitConsentResponse writes the answer.
+// VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent501ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3347,13 +3402,13 @@ func (response SubmitConsent501ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	return to.answer(w, 501)
 }
 
-// SubmitConsent503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// SubmitConsent503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type SubmitConsent503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitSubmitConsentResponse writes the answer.
+// VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent503ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3368,23 +3423,23 @@ func (response SubmitConsent503ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	return to.answer(w, 503)
 }
 
-// CreateLipsyncRequestObject is a request that has been decoded.
+// CreateLipsyncRequestObject is a decoded request.
 type CreateLipsyncRequestObject struct {
 	Params CreateLipsyncParams
 
 	Body *CreateLipsyncJSONRequestBody
 }
 
-// CreateLipsyncResponseObject is an answer, which writes itself.
+// CreateLipsyncResponseObject is a response that can write itself.
 type CreateLipsyncResponseObject interface {
 	VisitCreateLipsyncResponse(w http.ResponseWriter) error
 }
 
-// CreateLipsync200JSONResponse is an answer with the status 200.
+// CreateLipsync200JSONResponse is a response with status 200.
 
 type CreateLipsync200JSONResponse Lipsync
 
-// VisitCreateLipsyncResponse writes the answer.
+// VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync200JSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3396,13 +3451,13 @@ func (response CreateLipsync200JSONResponse) VisitCreateLipsyncResponse(w http.R
 	return to.answer(w, 200)
 }
 
-// CreateLipsync400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// CreateLipsync400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type CreateLipsync400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateLipsyncResponse writes the answer.
+// VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync400ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3414,13 +3469,13 @@ func (response CreateLipsync400ApplicationProblemPlusJSONResponse) VisitCreateLi
 	return to.answer(w, 400)
 }
 
-// CreateLipsync401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// CreateLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type CreateLipsync401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateLipsyncResponse writes the answer.
+// VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync401ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3435,13 +3490,13 @@ func (response CreateLipsync401ApplicationProblemPlusJSONResponse) VisitCreateLi
 	return to.answer(w, 401)
 }
 
-// CreateLipsync409ApplicationProblemPlusJSONResponse is an answer with the status 409.
+// CreateLipsync409ApplicationProblemPlusJSONResponse is a response with status 409.
 
 type CreateLipsync409ApplicationProblemPlusJSONResponse struct {
 	KeyConflictApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateLipsyncResponse writes the answer.
+// VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync409ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3453,13 +3508,13 @@ func (response CreateLipsync409ApplicationProblemPlusJSONResponse) VisitCreateLi
 	return to.answer(w, 409)
 }
 
-// CreateLipsync413ApplicationProblemPlusJSONResponse is an answer with the status 413.
+// CreateLipsync413ApplicationProblemPlusJSONResponse is a response with status 413.
 
 type CreateLipsync413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateLipsyncResponse writes the answer.
+// VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync413ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3471,13 +3526,13 @@ func (response CreateLipsync413ApplicationProblemPlusJSONResponse) VisitCreateLi
 	return to.answer(w, 413)
 }
 
-// CreateLipsync415ApplicationProblemPlusJSONResponse is an answer with the status 415.
+// CreateLipsync415ApplicationProblemPlusJSONResponse is a response with status 415.
 
 type CreateLipsync415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateLipsyncResponse writes the answer.
+// VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync415ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3489,13 +3544,13 @@ func (response CreateLipsync415ApplicationProblemPlusJSONResponse) VisitCreateLi
 	return to.answer(w, 415)
 }
 
-// CreateLipsync422ApplicationProblemPlusJSONResponse is an answer with the status 422.
+// CreateLipsync422ApplicationProblemPlusJSONResponse is a response with status 422.
 
 type CreateLipsync422ApplicationProblemPlusJSONResponse struct {
 	CreationRefusedApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateLipsyncResponse writes the answer.
+// VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync422ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3507,13 +3562,13 @@ func (response CreateLipsync422ApplicationProblemPlusJSONResponse) VisitCreateLi
 	return to.answer(w, 422)
 }
 
-// CreateLipsync429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// CreateLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type CreateLipsync429ApplicationProblemPlusJSONResponse struct {
 	TooManyCreationsApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateLipsyncResponse writes the answer.
+// VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync429ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3534,13 +3589,13 @@ func (response CreateLipsync429ApplicationProblemPlusJSONResponse) VisitCreateLi
 	return to.answer(w, 429)
 }
 
-// CreateLipsync500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// CreateLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type CreateLipsync500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateLipsyncResponse writes the answer.
+// VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync500ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3552,13 +3607,13 @@ func (response CreateLipsync500ApplicationProblemPlusJSONResponse) VisitCreateLi
 	return to.answer(w, 500)
 }
 
-// CreateLipsync501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// CreateLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type CreateLipsync501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateLipsyncResponse writes the answer.
+// VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync501ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3570,13 +3625,13 @@ func (response CreateLipsync501ApplicationProblemPlusJSONResponse) VisitCreateLi
 	return to.answer(w, 501)
 }
 
-// CreateLipsync503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// CreateLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type CreateLipsync503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitCreateLipsyncResponse writes the answer.
+// VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync503ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3591,34 +3646,34 @@ func (response CreateLipsync503ApplicationProblemPlusJSONResponse) VisitCreateLi
 	return to.answer(w, 503)
 }
 
-// DeleteLipsyncRequestObject is a request that has been decoded.
+// DeleteLipsyncRequestObject is a decoded request.
 type DeleteLipsyncRequestObject struct {
 	Body *DeleteLipsyncJSONRequestBody
 }
 
-// DeleteLipsyncResponseObject is an answer, which writes itself.
+// DeleteLipsyncResponseObject is a response that can write itself.
 type DeleteLipsyncResponseObject interface {
 	VisitDeleteLipsyncResponse(w http.ResponseWriter) error
 }
 
-// DeleteLipsync204Response is an answer with the status 204 and no body.
+// DeleteLipsync204Response is a response with status 204 and no body.
 
 type DeleteLipsync204Response struct {
 }
 
-// VisitDeleteLipsyncResponse writes the answer.
+// VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync204Response) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	w.WriteHeader(204)
 	return nil
 }
 
-// DeleteLipsync400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// DeleteLipsync400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type DeleteLipsync400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteLipsyncResponse writes the answer.
+// VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync400ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3630,13 +3685,13 @@ func (response DeleteLipsync400ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	return to.answer(w, 400)
 }
 
-// DeleteLipsync401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// DeleteLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type DeleteLipsync401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteLipsyncResponse writes the answer.
+// VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync401ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3651,13 +3706,13 @@ func (response DeleteLipsync401ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	return to.answer(w, 401)
 }
 
-// DeleteLipsync404ApplicationProblemPlusJSONResponse is an answer with the status 404.
+// DeleteLipsync404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type DeleteLipsync404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteLipsyncResponse writes the answer.
+// VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync404ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3669,13 +3724,13 @@ func (response DeleteLipsync404ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	return to.answer(w, 404)
 }
 
-// DeleteLipsync413ApplicationProblemPlusJSONResponse is an answer with the status 413.
+// DeleteLipsync413ApplicationProblemPlusJSONResponse is a response with status 413.
 
 type DeleteLipsync413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteLipsyncResponse writes the answer.
+// VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync413ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3687,13 +3742,13 @@ func (response DeleteLipsync413ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	return to.answer(w, 413)
 }
 
-// DeleteLipsync415ApplicationProblemPlusJSONResponse is an answer with the status 415.
+// DeleteLipsync415ApplicationProblemPlusJSONResponse is a response with status 415.
 
 type DeleteLipsync415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteLipsyncResponse writes the answer.
+// VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync415ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3705,13 +3760,13 @@ func (response DeleteLipsync415ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	return to.answer(w, 415)
 }
 
-// DeleteLipsync429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// DeleteLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type DeleteLipsync429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteLipsyncResponse writes the answer.
+// VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync429ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3732,13 +3787,13 @@ func (response DeleteLipsync429ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	return to.answer(w, 429)
 }
 
-// DeleteLipsync500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// DeleteLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type DeleteLipsync500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteLipsyncResponse writes the answer.
+// VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync500ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3750,13 +3805,13 @@ func (response DeleteLipsync500ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	return to.answer(w, 500)
 }
 
-// DeleteLipsync501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// DeleteLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type DeleteLipsync501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteLipsyncResponse writes the answer.
+// VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync501ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3768,13 +3823,13 @@ func (response DeleteLipsync501ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	return to.answer(w, 501)
 }
 
-// DeleteLipsync503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// DeleteLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type DeleteLipsync503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitDeleteLipsyncResponse writes the answer.
+// VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync503ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3789,21 +3844,21 @@ func (response DeleteLipsync503ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	return to.answer(w, 503)
 }
 
-// GetLipsyncRequestObject is a request that has been decoded.
+// GetLipsyncRequestObject is a decoded request.
 type GetLipsyncRequestObject struct {
 	Params GetLipsyncParams
 }
 
-// GetLipsyncResponseObject is an answer, which writes itself.
+// GetLipsyncResponseObject is a response that can write itself.
 type GetLipsyncResponseObject interface {
 	VisitGetLipsyncResponse(w http.ResponseWriter) error
 }
 
-// GetLipsync200JSONResponse is an answer with the status 200.
+// GetLipsync200JSONResponse is a response with status 200.
 
 type GetLipsync200JSONResponse Lipsync
 
-// VisitGetLipsyncResponse writes the answer.
+// VisitGetLipsyncResponse writes the response.
 func (response GetLipsync200JSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3815,13 +3870,13 @@ func (response GetLipsync200JSONResponse) VisitGetLipsyncResponse(w http.Respons
 	return to.answer(w, 200)
 }
 
-// GetLipsync400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// GetLipsync400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type GetLipsync400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitGetLipsyncResponse writes the answer.
+// VisitGetLipsyncResponse writes the response.
 func (response GetLipsync400ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3833,13 +3888,13 @@ func (response GetLipsync400ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	return to.answer(w, 400)
 }
 
-// GetLipsync401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// GetLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type GetLipsync401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitGetLipsyncResponse writes the answer.
+// VisitGetLipsyncResponse writes the response.
 func (response GetLipsync401ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3854,13 +3909,13 @@ func (response GetLipsync401ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	return to.answer(w, 401)
 }
 
-// GetLipsync404ApplicationProblemPlusJSONResponse is an answer with the status 404.
+// GetLipsync404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type GetLipsync404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
-// VisitGetLipsyncResponse writes the answer.
+// VisitGetLipsyncResponse writes the response.
 func (response GetLipsync404ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3872,13 +3927,13 @@ func (response GetLipsync404ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	return to.answer(w, 404)
 }
 
-// GetLipsync429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// GetLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type GetLipsync429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitGetLipsyncResponse writes the answer.
+// VisitGetLipsyncResponse writes the response.
 func (response GetLipsync429ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3899,13 +3954,13 @@ func (response GetLipsync429ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	return to.answer(w, 429)
 }
 
-// GetLipsync500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// GetLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type GetLipsync500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitGetLipsyncResponse writes the answer.
+// VisitGetLipsyncResponse writes the response.
 func (response GetLipsync500ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3917,13 +3972,13 @@ func (response GetLipsync500ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	return to.answer(w, 500)
 }
 
-// GetLipsync501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// GetLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type GetLipsync501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitGetLipsyncResponse writes the answer.
+// VisitGetLipsyncResponse writes the response.
 func (response GetLipsync501ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3935,13 +3990,13 @@ func (response GetLipsync501ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	return to.answer(w, 501)
 }
 
-// GetLipsync503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// GetLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type GetLipsync503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitGetLipsyncResponse writes the answer.
+// VisitGetLipsyncResponse writes the response.
 func (response GetLipsync503ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3956,21 +4011,21 @@ func (response GetLipsync503ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	return to.answer(w, 503)
 }
 
-// ListLipsyncsRequestObject is a request that has been decoded.
+// ListLipsyncsRequestObject is a decoded request.
 type ListLipsyncsRequestObject struct {
 	Params ListLipsyncsParams
 }
 
-// ListLipsyncsResponseObject is an answer, which writes itself.
+// ListLipsyncsResponseObject is a response that can write itself.
 type ListLipsyncsResponseObject interface {
 	VisitListLipsyncsResponse(w http.ResponseWriter) error
 }
 
-// ListLipsyncs200JSONResponse is an answer with the status 200.
+// ListLipsyncs200JSONResponse is a response with status 200.
 
 type ListLipsyncs200JSONResponse LipsyncList
 
-// VisitListLipsyncsResponse writes the answer.
+// VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs200JSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -3982,13 +4037,13 @@ func (response ListLipsyncs200JSONResponse) VisitListLipsyncsResponse(w http.Res
 	return to.answer(w, 200)
 }
 
-// ListLipsyncs400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// ListLipsyncs400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type ListLipsyncs400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitListLipsyncsResponse writes the answer.
+// VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs400ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4000,13 +4055,13 @@ func (response ListLipsyncs400ApplicationProblemPlusJSONResponse) VisitListLipsy
 	return to.answer(w, 400)
 }
 
-// ListLipsyncs401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// ListLipsyncs401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type ListLipsyncs401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitListLipsyncsResponse writes the answer.
+// VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs401ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4021,13 +4076,13 @@ func (response ListLipsyncs401ApplicationProblemPlusJSONResponse) VisitListLipsy
 	return to.answer(w, 401)
 }
 
-// ListLipsyncs429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// ListLipsyncs429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type ListLipsyncs429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitListLipsyncsResponse writes the answer.
+// VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs429ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4048,13 +4103,13 @@ func (response ListLipsyncs429ApplicationProblemPlusJSONResponse) VisitListLipsy
 	return to.answer(w, 429)
 }
 
-// ListLipsyncs500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// ListLipsyncs500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type ListLipsyncs500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitListLipsyncsResponse writes the answer.
+// VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs500ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4066,13 +4121,13 @@ func (response ListLipsyncs500ApplicationProblemPlusJSONResponse) VisitListLipsy
 	return to.answer(w, 500)
 }
 
-// ListLipsyncs501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// ListLipsyncs501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type ListLipsyncs501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitListLipsyncsResponse writes the answer.
+// VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs501ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4084,13 +4139,13 @@ func (response ListLipsyncs501ApplicationProblemPlusJSONResponse) VisitListLipsy
 	return to.answer(w, 501)
 }
 
-// ListLipsyncs503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// ListLipsyncs503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type ListLipsyncs503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitListLipsyncsResponse writes the answer.
+// VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs503ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4105,23 +4160,23 @@ func (response ListLipsyncs503ApplicationProblemPlusJSONResponse) VisitListLipsy
 	return to.answer(w, 503)
 }
 
-// UploadMediaRequestObject is a request that has been decoded.
+// UploadMediaRequestObject is a decoded request.
 type UploadMediaRequestObject struct {
 	ContentType string
 
 	Body io.Reader
 }
 
-// UploadMediaResponseObject is an answer, which writes itself.
+// UploadMediaResponseObject is a response that can write itself.
 type UploadMediaResponseObject interface {
 	VisitUploadMediaResponse(w http.ResponseWriter) error
 }
 
-// UploadMedia201JSONResponse is an answer with the status 201.
+// UploadMedia201JSONResponse is a response with status 201.
 
 type UploadMedia201JSONResponse Media
 
-// VisitUploadMediaResponse writes the answer.
+// VisitUploadMediaResponse writes the response.
 func (response UploadMedia201JSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4133,13 +4188,13 @@ func (response UploadMedia201JSONResponse) VisitUploadMediaResponse(w http.Respo
 	return to.answer(w, 201)
 }
 
-// UploadMedia400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// UploadMedia400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type UploadMedia400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitUploadMediaResponse writes the answer.
+// VisitUploadMediaResponse writes the response.
 func (response UploadMedia400ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4151,13 +4206,13 @@ func (response UploadMedia400ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	return to.answer(w, 400)
 }
 
-// UploadMedia401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// UploadMedia401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type UploadMedia401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitUploadMediaResponse writes the answer.
+// VisitUploadMediaResponse writes the response.
 func (response UploadMedia401ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4172,13 +4227,13 @@ func (response UploadMedia401ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	return to.answer(w, 401)
 }
 
-// UploadMedia413ApplicationProblemPlusJSONResponse is an answer with the status 413.
+// UploadMedia413ApplicationProblemPlusJSONResponse is a response with status 413.
 
 type UploadMedia413ApplicationProblemPlusJSONResponse struct {
 	MediaTooLargeApplicationProblemPlusJSONResponse
 }
 
-// VisitUploadMediaResponse writes the answer.
+// VisitUploadMediaResponse writes the response.
 func (response UploadMedia413ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4190,13 +4245,13 @@ func (response UploadMedia413ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	return to.answer(w, 413)
 }
 
-// UploadMedia415ApplicationProblemPlusJSONResponse is an answer with the status 415.
+// UploadMedia415ApplicationProblemPlusJSONResponse is a response with status 415.
 
 type UploadMedia415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
-// VisitUploadMediaResponse writes the answer.
+// VisitUploadMediaResponse writes the response.
 func (response UploadMedia415ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4208,13 +4263,13 @@ func (response UploadMedia415ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	return to.answer(w, 415)
 }
 
-// UploadMedia429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// UploadMedia429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type UploadMedia429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitUploadMediaResponse writes the answer.
+// VisitUploadMediaResponse writes the response.
 func (response UploadMedia429ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4235,13 +4290,13 @@ func (response UploadMedia429ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	return to.answer(w, 429)
 }
 
-// UploadMedia500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// UploadMedia500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type UploadMedia500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitUploadMediaResponse writes the answer.
+// VisitUploadMediaResponse writes the response.
 func (response UploadMedia500ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4253,13 +4308,13 @@ func (response UploadMedia500ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	return to.answer(w, 500)
 }
 
-// UploadMedia501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// UploadMedia501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type UploadMedia501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitUploadMediaResponse writes the answer.
+// VisitUploadMediaResponse writes the response.
 func (response UploadMedia501ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4271,13 +4326,13 @@ func (response UploadMedia501ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	return to.answer(w, 501)
 }
 
-// UploadMedia503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// UploadMedia503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type UploadMedia503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitUploadMediaResponse writes the answer.
+// VisitUploadMediaResponse writes the response.
 func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4292,20 +4347,20 @@ func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	return to.answer(w, 503)
 }
 
-// RotateWebhookSecretRequestObject is a request that has been decoded.
+// RotateWebhookSecretRequestObject is a decoded request.
 type RotateWebhookSecretRequestObject struct {
 }
 
-// RotateWebhookSecretResponseObject is an answer, which writes itself.
+// RotateWebhookSecretResponseObject is a response that can write itself.
 type RotateWebhookSecretResponseObject interface {
 	VisitRotateWebhookSecretResponse(w http.ResponseWriter) error
 }
 
-// RotateWebhookSecret200JSONResponse is an answer with the status 200.
+// RotateWebhookSecret200JSONResponse is a response with status 200.
 
 type RotateWebhookSecret200JSONResponse WebhookSecretList
 
-// VisitRotateWebhookSecretResponse writes the answer.
+// VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret200JSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4317,13 +4372,13 @@ func (response RotateWebhookSecret200JSONResponse) VisitRotateWebhookSecretRespo
 	return to.answer(w, 200)
 }
 
-// RotateWebhookSecret400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// RotateWebhookSecret400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type RotateWebhookSecret400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitRotateWebhookSecretResponse writes the answer.
+// VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret400ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4335,13 +4390,13 @@ func (response RotateWebhookSecret400ApplicationProblemPlusJSONResponse) VisitRo
 	return to.answer(w, 400)
 }
 
-// RotateWebhookSecret401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// RotateWebhookSecret401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type RotateWebhookSecret401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitRotateWebhookSecretResponse writes the answer.
+// VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret401ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4356,13 +4411,13 @@ func (response RotateWebhookSecret401ApplicationProblemPlusJSONResponse) VisitRo
 	return to.answer(w, 401)
 }
 
-// RotateWebhookSecret429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// RotateWebhookSecret429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type RotateWebhookSecret429ApplicationProblemPlusJSONResponse struct {
 	TooManySecretsApplicationProblemPlusJSONResponse
 }
 
-// VisitRotateWebhookSecretResponse writes the answer.
+// VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret429ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4383,13 +4438,13 @@ func (response RotateWebhookSecret429ApplicationProblemPlusJSONResponse) VisitRo
 	return to.answer(w, 429)
 }
 
-// RotateWebhookSecret500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// RotateWebhookSecret500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type RotateWebhookSecret500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitRotateWebhookSecretResponse writes the answer.
+// VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret500ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4401,13 +4456,13 @@ func (response RotateWebhookSecret500ApplicationProblemPlusJSONResponse) VisitRo
 	return to.answer(w, 500)
 }
 
-// RotateWebhookSecret501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// RotateWebhookSecret501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type RotateWebhookSecret501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitRotateWebhookSecretResponse writes the answer.
+// VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret501ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4419,13 +4474,13 @@ func (response RotateWebhookSecret501ApplicationProblemPlusJSONResponse) VisitRo
 	return to.answer(w, 501)
 }
 
-// RotateWebhookSecret503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// RotateWebhookSecret503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type RotateWebhookSecret503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitRotateWebhookSecretResponse writes the answer.
+// VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret503ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4440,20 +4495,20 @@ func (response RotateWebhookSecret503ApplicationProblemPlusJSONResponse) VisitRo
 	return to.answer(w, 503)
 }
 
-// GetWebhookSecretsRequestObject is a request that has been decoded.
+// GetWebhookSecretsRequestObject is a decoded request.
 type GetWebhookSecretsRequestObject struct {
 }
 
-// GetWebhookSecretsResponseObject is an answer, which writes itself.
+// GetWebhookSecretsResponseObject is a response that can write itself.
 type GetWebhookSecretsResponseObject interface {
 	VisitGetWebhookSecretsResponse(w http.ResponseWriter) error
 }
 
-// GetWebhookSecrets200JSONResponse is an answer with the status 200.
+// GetWebhookSecrets200JSONResponse is a response with status 200.
 
 type GetWebhookSecrets200JSONResponse WebhookSecretList
 
-// VisitGetWebhookSecretsResponse writes the answer.
+// VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets200JSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4465,13 +4520,13 @@ func (response GetWebhookSecrets200JSONResponse) VisitGetWebhookSecretsResponse(
 	return to.answer(w, 200)
 }
 
-// GetWebhookSecrets400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// GetWebhookSecrets400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type GetWebhookSecrets400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitGetWebhookSecretsResponse writes the answer.
+// VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets400ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4483,13 +4538,13 @@ func (response GetWebhookSecrets400ApplicationProblemPlusJSONResponse) VisitGetW
 	return to.answer(w, 400)
 }
 
-// GetWebhookSecrets401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// GetWebhookSecrets401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type GetWebhookSecrets401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitGetWebhookSecretsResponse writes the answer.
+// VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets401ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4504,13 +4559,13 @@ func (response GetWebhookSecrets401ApplicationProblemPlusJSONResponse) VisitGetW
 	return to.answer(w, 401)
 }
 
-// GetWebhookSecrets429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// GetWebhookSecrets429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type GetWebhookSecrets429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
-// VisitGetWebhookSecretsResponse writes the answer.
+// VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets429ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4531,13 +4586,13 @@ func (response GetWebhookSecrets429ApplicationProblemPlusJSONResponse) VisitGetW
 	return to.answer(w, 429)
 }
 
-// GetWebhookSecrets500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// GetWebhookSecrets500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type GetWebhookSecrets500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitGetWebhookSecretsResponse writes the answer.
+// VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets500ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4549,13 +4604,13 @@ func (response GetWebhookSecrets500ApplicationProblemPlusJSONResponse) VisitGetW
 	return to.answer(w, 500)
 }
 
-// GetWebhookSecrets501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// GetWebhookSecrets501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type GetWebhookSecrets501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitGetWebhookSecretsResponse writes the answer.
+// VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets501ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4567,13 +4622,13 @@ func (response GetWebhookSecrets501ApplicationProblemPlusJSONResponse) VisitGetW
 	return to.answer(w, 501)
 }
 
-// GetWebhookSecrets503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// GetWebhookSecrets503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type GetWebhookSecrets503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitGetWebhookSecretsResponse writes the answer.
+// VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets503ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4588,21 +4643,21 @@ func (response GetWebhookSecrets503ApplicationProblemPlusJSONResponse) VisitGetW
 	return to.answer(w, 503)
 }
 
-// TestWebhookRequestObject is a request that has been decoded.
+// TestWebhookRequestObject is a decoded request.
 type TestWebhookRequestObject struct {
 	Body *TestWebhookJSONRequestBody
 }
 
-// TestWebhookResponseObject is an answer, which writes itself.
+// TestWebhookResponseObject is a response that can write itself.
 type TestWebhookResponseObject interface {
 	VisitTestWebhookResponse(w http.ResponseWriter) error
 }
 
-// TestWebhook200JSONResponse is an answer with the status 200.
+// TestWebhook200JSONResponse is a response with status 200.
 
 type TestWebhook200JSONResponse WebhookAttempt
 
-// VisitTestWebhookResponse writes the answer.
+// VisitTestWebhookResponse writes the response.
 func (response TestWebhook200JSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4614,13 +4669,13 @@ func (response TestWebhook200JSONResponse) VisitTestWebhookResponse(w http.Respo
 	return to.answer(w, 200)
 }
 
-// TestWebhook400ApplicationProblemPlusJSONResponse is an answer with the status 400.
+// TestWebhook400ApplicationProblemPlusJSONResponse is a response with status 400.
 
 type TestWebhook400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
-// VisitTestWebhookResponse writes the answer.
+// VisitTestWebhookResponse writes the response.
 func (response TestWebhook400ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4632,13 +4687,13 @@ func (response TestWebhook400ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	return to.answer(w, 400)
 }
 
-// TestWebhook401ApplicationProblemPlusJSONResponse is an answer with the status 401.
+// TestWebhook401ApplicationProblemPlusJSONResponse is a response with status 401.
 
 type TestWebhook401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
-// VisitTestWebhookResponse writes the answer.
+// VisitTestWebhookResponse writes the response.
 func (response TestWebhook401ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4653,13 +4708,13 @@ func (response TestWebhook401ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	return to.answer(w, 401)
 }
 
-// TestWebhook413ApplicationProblemPlusJSONResponse is an answer with the status 413.
+// TestWebhook413ApplicationProblemPlusJSONResponse is a response with status 413.
 
 type TestWebhook413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
-// VisitTestWebhookResponse writes the answer.
+// VisitTestWebhookResponse writes the response.
 func (response TestWebhook413ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4671,13 +4726,13 @@ func (response TestWebhook413ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	return to.answer(w, 413)
 }
 
-// TestWebhook415ApplicationProblemPlusJSONResponse is an answer with the status 415.
+// TestWebhook415ApplicationProblemPlusJSONResponse is a response with status 415.
 
 type TestWebhook415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
-// VisitTestWebhookResponse writes the answer.
+// VisitTestWebhookResponse writes the response.
 func (response TestWebhook415ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4689,13 +4744,13 @@ func (response TestWebhook415ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	return to.answer(w, 415)
 }
 
-// TestWebhook422ApplicationProblemPlusJSONResponse is an answer with the status 422.
+// TestWebhook422ApplicationProblemPlusJSONResponse is a response with status 422.
 
 type TestWebhook422ApplicationProblemPlusJSONResponse struct {
 	WebhookRefusedApplicationProblemPlusJSONResponse
 }
 
-// VisitTestWebhookResponse writes the answer.
+// VisitTestWebhookResponse writes the response.
 func (response TestWebhook422ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4707,13 +4762,13 @@ func (response TestWebhook422ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	return to.answer(w, 422)
 }
 
-// TestWebhook429ApplicationProblemPlusJSONResponse is an answer with the status 429.
+// TestWebhook429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type TestWebhook429ApplicationProblemPlusJSONResponse struct {
 	TooManyTestsApplicationProblemPlusJSONResponse
 }
 
-// VisitTestWebhookResponse writes the answer.
+// VisitTestWebhookResponse writes the response.
 func (response TestWebhook429ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4734,13 +4789,13 @@ func (response TestWebhook429ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	return to.answer(w, 429)
 }
 
-// TestWebhook500ApplicationProblemPlusJSONResponse is an answer with the status 500.
+// TestWebhook500ApplicationProblemPlusJSONResponse is a response with status 500.
 
 type TestWebhook500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
-// VisitTestWebhookResponse writes the answer.
+// VisitTestWebhookResponse writes the response.
 func (response TestWebhook500ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4752,13 +4807,13 @@ func (response TestWebhook500ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	return to.answer(w, 500)
 }
 
-// TestWebhook501ApplicationProblemPlusJSONResponse is an answer with the status 501.
+// TestWebhook501ApplicationProblemPlusJSONResponse is a response with status 501.
 
 type TestWebhook501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
-// VisitTestWebhookResponse writes the answer.
+// VisitTestWebhookResponse writes the response.
 func (response TestWebhook501ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4770,13 +4825,13 @@ func (response TestWebhook501ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	return to.answer(w, 501)
 }
 
-// TestWebhook503ApplicationProblemPlusJSONResponse is an answer with the status 503.
+// TestWebhook503ApplicationProblemPlusJSONResponse is a response with status 503.
 
 type TestWebhook503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
-// VisitTestWebhookResponse writes the answer.
+// VisitTestWebhookResponse writes the response.
 func (response TestWebhook503ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	to := newEncoder()
 	defer to.release()
@@ -4791,7 +4846,7 @@ func (response TestWebhook503ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	return to.answer(w, 503)
 }
 
-// StrictServerInterface has a method for each operation.
+// StrictServerInterface has a method for each operation of the document.
 type StrictServerInterface interface {
 
 	// ListProjects List the projects of a workspace
@@ -4875,28 +4930,29 @@ type StrictServerInterface interface {
 	TestWebhook(ctx context.Context, request TestWebhookRequestObject) (TestWebhookResponseObject, error)
 }
 
-// StrictHandlerFunc carries out an operation: it takes its RequestObject and returns its ResponseObject.
+// StrictHandlerFunc performs an operation. The request is its RequestObject and the result its ResponseObject.
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
 
-// StrictMiddlewareFunc wraps an operation. The last of several is the outermost.
+// StrictMiddlewareFunc wraps an operation. The last of several middlewares is the outermost.
 type StrictMiddlewareFunc func(next StrictHandlerFunc, operationID string) StrictHandlerFunc
 
-// StrictHTTPServerOptions says how errors are answered: by default with the text of the error.
+// StrictHTTPServerOptions has the functions that respond to errors. By default the response is the text of the
+// error.
 type StrictHTTPServerOptions struct {
-	RequestErrorHandlerFunc  func(w http.ResponseWriter, r *http.Request, err error) // 400 by default
-	ResponseErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error) // 500 by default
+	RequestErrorHandlerFunc  func(w http.ResponseWriter, r *http.Request, err error) // defaults to status 400
+	ResponseErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error) // defaults to status 500
 }
 
-// NewStrictHandler is NewStrictHandlerWithOptions without options.
+// NewStrictHandler returns handlers with the default options. See [NewStrictHandlerWithOptions].
 func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
 	return NewStrictHandlerWithOptions(ssi, middlewares, StrictHTTPServerOptions{})
 }
 
-// NewStrictHandlerWithOptions returns handlers that decode requests for ssi and write its answers.
+// NewStrictHandlerWithOptions returns handlers that decode requests for ssi and write its responses.
 //
-// A body with a method ValidJSON() []byte says that the rest of it is in memory and valid JSON, or
-// stands for that JSON when it is text or a form; it is not read then. What ValidJSON returns is not
-// used after the body has been decoded.
+// A request body may have a method ValidJSON() []byte that returns the rest of the body, which must be valid
+// JSON. If the body is text or a form, ValidJSON returns the JSON that it stands for. The handlers decode this
+// JSON instead of reading the body, and do not use it afterwards.
 func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictHTTPServerOptions) ServerInterface {
 	textOf := func(status int) func(http.ResponseWriter, *http.Request, error) {
 		return func(w http.ResponseWriter, _ *http.Request, err error) { http.Error(w, err.Error(), status) }
@@ -4916,7 +4972,7 @@ type strictHandler struct {
 	options     StrictHTTPServerOptions
 }
 
-// refuse answers a request whose body could not be decoded.
+// refuse responds to a request whose body could not be decoded.
 func (h *strictHandler) refuse(w http.ResponseWriter, r *http.Request, kind string, err error) {
 	h.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode %s body: %w", kind, err))
 }
@@ -4936,11 +4992,11 @@ func decodeJSON(from io.Reader, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// ownPackage is that of the types that write no slice and no map as null anyhow.
+// ownPackage is the path of this package, whose types never encode a slice or map as null.
 var ownPackage = reflect.TypeFor[strictHandler]().PkgPath()
 
-// withArrays returns answer with an empty slice or map in place of each required one that is nil,
-// which encoding/json would write as null. It copies what it changes.
+// withArrays returns answer with each required slice or map that is nil replaced by an empty one, because
+// encoding/json would write null. It changes a copy.
 func withArrays(answer any) any {
 	if filled := fillArrays(reflect.ValueOf(answer)); filled.IsValid() {
 		return filled.Interface()
@@ -4948,7 +5004,7 @@ func withArrays(answer any) any {
 	return answer
 }
 
-// fillArrays returns a copy of v, or the zero Value when there is nothing to fill.
+// fillArrays returns a changed copy of v, or the zero Value if nothing needs to change.
 func fillArrays(v reflect.Value) (filled reflect.Value) {
 	if !v.IsValid() || !holdsArrays(v.Type()) {
 		return filled
@@ -5004,10 +5060,10 @@ func fillArrays(v reflect.Value) (filled reflect.Value) {
 	return filled
 }
 
-// arrayHolders remembers what holdsArrays has found.
-var arrayHolders sync.Map // of bool, by reflect.Type
+// arrayHolders caches the results of holdsArrays.
+var arrayHolders sync.Map // reflect.Type to bool
 
-// holdsArrays reports whether a value of type t can hold a slice or a map that is nil and written.
+// holdsArrays reports whether a value of type t can contain a nil slice or map that would be written.
 func holdsArrays(t reflect.Type, within ...reflect.Type) bool {
 	if known, ok := arrayHolders.Load(t); ok {
 		return known.(bool)
@@ -5032,26 +5088,26 @@ func holdsArrays(t reflect.Type, within ...reflect.Type) bool {
 			holds = holds || isBody(t.Field(i)) && holdsArrays(field, within...)
 		}
 	}
-	if len(within) == 0 { // otherwise it may be the half of a circle
+	if len(within) == 0 { // the result may be incomplete inside a recursive type
 		arrayHolders.Store(t, holds)
 	}
 	return holds
 }
 
-// isBody reports whether a field is the body of an answer or a member of one.
+// isBody reports whether a field is the body of a response or a member of the body.
 func isBody(field reflect.StructField) bool {
 	_, tagged := field.Tag.Lookup("json")
 	return field.IsExported() && (tagged || field.Anonymous || field.Name == "Body")
 }
 
-// isOmitted reports whether encoding/json leaves a field out when it is nil.
+// isOmitted reports whether encoding/json omits a field that is nil.
 func isOmitted(field reflect.StructField) bool {
 	tag := field.Tag.Get("json")
 	return tag == "-" || strings.Contains(tag, ",omit")
 }
 
-// serveStrict carries out an operation and writes its answer. An implementation that returns
-// nil for both has nothing written.
+// serveStrict performs an operation and writes its response. It writes nothing if the implementation returns
+// neither a response nor an error.
 func serveStrict[Request, Response any](
 	h *strictHandler, w http.ResponseWriter, r *http.Request, operationID string, request Request,
 	operation func(StrictServerInterface, context.Context, Request) (Response, error),
@@ -5085,7 +5141,7 @@ func serveStrict[Request, Response any](
 	}
 }
 
-// ListProjects decodes the request, carries out the operation and writes its answer.
+// ListProjects decodes the request, performs the operation and writes its response.
 func (h *strictHandler) ListProjects(w http.ResponseWriter, r *http.Request, params ListProjectsParams) {
 	var request ListProjectsRequestObject
 
@@ -5094,7 +5150,7 @@ func (h *strictHandler) ListProjects(w http.ResponseWriter, r *http.Request, par
 	serveStrict(h, w, r, "ListProjects", request, StrictServerInterface.ListProjects, ListProjectsResponseObject.VisitListProjectsResponse)
 }
 
-// Login decodes the request, carries out the operation and writes its answer.
+// Login decodes the request, performs the operation and writes its response.
 func (h *strictHandler) Login(w http.ResponseWriter, r *http.Request) {
 	var request LoginRequestObject
 
@@ -5110,7 +5166,7 @@ func (h *strictHandler) Login(w http.ResponseWriter, r *http.Request) {
 	serveStrict(h, w, r, "Login", request, StrictServerInterface.Login, LoginResponseObject.VisitLoginResponse)
 }
 
-// RefreshTokens decodes the request, carries out the operation and writes its answer.
+// RefreshTokens decodes the request, performs the operation and writes its response.
 func (h *strictHandler) RefreshTokens(w http.ResponseWriter, r *http.Request) {
 	var request RefreshTokensRequestObject
 
@@ -5126,7 +5182,7 @@ func (h *strictHandler) RefreshTokens(w http.ResponseWriter, r *http.Request) {
 	serveStrict(h, w, r, "RefreshTokens", request, StrictServerInterface.RefreshTokens, RefreshTokensResponseObject.VisitRefreshTokensResponse)
 }
 
-// GetAvatar decodes the request, carries out the operation and writes its answer.
+// GetAvatar decodes the request, performs the operation and writes its response.
 func (h *strictHandler) GetAvatar(w http.ResponseWriter, r *http.Request, params GetAvatarParams) {
 	var request GetAvatarRequestObject
 
@@ -5135,7 +5191,7 @@ func (h *strictHandler) GetAvatar(w http.ResponseWriter, r *http.Request, params
 	serveStrict(h, w, r, "GetAvatar", request, StrictServerInterface.GetAvatar, GetAvatarResponseObject.VisitGetAvatarResponse)
 }
 
-// CreateAvatar decodes the request, carries out the operation and writes its answer.
+// CreateAvatar decodes the request, performs the operation and writes its response.
 func (h *strictHandler) CreateAvatar(w http.ResponseWriter, r *http.Request, params CreateAvatarParams) {
 	var request CreateAvatarRequestObject
 
@@ -5153,7 +5209,7 @@ func (h *strictHandler) CreateAvatar(w http.ResponseWriter, r *http.Request, par
 	serveStrict(h, w, r, "CreateAvatar", request, StrictServerInterface.CreateAvatar, CreateAvatarResponseObject.VisitCreateAvatarResponse)
 }
 
-// CreateVideo decodes the request, carries out the operation and writes its answer.
+// CreateVideo decodes the request, performs the operation and writes its response.
 func (h *strictHandler) CreateVideo(w http.ResponseWriter, r *http.Request, params CreateVideoParams) {
 	var request CreateVideoRequestObject
 
@@ -5171,7 +5227,7 @@ func (h *strictHandler) CreateVideo(w http.ResponseWriter, r *http.Request, para
 	serveStrict(h, w, r, "CreateVideo", request, StrictServerInterface.CreateVideo, CreateVideoResponseObject.VisitCreateVideoResponse)
 }
 
-// DeleteAvatar decodes the request, carries out the operation and writes its answer.
+// DeleteAvatar decodes the request, performs the operation and writes its response.
 func (h *strictHandler) DeleteAvatar(w http.ResponseWriter, r *http.Request) {
 	var request DeleteAvatarRequestObject
 
@@ -5187,7 +5243,7 @@ func (h *strictHandler) DeleteAvatar(w http.ResponseWriter, r *http.Request) {
 	serveStrict(h, w, r, "DeleteAvatar", request, StrictServerInterface.DeleteAvatar, DeleteAvatarResponseObject.VisitDeleteAvatarResponse)
 }
 
-// DeleteVideo decodes the request, carries out the operation and writes its answer.
+// DeleteVideo decodes the request, performs the operation and writes its response.
 func (h *strictHandler) DeleteVideo(w http.ResponseWriter, r *http.Request) {
 	var request DeleteVideoRequestObject
 
@@ -5203,7 +5259,7 @@ func (h *strictHandler) DeleteVideo(w http.ResponseWriter, r *http.Request) {
 	serveStrict(h, w, r, "DeleteVideo", request, StrictServerInterface.DeleteVideo, DeleteVideoResponseObject.VisitDeleteVideoResponse)
 }
 
-// GetVideo decodes the request, carries out the operation and writes its answer.
+// GetVideo decodes the request, performs the operation and writes its response.
 func (h *strictHandler) GetVideo(w http.ResponseWriter, r *http.Request, params GetVideoParams) {
 	var request GetVideoRequestObject
 
@@ -5212,7 +5268,7 @@ func (h *strictHandler) GetVideo(w http.ResponseWriter, r *http.Request, params 
 	serveStrict(h, w, r, "GetVideo", request, StrictServerInterface.GetVideo, GetVideoResponseObject.VisitGetVideoResponse)
 }
 
-// ListAvatars decodes the request, carries out the operation and writes its answer.
+// ListAvatars decodes the request, performs the operation and writes its response.
 func (h *strictHandler) ListAvatars(w http.ResponseWriter, r *http.Request, params ListAvatarsParams) {
 	var request ListAvatarsRequestObject
 
@@ -5221,7 +5277,7 @@ func (h *strictHandler) ListAvatars(w http.ResponseWriter, r *http.Request, para
 	serveStrict(h, w, r, "ListAvatars", request, StrictServerInterface.ListAvatars, ListAvatarsResponseObject.VisitListAvatarsResponse)
 }
 
-// ListVideos decodes the request, carries out the operation and writes its answer.
+// ListVideos decodes the request, performs the operation and writes its response.
 func (h *strictHandler) ListVideos(w http.ResponseWriter, r *http.Request, params ListVideosParams) {
 	var request ListVideosRequestObject
 
@@ -5230,7 +5286,7 @@ func (h *strictHandler) ListVideos(w http.ResponseWriter, r *http.Request, param
 	serveStrict(h, w, r, "ListVideos", request, StrictServerInterface.ListVideos, ListVideosResponseObject.VisitListVideosResponse)
 }
 
-// SubmitConsent decodes the request, carries out the operation and writes its answer.
+// SubmitConsent decodes the request, performs the operation and writes its response.
 func (h *strictHandler) SubmitConsent(w http.ResponseWriter, r *http.Request) {
 	var request SubmitConsentRequestObject
 
@@ -5246,7 +5302,7 @@ func (h *strictHandler) SubmitConsent(w http.ResponseWriter, r *http.Request) {
 	serveStrict(h, w, r, "SubmitConsent", request, StrictServerInterface.SubmitConsent, SubmitConsentResponseObject.VisitSubmitConsentResponse)
 }
 
-// CreateLipsync decodes the request, carries out the operation and writes its answer.
+// CreateLipsync decodes the request, performs the operation and writes its response.
 func (h *strictHandler) CreateLipsync(w http.ResponseWriter, r *http.Request, params CreateLipsyncParams) {
 	var request CreateLipsyncRequestObject
 
@@ -5264,7 +5320,7 @@ func (h *strictHandler) CreateLipsync(w http.ResponseWriter, r *http.Request, pa
 	serveStrict(h, w, r, "CreateLipsync", request, StrictServerInterface.CreateLipsync, CreateLipsyncResponseObject.VisitCreateLipsyncResponse)
 }
 
-// DeleteLipsync decodes the request, carries out the operation and writes its answer.
+// DeleteLipsync decodes the request, performs the operation and writes its response.
 func (h *strictHandler) DeleteLipsync(w http.ResponseWriter, r *http.Request) {
 	var request DeleteLipsyncRequestObject
 
@@ -5280,7 +5336,7 @@ func (h *strictHandler) DeleteLipsync(w http.ResponseWriter, r *http.Request) {
 	serveStrict(h, w, r, "DeleteLipsync", request, StrictServerInterface.DeleteLipsync, DeleteLipsyncResponseObject.VisitDeleteLipsyncResponse)
 }
 
-// GetLipsync decodes the request, carries out the operation and writes its answer.
+// GetLipsync decodes the request, performs the operation and writes its response.
 func (h *strictHandler) GetLipsync(w http.ResponseWriter, r *http.Request, params GetLipsyncParams) {
 	var request GetLipsyncRequestObject
 
@@ -5289,7 +5345,7 @@ func (h *strictHandler) GetLipsync(w http.ResponseWriter, r *http.Request, param
 	serveStrict(h, w, r, "GetLipsync", request, StrictServerInterface.GetLipsync, GetLipsyncResponseObject.VisitGetLipsyncResponse)
 }
 
-// ListLipsyncs decodes the request, carries out the operation and writes its answer.
+// ListLipsyncs decodes the request, performs the operation and writes its response.
 func (h *strictHandler) ListLipsyncs(w http.ResponseWriter, r *http.Request, params ListLipsyncsParams) {
 	var request ListLipsyncsRequestObject
 
@@ -5298,7 +5354,7 @@ func (h *strictHandler) ListLipsyncs(w http.ResponseWriter, r *http.Request, par
 	serveStrict(h, w, r, "ListLipsyncs", request, StrictServerInterface.ListLipsyncs, ListLipsyncsResponseObject.VisitListLipsyncsResponse)
 }
 
-// UploadMedia decodes the request, carries out the operation and writes its answer.
+// UploadMedia decodes the request, performs the operation and writes its response.
 func (h *strictHandler) UploadMedia(w http.ResponseWriter, r *http.Request) {
 	var request UploadMediaRequestObject
 
@@ -5309,21 +5365,21 @@ func (h *strictHandler) UploadMedia(w http.ResponseWriter, r *http.Request) {
 	serveStrict(h, w, r, "UploadMedia", request, StrictServerInterface.UploadMedia, UploadMediaResponseObject.VisitUploadMediaResponse)
 }
 
-// RotateWebhookSecret decodes the request, carries out the operation and writes its answer.
+// RotateWebhookSecret decodes the request, performs the operation and writes its response.
 func (h *strictHandler) RotateWebhookSecret(w http.ResponseWriter, r *http.Request) {
 	var request RotateWebhookSecretRequestObject
 
 	serveStrict(h, w, r, "RotateWebhookSecret", request, StrictServerInterface.RotateWebhookSecret, RotateWebhookSecretResponseObject.VisitRotateWebhookSecretResponse)
 }
 
-// GetWebhookSecrets decodes the request, carries out the operation and writes its answer.
+// GetWebhookSecrets decodes the request, performs the operation and writes its response.
 func (h *strictHandler) GetWebhookSecrets(w http.ResponseWriter, r *http.Request) {
 	var request GetWebhookSecretsRequestObject
 
 	serveStrict(h, w, r, "GetWebhookSecrets", request, StrictServerInterface.GetWebhookSecrets, GetWebhookSecretsResponseObject.VisitGetWebhookSecretsResponse)
 }
 
-// TestWebhook decodes the request, carries out the operation and writes its answer.
+// TestWebhook decodes the request, performs the operation and writes its response.
 func (h *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request) {
 	var request TestWebhookRequestObject
 

@@ -12,8 +12,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// A request that is not admitted is refused before its body is read, and after it is known whose it is.
-func TestAdmit_refusesBeforeTheBodyIsRead(t *testing.T) {
+// Requests are rejected after authentication and before their bodies are read.
+func TestAdmit_runsBeforeTheBodyIsRead(t *testing.T) {
 	t.Parallel()
 	errTooMany := errors.New("too many")
 	var asked []string

@@ -6,19 +6,22 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Answer is what has become of a request, for counting it. It says neither who called nor with what.
+// Answer describes a finished request, for counting. It contains nothing that identifies the caller and
+// nothing that the caller sent.
 type Answer struct {
-	// OperationID is that of [OperationID]; "" when path and method are no operation.
+	// OperationID is the id that [OperationID] returns. It is "" if the path and method are no operation of
+	// the document.
 	OperationID string
-	// Status is 0 when the connection broke before an answer had begun.
+	// Status is the HTTP status of the response. It is 0 if the connection broke before the response began.
 	Status   int
 	Duration time.Duration
-	// Violations are those of a problem that was answered. Their keywords are few, their pointers not.
+	// Violations are the violations of the problem document that was sent, if any. The set of keywords is
+	// small, but pointers are unbounded: do not use them as metric labels.
 	Violations []gen.Violation
 }
 
-// answered calls Config.OnAnswer.
-func (e *entrance) answered(x *exchange, began time.Time) {
+// callOnAnswer calls Config.OnAnswer.
+func (e *rootHandler) callOnAnswer(x *exchange, began time.Time) {
 	x.mu.Lock()
 	called, violations := x.called, x.violations
 	x.mu.Unlock()
@@ -26,5 +29,5 @@ func (e *entrance) answered(x *exchange, began time.Time) {
 	if called.route != nil {
 		answer.OperationID = called.route.operation.ID()
 	}
-	e.onAnswer(answer)
+	e.onAnswer(&x.ctx, answer)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// Every request is told of once, whatever becomes of it.
-func TestHandler_tellsOfEachAnswer(t *testing.T) {
+// OnAnswer is called once for each request, whatever its outcome.
+func TestHandler_callsOnAnswerForEachRequest(t *testing.T) {
 	t.Parallel()
 	var got []server.Answer
 	var login error
@@ -20,7 +20,13 @@ func TestHandler_tellsOfEachAnswer(t *testing.T) {
 			panic("out of luck")
 		}
 		return nil, login
-	}}, func(cfg *server.Config) { cfg.OnAnswer = func(a server.Answer) { got = append(got, a) } })
+	}}, func(cfg *server.Config) {
+		cfg.OnAnswer = func(ctx context.Context, a server.Answer) {
+			if got = append(got, a); server.RequestID(ctx) == "" {
+				t.Errorf("the context of %+v is not that of the request", a)
+			}
+		}
+	})
 	for _, test := range []struct {
 		method, path, body string
 		login              error
@@ -30,7 +36,7 @@ func TestHandler_tellsOfEachAnswer(t *testing.T) {
 	}{
 		{"POST", "/users/login", `{"email":"a","password":"b"}`, errors.New("disk on fire"), "login", 500, nil},
 		{"POST", "/users/login", `{"email":"a","password":"b"}`, &server.Error{Status: 429}, "login", 429, nil},
-		{"POST", "/users/login", `{"email":"a","password":"b"}`, nil, "login", 500, nil}, // the panic
+		{"POST", "/users/login", `{"email":"a","password":"b"}`, nil, "login", 500, nil}, // panics
 		{"POST", "/users/login", `{"email":7}`, nil, "login", 400, []string{"type", "required"}},
 		{"GET", "/projects/v2", "", nil, "listProjects", 401, nil},
 		{"DELETE", "/users/login", "", nil, "", 405, nil},

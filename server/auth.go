@@ -8,32 +8,35 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// Principal is who makes a request.
+// Principal identifies the caller of a request.
 type Principal struct {
-	// UserID is what the log calls the caller.
+	// UserID is the id of the caller in the access log.
 	UserID string
-	// Value is whatever else is known of the caller, in a type of your own; see [PrincipalValue].
+	// Value is anything else that the authenticator knows about the caller, in a type of its own. See
+	// [PrincipalValue].
 	Value any
 }
 
-// Authenticator judges what a request presents, before its body is read. It is called
-// concurrently.
+// An Authenticator authenticates requests before their bodies are read. Its method is called concurrently.
 //
-// Where the document combines security schemes, Authenticate is called for each of them, in the
-// order of their names and with the context that the call before returned; the principal of the
-// last call counts, and [PrincipalFrom] returns that of the call before. Where the document gives
-// alternatives, those for which a request presents everything are tried in the order of the
-// document, until one succeeds.
+// If the document requires several security schemes together, Authenticate is called for each of them, in the
+// order of their names, with the context that the previous call returned. During each call, [PrincipalFrom]
+// returns the principal of the previous call; the principal of the last call is the caller.
+//
+// If the document allows alternatives, they are tried in the order of the document until one succeeds.
+// Alternatives for which the request lacks a credential are skipped.
 type Authenticator interface {
-	// Authenticate returns who presents the credential, and the context for the rest of the
-	// request, which is ctx or derived from it; nil stands for ctx. It must check that the principal
-	// has the scopes. An [*Error] is answered as it is, such as a 403 for a missing scope or a 503
-	// for a failure of the authenticator itself; any other error is a 401.
+	// Authenticate returns the principal that the credential belongs to, and the context for the rest of the
+	// request. The context must be ctx or derived from it; nil means ctx.
+	//
+	// Authenticate must check that the principal has the scopes of the credential. If the error is an
+	// [*Error], it is the response, such as 403 for a missing scope or 503 if the authenticator is
+	// unavailable. Any other error is answered with 401.
 	Authenticate(ctx context.Context, credential Credential) (context.Context, Principal, error)
 }
 
-// AuthenticatorFunc is an [Authenticator] for documents that use one security scheme, a bearer
-// token or an API key, and no scopes. [New] refuses it for others.
+// AuthenticatorFunc is an [Authenticator] for documents with a single security scheme, which must be a bearer
+// token or an API key without scopes. [New] returns an error for any other document.
 type AuthenticatorFunc func(ctx context.Context, token string) (Principal, error)
 
 // Authenticate calls f with the token.
@@ -42,25 +45,25 @@ func (f AuthenticatorFunc) Authenticate(ctx context.Context, credential Credenti
 	return ctx, principal, err
 }
 
-// PrincipalFrom returns who makes the request that ctx belongs to; false for an anonymous request,
-// which only an operation that the document declares public gets.
+// PrincipalFrom returns the caller of the request that ctx belongs to. It returns false for an anonymous
+// request, which only reaches operations that the document declares public.
 func PrincipalFrom(ctx context.Context) (Principal, bool) {
 	called := exchangeFrom(ctx).call()
 	return called.principal, called.authenticated
 }
 
-// PrincipalValue returns the Value of the principal; false when there is none of type T.
+// PrincipalValue returns the Value of the principal. It returns false if there is no Value of type T.
 func PrincipalValue[T any](ctx context.Context) (T, bool) {
 	principal, _ := PrincipalFrom(ctx)
 	value, ok := principal.Value.(T)
 	return value, ok
 }
 
-// authenticate finds out who makes a request, and returns the request with the context of the
-// authenticator, or the error to answer.
+// authenticate authenticates r. It returns the request with the context that the authenticator returned, or
+// the error to respond with.
 func (rt *route) authenticate(x *exchange, r *http.Request) (*http.Request, error) {
 	var failure error
-	presented := false // something, if only for a part of an alternative
+	presented := false // whether the request has any credential, even if an alternative needs more
 	for _, alternative := range rt.operation.Security() {
 		credentials := make([]Credential, 0, 2)
 		for _, requirement := range alternative {
@@ -74,7 +77,7 @@ func (rt *route) authenticate(x *exchange, r *http.Request) (*http.Request, erro
 		if len(alternative) == 0 || len(credentials) < len(alternative) {
 			continue
 		}
-		ctx, err := rt.judge(r.Context(), x, credentials)
+		ctx, err := rt.checkCredentials(r.Context(), x, credentials)
 		if err == nil {
 			if ctx != r.Context() {
 				r = r.WithContext(ctx)
@@ -92,28 +95,29 @@ func (rt *route) authenticate(x *exchange, r *http.Request) (*http.Request, erro
 	case rt.operation.Public() && !presented:
 		return r, nil
 	}
-	return nil, &Error{Status: http.StatusUnauthorized, Detail: rt.missing}
+	return nil, &Error{Status: http.StatusUnauthorized, Detail: rt.missingDetail}
 }
 
-// judge asks the authenticator for all credentials of an alternative.
-func (rt *route) judge(ctx context.Context, x *exchange, credentials []Credential) (context.Context, error) {
+// checkCredentials calls the authenticator with each credential of an alternative.
+func (rt *route) checkCredentials(ctx context.Context, x *exchange, credentials []Credential) (context.Context, error) {
 	for _, credential := range credentials {
 		next, principal, err := rt.router.cfg.Authenticator.Authenticate(ctx, credential)
 		if err != nil {
 			if _, ok := errors.AsType[*Error](err); ok {
 				return nil, err
 			}
-			return nil, &Error{Status: http.StatusUnauthorized, Detail: credential.refused(), Err: err}
+			return nil, &Error{Status: http.StatusUnauthorized, Detail: credential.rejectionDetail(), Err: err}
 		}
 		if next != nil {
-			ctx = next //nolint:fatcontext // each credential may add to it
+			ctx = next //nolint:fatcontext // each call may add values
 		}
 		x.setCall(call{route: rt, principal: principal, authenticated: true})
 	}
 	return ctx, nil
 }
 
-// checkAuthenticator reports an operation whose callers cfg.Authenticator cannot tell apart.
+// checkAuthenticator returns an error if the document has an operation that cfg.Authenticator cannot
+// authenticate.
 func (cfg *Config) checkAuthenticator(validator *validate.Validator) error {
 	_, simple := cfg.Authenticator.(AuthenticatorFunc)
 	var only *validate.SecurityRequirement

@@ -16,8 +16,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// serveSecured serves GET and POST /p of a document with some security requirements. What is
-// answered to GET is who calls.
+// serveSecured serves GET and POST /p of a document with the given security requirements. GET responds with
+// the principal of the caller.
 func serveSecured(t *testing.T, security string, authenticator Authenticator) (http.Handler, error) {
 	t.Helper()
 	validator, err := validate.Load([]byte(`{
@@ -38,18 +38,19 @@ func serveSecured(t *testing.T, security string, authenticator Authenticator) (h
 	for _, pattern := range []string{"GET /p", "POST /p"} {
 		router.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			principal, ok := PrincipalFrom(r.Context())
-			_, _ = fmt.Fprint(w, principal.UserID, " ", ok, " ", r.Context().Value(trail{}))
+			_, _ = fmt.Fprint(w, principal.UserID, " ", ok, " ", r.Context().Value(trailKey{}))
 		})
 	}
 	return router.handler()
 }
 
-type trail struct{}
+type trailKey struct{}
 
-// judge takes every credential but "bad", and writes each into the principal and the context.
-type judge struct{}
+// testAuthenticator accepts all credentials except "bad" and "broken". It adds each credential to the
+// principal and the context.
+type testAuthenticator struct{}
 
-func (judge) Authenticate(ctx context.Context, c Credential) (context.Context, Principal, error) {
+func (testAuthenticator) Authenticate(ctx context.Context, c Credential) (context.Context, Principal, error) {
 	switch c.Token + c.Password {
 	case "bad":
 		return nil, Principal{}, errors.New("it is bad")
@@ -58,7 +59,7 @@ func (judge) Authenticate(ctx context.Context, c Credential) (context.Context, P
 	}
 	before, _ := PrincipalFrom(ctx)
 	is := fmt.Sprintf("%s=%s%s%s%v", c.Scheme, c.Username, c.Password, c.Token, c.Scopes)
-	return context.WithValue(ctx, trail{}, is), Principal{UserID: before.UserID + is}, nil
+	return context.WithValue(ctx, trailKey{}, is), Principal{UserID: before.UserID + is}, nil
 }
 
 func TestAuthentication(t *testing.T) {
@@ -109,14 +110,14 @@ func TestAuthentication(t *testing.T) {
 		{mixed, "X-Key: a", "/p", `401 Bearer, ApiKey in="header", name="x-key", ApiKey in="query", name="key"`},
 		{mixed, "X-Key: a", "/p?key=b", "query=b[] true query=b[]"},
 		{mixed, "X-Key: bad\nAuthorization: Bearer a", "/p?key=b", "query=b[] true query=b[]"},
-		// A scheme that is not supported lets nobody in, though the document is served leniently.
+		// A lenient document may use unsupported schemes. They authenticate nobody.
 		{`[{"digest": []}]`, "Authorization: Digest a", "/p", "401 "},
 		{`[{"digest": [], "header": []}]`, "X-Key: a", "/p", `401 ApiKey in="header", name="x-key"`},
 		{`[{"digest": []}, {"header": []}]`, "X-Key: a", "/p", "header=a[] true header=a[]"},
 		{`[]`, "Authorization: Bearer bad", "/p", " false <nil>"},
 		{`[{}]`, "Authorization: Bearer bad", "/p", " false <nil>"},
 	} {
-		handler, err := serveSecured(t, test.security, judge{})
+		handler, err := serveSecured(t, test.security, testAuthenticator{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,9 +138,9 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-func TestAuthentication_byCertificate(t *testing.T) {
+func TestAuthentication_acceptsVerifiedClientCertificates(t *testing.T) {
 	t.Parallel()
-	handler, err := serveSecured(t, `[{"tls": []}]`, judge{})
+	handler, err := serveSecured(t, `[{"tls": []}]`, testAuthenticator{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestAuthentication_byCertificate(t *testing.T) {
 		state  tls.ConnectionState
 		status int
 	}{
-		{tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}, http.StatusUnauthorized}, // which nobody has verified
+		{tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}, http.StatusUnauthorized}, // not verified
 		{tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{}}}}, http.StatusOK},
 	} {
 		request.TLS = &test.state
@@ -167,10 +168,10 @@ func (u unreadable) Read([]byte) (int, error) {
 	return 0, errors.New("not to be read")
 }
 
-func TestAuthentication_precedesTheBody(t *testing.T) {
+func TestAuthentication_runsBeforeTheBodyIsRead(t *testing.T) {
 	t.Parallel()
 	for _, security := range []string{`[{"query": []}, {"bearer": []}]`, `[{"basic": [], "cookie": []}]`, `[{}, {"bearer": []}]`, `[{"tls": []}]`} {
-		handler, err := serveSecured(t, security, judge{})
+		handler, err := serveSecured(t, security, testAuthenticator{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +186,7 @@ func TestAuthentication_precedesTheBody(t *testing.T) {
 	}
 }
 
-func TestNew_refusesAnAuthenticatorThatSeesTooLittle(t *testing.T) {
+func TestNew_rejectsAnAuthenticatorFuncForOtherSchemes(t *testing.T) {
 	t.Parallel()
 	tokens := AuthenticatorFunc(func(context.Context, string) (Principal, error) { return Principal{}, nil })
 	for security, taken := range map[string]bool{
@@ -202,7 +203,7 @@ func TestNew_refusesAnAuthenticatorThatSeesTooLittle(t *testing.T) {
 	}
 }
 
-func TestCredential_showsNoSecret(t *testing.T) {
+func TestCredential_formatsWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	credential := Credential{Scheme: "basic", Username: "hunter", Password: "hunter2", Token: "hunter3"}
 	encoded, err := json.Marshal(credential)

@@ -15,7 +15,7 @@ import (
 
 const lipsyncBody = `{"title":"Greeting","webhook_data":{"webhook_url":"https://hooks.example.com/studio"},"webhook":{"enabled":true}}`
 
-// creator answers every creation of a lip-sync with the same one.
+// creator responds to each creation of a lip-sync with the same record.
 type creator struct{ server.Unimplemented }
 
 func (creator) CreateLipsync(_ context.Context, request gen.CreateLipsyncRequestObject) (gen.CreateLipsyncResponseObject, error) {
@@ -26,7 +26,7 @@ func (creator) CreateLipsync(_ context.Context, request gen.CreateLipsyncRequest
 	}, nil
 }
 
-// discard is a ResponseWriter that costs nothing.
+// discard is a ResponseWriter that drops everything.
 type discard struct {
 	header http.Header
 	status int
@@ -36,7 +36,7 @@ func (d *discard) Header() http.Header            { return d.header }
 func (d *discard) Write(body []byte) (int, error) { return len(body), nil }
 func (d *discard) WriteHeader(status int)         { d.status = status }
 
-// oneRequest makes a function that sends the same request each time.
+// oneRequest returns a function that sends the same request each time.
 func oneRequest(tb testing.TB, handler http.Handler) func() {
 	tb.Helper()
 	target, err := url.Parse("/v1/lipsync/create_lipsync")
@@ -87,10 +87,10 @@ func benchmark(b *testing.B, handler http.Handler) {
 	}
 }
 
-// raceEnabled tells that sync.Pool drops things at random.
+// raceEnabled is true under the race detector, where sync.Pool drops items at random.
 var raceEnabled bool
 
-func TestAllocations_fewMoreThanTheGeneratedServer(t *testing.T) {
+func TestAllocations_areCloseToTheGeneratedServer(t *testing.T) {
 	const most = 8
 	if raceEnabled {
 		t.Skip("the race detector adds allocations; make test runs this without it too")

@@ -19,9 +19,9 @@ import (
 
 const canary = "c4n4ry"
 
-// What a caller sends is in no answer and in no line of the log, wherever it is sent and whether
-// or not it is valid. (The service behind is not implemented: what it shows is its own.)
-func TestCanary(t *testing.T) {
+// No response and no log line contains a value that the caller sent, wherever the caller puts it and whether
+// or not it is valid. All operations are unimplemented, because an implementation may return such values.
+func TestHandler_echoesNoSubmittedValue(t *testing.T) {
 	t.Parallel()
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
 	if err != nil {
@@ -50,7 +50,7 @@ func TestCanary(t *testing.T) {
 	}
 }
 
-// canaries are requests that have the value in each place of an operation, by the place.
+// canaries returns requests that have value in one place of the operation each, by place.
 func canaries(method, path string, operation *openapi3.Operation) map[string]*http.Request {
 	requests := make(map[string]*http.Request)
 	send := func(place, target, body string, header ...string) {
@@ -72,7 +72,7 @@ func canaries(method, path string, operation *openapi3.Operation) map[string]*ht
 	send("an unknown query", path+"?"+canary+"="+canary, `{}`)
 	for _, parameter := range operation.Parameters {
 		if parameter.Value.Name == "X-Request-Id" {
-			continue // a valid one is answered
+			continue // a valid request id is echoed
 		}
 		for _, value := range []string{canary, strings.Repeat(canary, 100)} {
 			place := fmt.Sprintf("%s of %d bytes", parameter.Value.Name, len(value))

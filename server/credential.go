@@ -11,33 +11,34 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// Credential is what a request presents for one security scheme of the document.
+// Credential is the credential that a request has for one security scheme of the document.
 type Credential struct {
-	// Scheme is the name of the security scheme in the document, and Kind says what it is.
+	// Scheme is the name of the security scheme in the document. Kind is its kind.
 	Scheme string
 	Kind   validate.SecurityKind
 	// Token is the bearer token or the API key.
 	Token string
-	// Username and Password are those of HTTP basic authentication.
+	// Username and Password are set for HTTP basic authentication.
 	Username, Password string
-	// Scopes are what the operation requires of the principal.
+	// Scopes are the scopes that the operation requires.
 	Scopes []string
-	// OperationID names the operation.
+	// OperationID is the id of the operation.
 	OperationID string
-	// Request is the request, for its headers and, of a mutual TLS connection, the verified
-	// certificates in its TLS. Its body must not be read.
+	// Request is the request, for its headers and, with mutual TLS, for the verified certificates in its TLS
+	// field. Its body must not be read.
 	Request *http.Request
 }
 
-// Format writes the name of the scheme only, with every verb, so that no secret gets into a log.
+// Format implements [fmt.Formatter]. With every verb it writes only the name of the scheme, so that secrets
+// do not get into logs.
 func (c Credential) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "credential of %s", c.Scheme) }
 
-// MarshalText is Format for encoders.
+// MarshalText implements [encoding.TextMarshaler]. Like Format, it writes only the name of the scheme.
 func (c Credential) MarshalText() ([]byte, error) { return fmt.Append(nil, c), nil }
 
-// readCredential takes the credential for a scheme from a request. It reports whether there is
-// anything in its place, and whether that is a credential: a header, parameter or cookie that is
-// repeated is none.
+// readCredential reads the credential for scheme from r. given reports whether r has any value in the place
+// of the credential, and ok whether that value is usable. A repeated header, parameter or cookie is not
+// usable.
 func readCredential(scheme *validate.SecurityScheme, r *http.Request) (c Credential, given, ok bool) {
 	c = Credential{Scheme: scheme.Name, Kind: scheme.Kind, Request: r}
 	switch scheme.Kind {
@@ -67,13 +68,13 @@ func readCredential(scheme *validate.SecurityScheme, r *http.Request) (c Credent
 	return c, false, false
 }
 
-// apiKeys returns every value in the place of an API key.
+// apiKeys returns all values in the place where scheme expects an API key.
 func apiKeys(scheme *validate.SecurityScheme, r *http.Request) []string {
 	switch scheme.In {
 	case "header":
 		return r.Header.Values(scheme.Parameter)
 	case "query":
-		values, _ := url.ParseQuery(r.URL.RawQuery) // without what is malformed
+		values, _ := url.ParseQuery(r.URL.RawQuery) // skips malformed pairs
 		return values[scheme.Parameter]
 	}
 	var values []string
@@ -83,16 +84,17 @@ func apiKeys(scheme *validate.SecurityScheme, r *http.Request) []string {
 	return values
 }
 
-// refused says that the credential is not good.
-func (c Credential) refused() string {
+// rejectionDetail returns the problem detail for a credential that the authenticator rejected.
+func (c Credential) rejectionDetail() string {
 	if c.Kind == validate.SecurityBearer {
 		return "The access token is not valid or has expired."
 	}
 	return "The credentials are not valid."
 }
 
-// challenges returns the value of WWW-Authenticate that names the schemes of alternatives
-// (RFC 9110, 11.6.1). HTTP knows no scheme for API keys, so theirs says where the key belongs.
+// challenges returns the WWW-Authenticate value that names the schemes of alternatives (RFC 9110, section
+// 11.6.1). No HTTP authentication scheme exists for API keys, so their challenge describes where the key
+// belongs.
 func challenges(alternatives [][]validate.SecurityRequirement) string {
 	var all []string
 	for _, alternative := range alternatives {
@@ -105,7 +107,7 @@ func challenges(alternatives [][]validate.SecurityRequirement) string {
 				challenge = `Basic realm="api", charset="UTF-8"`
 			case validate.SecurityAPIKey:
 				challenge = "ApiKey in=" + strconv.Quote(scheme.In) + ", name=" + strconv.Quote(scheme.Parameter)
-			default: // a certificate is not asked for in HTTP
+			default: // mutual TLS has no challenge in HTTP
 				continue
 			}
 			if !slices.Contains(all, challenge) {
@@ -116,8 +118,8 @@ func challenges(alternatives [][]validate.SecurityRequirement) string {
 	return strings.Join(all, ", ")
 }
 
-// missing says which credentials are missing.
-func missing(alternatives [][]validate.SecurityRequirement) string {
+// missingDetail returns the problem detail for a request without credentials.
+func missingDetail(alternatives [][]validate.SecurityRequirement) string {
 	if challenges(alternatives) == "Bearer" {
 		return "An access token is required, as Authorization: Bearer ACCESS_TOKEN."
 	}

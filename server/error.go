@@ -9,32 +9,32 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// Error is an answer that an implementation gives by returning it. Everything but Err is shown
-// to the caller and must not contain a submitted value; Err is logged. An error that is no
-// *Error is a 500 with a fixed text.
+// Error is an error response. Implementations, middleware and authenticators return it. All fields except Err
+// are sent to the caller and must not contain values that the caller submitted; Err is logged. Any other
+// error is answered with 500 and a fixed detail.
 type Error struct {
-	// Status is the HTTP status, 400 to 599. Any other is answered as 500.
+	// Status is the HTTP status, from 400 to 599. Any other value is answered with 500.
 	Status int
-	// Code names the kind of problem for programs, in snake case, such as
-	// "avatar_not_published". Default: the name of the status, such as "not_found".
+	// Code identifies the kind of problem for programs, in snake case, such as "avatar_not_published".
+	// Defaults to the text of the status in snake case, such as "not_found".
 	Code string
-	// Type is a URI that names the kind of problem, best one that answers its documentation.
-	// Default "about:blank".
+	// Type is a URI that identifies the kind of problem. It should resolve to documentation. Defaults to
+	// "about:blank".
 	Type string
-	// Title is a short text for the kind of problem. Default: the text of the status.
+	// Title is a short text for the kind of problem. Defaults to the text of the status.
 	Title string
-	// Detail says what went wrong in this case. Default: nothing.
+	// Detail explains this occurrence of the problem. Empty by default.
 	Detail string
-	// Violations name the members that are at fault.
+	// Violations lists the invalid parts of the request.
 	Violations []gen.Violation
-	// Extensions are further members of the problem document (RFC 9457, 3.2), by name. They must
-	// be encodable as JSON. A name that the document defines is left out.
+	// Extensions are further members of the problem document (RFC 9457, section 3.2), by name. The values
+	// must be encodable as JSON. Names that the document defines are ignored.
 	Extensions map[string]any
-	// RetryAfter is sent rounded up to seconds. Default: not sent.
+	// RetryAfter is sent as Retry-After, rounded up to whole seconds. If zero, no Retry-After is sent.
 	RetryAfter time.Duration
-	// Header is added to the answer, which has a Content-Type of its own. Default: nothing.
+	// Header is added to the headers of the response. It cannot change the Content-Type.
 	Header http.Header
-	// Err is the cause, for the log alone.
+	// Err is the cause. It is logged and never sent.
 	Err error
 }
 
@@ -55,11 +55,20 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// toError finds the answer in err.
+// Busy returns a 503 with the code "service_busy", which tells the caller to retry after retryAfter. cause is
+// the Err of the result and may be nil.
+func Busy(retryAfter time.Duration, cause error) *Error {
+	return &Error{
+		Status: http.StatusServiceUnavailable, Code: "service_busy", Detail: "The service is busy. Try again later.",
+		RetryAfter: retryAfter, Err: cause,
+	}
+}
+
+// toError returns the response for err.
 func toError(err error) *Error {
 	if known := (*Error)(nil); errors.As(err, &known) {
 		if known == nil || known.Status < http.StatusBadRequest || known.Status > 599 {
-			return internal(err)
+			return internalError(err)
 		}
 		return known
 	}
@@ -70,10 +79,10 @@ func toError(err error) *Error {
 		}
 		return &Error{Status: invalid.Status, Detail: invalid.Detail, Violations: violations}
 	}
-	return internal(err)
+	return internalError(err)
 }
 
-// internal is the answer to a failure of the service.
-func internal(cause error) *Error {
+// internalError returns the response for a failure of the service.
+func internalError(cause error) *Error {
 	return &Error{Status: http.StatusInternalServerError, Detail: "The service failed to answer this request.", Err: cause}
 }

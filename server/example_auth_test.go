@@ -14,13 +14,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// account is what this program knows of a caller.
+// account is the program's record of a caller.
 type account struct {
 	name   string
 	scopes []string
 }
 
-// accounts finds callers by token.
+// accounts maps tokens to accounts.
 type accounts map[string]account
 
 func (a accounts) Authenticate(ctx context.Context, credential server.Credential) (context.Context, server.Principal, error) {
@@ -39,7 +39,7 @@ func (a accounts) Authenticate(ctx context.Context, credential server.Credential
 	return ctx, server.Principal{UserID: account.name, Value: account}, nil
 }
 
-// greeter tells callers who they are.
+// greeter responds with the name of the caller.
 type greeter struct{ server.Unimplemented }
 
 func (greeter) ListProjects(ctx context.Context, _ gen.ListProjectsRequestObject) (gen.ListProjectsResponseObject, error) {
@@ -47,8 +47,8 @@ func (greeter) ListProjects(ctx context.Context, _ gen.ListProjectsRequestObject
 	return gen.ListProjects200JSONResponse{Data: []gen.Project{{Title: new("Hello " + caller.name)}}}, nil
 }
 
-// An Authenticator of its own sees the security scheme, the scopes and the operation, and returns
-// a principal of any type. Where tokens are all there is, [server.AuthenticatorFunc] is shorter.
+// An Authenticator sees the security scheme, the scopes and the operation, and returns a principal of any
+// type. If the document only uses tokens, [server.AuthenticatorFunc] is shorter.
 func ExampleAuthenticator() {
 	handler, err := server.New(greeter{}, server.Config{Authenticator: accounts{"a-token": {name: "Ada"}}})
 	if err != nil {

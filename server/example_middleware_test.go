@@ -15,14 +15,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// logins implements one operation, and the database behind it fails.
+// logins implements one operation, whose database fails.
 type logins struct{ server.Unimplemented }
 
 func (logins) Login(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
 	return nil, fmt.Errorf("find user: %w", sql.ErrNoRows)
 }
 
-// serve prints what the answers to the same request are.
+// serve sends the same request several times and prints the responses.
 func serve(times int, cfg server.Config) {
 	cfg.Authenticator = tokens
 	handler, err := server.New(logins{}, cfg)
@@ -35,7 +35,7 @@ func serve(times int, cfg server.Config) {
 	}
 }
 
-// A rate limiter for every request, before anybody is known.
+// This example limits the rate of all requests, before authentication.
 func ExampleConfig_wrap() {
 	var requests atomic.Int64
 	serve(2, server.Config{Wrap: func(next http.Handler) http.Handler {
@@ -52,7 +52,7 @@ func ExampleConfig_wrap() {
 	// 429 60 {"code":"too_many_requests","instance":"urn:request:r-1","request_id":"r-1","status":429,"title":"Too Many Requests","type":"about:blank"}
 }
 
-// A rate limiter for one operation, by a member of the decoded request.
+// This example limits the rate of one operation by a member of the decoded request.
 func ExampleConfig_middleware() {
 	var tries atomic.Int64
 	serve(2, server.Config{Middleware: []gen.StrictMiddlewareFunc{
@@ -74,19 +74,19 @@ func ExampleConfig_middleware() {
 	// 429 60 {"code":"too_many_logins","instance":"urn:request:r-1","request_id":"r-1","status":429,"title":"Too Many Requests","type":"about:blank"}
 }
 
-// One place says how the errors of an implementation are answered.
+// This example maps the errors of an implementation to responses in one place.
 func ExampleConfig_mapError() {
 	serve(1, server.Config{MapError: func(_ context.Context, err error) *server.Error {
 		if errors.Is(err, sql.ErrNoRows) {
 			return &server.Error{Status: http.StatusUnauthorized, Code: "wrong_credentials"}
 		}
-		return nil // a 500
+		return nil // responds with 500
 	}})
 	// Output:
 	// 401  {"code":"wrong_credentials","instance":"urn:request:r-1","request_id":"r-1","status":401,"title":"Unauthorized","type":"about:blank"}
 }
 
-// Metrics by operation and user: both are known when the request has been handled.
+// This example counts requests by operation and user, which are known after the request has been handled.
 func ExampleOperationID() {
 	handler, err := server.New(library{}, server.Config{
 		Authenticator: tokens,

@@ -22,26 +22,26 @@ const (
 	maxRequestIDLength = 128
 )
 
-// exchange is a request and its answer, with what the layers of the server know of it. It is
-// the one value that they put into the context.
+// exchange is a request and its response, with the state that the layers of the server share. It is the only
+// value that they store in the context.
 type exchange struct {
 	http.ResponseWriter
-	entrance *entrance
-	ctx      exchangeContext
-	request  http.Request
-	id       [1]string // in the form in which a header takes it, as noStore is
-	noStore  [1]string
-	status   int // 0 before the answer has begun
-	bytes    int64
+	rootHandler *rootHandler
+	ctx         exchangeContext
+	request     http.Request
+	id          [1]string // arrays, so that the headers need no allocation of their own
+	noStore     [1]string
+	status      int // 0 before the response has begun
+	bytes       int64
 
 	mu         sync.Mutex // a handler may outlive the Wrap that called it, as with http.TimeoutHandler
 	called     call
-	violations []gen.Violation // of the problem that was answered
+	violations []gen.Violation // violations of the problem document that was sent
 }
 
-// call is who calls what.
+// call is the operation and the caller of a request.
 type call struct {
-	route         *route // nil when the path is none
+	route         *route // nil if no operation matched
 	principal     Principal
 	authenticated bool
 }
@@ -70,9 +70,9 @@ func (x *exchange) setViolations(all []gen.Violation) {
 	x.violations = all
 }
 
-// exchangeContext is the context of an exchange, and a part of it, so that it needs no memory of its own.
+// exchangeContext is the context of an exchange. It is part of the exchange to save an allocation.
 type exchangeContext struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // it is a context
 
 	exchange *exchange
 }
@@ -91,13 +91,15 @@ func exchangeFrom(ctx context.Context) *exchange {
 	return x
 }
 
-// RequestID returns the id of the request that ctx belongs to.
+// RequestID returns the id of the request that ctx belongs to. It returns "" if ctx belongs to no request.
 func RequestID(ctx context.Context) string {
 	return exchangeFrom(ctx).requestID()
 }
 
-// ClientAddr returns the address that the request of ctx came from: the host of its RemoteAddr, which a
-// handler around New's may have set to that of the client of a proxy. The zero Addr when it is none.
+// ClientAddr returns the address of the client of the request that ctx belongs to: the host of
+// http.Request.RemoteAddr. Behind a proxy, a handler around the one that [New] returns may set RemoteAddr to
+// the address that the proxy forwards. ClientAddr returns the zero Addr if RemoteAddr is not an IP address
+// and port.
 func ClientAddr(ctx context.Context) netip.Addr {
 	if x := exchangeFrom(ctx); x != nil {
 		return clientAddr(&x.request)
@@ -110,8 +112,9 @@ func clientAddr(r *http.Request) netip.Addr {
 	return from.Addr().Unmap()
 }
 
-// OperationID returns the operationId of the request that ctx belongs to, or "METHOD path" of an
-// operation that has none; "" before it is routed, and when its path and method are no operation.
+// OperationID returns the operationId of the request that ctx belongs to, or "METHOD path" if the operation
+// has no operationId. It returns "" before the request has been routed, and if its path and method are no
+// operation.
 func OperationID(ctx context.Context) string {
 	if route := exchangeFrom(ctx).call().route; route != nil {
 		return route.operation.ID()
@@ -119,8 +122,8 @@ func OperationID(ctx context.Context) string {
 	return ""
 }
 
-// requestID returns "" for a request that did not come through New's handler, as log returns a
-// logger that discards.
+// requestID returns "" for a request that did not pass through the handler of New. The nil exchange is valid
+// for the same reason in the methods challenge and log.
 func (x *exchange) requestID() string {
 	if x == nil {
 		return ""
@@ -128,14 +131,14 @@ func (x *exchange) requestID() string {
 	return x.id[0]
 }
 
-// challenge returns the WWW-Authenticate of a 401: what the operation takes, or else what the
-// document knows.
+// challenge returns the WWW-Authenticate value of a 401: the schemes of the operation, or all schemes of the
+// document if the request matched no operation.
 func (x *exchange) challenge() string {
 	switch called := x.call(); {
 	case called.route != nil && called.route.challenge != "":
 		return called.route.challenge
 	case x != nil:
-		return x.entrance.challenge
+		return x.rootHandler.challenge
 	}
 	return ""
 }
@@ -144,19 +147,19 @@ func (x *exchange) log() *slog.Logger {
 	if x == nil {
 		return slog.New(slog.DiscardHandler)
 	}
-	return x.entrance.logger
+	return x.rootHandler.logger
 }
 
-// entrance gives each request an id and a line in the log, and survives panics.
-type entrance struct {
+// rootHandler assigns a request id, writes the access log and recovers from panics.
+type rootHandler struct {
 	next      http.Handler
 	logger    *slog.Logger
-	onAnswer  func(Answer) // nil for none
+	onAnswer  func(context.Context, Answer) // may be nil
 	challenge string
 }
 
-func (e *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, entrance: e, noStore: [1]string{"no-store"}}
+func (e *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{ResponseWriter: w, rootHandler: e, noStore: [1]string{"no-store"}}
 	if given := r.Header[requestIDHeader]; len(given) > 0 && validRequestID(given[0]) {
 		x.id[0] = given[0]
 	} else {
@@ -164,12 +167,12 @@ func (e *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	header := w.Header()
 	header[requestIDHeader] = x.id[:]
-	header["Cache-Control"] = x.noStore[:] // answers are for their callers alone
+	header["Cache-Control"] = x.noStore[:] // responses are private to their callers
 	x.ctx = exchangeContext{r.Context(), x}
-	x.request = *r.WithContext(&x.ctx) //nolint:contextcheck // it has the request's
+	x.request = *r.WithContext(&x.ctx) //nolint:contextcheck // derived from the context of r
 	r = &x.request
 	if e.onAnswer != nil {
-		defer e.answered(x, time.Now()) // also when the connection is broken on purpose
+		defer e.callOnAnswer(x, time.Now()) //nolint:contextcheck // x has the context; deferred so that aborted requests are counted too
 	}
 	if e.logger.Enabled(r.Context(), slog.LevelInfo) { //nolint:contextcheck // as above
 		defer e.log(x, r, time.Now()) // as above
@@ -178,9 +181,9 @@ func (e *entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.next.ServeHTTP(x, r)
 }
 
-// log writes one line. The route stands for the path, which may hold anything, and the query is
-// left out.
-func (e *entrance) log(x *exchange, r *http.Request, began time.Time) {
+// log writes the access log line. It logs the route instead of the path, because paths may contain anything,
+// and omits the query.
+func (e *rootHandler) log(x *exchange, r *http.Request, began time.Time) {
 	called := x.call()
 	var route string
 	if called.route != nil {
@@ -193,19 +196,19 @@ func (e *entrance) log(x *exchange, r *http.Request, began time.Time) {
 		slog.String("client", clientAddr(r).String()))
 }
 
-// recover answers a panic as a 500 and logs its stack. It must be deferred itself.
-func (e *entrance) recover(x *exchange, r *http.Request) {
+// recover turns a panic into a 500 and logs the stack. It must be deferred directly.
+func (e *rootHandler) recover(x *exchange, r *http.Request) {
 	switch cause := recover(); cause {
 	case nil:
 	case http.ErrAbortHandler:
 		panic(cause)
 	default:
 		e.logger.ErrorContext(r.Context(), "panic", "request_id", x.id[0], "err", cause, "stack", string(debug.Stack()))
-		writeProblem(x, r, internal(nil))
+		writeProblem(x, r, internalError(nil))
 	}
 }
 
-// newRequestID makes 128 random bits. They are to be unique, not secret.
+// newRequestID returns 128 random bits in hex. Request ids are unique, but not secret.
 func newRequestID() string {
 	var id [16]byte
 	binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
@@ -213,7 +216,8 @@ func newRequestID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// validRequestID takes what the document allows, which cannot do harm in a log or a URN.
+// validRequestID reports whether the document allows id as a request id. All allowed characters are safe in
+// logs and URNs.
 func validRequestID(id string) bool {
 	for _, c := range []byte(id) {
 		switch {
@@ -241,7 +245,7 @@ func (x *exchange) Write(body []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom lets the connection send a file by itself.
+// ReadFrom implements [io.ReaderFrom], so that the connection can use sendfile.
 func (x *exchange) ReadFrom(body io.Reader) (int64, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
@@ -251,54 +255,54 @@ func (x *exchange) ReadFrom(body io.Reader) (int64, error) {
 	return n, err
 }
 
-// Flush sends what has been written so far, as far as the connection can.
+// Flush implements [http.Flusher]. It does nothing if the connection does not support flushing.
 func (x *exchange) Flush() { _ = http.NewResponseController(x.ResponseWriter).Flush() }
 
-// Unwrap serves http.ResponseController.
+// Unwrap supports [http.ResponseController].
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 func (x *exchange) hasBegun() bool { return x.status != 0 }
 
-// beginner is a ResponseWriter that knows whether an answer has begun, so that it is too late for
-// another.
-type beginner interface{ hasBegun() bool }
+// beginTracker is a ResponseWriter that reports whether the response has begun. After that, no other response
+// can be sent.
+type beginTracker interface{ hasBegun() bool }
 
 func hasBegun(w http.ResponseWriter, r *http.Request) bool {
-	if writer, ok := w.(beginner); ok {
+	if writer, ok := w.(beginTracker); ok {
 		return writer.hasBegun()
 	}
 	x := exchangeFrom(r.Context())
 	return x != nil && x.hasBegun()
 }
 
-// foreignWriter makes a beginner of the ResponseWriter of [Config.Wrap], which may hold an answer
-// back from the exchange.
-type foreignWriter struct {
+// trackingWriter makes any ResponseWriter a beginTracker. Config.Wrap may pass a ResponseWriter that buffers
+// the response, so that the exchange does not see it begin.
+type trackingWriter struct {
 	http.ResponseWriter
 	begun bool
 }
 
-func (w *foreignWriter) WriteHeader(status int) {
+func (w *trackingWriter) WriteHeader(status int) {
 	w.begun = w.begun || status >= http.StatusOK
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *foreignWriter) Write(body []byte) (int, error) {
+func (w *trackingWriter) Write(body []byte) (int, error) {
 	w.begun = true
 	return w.ResponseWriter.Write(body)
 }
 
-func (w *foreignWriter) ReadFrom(body io.Reader) (int64, error) {
+func (w *trackingWriter) ReadFrom(body io.Reader) (int64, error) {
 	w.begun = true
 	return io.Copy(w.ResponseWriter, body)
 }
 
-func (w *foreignWriter) Flush() {
+func (w *trackingWriter) Flush() {
 	w.begun = true
 	_ = http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap serves http.ResponseController.
-func (w *foreignWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap supports [http.ResponseController].
+func (w *trackingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func (w *foreignWriter) hasBegun() bool { return w.begun }
+func (w *trackingWriter) hasBegun() bool { return w.begun }

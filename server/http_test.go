@@ -13,9 +13,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// The document says what is answered below the interface, by net/http. Everything else is
-// answered with a request id, and an error as a problem.
-func TestHandler_answersWhatIsHTTP(t *testing.T) {
+// The document describes the responses that net/http sends by itself. All other responses have a request id,
+// and all other errors are problem documents.
+func TestHandler_documentsResponsesOfNetHTTP(t *testing.T) {
 	t.Parallel()
 	handler, _ := setup(t, server.Unimplemented{})
 	web := httptest.NewUnstartedServer(handler)
@@ -52,7 +52,7 @@ func TestHandler_answersWhatIsHTTP(t *testing.T) {
 			if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 				t.Fatal(err)
 			}
-			go func() { _, _ = io.WriteString(conn, test.request) }() // which is not always read to its end
+			go func() { _, _ = io.WriteString(conn, test.request) }() // the server does not always read the whole request
 			method, _, _ := strings.Cut(test.request, " ")
 			response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 			if err != nil {

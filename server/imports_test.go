@@ -9,33 +9,36 @@ import (
 
 const module = "github.com/avatarstudio/avatarstudio/"
 
-// What a package links, of this module and of others, is what the layout allows.
-func TestImports_keepTheRooms(t *testing.T) {
+// Each package depends only on the packages of this module and the other modules that the layout allows.
+func TestImports_followTheLayout(t *testing.T) {
 	t.Parallel()
 	const (
 		openapi  = "github.com/getkin/kin-openapi"
 		database = "modernc.org/sqlite"
 		postgres = "github.com/jackc/pgx"
 		queue    = "github.com/riverqueue/river"
+		traces   = "go.opentelemetry.io"
+		exporter = "go.opentelemetry.io/otel/sdk"
 	)
 	for room, rule := range map[string]struct{ ours, never []string }{
 		"api":                             {},
-		"gen":                             {never: []string{openapi}},
-		"server":                          {ours: []string{"api", "gen", "server/validate", "server/validate/internal/document"}, never: []string{openapi, database, postgres, queue}},
-		"server/validate":                 {ours: []string{"server/validate/internal/document"}, never: []string{openapi, database, postgres, queue}},
-		"server/sender":                   {ours: []string{"gen", "api/standardwebhooks"}, never: []string{openapi, database, postgres, queue}},
-		"server/docs":                     {ours: []string{"server/internal/asset"}, never: []string{openapi, database, postgres, queue}},
-		"server/internal/studio":          {never: []string{openapi, database, postgres, queue, "github.com/google/uuid"}},
+		"gen":                             {never: []string{openapi, traces}},
+		"server":                          {ours: []string{"api", "gen", "server/validate", "server/validate/internal/document"}, never: []string{openapi, database, postgres, queue, traces}},
+		"server/validate":                 {ours: []string{"server/validate/internal/document"}, never: []string{openapi, database, postgres, queue, traces}},
+		"server/sender":                   {ours: []string{"gen", "api/standardwebhooks"}, never: []string{openapi, database, postgres, queue, traces}},
+		"server/docs":                     {ours: []string{"server/internal/asset"}, never: []string{openapi, database, postgres, queue, traces}},
+		"server/internal/studio":          {never: []string{openapi, database, postgres, queue, traces, "github.com/google/uuid"}},
 		"server/internal/render":          {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/render/protocol"}, never: []string{openapi, database, postgres, queue}},
 		"server/internal/render/protocol": {never: []string{openapi, database, postgres, queue, "net/http"}},
 		"server/internal/talkinghead":     {never: []string{openapi, database, postgres, queue, "net/http", "database/sql"}},
 		"server/internal/keyring":         {},
-		"server/internal/store":           {ours: []string{"server/internal/studio", "server/internal/keyring"}, never: []string{openapi}},
+		"server/internal/store":           {ours: []string{"server/internal/studio", "server/internal/keyring"}, never: []string{openapi, exporter}},
+		"server/internal/tracing":         {never: []string{exporter}},
 		"server/internal/rest":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
 		"server/internal/auth":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
 		"server/internal/ratelimit":       {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document"}, never: []string{database, postgres, queue}},
 		"server/internal/console":         {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "api/standardwebhooks", "server/internal/asset", "server/internal/studio", "server/internal/store", "server/internal/keyring"}, never: []string{openapi}},
-		"server/internal/jobs":            {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store", "server/internal/keyring"}, never: []string{openapi}},
+		"server/internal/jobs":            {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store", "server/internal/keyring", "server/internal/tracing"}, never: []string{openapi, exporter}},
 	} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+room)
 		list.Dir = ".."
@@ -57,9 +60,9 @@ func TestImports_keepTheRooms(t *testing.T) {
 	}
 }
 
-// The two sides of the contract share api and gen, and know nothing of each other: but package
-// clienttest, which is a service for the tests of callers.
-func TestImports_clientAndServerDoNotKnowEachOther(t *testing.T) {
+// client and server share api and gen and do not import each other. The exception is clienttest, which is a
+// service for the tests of callers.
+func TestImports_clientAndServerAreIndependent(t *testing.T) {
 	t.Parallel()
 	for side, other := range map[string]string{"client": "server", "server": "client"} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{$room := .ImportPath}}{{range .Deps}}{{$room}} {{.}}{{"\n"}}{{end}}`, "./"+side+"/...")

@@ -10,8 +10,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// chains holds the middleware of each operation, by its id. The generated code would build a
-// chain for every request, from the last to the first, and with Go names in place of ids.
+// chains maps operation ids to their middleware chains. The generated code would build a chain for every
+// request, apply it from the last middleware to the first, and pass Go names instead of operation ids.
 type chains map[string]*chain
 
 type chain struct {
@@ -20,7 +20,8 @@ type chain struct {
 	handler    gen.StrictHandlerFunc
 }
 
-// newChains returns the middleware for the generated code: none, or one for all.
+// newChains returns the middleware for the generated code: nil if middleware is empty, and otherwise a single
+// one that applies the chain of the operation.
 func newChains(validator *validate.Validator, middleware []gen.StrictMiddlewareFunc) []gen.StrictMiddlewareFunc {
 	if len(middleware) == 0 {
 		return nil
@@ -32,7 +33,8 @@ func newChains(validator *validate.Validator, middleware []gen.StrictMiddlewareF
 	return []gen.StrictMiddlewareFunc{all.wrap}
 }
 
-// wrap is a [gen.StrictMiddlewareFunc]. The next handler of an operation is always the same.
+// wrap is a [gen.StrictMiddlewareFunc]. It builds each chain once, because next is always the same for an
+// operation.
 func (all chains) wrap(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
 		id := OperationID(ctx)

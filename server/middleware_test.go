@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-func TestMiddleware_theFirstIsTheOutermost(t *testing.T) {
+func TestMiddleware_firstElementIsOutermost(t *testing.T) {
 	t.Parallel()
 	var order []string
 	wrapped := 0
@@ -49,20 +49,20 @@ func TestMiddleware_theFirstIsTheOutermost(t *testing.T) {
 	}
 }
 
-func TestMiddleware_answersItself(t *testing.T) {
+func TestMiddleware_mayRespondItself(t *testing.T) {
 	t.Parallel()
 	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
 		cfg.Middleware = []gen.StrictMiddlewareFunc{func(gen.StrictHandlerFunc, string) gen.StrictHandlerFunc {
 			return func(_ context.Context, w http.ResponseWriter, r *http.Request, _ any) (any, error) {
 				server.WriteProblem(w, r, &server.Error{Status: http.StatusNotFound})
-				return nil, nil //nolint:nilnil // it has been answered
+				return nil, nil //nolint:nilnil // the response has been written
 			}
 		}}
 	})
 	problem(t, do(handler, "GET", details, "", bearer("good")...), 404)
 }
 
-func TestMapError(t *testing.T) {
+func TestMapError_mapsErrorsToResponses(t *testing.T) {
 	t.Parallel()
 	errNotMine := errors.New("not mine")
 	for name, test := range map[string]struct {
@@ -115,7 +115,7 @@ var (
 	busy      = &server.Error{Status: http.StatusServiceUnavailable}
 )
 
-func TestWrap_isInsideOfTheLogLineAndTheRecovery(t *testing.T) {
+func TestWrap_runsInsideTheAccessLogAndTheRecovery(t *testing.T) {
 	t.Parallel()
 	handler, log := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
 		cfg.Wrap = func(http.Handler) http.Handler {
@@ -134,7 +134,7 @@ func TestWrap_isInsideOfTheLogLineAndTheRecovery(t *testing.T) {
 	problem(t, do(handler, "GET", "/panic", ""), 500)
 }
 
-// hold keeps an answer in memory and hands it on when it is complete.
+// hold buffers a response and sends it when it is complete.
 type hold struct {
 	header http.Header
 	status int
@@ -154,7 +154,7 @@ func holding(next http.Handler) http.Handler {
 	})
 }
 
-func TestWrap_mayHoldAnAnswerBack(t *testing.T) {
+func TestWrap_mayBufferTheResponse(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range map[string]func(http.Handler) http.Handler{
 		"in memory":    holding,
@@ -173,8 +173,8 @@ func TestWrap_mayHoldAnAnswerBack(t *testing.T) {
 	}
 }
 
-// The log line is written while the handler still runs.
-func TestWrap_mayLeaveAHandlerBehind(t *testing.T) {
+// The access log line is written while the handler is still running.
+func TestWrap_mayReturnBeforeTheHandler(t *testing.T) {
 	t.Parallel()
 	entered, done := make(chan struct{}), make(chan struct{})
 	handler, log := setup(t, service{getAvatar: func(ctx context.Context, _ string) (gen.GetAvatarResponseObject, error) {

@@ -14,10 +14,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// WriteProblem answers a request with err as a problem document (RFC 9457) that carries the id of
-// the request. Any middleware may call it, in place of calling the next handler. The cause of a
-// 5xx is logged. When an answer has begun, WriteProblem breaks the connection, so that the caller
-// does not take half an answer for a whole one.
+// WriteProblem responds with err as a problem document (RFC 9457) that contains the request id. Middleware
+// may call it instead of the next handler. It logs err.Err if the status is 5xx. If the response has already
+// begun, WriteProblem aborts the connection by panicking with [http.ErrAbortHandler], so that the caller does
+// not mistake a partial response for a complete one.
 func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writeProblem(w, r, err) }
 
 // writeProblem is WriteProblem for any error.
@@ -27,8 +27,8 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 		x.log().ErrorContext(r.Context(), "request failed", "request_id", x.requestID(), "err", answer.Err)
 	}
 	x.setViolations(answer.Violations)
-	if held, ok := w.(*heldResponse); ok {
-		_, held.refusal = errors.AsType[*validate.Error](err)
+	if buffered, ok := w.(*bufferedResponse); ok {
+		_, buffered.rejectsRequest = errors.AsType[*validate.Error](err)
 	}
 	if hasBegun(w, r) {
 		panic(http.ErrAbortHandler)
@@ -52,10 +52,11 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 		header.Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
 	}
 	w.WriteHeader(answer.Status)
-	_, _ = w.Write(body) // the caller may have gone
+	_, _ = w.Write(body) // the caller may have disconnected
 }
 
-// encode returns the problem document, without the extensions if these cannot be encoded.
+// encode returns the problem document. If the extensions cannot be encoded, it returns the document without
+// them, and the error.
 func (e *Error) encode(requestID string) ([]byte, error) {
 	problem := gen.Problem{
 		Type:   cmp.Or(e.Type, "about:blank"),
@@ -73,34 +74,34 @@ func (e *Error) encode(requestID string) ([]byte, error) {
 		problem.Errors = &e.Violations
 	}
 	body, err := json.Marshal(problem)
-	if err != nil { // a struct of strings and numbers is never refused
+	if err != nil { // cannot happen for a struct of strings and numbers
 		panic(err)
 	}
-	further := make(map[string]any, len(e.Extensions))
+	extensions := make(map[string]any, len(e.Extensions))
 	for name, value := range e.Extensions {
 		switch name {
 		case "type", "title", "status", "code", "detail", "instance", "request_id", "errors":
 		default:
-			further[name] = value
+			extensions[name] = value
 		}
 	}
-	if len(further) == 0 {
+	if len(extensions) == 0 {
 		return body, nil
 	}
-	members, err := json.Marshal(further)
+	members, err := json.Marshal(extensions)
 	if err != nil {
 		return body, err
 	}
 	return append(append(body[:len(body)-1], ','), members[1:]...), nil
 }
 
-// codeOf makes a code of the text of a status: "not_found" for 404.
+// codeOf returns the text of status in snake case, such as "not_found" for 404.
 func codeOf(status int) string {
 	return strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(strings.ToLower(http.StatusText(status)))
 }
 
-// undecodable answers a request that passed the document and that the generated code refuses
-// nevertheless. The generated error may contain what was sent.
-func undecodable(w http.ResponseWriter, r *http.Request, _ error) {
+// writeDecodeError responds to a request that is valid by the document but that the generated code cannot
+// decode. It drops the error of the generated code, which may contain submitted values.
+func writeDecodeError(w http.ResponseWriter, r *http.Request, _ error) {
 	writeProblem(w, r, &Error{Status: http.StatusBadRequest, Detail: "The request cannot be read."})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-func TestWriteProblem(t *testing.T) {
+func TestWriteProblem_writesADocumentWithTheRequestID(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		err  *server.Error
@@ -72,7 +72,7 @@ func TestWriteProblem(t *testing.T) {
 	}
 }
 
-func TestError_extensionsAreInTheAnswerAndItsCauseIsInTheLog(t *testing.T) {
+func TestError_sendsExtensionsAndLogsTheCause(t *testing.T) {
 	t.Parallel()
 	handler, log := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
 		return nil, &server.Error{

@@ -11,53 +11,53 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// ResponseCheck says what to do about answers that the document forbids.
+// ResponseCheck selects what to do with responses that do not match the document.
 type ResponseCheck int
 
-// The checks. Both hold an answer back in memory until it is complete, but for a stream: of an
-// answer whose media type is not JSON, text or a form they check status, headers and content type.
+// Both checks buffer a response in memory until it is complete. A response whose media type is not JSON, text
+// or a form is streamed instead, and only its status, headers and content type are checked.
 const (
-	// ResponsesUnchecked sends every answer as it is written.
+	// ResponsesUnchecked sends all responses as they are written. It is the default.
 	ResponsesUnchecked ResponseCheck = iota
-	// ResponsesLogged logs what is wrong with an answer and sends it.
+	// ResponsesLogged logs invalid responses and sends them.
 	ResponsesLogged
-	// ResponsesEnforced logs what is wrong with an answer and sends a 500 in its place.
+	// ResponsesEnforced logs invalid responses and sends 500 instead.
 	ResponsesEnforced
 )
 
 func checkResponses(operation *validate.Operation, cfg Config, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		held := &heldResponse{ResponseWriter: w, request: r, operation: operation, cfg: &cfg, header: w.Header().Clone()}
-		next.ServeHTTP(held, r)
-		if err := held.send(); err != nil { //nolint:contextcheck // held has the request
-			writeProblem(w, r, internal(fmt.Errorf("the answer does not match the document: %w", err)))
+		buffered := &bufferedResponse{ResponseWriter: w, request: r, operation: operation, cfg: &cfg, header: w.Header().Clone()}
+		next.ServeHTTP(buffered, r)
+		if err := buffered.send(); err != nil { //nolint:contextcheck // the response has the request
+			writeProblem(w, r, internalError(fmt.Errorf("the answer does not match the document: %w", err)))
 		}
 	})
 }
 
-// heldResponse keeps an answer in memory until it has been checked. Of a stream it checks the
-// header, and lets the body pass.
-type heldResponse struct {
+// bufferedResponse buffers a response in memory until it has been checked. If the response is streamed,
+// bufferedResponse checks the header and passes the body through.
+type bufferedResponse struct {
 	http.ResponseWriter
-	request   *http.Request
-	operation *validate.Operation
-	cfg       *Config
-	header    http.Header
-	status    int
-	body      bytes.Buffer
-	stream    bool
-	refusal   bool  // whether the validator refuses the request
-	refused   bool  // whether nothing of a stream is sent
-	why       error // it is refused
+	request        *http.Request
+	operation      *validate.Operation
+	cfg            *Config
+	header         http.Header
+	status         int
+	body           bytes.Buffer
+	stream         bool
+	rejectsRequest bool  // whether the response is a rejection by the validator
+	dropped        bool  // whether a stream is dropped because its header is invalid
+	dropReason     error // why the stream is dropped
 }
 
-// report counts an answer that the document forbids. It returns whether it must not be sent, and
-// logs it otherwise. What refuses a request is sent even if the document lacks the status.
-func (w *heldResponse) report(err error) (enforced bool) {
+// report counts an invalid response. It returns true if the response must not be sent, and logs the error
+// otherwise. Rejections by the validator are sent even if the document does not declare their status.
+func (w *bufferedResponse) report(err error) (enforced bool) {
 	if w.cfg.OnInvalidResponse != nil {
 		w.cfg.OnInvalidResponse(w.operation.ID())
 	}
-	if w.cfg.ValidateResponses == ResponsesEnforced && !w.refusal {
+	if w.cfg.ValidateResponses == ResponsesEnforced && !w.rejectsRequest {
 		return true
 	}
 	ctx := w.request.Context()
@@ -66,9 +66,9 @@ func (w *heldResponse) report(err error) (enforced bool) {
 	return false
 }
 
-func (w *heldResponse) Header() http.Header { return w.header }
+func (w *bufferedResponse) Header() http.Header { return w.header }
 
-func (w *heldResponse) WriteHeader(status int) {
+func (w *bufferedResponse) WriteHeader(status int) {
 	if w.status != 0 || status < http.StatusOK {
 		return
 	}
@@ -78,16 +78,16 @@ func (w *heldResponse) WriteHeader(status int) {
 		return
 	}
 	if err != nil && w.report(err) {
-		w.refused, w.why = true, err
+		w.dropped, w.dropReason = true, err
 		return
 	}
 	w.sendHeader()
 }
 
-func (w *heldResponse) Write(body []byte) (int, error) {
+func (w *bufferedResponse) Write(body []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	switch {
-	case w.refused:
+	case w.dropped:
 		return len(body), nil
 	case w.stream:
 		return w.ResponseWriter.Write(body)
@@ -95,11 +95,11 @@ func (w *heldResponse) Write(body []byte) (int, error) {
 	return w.body.Write(body)
 }
 
-// ReadFrom lets the connection send a file by itself if the answer is a stream.
-func (w *heldResponse) ReadFrom(body io.Reader) (int64, error) {
+// ReadFrom implements [io.ReaderFrom], so that the connection can use sendfile for streams.
+func (w *bufferedResponse) ReadFrom(body io.Reader) (int64, error) {
 	w.WriteHeader(http.StatusOK)
 	switch {
-	case w.refused:
+	case w.dropped:
 		return io.Copy(io.Discard, body)
 	case w.stream:
 		return io.Copy(w.ResponseWriter, body)
@@ -107,40 +107,41 @@ func (w *heldResponse) ReadFrom(body io.Reader) (int64, error) {
 	return w.body.ReadFrom(body)
 }
 
-// SetReadDeadline serves http.ResponseController.
-func (w *heldResponse) SetReadDeadline(deadline time.Time) error {
+// SetReadDeadline supports [http.ResponseController].
+func (w *bufferedResponse) SetReadDeadline(deadline time.Time) error {
 	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(deadline)
 }
 
-// SetWriteDeadline serves http.ResponseController.
-func (w *heldResponse) SetWriteDeadline(deadline time.Time) error {
+// SetWriteDeadline supports [http.ResponseController].
+func (w *bufferedResponse) SetWriteDeadline(deadline time.Time) error {
 	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(deadline)
 }
 
-// Flush sends what has been written of a stream.
-func (w *heldResponse) Flush() {
-	if w.stream && !w.refused {
-		_ = http.NewResponseController(w.ResponseWriter).Flush() // else it is sent later
+// Flush sends the written part of a stream. It does nothing for a buffered response.
+func (w *bufferedResponse) Flush() {
+	if w.stream && !w.dropped {
+		_ = http.NewResponseController(w.ResponseWriter).Flush() // without flush support, the connection sends it later
 	}
 }
 
-// send sends an answer that is not a stream, or returns why it must not be sent.
-func (w *heldResponse) send() error {
+// send checks and sends a buffered response. It returns an error if the response is invalid and must not be
+// sent.
+func (w *bufferedResponse) send() error {
 	if w.stream {
-		return w.why
+		return w.dropReason
 	}
 	if err := w.operation.Response(w.status, w.header, w.body.Bytes()); err != nil && w.report(err) {
 		return err
 	}
 	w.sendHeader()
-	_, _ = w.ResponseWriter.Write(w.body.Bytes()) // the caller may have gone
+	_, _ = w.ResponseWriter.Write(w.body.Bytes()) // the caller may have disconnected
 	return nil
 }
 
-func (w *heldResponse) sendHeader() {
+func (w *bufferedResponse) sendHeader() {
 	clear(w.ResponseWriter.Header())
 	maps.Copy(w.ResponseWriter.Header(), w.header)
 	w.ResponseWriter.WriteHeader(w.status)
 }
 
-func (w *heldResponse) hasBegun() bool { return w.status != 0 }
+func (w *bufferedResponse) hasBegun() bool { return w.status != 0 }

@@ -14,8 +14,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// answering serves handler as the one operation, with its answers checked.
-func answering(t *testing.T, check ResponseCheck, invalid *int, handler http.HandlerFunc) *httptest.Server {
+// serveChecked serves handler as the only operation and checks its responses.
+func serveChecked(t *testing.T, check ResponseCheck, invalid *int, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	validator, err := validate.Load([]byte(`{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/p": {"get": {
 		"operationId": "get", "responses": {
@@ -29,7 +29,7 @@ func answering(t *testing.T, check ResponseCheck, invalid *int, handler http.Han
 	cfg := Config{
 		ValidateResponses: check, Logger: slog.New(slog.DiscardHandler), OnInvalidResponse: func(string) { *invalid++ },
 	}
-	server := httptest.NewServer(&entrance{next: checkResponses(operation, cfg, handler), logger: cfg.Logger})
+	server := httptest.NewServer(&rootHandler{next: checkResponses(operation, cfg, handler), logger: cfg.Logger})
 	t.Cleanup(server.Close)
 	return server
 }
@@ -48,12 +48,12 @@ func get(t *testing.T, server *httptest.Server) *http.Response {
 	return response
 }
 
-// A stream reaches the client while it is written.
-func TestCheckResponses_streams(t *testing.T) {
+// A streamed response reaches the client while it is being written.
+func TestCheckResponses_doesNotBufferStreams(t *testing.T) {
 	t.Parallel()
 	invalid := 0
 	received := make(chan struct{})
-	server := answering(t, ResponsesEnforced, &invalid, func(w http.ResponseWriter, r *http.Request) {
+	server := serveChecked(t, ResponsesEnforced, &invalid, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("X-Length", "2")
 		_, _ = io.WriteString(w, "first\n")
@@ -75,8 +75,8 @@ func TestCheckResponses_streams(t *testing.T) {
 	}
 }
 
-// What the document forbids is found before anything of it is sent.
-func TestCheckResponses_refuses(t *testing.T) {
+// An invalid response is detected before any of it is sent.
+func TestCheckResponses_rejectsInvalidResponses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status      int
@@ -97,7 +97,7 @@ func TestCheckResponses_refuses(t *testing.T) {
 	} {
 		for _, check := range []ResponseCheck{ResponsesLogged, ResponsesEnforced} {
 			invalid := 0
-			server := answering(t, check, &invalid, func(w http.ResponseWriter, _ *http.Request) {
+			server := serveChecked(t, check, &invalid, func(w http.ResponseWriter, _ *http.Request) {
 				if c.contentType != "" {
 					w.Header().Set("Content-Type", c.contentType)
 				}
@@ -126,7 +126,7 @@ func TestCheckResponses_refuses(t *testing.T) {
 	}
 }
 
-// readerFrom is a connection that sends files by itself.
+// readerFrom is a connection that supports sendfile.
 type readerFrom struct {
 	*httptest.ResponseRecorder
 	read     int64
@@ -144,8 +144,8 @@ func (r *readerFrom) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
-// What every layer is given can still send files, flush, and set deadlines.
-func TestResponseWriters_passThrough(t *testing.T) {
+// The ResponseWriters of all layers support ReadFrom, Flush and deadlines.
+func TestResponseWriters_supportResponseController(t *testing.T) {
 	t.Parallel()
 	validator, err := validate.Load([]byte(`{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/p": {"get": {
 		"operationId": "get", "responses": {"200": {"description": "D", "content": {"video/*": {}, "application/json": {}}}}}}}}`), validate.Config{})
@@ -165,8 +165,8 @@ func TestResponseWriters_passThrough(t *testing.T) {
 			}
 			w.(http.Flusher).Flush()
 		}))
-		handler := &entrance{logger: cfg.Logger, next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			inner.ServeHTTP(&foreignWriter{ResponseWriter: w}, r)
+		handler := &rootHandler{logger: cfg.Logger, next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			inner.ServeHTTP(&trackingWriter{ResponseWriter: w}, r)
 			if x := exchangeFrom(r.Context()); x.status != http.StatusOK || x.bytes != 2 {
 				t.Errorf("%s: status %d, %d bytes", contentType, x.status, x.bytes)
 			}
@@ -179,9 +179,9 @@ func TestResponseWriters_passThrough(t *testing.T) {
 	}
 }
 
-// A request that the validator refuses while its body is read is answered as such, though the document
-// lacks the status; what else writes that status is not.
-func TestCheckResponses_keepsRefusals(t *testing.T) {
+// A request that the validator rejects while its body is being read gets the status of the rejection, even if
+// the document does not declare that status. Other code that writes this status gets a 500.
+func TestCheckResponses_sendsRejectionsWithUndeclaredStatus(t *testing.T) {
 	t.Parallel()
 	tooLarge := &validate.Error{Status: http.StatusRequestEntityTooLarge, Detail: "The body is too large."}
 	for _, test := range []struct {
@@ -192,7 +192,7 @@ func TestCheckResponses_keepsRefusals(t *testing.T) {
 		{&Error{Status: http.StatusRequestEntityTooLarge}, http.StatusInternalServerError},
 	} {
 		invalid := 0
-		server := answering(t, ResponsesEnforced, &invalid, func(w http.ResponseWriter, r *http.Request) { writeProblem(w, r, test.err) })
+		server := serveChecked(t, ResponsesEnforced, &invalid, func(w http.ResponseWriter, r *http.Request) { writeProblem(w, r, test.err) })
 		if response := get(t, server); response.StatusCode != test.want || invalid != 1 {
 			t.Errorf("%v: got %d, %d invalid", test.err, response.StatusCode, invalid)
 		}

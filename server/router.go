@@ -9,14 +9,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// router is the mux that the generated code registers its handlers on. Each is wrapped with
-// its operation at registration, so that nothing is looked up when a request comes.
+// router is the mux on which the generated code registers its handlers. Each handler is wrapped with its
+// operation when it is registered, so that no request needs a lookup.
 type router struct {
 	mux        http.ServeMux
-	literal    map[methodPath]*route // the patterns without wildcards
+	literal    map[methodPath]*route // patterns without wildcards
 	cfg        Config
 	validator  *validate.Validator
-	registered map[string]bool // operation ids
+	registered map[string]bool // by operation id
 	errs       []error
 }
 
@@ -26,7 +26,7 @@ func newRouter(cfg Config, validator *validate.Validator) *router {
 	return &router{cfg: cfg, validator: validator, registered: make(map[string]bool), literal: make(map[methodPath]*route)}
 }
 
-// HandleFunc registers a handler for a pattern that consists of method, space and path.
+// HandleFunc registers handler for pattern, which consists of a method, a space and a path.
 func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
 	method, path, _ := strings.Cut(pattern, " ")
 	operation, ok := rt.validator.Operation(method, strings.TrimPrefix(path, rt.cfg.BasePath))
@@ -35,13 +35,13 @@ func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *
 		return
 	}
 	rt.registered[operation.ID()] = true
-	next := operation.Handler(answered(handler), writeProblem)
+	next := operation.Handler(requireResponse(handler), writeProblem)
 	if rt.cfg.ValidateResponses != ResponsesUnchecked {
 		next = checkResponses(operation, rt.cfg, next)
 	}
 	registered := &route{
 		operation: operation, router: rt, next: next, pattern: pattern,
-		challenge: challenges(operation.Security()), missing: missing(operation.Security()),
+		challenge: challenges(operation.Security()), missingDetail: missingDetail(operation.Security()),
 	}
 	if !strings.Contains(path, "{") {
 		rt.literal[methodPath{method, path}] = registered
@@ -49,7 +49,8 @@ func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *
 	rt.mux.Handle(pattern, registered)
 }
 
-// handler returns what serves the registered handlers, or what is wrong with them.
+// handler returns the complete http.Handler. It returns an error if an operation has no handler or cannot be
+// authenticated.
 func (rt *router) handler() (http.Handler, error) {
 	var security [][]validate.SecurityRequirement
 	for operation := range rt.validator.Operations() {
@@ -65,43 +66,43 @@ func (rt *router) handler() (http.Handler, error) {
 	if rt.cfg.Wrap != nil {
 		next = rt.cfg.Wrap(rt)
 	}
-	return &entrance{next: next, logger: rt.cfg.Logger, onAnswer: rt.cfg.OnAnswer, challenge: challenges(security)}, nil
+	return &rootHandler{next: next, logger: rt.cfg.Logger, onAnswer: rt.cfg.OnAnswer, challenge: challenges(security)}, nil
 }
 
-// ServeHTTP answers what is no route as a problem: 405 with Allow for a wrong method, 404 for
-// the rest, paths that the mux would redirect included.
+// ServeHTTP routes the request. If no operation matches, it responds with a problem document: 405 with Allow
+// if the path exists for other methods, and otherwise 404, even where http.ServeMux would redirect.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, ok := w.(beginner); !ok {
-		w = &foreignWriter{ResponseWriter: w}
+	if _, ok := w.(beginTracker); !ok {
+		w = &trackingWriter{ResponseWriter: w}
 	}
 	if route := rt.literal[methodPath{r.Method, r.URL.Path}]; route != nil && r.URL.RawPath == "" {
-		r.Pattern = route.pattern // as the mux would find, for no pattern is more specific
+		r.Pattern = route.pattern // the mux would set the same pattern: no other pattern is more specific
 		route.ServeHTTP(w, r)
 		return
 	}
 	handler, _ := rt.mux.Handler(r)
 	if _, ok := handler.(*route); ok {
-		rt.mux.ServeHTTP(w, r) // finds it again, and the values of its wildcards
+		rt.mux.ServeHTTP(w, r) // matches again, and sets the path values
 		return
 	}
-	refusal := refusalRecorder{header: make(http.Header)}
-	handler.ServeHTTP(&refusal, r)
-	if refusal.status == http.StatusMethodNotAllowed {
-		w.Header().Set("Allow", refusal.header.Get("Allow"))
+	unmatched := responseRecorder{header: make(http.Header)}
+	handler.ServeHTTP(&unmatched, r)
+	if unmatched.status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", unmatched.header.Get("Allow"))
 		writeProblem(w, r, &Error{Status: http.StatusMethodNotAllowed, Detail: "This path does not take this method."})
 		return
 	}
 	writeProblem(w, r, &Error{Status: http.StatusNotFound, Detail: "There is nothing at this path."})
 }
 
-// route is an operation that authenticates its callers.
+// route authenticates and serves the requests of one operation.
 type route struct {
-	operation *validate.Operation
-	router    *router
-	next      http.Handler
-	pattern   string
-	challenge string // WWW-Authenticate, "" for none
-	missing   string // the detail when there are no credentials
+	operation     *validate.Operation
+	router        *router
+	next          http.Handler
+	pattern       string
+	challenge     string // the WWW-Authenticate value, or "" for none
+	missingDetail string // problem detail for a request without credentials
 }
 
 func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -117,31 +118,31 @@ func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if admit := rt.router.cfg.Admit; admit != nil {
 		if err := admit(r.Context(), rt.operation.ID()); err != nil {
-			rt.router.cfg.failed(w, r, err)
+			rt.router.cfg.writeError(w, r, err)
 			return
 		}
 	}
 	rt.next.ServeHTTP(w, r)
 }
 
-var errNothingAnswered = errors.New("the implementation returned neither an answer nor an error")
+var errNoResponse = errors.New("the implementation returned neither an answer nor an error")
 
-// answered makes a handler that writes nothing fail; net/http would send an empty 200.
-func answered(handler http.HandlerFunc) http.Handler {
+// requireResponse responds with 500 if handler wrote nothing. net/http would send an empty 200.
+func requireResponse(handler http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler(w, r)
 		if !hasBegun(w, r) {
-			writeProblem(w, r, errNothingAnswered)
+			writeProblem(w, r, errNoResponse)
 		}
 	})
 }
 
-// refusalRecorder takes what the mux would answer by itself.
-type refusalRecorder struct {
+// responseRecorder records the status and headers that the mux responds with for an unmatched request.
+type responseRecorder struct {
 	header http.Header
 	status int
 }
 
-func (r *refusalRecorder) Header() http.Header            { return r.header }
-func (r *refusalRecorder) Write(body []byte) (int, error) { return len(body), nil }
-func (r *refusalRecorder) WriteHeader(status int)         { r.status = status }
+func (r *responseRecorder) Header() http.Header            { return r.header }
+func (r *responseRecorder) Write(body []byte) (int, error) { return len(body), nil }
+func (r *responseRecorder) WriteHeader(status int)         { r.status = status }

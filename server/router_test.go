@@ -9,8 +9,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// A handler sees of its route what http.ServeMux would tell it.
-func TestRouter_tellsTheRoute(t *testing.T) {
+// A handler gets the same pattern and path values as from http.ServeMux.
+func TestRouter_setsPatternAndPathValues(t *testing.T) {
 	t.Parallel()
 	validator, err := validate.Load([]byte(`{
 		"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {

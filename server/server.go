@@ -1,27 +1,26 @@
-// Package server turns an implementation of the generated interface into an http.Handler that
-// keeps the contract: it authenticates as the document's security requirements say, checks
-// every request against the document before it is decoded, gives every request an id and a log
-// line, survives panics, and answers every error as a problem document (RFC 9457), those of
-// unknown paths and wrong methods included.
+// Package server serves an implementation of the generated interface as an http.Handler that enforces the
+// contract. It authenticates requests by the security requirements of the document, validates each request
+// against the document before decoding it, assigns request ids, writes an access log, and recovers from
+// panics. All errors are problem documents (RFC 9457), including those for unknown paths and methods.
 //
-// A request passes: request id, access log, recovery, [Config.Wrap], routing, authentication,
-// [Config.Admit], validation, decoding, [Config.Middleware], the implementation. The body of a request that is
-// not authenticated is never read.
+// A request passes these layers in order: request id, access log, panic recovery, [Config.Wrap], routing,
+// authentication, [Config.Admit], validation, decoding, [Config.Middleware], and the implementation. The body
+// of an unauthenticated request is never read, unless the operation is public.
 //
 // # Errors
 //
-// An implementation, a middleware and an [Authenticator] answer an error by returning an [*Error].
-// [Config.MapError] makes one of any other error, in one place. A func(http.Handler) http.Handler
-// answers with [WriteProblem]. What is no *Error is a 500 with a fixed text; the log has the cause,
-// beside the request id that the caller got.
+// Implementations, middleware and an [Authenticator] respond with an error by returning an [*Error].
+// [Config.MapError] converts all other errors to an [*Error] in one place. Plain HTTP middleware calls
+// [WriteProblem]. Any remaining error is answered with 500 and a fixed detail; its cause is logged with the
+// request id.
 //
 // # Authentication
 //
-// HTTP bearer and basic authentication, OAuth 2, OpenID Connect, API keys in headers, queries and
-// cookies, and client certificates are served, with scopes, as alternatives, in combination, and
-// as an option. What a request presents is never ignored: where the document makes authentication
-// optional, a wrong credential is a 401 and not an anonymous request. A 401 names the schemes of
-// the operation in WWW-Authenticate.
+// Package server supports HTTP bearer and basic authentication, OAuth 2, OpenID Connect, API keys in headers,
+// queries and cookies, and mutual TLS. Requirements may have scopes, be combined, be alternatives, or be
+// optional. Invalid credentials are never ignored: if authentication is optional, a request with an invalid
+// credential is answered with 401 and is not treated as anonymous. A 401 lists the schemes of the operation
+// in WWW-Authenticate.
 package server
 
 import (
@@ -41,50 +40,53 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// Config says how an interface is served. Its zero value works for a service whose operations
-// are all public.
+// Config configures the handler that [New] returns. The zero value serves a document whose operations are all
+// public.
 type Config struct {
-	// Authenticator judges credentials. Required when an operation takes any, as most of the
-	// contract's do.
+	// Authenticator authenticates requests. It is required if any operation of the document requires
+	// credentials.
 	Authenticator Authenticator
-	// Admit is called for every request of an operation, after authentication and before the body is
-	// read, such as to limit how often a caller may call: [PrincipalFrom] tells who that is. An error
-	// is answered in place of the operation. Default: every request is admitted.
+	// Admit is called for each request to an operation, after authentication and before the body is read, for
+	// example to enforce a rate limit per caller; [PrincipalFrom] returns the caller. If Admit returns an
+	// error, the request is answered with that error like an error of the implementation. If nil, all
+	// requests are admitted.
 	Admit func(ctx context.Context, operationID string) error
-	// Middleware wraps every operation, once and with its operationId; the first of several is
-	// the outermost. It runs after authentication and validation, and sees the decoded request,
-	// such as a [gen.LoginRequestObject], and the answer or the error of what it wraps.
-	// [PrincipalFrom] tells who calls. Default: none.
+	// Middleware wraps each operation. It is called once for each operation, with the operationId. The first
+	// element is the outermost. Middleware runs after authentication and validation. It sees the decoded
+	// request, such as a [gen.LoginRequestObject], and the response or error of the next handler.
+	// [PrincipalFrom] returns the caller.
 	Middleware []gen.StrictMiddlewareFunc
-	// Wrap wraps the handling of every request, those of unknown paths included. It runs before
-	// authentication, inside of the log line and the recovery: [RequestID] knows the id, and once
-	// the wrapped handler has returned, [PrincipalFrom] and [OperationID] know who called what.
-	// Default: none.
+	// Wrap wraps the handling of all requests, including those to unknown paths. It runs before
+	// authentication, inside the access log and the panic recovery. [RequestID] is available to the wrapping
+	// handler; [PrincipalFrom] and [OperationID] are available after the wrapped handler has returned. If
+	// nil, nothing is wrapped.
 	Wrap func(http.Handler) http.Handler
-	// MapError returns the answer to an error of the implementation or of Middleware that is no
-	// [*Error]; nil is a 500 with a fixed text. The error becomes the cause of an answer that has
-	// none. Default: every such error is that 500.
+	// MapError returns the response for an error of Admit, Middleware or the implementation that is not an
+	// [*Error]. If it returns nil, the response is 500 with a fixed detail. The original error becomes the
+	// Err of a returned Error that has none. If MapError is nil, all such errors are answered with 500.
 	MapError func(ctx context.Context, err error) *Error
-	// Logger gets one line for each request and the cause of every 500. Default: none.
+	// Logger receives one record for each request and the causes of 5xx responses. If nil, nothing is logged.
 	Logger *slog.Logger
-	// BasePath comes before every path of the document, such as "/studio". Default: none.
+	// BasePath is a prefix for all paths of the document, such as "/studio". Empty by default.
 	BasePath string
-	// Validation holds the limits of bodies, formats of your own, and whether to serve a document
-	// of which a part is not supported. Default: that of [validate.Load], with bodies of 1 MiB.
+	// Validation configures the validator: the limit on body sizes, additional formats, and whether to serve
+	// a document with unsupported parts. The defaults are those of [validate.Load], with bodies of at most 1
+	// MiB.
 	Validation validate.Config
-	// ValidateResponses says what to do about answers that the document forbids.
-	// Default [ResponsesUnchecked].
+	// ValidateResponses selects what to do with responses that do not match the document. Defaults to
+	// [ResponsesUnchecked].
 	ValidateResponses ResponseCheck
-	// OnInvalidResponse is called, concurrently, for each answer that the document forbids, for
-	// counting them. Default: nothing.
+	// OnInvalidResponse is called for each response that does not match the document, for counting. It may be
+	// called concurrently. It is never called with ResponsesUnchecked.
 	OnInvalidResponse func(operationID string)
-	// OnAnswer is called, concurrently, once for each request, for counting them. Default: nothing.
-	OnAnswer func(Answer)
+	// OnAnswer is called once for each request, with the context of the request, for counting. It may be
+	// called concurrently.
+	OnAnswer func(context.Context, Answer)
 }
 
-// New returns a handler that serves implementation. The timeouts of a connection and the size of
-// its headers are for the http.Server to limit. The error names the place in the document,
-// or the route, that cannot be served as the document says.
+// New returns a handler that serves implementation. The handler sets no timeouts and does not limit headers;
+// configure those in the http.Server. New returns an error that names the element of the document, or the
+// route, that cannot be served.
 func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -99,19 +101,19 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	router := newRouter(cfg, validator)
 	middleware := newChains(validator, slices.Clone(cfg.Middleware))
 	strict := gen.NewStrictHandlerWithOptions(implementation, middleware, gen.StrictHTTPServerOptions{
-		RequestErrorHandlerFunc:  undecodable,
-		ResponseErrorHandlerFunc: cfg.failed,
+		RequestErrorHandlerFunc:  writeDecodeError,
+		ResponseErrorHandlerFunc: cfg.writeError,
 	})
 	gen.HandlerWithOptions(strict, gen.StdHTTPServerOptions{
 		BaseURL:          cfg.BasePath,
 		BaseRouter:       router,
-		ErrorHandlerFunc: undecodable,
+		ErrorHandlerFunc: writeDecodeError,
 	})
 	return router.handler()
 }
 
-// failed answers an error of the implementation.
-func (cfg *Config) failed(w http.ResponseWriter, r *http.Request, err error) {
+// writeError responds with an error of Admit, the middleware or the implementation.
+func (cfg *Config) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if _, ok := errors.AsType[*Error](err); !ok && cfg.MapError != nil {
 		if mapped := cfg.MapError(r.Context(), err); mapped != nil {
 			answer := *mapped
@@ -124,8 +126,8 @@ func (cfg *Config) failed(w http.ResponseWriter, r *http.Request, err error) {
 	writeProblem(w, r, err)
 }
 
-// load reads the document in JSON, which takes a fraction of the time, unless the YAML has been
-// edited since. What is reported has its place in the YAML.
+// load loads the JSON form of the document, which is much faster, unless the YAML has changed since the code
+// was generated. If the JSON fails to load, it loads the YAML, so that errors have positions in the YAML.
 func load(cfg validate.Config) (*validate.Validator, error) {
 	cfg.Name = cmp.Or(cfg.Name, "api/openapi.yaml")
 	if cfg.Lenient == nil && fmt.Sprintf("%x", sha256.Sum256(api.Spec)) == gen.DocumentSource {

@@ -17,7 +17,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// service implements what the tests call; the rest is not implemented.
+// service implements the operations that the tests call with its functions. All others are unimplemented.
 type service struct {
 	server.Unimplemented
 	login     func(ctx context.Context, request gen.LoginRequestObject) (gen.LoginResponseObject, error)
@@ -32,7 +32,7 @@ func (s service) GetAvatar(ctx context.Context, request gen.GetAvatarRequestObje
 	return s.getAvatar(ctx, request.Params.AvatarID)
 }
 
-// tokens takes one token, for one user.
+// tokens is an Authenticator that accepts a few tokens.
 var tokens = server.AuthenticatorFunc(func(_ context.Context, token string) (server.Principal, error) {
 	switch token {
 	case "good":
@@ -44,7 +44,7 @@ var tokens = server.AuthenticatorFunc(func(_ context.Context, token string) (ser
 	}
 })
 
-// setup serves implementation and keeps what is logged.
+// setup returns a handler that serves implementation, and its log.
 func setup(t *testing.T, implementation gen.StrictServerInterface, change ...func(*server.Config)) (http.Handler, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
@@ -74,7 +74,7 @@ func do(handler http.Handler, method, target, body string, header ...string) *ht
 	return response
 }
 
-// problem reads an answer that must be a problem document with the given status.
+// problem checks that the response is a problem document with the given status and returns it.
 func problem(t *testing.T, response *httptest.ResponseRecorder, status int) gen.Problem {
 	t.Helper()
 	var p gen.Problem
@@ -101,14 +101,14 @@ const details = "/v1/avatars/avatar_details?avatar_id=a-1"
 
 func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
 
-func TestNew_needsAnAuthenticator(t *testing.T) {
+func TestNew_requiresAnAuthenticator(t *testing.T) {
 	t.Parallel()
 	if _, err := server.New(server.Unimplemented{}, server.Config{}); err == nil {
 		t.Error("operations that need a token are served without an authenticator")
 	}
 }
 
-func TestHandler_answersWhatIsNoRoute(t *testing.T) {
+func TestHandler_answersUnmatchedRequestsWithAProblem(t *testing.T) {
 	t.Parallel()
 	handler, _ := setup(t, server.Unimplemented{})
 	for _, test := range []struct {
@@ -177,7 +177,7 @@ func TestHandler_authenticates(t *testing.T) {
 	}
 }
 
-// unread fails the test when it is read.
+// unread fails the test if it is read.
 type unread struct{ t *testing.T }
 
 func (u unread) Read([]byte) (int, error) {
@@ -185,7 +185,7 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-func TestHandler_neverReadsTheBodyOfAStranger(t *testing.T) {
+func TestHandler_neverReadsAnUnauthenticatedBody(t *testing.T) {
 	t.Parallel()
 	handler, _ := setup(t, server.Unimplemented{})
 	request := httptest.NewRequest("POST", "/v1/avatars/create_avatar", unread{t})
@@ -195,7 +195,7 @@ func TestHandler_neverReadsTheBodyOfAStranger(t *testing.T) {
 	problem(t, response, 401)
 }
 
-func TestHandler_refusesWhatTheDocumentForbids(t *testing.T) {
+func TestHandler_rejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) { cfg.Validation.MaxBodyBytes = 100 })
 	p := problem(t, do(handler, "POST", "/users/login", `{"email":7}`), 400)
@@ -208,14 +208,14 @@ func TestHandler_refusesWhatTheDocumentForbids(t *testing.T) {
 	problem(t, do(handler, "GET", "/projects/v2", "", bearer("good")...), 400)
 }
 
-func TestHandler_unimplementedOperationsAre501(t *testing.T) {
+func TestHandler_answersUnimplementedOperationsWith501(t *testing.T) {
 	t.Parallel()
 	handler, _ := setup(t, server.Unimplemented{})
 	problem(t, do(handler, "GET", details, "", bearer("good")...), 501)
 	problem(t, do(handler, "POST", "/users/login", `{"email":"a","password":"b"}`), 501)
 }
 
-func TestHandler_keepsFailuresToItself(t *testing.T) {
+func TestHandler_logsCausesAndDoesNotSendThem(t *testing.T) {
 	t.Parallel()
 	for name, login := range map[string]func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error){
 		"an error": func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
@@ -246,10 +246,10 @@ func TestHandler_keepsFailuresToItself(t *testing.T) {
 	}
 }
 
-func TestHandler_anEmptyAnswerIsAFailure(t *testing.T) {
+func TestHandler_answersANilResponseWith500(t *testing.T) {
 	t.Parallel()
 	handler, log := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
-		return nil, nil //nolint:nilnil // what is tested
+		return nil, nil //nolint:nilnil // the tested mistake
 	}})
 	problem(t, do(handler, "POST", "/users/login", `{"email":"a","password":"b"}`), 500)
 	if !strings.Contains(log.String(), "neither an answer nor an error") {
@@ -257,7 +257,7 @@ func TestHandler_anEmptyAnswerIsAFailure(t *testing.T) {
 	}
 }
 
-func TestHandler_checksAnswers(t *testing.T) {
+func TestHandler_checksResponses(t *testing.T) {
 	t.Parallel()
 	wrong := service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
 		return gen.GetAvatar200JSONResponse{AvatarID: "a-1", Status: "published", Progress: new(101.0)}, nil
@@ -286,7 +286,7 @@ func TestHandler_checksAnswers(t *testing.T) {
 	}
 }
 
-func TestHandler_keepsOrMakesARequestID(t *testing.T) {
+func TestHandler_keepsAValidRequestID(t *testing.T) {
 	t.Parallel()
 	handler, _ := setup(t, server.Unimplemented{})
 	for given, kept := range map[string]bool{
@@ -298,7 +298,7 @@ func TestHandler_keepsOrMakesARequestID(t *testing.T) {
 		if got == "" || (got == given) != kept {
 			t.Errorf("%q is answered %q, want it kept: %v", given, got, kept)
 		}
-		status := http.StatusBadRequest // as the document has it
+		status := http.StatusBadRequest // as the document says
 		if kept {
 			status = http.StatusNotImplemented
 		}
@@ -335,10 +335,10 @@ func TestHandler_logsOneLineForARequest(t *testing.T) {
 	}
 }
 
-// halfway is an answer that breaks off.
-type halfway struct{ begin bool }
+// truncated is a response that fails before or after it has begun.
+type truncated struct{ begin bool }
 
-func (h halfway) VisitLoginResponse(w http.ResponseWriter) error {
+func (h truncated) VisitLoginResponse(w http.ResponseWriter) error {
 	if h.begin {
 		w.WriteHeader(http.StatusOK)
 		if _, err := io.WriteString(w, strings.Repeat("a", 1<<20)); err != nil {
@@ -348,11 +348,11 @@ func (h halfway) VisitLoginResponse(w http.ResponseWriter) error {
 	return errors.New("disk on fire")
 }
 
-func TestHandler_doesNotPassHalfAnAnswerForAWholeOne(t *testing.T) {
+func TestHandler_abortsATruncatedResponse(t *testing.T) {
 	t.Parallel()
 	for _, begin := range []bool{true, false} {
 		handler, log := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
-			return halfway{begin}, nil
+			return truncated{begin}, nil
 		}}, func(cfg *server.Config) { cfg.ValidateResponses = server.ResponsesUnchecked })
 		server := httptest.NewServer(handler)
 		t.Cleanup(server.Close)
@@ -374,7 +374,7 @@ func TestHandler_doesNotPassHalfAnAnswerForAWholeOne(t *testing.T) {
 	}
 }
 
-func TestHandler_takesAnImpossibleStatusForAFailure(t *testing.T) {
+func TestHandler_answersAnInvalidErrorStatusWith500(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{0, 200, 302, 600, 1000} {
 		handler, _ := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
@@ -384,7 +384,7 @@ func TestHandler_takesAnImpossibleStatusForAFailure(t *testing.T) {
 	}
 }
 
-func TestNew_refusesABasePathThatNoRequestMatches(t *testing.T) {
+func TestNew_rejectsAnInvalidBasePath(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"studio", "/", "/studio/", "//studio", "/a b", "/{x}", "/a/../b", "https://example.com/studio"} {
 		if _, err := server.New(server.Unimplemented{}, server.Config{Authenticator: tokens, BasePath: base}); err == nil {

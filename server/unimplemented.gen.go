@@ -8,102 +8,102 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// ListProjects answers 501.
+// ListProjects responds with 501 Not Implemented.
 func (Unimplemented) ListProjects(context.Context, gen.ListProjectsRequestObject) (gen.ListProjectsResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// Login answers 501.
+// Login responds with 501 Not Implemented.
 func (Unimplemented) Login(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// RefreshTokens answers 501.
+// RefreshTokens responds with 501 Not Implemented.
 func (Unimplemented) RefreshTokens(context.Context, gen.RefreshTokensRequestObject) (gen.RefreshTokensResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// GetAvatar answers 501.
+// GetAvatar responds with 501 Not Implemented.
 func (Unimplemented) GetAvatar(context.Context, gen.GetAvatarRequestObject) (gen.GetAvatarResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// CreateAvatar answers 501.
+// CreateAvatar responds with 501 Not Implemented.
 func (Unimplemented) CreateAvatar(context.Context, gen.CreateAvatarRequestObject) (gen.CreateAvatarResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// CreateVideo answers 501.
+// CreateVideo responds with 501 Not Implemented.
 func (Unimplemented) CreateVideo(context.Context, gen.CreateVideoRequestObject) (gen.CreateVideoResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// DeleteAvatar answers 501.
+// DeleteAvatar responds with 501 Not Implemented.
 func (Unimplemented) DeleteAvatar(context.Context, gen.DeleteAvatarRequestObject) (gen.DeleteAvatarResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// DeleteVideo answers 501.
+// DeleteVideo responds with 501 Not Implemented.
 func (Unimplemented) DeleteVideo(context.Context, gen.DeleteVideoRequestObject) (gen.DeleteVideoResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// GetVideo answers 501.
+// GetVideo responds with 501 Not Implemented.
 func (Unimplemented) GetVideo(context.Context, gen.GetVideoRequestObject) (gen.GetVideoResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// ListAvatars answers 501.
+// ListAvatars responds with 501 Not Implemented.
 func (Unimplemented) ListAvatars(context.Context, gen.ListAvatarsRequestObject) (gen.ListAvatarsResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// ListVideos answers 501.
+// ListVideos responds with 501 Not Implemented.
 func (Unimplemented) ListVideos(context.Context, gen.ListVideosRequestObject) (gen.ListVideosResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// SubmitConsent answers 501.
+// SubmitConsent responds with 501 Not Implemented.
 func (Unimplemented) SubmitConsent(context.Context, gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// CreateLipsync answers 501.
+// CreateLipsync responds with 501 Not Implemented.
 func (Unimplemented) CreateLipsync(context.Context, gen.CreateLipsyncRequestObject) (gen.CreateLipsyncResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// DeleteLipsync answers 501.
+// DeleteLipsync responds with 501 Not Implemented.
 func (Unimplemented) DeleteLipsync(context.Context, gen.DeleteLipsyncRequestObject) (gen.DeleteLipsyncResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// GetLipsync answers 501.
+// GetLipsync responds with 501 Not Implemented.
 func (Unimplemented) GetLipsync(context.Context, gen.GetLipsyncRequestObject) (gen.GetLipsyncResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// ListLipsyncs answers 501.
+// ListLipsyncs responds with 501 Not Implemented.
 func (Unimplemented) ListLipsyncs(context.Context, gen.ListLipsyncsRequestObject) (gen.ListLipsyncsResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// UploadMedia answers 501.
+// UploadMedia responds with 501 Not Implemented.
 func (Unimplemented) UploadMedia(context.Context, gen.UploadMediaRequestObject) (gen.UploadMediaResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// RotateWebhookSecret answers 501.
+// RotateWebhookSecret responds with 501 Not Implemented.
 func (Unimplemented) RotateWebhookSecret(context.Context, gen.RotateWebhookSecretRequestObject) (gen.RotateWebhookSecretResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// GetWebhookSecrets answers 501.
+// GetWebhookSecrets responds with 501 Not Implemented.
 func (Unimplemented) GetWebhookSecrets(context.Context, gen.GetWebhookSecretsRequestObject) (gen.GetWebhookSecretsResponseObject, error) {
 	return nil, errUnimplemented
 }
 
-// TestWebhook answers 501.
+// TestWebhook responds with 501 Not Implemented.
 func (Unimplemented) TestWebhook(context.Context, gen.TestWebhookRequestObject) (gen.TestWebhookResponseObject, error) {
 	return nil, errUnimplemented
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Unimplemented answers every operation with 501. Embed it to implement some of them.
+// Unimplemented responds to all operations with 501. Embed it to implement only some operations.
 type Unimplemented struct{}
 
 var _ gen.StrictServerInterface = Unimplemented{}

@@ -55,7 +55,7 @@ webhooks:
         2XX: { description: Taken. }
 `
 
-// Each edit of the document breaks exactly the operations that it names.
+// Each edit of the document breaks exactly the operations it names.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -103,7 +103,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A break is covered only by a line that is new and names its operation.
+// Only a new line that names the operation covers a break.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	breaks := []finding{{operation: "POST /users/login", rule: "rule", text: "text"}}
@@ -131,7 +131,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestAtCommit_takesNoFlag(t *testing.T) {
+func TestAtCommit_refusesFlags(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "--output=x"} {
 		if _, err := atCommit(base, "api/openapi.yaml"); err == nil {

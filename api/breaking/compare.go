@@ -11,14 +11,14 @@ import (
 	"github.com/oasdiff/oasdiff/load"
 )
 
-// finding is one change that breaks somebody.
+// finding is one breaking change.
 type finding struct {
 	operation string // "POST /users/login" or "webhook avatar_event"
-	rule      string // of oasdiff
+	rule      string // id of the rule in oasdiff
 	text      string
 }
 
-// compare returns what breaks between two documents.
+// compare returns the breaking changes between two documents.
 func compare(before, after []byte) ([]finding, error) {
 	from, err := loadDocument(before)
 	if err != nil {
@@ -64,8 +64,8 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 	return &load.SpecInfo{Spec: document}, nil
 }
 
-// received describes a webhook as its receiver meets it: the notification is what comes in, as the
-// answer of a read is, and its header parameters are headers of that answer.
+// received turns a webhook into the operation that its receiver sees: the notification becomes a response,
+// and its header parameters become headers of the response.
 func received(item *openapi3.PathItem) *openapi3.PathItem {
 	operation := item.Post
 	notification := openapi3.NewResponse().WithDescription("The notification.")
@@ -76,7 +76,7 @@ func received(item *openapi3.PathItem) *openapi3.PathItem {
 	for _, parameter := range operation.Parameters {
 		if parameter.Value.In == openapi3.ParameterInHeader {
 			header := &openapi3.Header{Parameter: *parameter.Value}
-			header.Required = true // optional says that other senders may leave it out; ours does not
+			header.Required = true // optional for other senders; our service always sends it
 			notification.Headers[parameter.Value.Name] = &openapi3.HeaderRef{Value: header}
 		}
 	}

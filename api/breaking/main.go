@@ -21,7 +21,7 @@ import (
 	"strings"
 )
 
-// errUncovered says that a break has no line in the list of changes.
+// errUncovered is returned when api/CHANGES.md does not name a breaking change.
 var errUncovered = errors.New("api/CHANGES.md has no new line for the breaking changes above")
 
 func main() {
@@ -48,7 +48,7 @@ func run(base string, out io.Writer) error {
 	}
 	earlier, err := atCommit(base, "api/CHANGES.md")
 	if err != nil {
-		earlier = nil // the commit may be older than the list
+		earlier = nil // the commit may be older than api/CHANGES.md
 	}
 	changes, err := os.ReadFile("../CHANGES.md")
 	if err != nil {
@@ -57,7 +57,7 @@ func run(base string, out io.Writer) error {
 	return judge(out, breaks, newLines(string(earlier), string(changes)))
 }
 
-// judge prints every break and fails when one of them is not covered by lines.
+// judge prints every breaking change and returns errUncovered if the lines do not cover one of them.
 func judge(out io.Writer, breaks []finding, lines []string) error {
 	var uncovered error
 	for _, b := range breaks {
@@ -80,7 +80,7 @@ func covered(operation string, lines []string) bool {
 	return false
 }
 
-// newLines returns the lines of after that before does not have.
+// newLines returns the lines of after that are not in before.
 func newLines(before, after string) []string {
 	old := make(map[string]bool)
 	for line := range strings.Lines(before) {

@@ -9,7 +9,7 @@ import (
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
-// adapt changes the document, in memory, where oapi-codegen would not generate what is wanted.
+// adapt changes the document in memory where oapi-codegen would generate something unsuitable.
 func adapt(document *openapi3.T) error {
 	withoutRequestID(document)
 	shortNames(document)
@@ -17,8 +17,8 @@ func adapt(document *openapi3.T) error {
 	return nullableMembers(document)
 }
 
-// withoutCallbacks leaves the notifications to the webhooks. A callback of the document is one of
-// them, and oapi-codegen would declare its types a second time.
+// withoutCallbacks removes the callbacks of all operations. Each refers to a webhook of the document,
+// whose types oapi-codegen would declare twice.
 func withoutCallbacks(document *openapi3.T) {
 	for _, item := range document.Paths.Map() {
 		for _, operation := range item.Operations() {
@@ -27,8 +27,8 @@ func withoutCallbacks(document *openapi3.T) {
 	}
 }
 
-// withoutRequestID removes the X-Request-Id of every request and answer: the server's wrapper and the
-// client see to it, so that it is no parameter and no field for each operation.
+// withoutRequestID removes X-Request-Id from all requests and responses. The client and the server handle
+// the header for every operation alike.
 func withoutRequestID(document *openapi3.T) {
 	isRequestID := func(name string) bool { return strings.EqualFold(name, "X-Request-Id") }
 	isParameter := func(ref *openapi3.ParameterRef) bool { return isRequestID(ref.Value.Name) }
@@ -47,8 +47,9 @@ func withoutRequestID(document *openapi3.T) {
 	}
 }
 
-// oneStream makes one of several ranges of media types, such as video/* and image/*, for each of which
-// oapi-codegen would declare the same field. The wrapper's validator sees to it which are taken.
+// oneStream merges several media type ranges of a body, such as video/* and image/*, into one.
+// oapi-codegen would declare the same field for each. The validator of the server still checks the media
+// type.
 func oneStream(document *openapi3.T) {
 	for _, path := range document.Paths.Map() {
 		for _, operation := range path.Operations() {
@@ -65,8 +66,8 @@ func oneStream(document *openapi3.T) {
 	}
 }
 
-// shortNames leaves out of Go names what their types say: the constants of EventType end in the name
-// of the event, the event_type of each event is an EventType, and no header begins with X.
+// shortNames shortens Go names that would repeat their type. A constant of EventType ends in the name of
+// its event, the member event_type has the type EventType, and the names of headers lose their X.
 func shortNames(document *openapi3.T) {
 	for _, ref := range document.Components.Parameters {
 		if name, ok := strings.CutPrefix(strings.ToLower(ref.Value.Name), "x-"); ok && ref.Value.In == openapi3.ParameterInHeader {
@@ -90,7 +91,7 @@ func shortNames(document *openapi3.T) {
 	}
 }
 
-// extend adds extensions to a schema where it is used, and to the schema itself if it is declared there.
+// extend adds extensions to a reference, and to its schema if the schema is declared in place.
 func extend(ref *openapi3.SchemaRef, extensions map[string]any) {
 	ref.Extensions = extended(ref.Extensions, extensions)
 	if ref.Ref == "" {
@@ -100,6 +101,6 @@ func extend(ref *openapi3.SchemaRef, extensions map[string]any) {
 
 func extended(present, extensions map[string]any) map[string]any {
 	all := maps.Clone(extensions)
-	maps.Copy(all, present) // the document has the last word
+	maps.Copy(all, present) // extensions in the document win
 	return all
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
-// answerOf says what the successes of an operation have in common. JSON goes before text, and text
-// before everything else, where the service would answer either.
+// answerOf returns what the client method of an operation returns for a success. If responses have several
+// media types, JSON is preferred to text, and text to all others.
 func answerOf(d codegen.OperationDefinition) (answer, error) {
 	a := answer{Kind: "answerNone"}
 	types := map[string]bool{}
@@ -54,8 +54,8 @@ func answerOf(d codegen.OperationDefinition) (answer, error) {
 
 const notModified = "304"
 
-// successes are the responses that a method returns no error for: 2xx, 304, or the default if there is
-// no 2xx.
+// successes returns the responses for which the method returns no error: 2xx and 304, and the default
+// response if there is no 2xx.
 func successes(responses []codegen.ResponseDefinition) []codegen.ResponseDefinition {
 	var chosen, other []codegen.ResponseDefinition
 	explicit := false
@@ -75,7 +75,7 @@ func successes(responses []codegen.ResponseDefinition) []codegen.ResponseDefinit
 	return chosen
 }
 
-// errorClasses are the classes of package client that the documented answers have.
+// errorClasses returns the error classes of package client for the documented statuses.
 func errorClasses(responses map[string]*openapi3.ResponseRef) []string {
 	var classes []string
 	for _, status := range slices.Sorted(maps.Keys(responses)) {

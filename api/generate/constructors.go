@@ -13,14 +13,15 @@ import (
 //go:embed constructors.tmpl
 var constructorsSource string
 
-// constructor is that of a schema of an answer.
+// constructor describes a function that returns an answer with its required members.
 type constructor struct {
 	Name, Article string
 	Members       []parameter
 }
 
-// constructors describes one for each component with required members that is a success of an operation,
-// or the item of a list in one. Go lets a literal leave any field out.
+// constructors describes a constructor for each component with required members that is a success of an
+// operation or an item of a list in one. A Go literal may omit fields, so a new required member would
+// otherwise break no caller.
 func constructors(document *openapi3.T) ([]constructor, error) {
 	answers := map[string]*openapi3.Schema{}
 	for _, item := range document.Paths.Map() {

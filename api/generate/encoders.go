@@ -19,11 +19,11 @@ import (
 //go:embed encoders.tmpl
 var encodersSource string
 
-// encoder is a method that writes the JSON of a type.
+// encoder describes the method that writes a type as JSON.
 type encoder struct{ Type, Code string }
 
-// encoders describes a method for each type of package gen that an answer is of or leads to, and for
-// each that keeps unknown members. What it does not know is left to encoding/json.
+// encoders describes a method for each type of package gen that an answer contains, and for each that
+// keeps unknown members. Types that it does not support are written by encoding/json.
 func (f files) encoders() ([]encoder, error) {
 	p := encoderPlan{types: map[string]*ast.TypeSpec{}, marshalers: map[string]bool{}, done: map[string]string{}}
 	for _, path := range []string{"gen/models.gen.go", "gen/server.gen.go"} {
@@ -53,15 +53,15 @@ func (f files) encoders() ([]encoder, error) {
 	return all, nil
 }
 
-// encoderPlan is what encoders knows of the types of package gen.
+// encoderPlan collects the types of package gen and the methods they need.
 type encoderPlan struct {
 	types      map[string]*ast.TypeSpec
-	marshalers map[string]bool   // which have a MarshalJSON
-	wanted     []string          // which need a method
+	marshalers map[string]bool   // types with a method MarshalJSON
+	wanted     []string          // types that need a method
 	done       map[string]string // bodies of methods, by type
 }
 
-// add takes the types of a file, and wants those that its methods write with an encoder.
+// add records the types of a file, and the types that its methods write with an encoder.
 func (p *encoderPlan) add(file *ast.File) {
 	for _, declaration := range file.Decls {
 		switch d := declaration.(type) {
@@ -87,7 +87,7 @@ func (p *encoderPlan) add(file *ast.File) {
 	}
 }
 
-// method returns the body of the method that writes v, a pointer to the type of a name.
+// method returns the body of the method that writes v, a pointer to the named type.
 func (p *encoderPlan) method(name string) (string, error) {
 	spec := p.types[name]
 	if spec == nil {
@@ -110,14 +110,14 @@ func (p *encoderPlan) method(name string) (string, error) {
 	return b.String(), nil
 }
 
-// keepsOthers reports whether a type keeps unknown members as the template of objects that do.
+// keepsOthers reports whether a type keeps unknown members in AdditionalProperties.
 func (p *encoderPlan) keepsOthers(name string) bool {
 	fields, ok := p.types[name].Type.(*ast.StructType)
 	field := fieldNamed(fields, "AdditionalProperties")
 	return ok && field != nil && source(field.Type) == "map[string]json.RawMessage"
 }
 
-// value writes what writes an expression of a type.
+// value appends the code that writes an expression of a type.
 func (p *encoderPlan) value(b *strings.Builder, of ast.Expr, expression string) {
 	switch t := of.(type) {
 	case *ast.Ident:
@@ -161,12 +161,12 @@ func (p *encoderPlan) value(b *strings.Builder, of ast.Expr, expression string) 
 	}
 }
 
-// unknown leaves an expression to encoding/json.
+// unknown appends a call that writes an expression with encoding/json.
 func (p *encoderPlan) unknown(b *strings.Builder, expression string) {
 	fmt.Fprintf(b, "to.any(%s)\n", alone(expression))
 }
 
-// named writes what writes an expression of a type that has a name.
+// named appends the code that writes an expression of a named type.
 func (p *encoderPlan) named(b *strings.Builder, name, expression string) {
 	switch spec := p.types[name]; {
 	case spec == nil:
@@ -183,11 +183,11 @@ func (p *encoderPlan) named(b *strings.Builder, name, expression string) {
 	}
 }
 
-// defined writes what writes an expression of a type that is defined as another one.
+// defined appends the code that writes an expression of a type that is defined as another type.
 func (p *encoderPlan) defined(b *strings.Builder, spec *ast.TypeSpec, expression string) {
 	if other, ok := spec.Type.(*ast.Ident); ok && p.types[other.Name] != nil && isStruct(p.underlying(other)) {
 		if p.marshalers[other.Name] && !p.marshalers[spec.Name.Name] {
-			p.unknown(b, expression) // it has not the method of the other
+			p.unknown(b, expression) // a defined type does not inherit methods
 			return
 		}
 		expression = fmt.Sprintf("(*(*%s)(%s))", other.Name, addressOf(expression))
@@ -195,7 +195,7 @@ func (p *encoderPlan) defined(b *strings.Builder, spec *ast.TypeSpec, expression
 	p.value(b, spec.Type, expression)
 }
 
-// basic writes what writes an expression of a predeclared type.
+// basic appends the code that writes an expression of a predeclared type.
 func (p *encoderPlan) basic(b *strings.Builder, name, expression string) {
 	switch name {
 	case "string", "bool":
@@ -211,14 +211,15 @@ func (p *encoderPlan) basic(b *strings.Builder, name, expression string) {
 	}
 }
 
-// reaches reports whether a type contains the one of a name, in which case a value may contain itself.
+// reaches reports whether a type contains the named type. If a type contains itself, its values may be
+// cyclic.
 func (p *encoderPlan) reaches(from ast.Expr, name string, seen map[string]bool) (found bool) {
 	var visit func(n ast.Node) bool
 	visit = func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.SelectorExpr: // of another package
+		case *ast.SelectorExpr: // a type of another package
 			return false
-		case *ast.Field: // whose name is no type
+		case *ast.Field: // the name of a field is not a type
 			ast.Inspect(n.Type, visit)
 			return false
 		case *ast.Ident:
@@ -234,16 +235,16 @@ func (p *encoderPlan) reaches(from ast.Expr, name string, seen map[string]bool) 
 	return found
 }
 
-// member is a field of a struct, and its name in JSON.
+// member is a field of a struct with its name in JSON.
 type member struct {
 	field      *ast.Field
 	name       string
 	expression string
-	given      string // the condition under which it is written
+	given      string // condition under which the member is written, or empty
 }
 
-// object returns what writes a struct: its members in their order, or, with the unknown ones that it
-// keeps, in that of their names.
+// object returns the code that writes a struct. Members are in the order of the fields, or sorted by name
+// if the type keeps unknown members.
 func (p *encoderPlan) object(of *ast.StructType, expression string, keepsOthers bool) string {
 	var b strings.Builder
 	members, ok := p.members(of, expression, keepsOthers)
@@ -263,7 +264,7 @@ func (p *encoderPlan) object(of *ast.StructType, expression string, keepsOthers 
 		if keepsOthers {
 			fmt.Fprintf(&b, "others = to.othersBefore(%q, others, %s.AdditionalProperties)\n", m.name, expression)
 		}
-		quoted, _ := json.Marshal(m.name) // no text fails
+		quoted, _ := json.Marshal(m.name) // strings always marshal
 		literal := strconv.Quote(string(quoted) + ":")
 		if strconv.CanBackquote(string(quoted)) {
 			literal = "`" + string(quoted) + ":`"
@@ -285,12 +286,13 @@ func (p *encoderPlan) object(of *ast.StructType, expression string, keepsOthers 
 	return b.String()
 }
 
-// members returns what encoding/json would write of a struct; false when only it knows.
+// members returns the members that encoding/json would write. It returns false if only encoding/json can
+// tell.
 func (p *encoderPlan) members(of *ast.StructType, expression string, keepsOthers bool) (members []member, ok bool) {
 	for _, field := range of.Fields.List {
 		tag := ""
 		if field.Tag != nil {
-			text, _ := strconv.Unquote(field.Tag.Value) // it has been parsed
+			text, _ := strconv.Unquote(field.Tag.Value) // the parser accepted it
 			tag = reflect.StructTag(text).Get("json")
 		}
 		if tag == "-" {
@@ -323,8 +325,8 @@ func (p *encoderPlan) members(of *ast.StructType, expression string, keepsOthers
 	return members, true
 }
 
-// notEmpty returns when omitempty writes a field. An object that keeps unknown members leaves out
-// what is nil alone.
+// notEmpty returns the condition under which omitempty writes a field. A type that keeps unknown members
+// omits only nil fields.
 func (p *encoderPlan) notEmpty(of ast.Expr, expression string, keepsOthers bool) (condition string, ok bool) {
 	switch t := p.underlying(of).(type) {
 	case *ast.StarExpr, *ast.InterfaceType:
@@ -351,7 +353,7 @@ func (p *encoderPlan) notEmpty(of ast.Expr, expression string, keepsOthers bool)
 	return "", false
 }
 
-// notZero returns when omitzero writes a field.
+// notZero returns the condition under which omitzero writes a field.
 func (p *encoderPlan) notZero(of ast.Expr, expression string) (condition string, ok bool) {
 	switch t := of.(type) {
 	case *ast.StarExpr, *ast.ArrayType, *ast.MapType:
@@ -362,7 +364,7 @@ func (p *encoderPlan) notZero(of ast.Expr, expression string) (condition string,
 	return "!" + expression + ".IsZero()", source(of) == "time.Time"
 }
 
-// underlying follows the names of types.
+// underlying returns the type behind any number of type names.
 func (p *encoderPlan) underlying(of ast.Expr) ast.Expr {
 	for range len(p.types) {
 		name, ok := of.(*ast.Ident)
@@ -374,7 +376,7 @@ func (p *encoderPlan) underlying(of ast.Expr) ast.Expr {
 	return of
 }
 
-// addressOf is a pointer to an expression.
+// addressOf returns the source of a pointer to an expression.
 func addressOf(expression string) string {
 	if pointer, ok := strings.CutPrefix(alone(expression), "*"); ok {
 		return pointer
@@ -382,7 +384,7 @@ func addressOf(expression string) string {
 	return "&" + expression
 }
 
-// alone leaves out the parentheses of an expression that does not need them where it is all there is.
+// alone removes parentheses that an expression needs only inside a larger one.
 func alone(expression string) string {
 	if strings.HasPrefix(expression, "(*") && strings.HasSuffix(expression, ")") {
 		return expression[1 : len(expression)-1]
@@ -407,9 +409,9 @@ func fieldNamed(of *ast.StructType, name string) *ast.Field {
 	return nil
 }
 
-// source is how an expression is written.
+// source returns the source text of an expression.
 func source(of ast.Expr) string {
 	var b strings.Builder
-	_ = printer.Fprint(&b, token.NewFileSet(), of) // a Builder takes everything
+	_ = printer.Fprint(&b, token.NewFileSet(), of) // a strings.Builder never fails
 	return b.String()
 }

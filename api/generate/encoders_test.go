@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// encoded are types of all kinds that a document can lead to, and a program that compares what is
-// generated for them with encoding/json.
+// encoded is a program with types of every kind that a document can lead to. It compares the generated
+// encoders of the types with encoding/json.
 const encoded = `package main
 
 import (
@@ -117,7 +117,7 @@ func main() {
 }
 `
 
-func TestEncoders_writeWhatEncodingJSONDoes(t *testing.T) {
+func TestEncoders_writeTheSameAsEncodingJSON(t *testing.T) {
 	t.Parallel()
 	f := files{"gen/models.gen.go": []byte(encoded), "gen/server.gen.go": []byte("package gen")}
 	all, err := f.encoders()
@@ -142,7 +142,7 @@ func TestEncoders_writeWhatEncodingJSONDoes(t *testing.T) {
 	}
 }
 
-func TestEncoders_refuseATypeThatIsNotDeclared(t *testing.T) {
+func TestEncoders_failForAnUndeclaredType(t *testing.T) {
 	t.Parallel()
 	f := files{
 		"gen/models.gen.go": []byte("package gen"),

@@ -21,15 +21,15 @@ var (
 	eventsSource string
 )
 
-// event is what the templates know of a webhook of the document.
+// event describes a webhook of the document for the templates.
 type event struct {
-	Type, Name string // avatar_event, Avatar
-	Schema     string // in Go
+	Type, Name string // such as avatar_event and Avatar
+	Schema     string // Go type of the notification
 	Comment    string
-	Subject    string // the field of data with the id of what the event is about, if there is one
-	Status     string // the field of data with its state, if there is one
-	StatusType string // in Go, of an enum
-	Sample     string // of data
+	Subject    string // field of the data with the id of the subject, or empty
+	Status     string // field of the data with the status, or empty
+	StatusType string // Go type of the status, if it is an enum
+	Sample     string // data in JSON
 }
 
 // events describes the webhooks of the document, in the order of EventType.
@@ -83,8 +83,8 @@ func describeEvent(name string, operation *openapi3.Operation) (event, error) {
 	return e, err
 }
 
-// addSubject finds the member with the id of the avatar, video or lip-sync that the event is about: the
-// one that x-subject of the data names, or else the only one that is required and ends in _id.
+// addSubject finds the member with the id of the avatar, video or lip-sync that the event is about. The
+// extension x-subject of the data names it; otherwise it is the only required member that ends in _id.
 func (e *event) addSubject(data *openapi3.Schema) error {
 	var candidates []string
 	if named, ok := data.Extensions["x-subject"].(string); ok {
@@ -111,7 +111,7 @@ func fieldName(name string, ref *openapi3.SchemaRef) string {
 	return codegen.Property{JsonFieldName: name, Extensions: ref.Extensions}.GoFieldName()
 }
 
-// sampleOf is the data of the first example, or one that is made from the schema.
+// sampleOf returns the data of the first example, or data invented from the schema.
 func sampleOf(media *openapi3.MediaType, data *openapi3.Schema) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
 		if value, ok := media.Examples[name].Value.Value.(map[string]any); ok {
@@ -124,7 +124,8 @@ func sampleOf(media *openapi3.MediaType, data *openapi3.Schema) ([]byte, error) 
 	return json.Marshal(invent(data, 0))
 }
 
-// invent makes a value that a schema allows, from the keywords that schemas of data usually have.
+// invent returns a value that a schema allows. It knows the keywords that are common in schemas of
+// requests and events.
 func invent(schema *openapi3.Schema, depth int) any {
 	switch {
 	case schema == nil || depth > 8:

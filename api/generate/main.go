@@ -1,6 +1,6 @@
-// Command generate writes all code that follows from the document: package gen, and the generated
-// files of the packages that wrap it. It runs in the root of the module and takes one argument, the
-// document.
+// Command generate writes all code that follows from the document: package gen, the generated files of
+// the packages that wrap it, and the sample programs in api/_samples. It runs in the root of the module and
+// takes one argument, the document.
 package main
 
 import (
@@ -32,8 +32,8 @@ func main() {
 	}
 }
 
-// files are what is generated, by path. None is written before all are complete, so that an error in
-// the document leaves everything as it was.
+// files has the generated files by path. No file is written before all are generated, so an error in the
+// document changes nothing.
 type files map[string][]byte
 
 func run(path string) error {
@@ -85,11 +85,18 @@ func run(path string) error {
 			return err
 		}
 	}
+	written, err := load(path)
+	if err != nil {
+		return err
+	}
+	if err := f.samples(written, all); err != nil {
+		return err
+	}
 	return f.replace()
 }
 
-// check refuses a document that no validator can serve, and warns of what it would leave out: that
-// may be a format of a program's own. Both errors name the place, as those of oapi-codegen do not.
+// check returns an error if the validator of the server refuses the document, and writes a warning for
+// each keyword and format it would ignore. Unlike the errors of oapi-codegen, both name the line.
 func check(path string, warnings io.Writer) error {
 	text, err := os.ReadFile(path) //nolint:gosec // the file is the caller's
 	if err != nil {
@@ -104,7 +111,7 @@ func check(path string, warnings io.Writer) error {
 //go:embed doc.tmpl
 var docSource string
 
-// settings are those of one file of oapi-codegen's.
+// settings are the settings of oapi-codegen for one output file.
 type settings struct {
 	codegen.Configuration `yaml:",inline"`
 
@@ -126,8 +133,7 @@ func loadSettings(path string) (settings, error) {
 	return s, s.Validate()
 }
 
-// generate runs oapi-codegen with the settings at settingsPath, and returns the document as it was
-// adapted for it.
+// generate runs oapi-codegen with the settings file and returns the adapted document.
 func (f files) generate(path, settingsPath string) (*openapi3.T, error) {
 	s, err := loadSettings(settingsPath)
 	if err != nil {
@@ -137,7 +143,7 @@ func (f files) generate(path, settingsPath string) (*openapi3.T, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The first run makes known to oapi-codegen how types are named.
+	// The first run registers the names of types with oapi-codegen, which adapt looks up.
 	if _, err := codegen.Generate(document, s.Configuration); err != nil {
 		return nil, err
 	}
@@ -151,7 +157,7 @@ func (f files) generate(path, settingsPath string) (*openapi3.T, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What comes before is a comment of oapi-codegen's on the package, the same in each file.
+	// oapi-codegen writes the same package comment to each file.
 	_, code, ok := strings.Cut(code, "\npackage "+s.PackageName+"\n")
 	if !ok {
 		return nil, errors.New("oapi-codegen wrote no package clause")
@@ -169,7 +175,7 @@ func load(path string) (*openapi3.T, error) {
 	return document, nil
 }
 
-// replace writes the files, and removes what an earlier run generated and this one does not.
+// replace writes the files and removes files of an earlier run that were not generated again.
 func (f files) replace() (err error) {
 	root, err := os.OpenRoot(".")
 	if err != nil {
@@ -177,7 +183,8 @@ func (f files) replace() (err error) {
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	err = fs.WalkDir(root.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
-		if _, ok := f[path]; ok || err != nil || !strings.HasSuffix(path, ".gen.go") {
+		generated := strings.HasSuffix(path, ".gen.go") || strings.HasPrefix(path, samplesDir+"/")
+		if _, ok := f[path]; ok || err != nil || !generated {
 			return err
 		}
 		return root.Remove(path)

@@ -14,7 +14,7 @@ import (
 //go:embed nullable.tmpl
 var nullableSource string
 
-// nullableMembers gives the nullable members of JSON requests the type Nullable, which tells null from
+// nullableMembers gives nullable members of JSON requests the type Nullable, which distinguishes null from
 // absent. Answers keep pointers.
 func nullableMembers(document *openapi3.T) error {
 	a := adapter{document: document, seen: map[*openapi3.Schema]bool{}}
@@ -40,7 +40,8 @@ type adapter struct {
 	seen     map[*openapi3.Schema]bool
 }
 
-// visit adapts the schemas that ref leads to. path is where it is in the document, by names.
+// visit adapts the schemas that a reference leads to. The path has the names that lead to the reference in
+// the document.
 func (a *adapter) visit(ref *openapi3.SchemaRef, path []string) error {
 	if ref == nil || ref.Value == nil || a.seen[ref.Value] {
 		return nil
@@ -89,8 +90,8 @@ func (a *adapter) mark(property *openapi3.SchemaRef, path []string, required boo
 	return nil
 }
 
-// innerType returns the Go type of a property without null. An enum or an object that is declared in
-// place becomes a component, so that its type has a name.
+// innerType returns the Go type of a property without null. It moves an enum or object that is declared in
+// place to the components, so that the type gets a name.
 func (a *adapter) innerType(property *openapi3.SchemaRef, path []string) (string, error) {
 	if property.Ref == "" && (len(property.Value.Enum) > 0 || len(property.Value.Properties) > 0) {
 		name := codegen.SchemaNameToTypeName(codegen.PathToTypeName(path))
@@ -104,7 +105,7 @@ func (a *adapter) innerType(property *openapi3.SchemaRef, path []string) (string
 	return schema.TypeDecl(), err
 }
 
-// nullable reports whether a schema allows null by its type or as one of two alternatives.
+// nullable reports whether a schema allows null, by its type or as one of two alternatives.
 func nullable(ref *openapi3.SchemaRef) bool {
 	schema := ref.Value
 	if schema.Type.IncludesNull() && len(schema.Type.Slice()) > 1 {
@@ -118,7 +119,7 @@ func nullable(ref *openapi3.SchemaRef) bool {
 	return false
 }
 
-// componentName returns the Go name of the schema that a reference leads to.
+// componentName returns the Go name of the component schema that a reference names.
 func componentName(ref string) (string, bool) {
 	name, ok := strings.CutPrefix(ref, "#/components/schemas/")
 	return codegen.SchemaNameToTypeName(name), ok

@@ -16,49 +16,51 @@ var clientSource string
 //go:embed unimplemented.tmpl
 var unimplementedSource string
 
-// operation is what the templates know of an operation of the document.
+// operation describes an operation of the document for the templates.
 type operation struct {
-	ID, Name     string // as in the document, and in Go
+	ID, Name     string // in the document and in Go
 	Method, Path string
 	Comment      []string
-	Errors       []string // classes of package client
-	Idempotent   bool     // a repetition changes nothing
-	Keyed        bool     // it takes an Idempotency-Key
+	Errors       []string // error classes of package client
+	Idempotent   bool     // as RFC 9110 defines it
+	Keyed        bool     // takes an Idempotency-Key
 	PathParams   []parameter
-	Required     []parameter // of query, header and cookie
+	Required     []parameter // in the query, header or a cookie
 	Optional     []parameter
-	Workspace    string // the field of the workspace, if it has one
-	HasParams    bool   // gen has a struct for its parameters
+	Workspace    string // field for the workspace id, or empty
+	HasParams    bool   // gen declares a struct for the parameters
 	Body         body
 	Answer       answer
 }
 
 type parameter struct {
+	Name                  string // in the document
 	Field, Argument, Type string
 	Comment               []string
 }
 
-// body is how the request of an operation is given.
+// body describes the request body of an operation.
 type body struct {
-	Builder     string // what follows New…Request
-	Type        string // in Go, empty for a reader
+	Builder     string // suffix of the function New…Request
+	Type        string // Go type, or empty if the body is an io.Reader
 	Optional    bool
 	Reader      bool
-	ContentType string // of a reader, empty when the caller says
+	ContentType string // media type of an io.Reader, or empty if the caller gives it
 }
 
-// answer is what a method returns beside the error.
+// answer describes what a client method returns besides the error.
 type answer struct {
 	Kind        string // answerNone, answerJSON, answerText or answerStream
-	Type        string // of the JSON
-	Slice       bool   // Type is no pointer's
-	Whole       bool   // successes differ, so the generated response is returned
+	Type        string // Go type of the JSON
+	Slice       bool   // Type is a slice or map, returned without a pointer
+	Whole       bool   // successes have different types, so the method returns the generated response
 	Empty       bool   // some success has no body
 	NotModified bool
 	Accept      string
 }
 
-// operations describes the operations of the document that oapi-codegen has generated last.
+// operations describes the operations of the document. oapi-codegen must have generated code from the
+// document just before.
 func operations(definitions []codegen.OperationDefinition) ([]operation, error) {
 	var all []operation
 	for _, definition := range definitions {
@@ -91,7 +93,7 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 		if err != nil {
 			return o, err
 		}
-		o.PathParams = append(o.PathParams, parameter{Argument: argument(p.GoName()), Type: t})
+		o.PathParams = append(o.PathParams, parameter{Name: p.ParamName, Argument: argument(p.GoName()), Type: t})
 	}
 	for _, definition := range codegen.GenerateParamsTypes(d) {
 		if definition.TypeName != o.Name+"Params" {
@@ -115,7 +117,7 @@ func (o *operation) addParameter(p codegen.Property) error {
 	if err != nil {
 		return err
 	}
-	described := parameter{Field: p.GoFieldName(), Argument: argument(p.GoFieldName()), Type: t, Comment: comment(p.Description)}
+	described := parameter{Name: p.JsonFieldName, Field: p.GoFieldName(), Argument: argument(p.GoFieldName()), Type: t, Comment: comment(p.Description)}
 	switch name := strings.ToLower(p.JsonFieldName); {
 	case name == "x-workspace-id":
 		o.Workspace = described.Field
@@ -130,7 +132,7 @@ func (o *operation) addParameter(p codegen.Property) error {
 	return nil
 }
 
-// bodyOf prefers what has a type to what is written by the caller.
+// bodyOf prefers a media type with a Go type to one that the caller writes to an io.Reader.
 func bodyOf(d codegen.OperationDefinition) (body, error) {
 	if !d.HasBody() {
 		return body{}, nil
@@ -142,7 +144,7 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 				continue
 			}
 			name := b.Schema.TypeDecl()
-			if d.Spec.RequestBody.Value.Content[b.ContentType].Schema.Ref == "" { // declared in place
+			if d.Spec.RequestBody.Value.Content[b.ContentType].Schema.Ref == "" { // the schema has no name
 				name = codegen.UppercaseFirstCharacter(d.OperationId) + tag + "RequestBody"
 			}
 			qualified, err := qualify(name)

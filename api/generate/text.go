@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// qualify writes gen. before the names of package gen in a type.
+// qualify prefixes the names of package gen in a type with "gen.".
 func qualify(declaration string) (string, error) {
 	expression, err := parser.ParseExpr(declaration)
 	if err != nil {
@@ -39,14 +39,15 @@ func qualify(declaration string) (string, error) {
 	return text.String(), err
 }
 
-// argument is a field's name as that of an argument: AvatarID becomes avatarID, and URL url.
+// argument converts the name of a field to the name of an argument: AvatarID becomes avatarID, and URL
+// becomes url.
 func argument(field string) string {
 	upper := 0
 	for upper < len(field) && unicode.IsUpper(rune(field[upper])) {
 		upper++
 	}
 	if upper > 1 && upper < len(field) {
-		upper-- // the last one begins the next word
+		upper-- // the last capital letter begins the next word
 	}
 	name := strings.ToLower(field[:upper]) + field[upper:]
 	taken := []string{"body", "c", "call", "contentType", "ctx", "err", "gen", "optional", "options", "params", "request"}
@@ -56,13 +57,13 @@ func argument(field string) string {
 	return name
 }
 
-// lowerFirst is for a sentence that goes on.
+// lowerFirst returns text with a lower-case first letter.
 func lowerFirst(text string) string {
 	r, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToLower(r)) + text[size:]
 }
 
-// comment breaks a description into lines, for a Go comment.
+// comment wraps a description into the lines of a Go comment.
 func comment(text string) []string {
 	const width = 100
 	var lines []string

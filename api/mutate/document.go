@@ -4,7 +4,7 @@ import "strings"
 
 const document = "api/openapi.yaml"
 
-// documentEdits are edits of the document, in the order of its parts.
+// documentEdits returns edits of the document, in the order of its parts.
 func documentEdits() []edit {
 	var edits []edit
 	add := func(name, after, old, replacement string) {
@@ -17,7 +17,7 @@ func documentEdits() []edit {
 		add(schema+" "+name+" may be null", "\n    "+schema+":\n", "\n        "+name+": { type: "+typ, "\n        "+name+": { type: ["+typ+", 'null']")
 	}
 
-	// Constraints on what the interface leaves open.
+	// Constraints where the interface leaves values open.
 	for _, member := range []string{"email", "password"} {
 		property("LoginRequest", member, "maxLength: 64")
 		property("LoginRequest", member, "minLength: 1")
@@ -57,7 +57,7 @@ func documentEdits() []edit {
 	nullable("ProjectList", "size", "integer")
 	nullable("AvatarEventData", "avatar_id", "string")
 
-	// What the interface says.
+	// Facts of the interface.
 	add("an avatar status is gone", "\n    AvatarStatus:\n", ", consent_failed]", "]")
 	add("an avatar status is added", "\n    AvatarStatus:\n", ", consent_failed]", ", consent_failed, deleted]")
 	add("a video ends in another way", "\n    InferenceEventStatus:\n", "enum: [succeeded, failed]", "enum: [succeeded, failed, canceled]")
@@ -115,7 +115,7 @@ func documentEdits() []edit {
 	}
 	add("a notification needs a signature", "\n    EventSignature:\n", "required: false", "required: true")
 
-	// Prose that says the contrary.
+	// Descriptions that say the opposite.
 	for _, change := range [][3]string{
 		{"operationId: listProjects\n", "newest first", "oldest first"},
 		{"operationId: login\n", "valid for 1 hour", "valid for 2 hours"},

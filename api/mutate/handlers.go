@@ -1,19 +1,19 @@
 package main
 
-// handlerEdits are edits of the service that break what the document says of its answers.
+// handlerEdits returns edits of the service that break what the document says about its responses.
 func handlerEdits() []edit {
 	const (
 		rest  = "server/internal/rest/"
 		store = "server/internal/store/"
 	)
-	// One database is enough: the edits are above the store or in what both share.
+	// One database is enough, because the edits are in code that both databases share.
 	tests := []string{"./server/internal/rest", "-run", "/SQLite"}
 	edits := []edit{
-		{name: "a busy service answers 507", file: rest + "rest.go", after: "studio.ErrBusy", old: "StatusServiceUnavailable", new: "StatusInsufficientStorage"},
-		{name: "a busy service names no pause", file: rest + "rest.go", after: "studio.ErrBusy", old: ", RetryAfter: busyPause", new: ""},
+		{name: "a busy service answers 507", file: "server/error.go", after: "func Busy", old: "StatusServiceUnavailable", new: "StatusInsufficientStorage"},
+		{name: "a busy service names no pause", file: rest + "rest.go", after: "studio.ErrBusy", old: "busyRetryAfter", new: "0"},
 		{name: "a key in use answers 423", file: rest + "rest.go", after: "studio.ErrKeyInUse", old: "StatusConflict", new: "StatusLocked"},
 		{name: "a key with another request answers 409", file: rest + "rest.go", after: "studio.ErrKeyReused", old: "StatusUnprocessableEntity", new: "StatusConflict"},
-		{name: "too many tries name no pause", file: rest + "rest.go", after: "studio.LimitError", old: "answer.RetryAfter = limited.RetryAfter", new: "_ = limited"},
+		{name: "too many tries name no pause", file: rest + "rest.go", after: "studio.LimitError", old: "response.RetryAfter = limited.RetryAfter", new: "_ = limited"},
 		{name: "wrong credentials answer 403", file: rest + "rest.go", after: "studio.ErrUnauthorized", old: "StatusUnauthorized", new: "StatusForbidden"},
 		{name: "a record of another user answers 403", file: rest + "rest.go", after: "studio.ErrNotFound", old: "StatusNotFound", new: "StatusForbidden"},
 		{name: "create_video ignores its key", file: rest + "extensions.go", after: ") CreateVideo(", old: "request.Params.IdempotencyKey", new: "nil"},

@@ -25,21 +25,21 @@ import (
 	"time"
 )
 
-// edit is one change that some test must notice.
+// edit is a change that at least one test must detect.
 type edit struct {
-	name string // what somebody could get wrong
-	file string // relative to the root of the module
-	// after is a text of the file; old is replaced where it first occurs behind it. An empty after
-	// is the beginning of the file.
+	name string // the mistake that the edit simulates
+	file string // path relative to the root of the module
+	// The edit replaces the first occurrence of old after the text after. An empty after means the
+	// beginning of the file.
 	after    string
 	old, new string
-	tests    []string // arguments of go test; none are contractTests
+	tests    []string // arguments of go test; contractTests if nil
 }
 
-// contractTests are the tests of package api that read the document and nothing else.
+// contractTests matches the tests of package api that read nothing but the document.
 const contractTests = "^Test(Document|Contract)"
 
-// timeout bounds the tests of one edit.
+// timeout limits the tests of one edit.
 const timeout = 3 * time.Minute
 
 func main() {
@@ -78,10 +78,11 @@ func run(ctx context.Context, pattern string) error {
 
 type mutator struct {
 	dir      string
-	contract string // the tests of package api, which take a document
+	contract string // test binary of package api
 }
 
-// all makes every edit, as many at a time as there are processors, and returns those that survived.
+// all makes every edit, one per processor at a time, and returns an error for each edit that no test
+// detected.
 func (m *mutator) all(ctx context.Context, edits []edit) []error {
 	queue := make(chan int)
 	results := make([]error, len(edits))
@@ -150,7 +151,7 @@ func (m *mutator) test(ctx context.Context, edited string, e edit) (string, erro
 	return string(out), err
 }
 
-// overlay writes the file that tells the go command to read edited in the place of file.
+// overlay writes an overlay file that makes the go command read edited instead of file.
 func (m *mutator) overlay(file, edited string) (string, error) {
 	place, err := filepath.Abs(file)
 	if err != nil {

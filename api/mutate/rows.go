@@ -1,6 +1,6 @@
 package main
 
-// rowEdits are edits of the rows that hold the document to the interface.
+// rowEdits returns edits of the rows in api/interface_test.go.
 func rowEdits() []edit {
 	const rows = "api/interface_test.go"
 	return []edit{

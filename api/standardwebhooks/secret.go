@@ -14,24 +14,24 @@ const (
 	maxSecretBytes = 64
 )
 
-// ErrSecret is returned by [ParseSecret] for a text that is not a signing secret.
+// ErrSecret is returned by [ParseSecret] if the text is not a signing secret.
 var ErrSecret = errors.New("standardwebhooks: a secret is whsec_ and 24 to 64 bytes in base64")
 
-// Secret is a key that signs events, as Standard Webhooks defines it: 24 to 64
-// random bytes, written as "whsec_" and their base64. Printing, logging or
-// marshalling a Secret shows a placeholder; only [Secret.Reveal] shows the key.
+// Secret is a signing key of Standard Webhooks: 24 to 64 random bytes, written as "whsec_" and the base64
+// of the bytes. A Secret that is printed, logged or marshalled shows a placeholder. Only [Secret.Reveal]
+// returns the key. The zero Secret has no key: [Sign] refuses it and [Verify] ignores it.
 type Secret struct {
-	key func() []byte // of a function fmt shows no more than the address, inside other structs too
+	key func() []byte // a function, because fmt prints only its address, even inside other structs
 }
 
-// NewSecret makes a Secret of 32 random bytes.
+// NewSecret returns a Secret of 32 random bytes.
 func NewSecret() Secret {
 	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails: crypto/rand ends the process instead
+	_, _ = rand.Read(key) // crypto/rand never returns an error
 	return hide(key)
 }
 
-// ParseSecret reads a Secret; the prefix may be missing. The error is [ErrSecret].
+// ParseSecret parses a Secret. The prefix "whsec_" is optional. The error is [ErrSecret].
 func ParseSecret(text string) (Secret, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, secretPrefix))
 	if err != nil || len(key) < minSecretBytes || len(key) > maxSecretBytes {
@@ -40,14 +40,27 @@ func ParseSecret(text string) (Secret, error) {
 	return hide(key), nil
 }
 
-// Reveal returns the text that [ParseSecret] reads.
+// ParseSecrets parses each text as [ParseSecret] does. If one of them is not a secret, it returns no
+// secrets and [ErrSecret].
+func ParseSecrets(texts []string) ([]Secret, error) {
+	secrets := make([]Secret, len(texts))
+	for i, text := range texts {
+		var err error
+		if secrets[i], err = ParseSecret(text); err != nil {
+			return nil, err
+		}
+	}
+	return secrets, nil
+}
+
+// Reveal returns the key as text that [ParseSecret] accepts.
 func (s Secret) Reveal() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(s.bytes())
 }
 
 func hide(key []byte) Secret { return Secret{key: func() []byte { return key }} }
 
-// bytes returns nil for a zero Secret.
+// bytes returns the key, or nil for the zero Secret.
 func (s Secret) bytes() []byte {
 	if s.key == nil {
 		return nil

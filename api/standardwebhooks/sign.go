@@ -1,7 +1,11 @@
-// Package standardwebhooks signs webhooks and verifies their signatures, as the specification Standard
-// Webhooks defines it: an HMAC-SHA256 of id, timestamp and body under a shared secret.
+// Package standardwebhooks signs webhooks and verifies their signatures according to the [Standard
+// Webhooks] specification. A signature is an HMAC-SHA256 of the webhook's id, timestamp and body under a
+// secret that sender and receiver share.
 //
-// The service signs with this package and package client/webhook verifies with it.
+// The service signs its notifications with this package, and package client/webhook verifies them with it.
+// Programs that receive notifications use package client/webhook.
+//
+// [Standard Webhooks]: https://www.standardwebhooks.com
 package standardwebhooks
 
 import (
@@ -15,25 +19,25 @@ import (
 	"time"
 )
 
-// Names of the headers that carry a signature and what it covers.
+// Headers of a signed webhook: its id, the time of signing in Unix seconds, and the signatures.
 const (
 	HeaderID        = "Webhook-Id"
 	HeaderTimestamp = "Webhook-Timestamp"
 	HeaderSignature = "Webhook-Signature"
 )
 
-// HeaderSequence names the header with the position of an event among those of its subject. It is an
-// extension of this service, which signatures do not cover.
+// HeaderSequence is the header with the position of an event among the events of the same avatar, video or
+// lip-sync. It is an extension of this service, and signatures do not cover it.
 const HeaderSequence = "Webhook-Sequence"
 
-// Tolerance is how far the timestamp of a notification may lie before or after the
-// receiver's clock.
+// Tolerance is the largest accepted difference between the timestamp of a webhook and the clock of the
+// receiver.
 const Tolerance = 5 * time.Minute
 
-// ErrUnsignable is returned by [Sign] for what [Verify] would refuse.
+// ErrUnsignable is returned by [Sign] for an id or secrets that [Verify] would refuse.
 var ErrUnsignable = errors.New("standardwebhooks: signing needs an id without dots, spaces and control characters, and 1 to 16 secrets")
 
-// Errors of [Verify].
+// Errors that [Verify] returns.
 var (
 	ErrUnsigned  = errors.New("standardwebhooks: a signature header is missing or malformed")
 	ErrTimestamp = errors.New("standardwebhooks: the timestamp is more than 5 minutes off")
@@ -45,9 +49,10 @@ const (
 	maxSignatures    = 16
 )
 
-// Sign sets the id, timestamp and signature headers of Standard Webhooks for body: one
-// signature for each secret, so that a receiver that knows any of them accepts it. The error is
-// [ErrUnsignable] if [Verify] would refuse the id or a secret is zero, and header is unchanged then.
+// Sign sets the id, timestamp and signature headers for body. It adds one signature for each of 1 to 16
+// secrets, so that a receiver that knows any of them accepts the webhook. The id must not be empty or
+// contain dots, spaces or control characters. Sign returns [ErrUnsignable], and leaves header unchanged,
+// if the id is invalid, a secret is zero, or there are too few or too many secrets.
 func Sign(header http.Header, id string, at time.Time, body []byte, secrets ...Secret) error {
 	if !validID(id) || len(secrets) == 0 || len(secrets) > maxSignatures {
 		return ErrUnsignable
@@ -66,10 +71,10 @@ func Sign(header http.Header, id string, at time.Time, body []byte, secrets ...S
 	return nil
 }
 
-// Verify reports whether body was signed with one of secrets at a time within
-// [Tolerance] of now. body must be the bytes as received, before any parsing. Signatures
-// are compared in constant time; of more than 16 signatures only the first 16 count, and a
-// zero Secret verifies nothing. The error is [ErrUnsigned], [ErrTimestamp] or [ErrSignature].
+// Verify returns nil if body was signed with one of the secrets within [Tolerance] of now. The body must
+// be the bytes as received, before any parsing. Verify compares signatures in constant time. It reads the
+// first 16 signatures of the header and ignores the rest, and it ignores zero secrets. The error is
+// [ErrUnsigned], [ErrTimestamp] or [ErrSignature].
 func Verify(header http.Header, body []byte, now time.Time, secrets ...Secret) error {
 	id, timestamp := header.Get(HeaderID), header.Get(HeaderTimestamp)
 	signatures := strings.SplitN(header.Get(HeaderSignature), " ", maxSignatures+1)
@@ -94,8 +99,8 @@ func Verify(header http.Header, body []byte, now time.Time, secrets ...Secret) e
 	return ErrSignature
 }
 
-// validID reports whether a header carries id as it is, and whether the end of id is certain in
-// what is signed: with a dot in it, part of it could pass for the timestamp, and that for the body.
+// validID reports whether a header can carry id unchanged and the signed text tells where it ends. If an
+// id contained a dot, part of it could be taken for the timestamp, and the timestamp for part of the body.
 func validID(id string) bool {
 	return id != "" && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == '.' || r == 0x7f })
 }

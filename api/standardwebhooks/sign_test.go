@@ -61,8 +61,8 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// Sign refuses what Verify refuses, and leaves the header alone then.
-func TestSign_refuses(t *testing.T) {
+// Sign refuses what Verify would refuse, and leaves the header unchanged.
+func TestSign_refusesWhatVerifyRefuses(t *testing.T) {
 	t.Parallel()
 	secret := standardwebhooks.NewSecret()
 	for name, test := range map[string]struct {
@@ -136,8 +136,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// A receiver that knows either secret accepts what is signed with both, and a receiver that
-// knows both accepts what is signed with either.
+// A receiver that knows one of two secrets accepts a webhook signed with both. A receiver that knows both
+// accepts a webhook signed with either.
 func TestVerify_Rotation(t *testing.T) {
 	t.Parallel()
 	before, after, foreign := standardwebhooks.NewSecret(), standardwebhooks.NewSecret(), standardwebhooks.NewSecret()
@@ -166,7 +166,8 @@ func TestVerify_Rotation(t *testing.T) {
 	}
 }
 
-// Moving a dot between id, timestamp and body leaves the signed bytes as they are.
+// Moving a dot between id, timestamp and body does not change the signed bytes, so Verify must refuse the
+// id.
 func TestVerify_MovedDot(t *testing.T) {
 	t.Parallel()
 	secret, body := standardwebhooks.NewSecret(), []byte("1614265331.{}")
@@ -179,7 +180,7 @@ func TestVerify_MovedDot(t *testing.T) {
 	}
 }
 
-// What is accepted is what was signed.
+// Verify accepts only what was signed.
 func FuzzVerify(f *testing.F) {
 	f.Add(specID, specTimestamp, specSignature, []byte(specBody))
 	f.Add(specID, specTimestamp, specSignature, []byte(specBody+"\n"))
@@ -199,7 +200,7 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// What Sign accepts, Verify accepts as it comes over the wire, at the same time and with each of the secrets.
+// Verify accepts what Sign signed, after the headers went over the wire, with each of the secrets.
 func FuzzSign(f *testing.F) {
 	f.Add(specID, int64(specTime), []byte(specBody), uint8(1))
 	f.Add("a.b", int64(0), []byte(nil), uint8(2))

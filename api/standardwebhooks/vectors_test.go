@@ -11,7 +11,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 )
 
-// testdata/foreign makes the vectors, and tries there what this package signs.
+// The vectors were made by the libraries in testdata/foreign, whose tests also verify the signatures of
+// this package.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("testdata/vectors.json")

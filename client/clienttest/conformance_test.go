@@ -20,7 +20,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// patience is how long the daemon may take for what it does by itself.
+// patience limits how long a test waits for the daemon to do something by itself.
 const patience = 30 * time.Second
 
 const (
@@ -28,18 +28,17 @@ const (
 	bobPassword = "staple battery horse correct"
 )
 
-// target is a service that the script is played to.
+// target is a service that the script runs against.
 type target struct {
 	url, workspace string
 	secret         webhook.Secret
-	// settle makes the service do by itself what is next, until the subject has the status.
+	// settle makes the service advance the subject until it has the status.
 	settle func(t *testing.T, s *script, path, id, status string)
-	// deliver makes it send what is due; nil when it does so by itself.
+	// deliver makes the service send pending notifications. It is nil if the service does that by itself.
 	deliver func()
 }
 
-// What a user's test sees of this package is what a user sees of the daemon: the same answers
-// and the same notifications to the same script.
+// The same script gets the same responses and notifications from this package and from the daemon.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	fake, daemon := playTo(t, memoryTarget(t)), playTo(t, daemonTarget(t))
@@ -118,7 +117,7 @@ func daemonTarget(t *testing.T) target {
 	}
 }
 
-// startDaemon serves dsn until the test ends and returns the base address.
+// startDaemon serves the database dsn until the test ends, and returns the base URL.
 func startDaemon(t *testing.T, program, dsn string) string {
 	t.Helper()
 	daemon := exec.Command(program, "serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--render-time", "0s",
@@ -127,7 +126,7 @@ func startDaemon(t *testing.T, program, dsn string) string {
 	check(t, err)
 	check(t, daemon.Start())
 	serving, read := make(chan string, 1), make(chan struct{})
-	go func() { // all of it, or the daemon would wait for a reader of its log
+	go func() { // read the log to its end, or the daemon would block
 		defer close(read)
 		defer close(serving)
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {

@@ -15,14 +15,14 @@ import (
 
 const keyLifetime = 24 * time.Hour
 
-// userKey is an idempotency key of a user's.
+// userKey is an idempotency key of a user.
 type userKey struct{ userID, key string }
 
-// creation is what a key was first used for.
+// creation is the first use of an idempotency key.
 type creation struct {
 	kind    kind
 	request string
-	created subject // as it was answered
+	created subject // as it was in the first response
 }
 
 func (s *studio) CreateAvatar(
@@ -83,7 +83,7 @@ func (s *studio) CreateLipsync(
 	return gen.CreateLipsync200JSONResponse(created.asLipsync()), nil
 }
 
-// create starts a subject, or returns what the key's first use created. s.mu is held.
+// create creates a subject, or returns the one that the first use of the key created. s.mu must be held.
 func (s *studio) create(ctx context.Context, made subject, request any, key *string) (subject, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *studio) create(ctx context.Context, made subject, request any, key *str
 	return answer, nil
 }
 
-// registration returns the URL that is registered (interface, 6.1), "" for none.
+// registration returns the webhook URL that a creation registers, or "".
 func (s *studio) registration(data gen.Nullable[gen.WebhookData], webhook gen.Nullable[gen.WebhookSwitch]) (url string, err error) {
 	if !value(value(webhook.Value).Enabled.Value) {
 		return "", nil
@@ -133,7 +133,7 @@ func (s *studio) registration(data gen.Nullable[gen.WebhookData], webhook gen.Nu
 	return s.canonical("/webhook_data/webhook_url", value(data.Value).WebhookURL.Value)
 }
 
-// canonical returns the one form of a URL, or says why nothing is sent to it.
+// canonical returns the canonical form of a webhook URL, or an error if the service would refuse the URL.
 func (s *studio) canonical(pointer string, url *string) (string, error) {
 	violation := gen.Violation{Pointer: pointer, Keyword: "webhook", Detail: "is required when the webhook is enabled"}
 	code := "webhook_url_missing"

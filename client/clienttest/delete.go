@@ -8,7 +8,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// deletionMemory is how long a deletion may be repeated.
+// deletionMemory is how long a repeated deletion succeeds.
 const deletionMemory = 24 * time.Hour
 
 func (s *studio) DeleteAvatar(ctx context.Context, r gen.DeleteAvatarRequestObject) (gen.DeleteAvatarResponseObject, error) {
@@ -23,8 +23,8 @@ func (s *studio) DeleteLipsync(ctx context.Context, r gen.DeleteLipsyncRequestOb
 	return gen.DeleteLipsync204Response{}, s.delete(ctx, lipsync, r.Body.InferenceID)
 }
 
-// delete deletes a subject of the caller's, the videos made from it, and the events that have not
-// been accepted.
+// delete deletes a subject of the caller, the videos made from it, and the events that were not accepted
+// yet.
 func (s *studio) delete(ctx context.Context, kind kind, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,26 +12,26 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// Event is a notification: one of the service's, from [Service.Events], or one of the test's.
+// Event is a notification, either from [Service.Events] or made by the test.
 type Event struct {
-	// URL is where it goes. It must lead to this machine.
+	// URL is the destination. Its host must be a loopback address.
 	URL string
 
-	// ID is the same whenever the event is sent. Defaults to a new one.
+	// ID identifies the event. It is the same each time the event is sent. Defaults to a new id.
 	ID string
 
-	// Sequence is the position among the events of the same avatar, video or lip-sync. Defaults
-	// to 1.
+	// Sequence is the position of the event among the events of the same avatar, video or lip-sync.
+	// Defaults to 1.
 	Sequence int64
 
-	// Body is sent as it is; the service's own are as in the interface, 6.2.
+	// Body is the JSON of the notification, sent unchanged.
 	Body []byte
 
-	// Time is when it is signed. Defaults to now.
+	// Time is the time of signing. Defaults to now.
 	Time time.Time
 }
 
-// event is an event of the service's.
+// event is an event of the service.
 type event struct {
 	Event
 	subject  string
@@ -48,14 +48,14 @@ func newEvent(s *subject) *event {
 		name = "avatar_id"
 	}
 	data, err := json.Marshal(body{s.kind, map[string]string{name: s.id, "status": s.status}})
-	if err != nil { // strings are never refused
+	if err != nil { // strings always marshal
 		panic(err)
 	}
 	return &event{subject: s.id, Event: Event{URL: s.webhookURL, ID: newID(), Sequence: s.sequence, Body: data}}
 }
 
-// Sample returns an event of a type as the document shows it, to be given a URL and fired. It has no
-// Body when the document does not list the type.
+// Sample returns the document's example of an event with the given type, for use with [Service.Fire] after
+// the test set its URL. The Body is nil if the document does not list the type.
 func Sample(eventType gen.EventType) Event {
 	sample, ok := gen.SampleEvent(eventType, "", "")
 	if !ok {
@@ -65,15 +65,15 @@ func Sample(eventType gen.EventType) Event {
 		EventType gen.EventType `json:"event_type"`
 		Data      gen.EventData `json:"data"`
 	}{sample.EventType, sample.Data})
-	if err != nil { // the data is JSON that was marshalled
+	if err != nil { // the data was marshalled before
 		panic(err)
 	}
 	return Event{Body: body}
 }
 
-// SetAvatar moves an avatar to a state, by way of those between: consent_pending comes before
-// published and consent_failed, and is left at once when consent has been decided. A move that
-// the contract does not have fails the test.
+// SetAvatar moves an avatar to a status, through all statuses in between. An avatar becomes
+// consent_pending before it is published or consent_failed, and leaves consent_pending at once if consent
+// was already submitted. A transition that the contract does not allow fails the test.
 func (s *Service) SetAvatar(id string, status gen.AvatarStatus) {
 	s.t.Helper()
 	if err := s.studio.move(id, string(status), true); err != nil {
@@ -81,7 +81,7 @@ func (s *Service) SetAvatar(id string, status gen.AvatarStatus) {
 	}
 }
 
-// SetInference moves a video or a lip-sync to its end. A move that the contract does not have
+// SetInference moves a video or lip-sync to a final status. A transition that the contract does not allow
 // fails the test.
 func (s *Service) SetInference(id string, status gen.InferenceStatus) {
 	s.t.Helper()
@@ -90,17 +90,17 @@ func (s *Service) SetInference(id string, status gen.InferenceStatus) {
 	}
 }
 
-// AutoFinish makes everything that is created from now on end as soon as its creation is
-// answered: published or succeeded, failed when the title contains "[fail]", and
-// consent_failed when it contains "[no-consent]".
+// AutoFinish makes each avatar, video and lip-sync created from now on reach a final status right after
+// the response to its creation. The status is published or succeeded. It is failed if the title contains
+// "[fail]", and consent_failed if the title contains "[no-consent]".
 func (s *Service) AutoFinish() {
 	s.studio.mu.Lock()
 	defer s.studio.mu.Unlock()
 	s.studio.autoFinish = true
 }
 
-// Events returns what the service has to notify of about an avatar, video or lip-sync with a
-// registered webhook, sent or not, in order.
+// Events returns the events of an avatar, video or lip-sync with a registered webhook, in order, whether
+// or not they were sent.
 func (s *Service) Events(id string) []Event {
 	s.studio.mu.Lock()
 	defer s.studio.mu.Unlock()
@@ -113,10 +113,9 @@ func (s *Service) Events(id string) []Event {
 	return events
 }
 
-// Deliver sends each event that its receiver has not accepted, those included that happen in
-// the meantime, and returns what came of it. As always, an event waits until the one before it
-// about the same avatar, video or lip-sync has been accepted; a refused one is sent again by the
-// next Deliver.
+// Deliver sends each event that was not accepted yet, including those that occur meanwhile, and returns
+// the attempts. Like the real service, it sends an event only after the previous event of the same avatar,
+// video or lip-sync was accepted. The next Deliver retries events that were refused.
 func (s *Service) Deliver() []sender.Attempt {
 	s.t.Helper()
 	s.delivering.Lock()
@@ -133,7 +132,7 @@ func (s *Service) Deliver() []sender.Attempt {
 		}
 		attempt := s.Fire(event.Event)
 		attempts = append(attempts, attempt)
-		event.accepted = attempt.Delivered() // only Deliver looks at it, one at a time
+		event.accepted = attempt.Delivered() // only Deliver uses this, one call at a time
 		waiting[event.subject] = !event.accepted
 	}
 }
@@ -147,9 +146,10 @@ func (s *studio) event(i int) *event {
 	return s.events[i]
 }
 
-// Fire sends an event once, whatever it is and whatever was sent before, and returns when the
-// receiver has answered. It is signed with secrets, or else with those in force; a secret that the
-// receiver does not know makes the signature a bad one. Nothing is sent to other machines.
+// Fire sends an event once and returns when the receiver has responded. The event need not come from the
+// service, and may have been sent before. Fire signs it with secrets or, if there are none, with the
+// secrets in force. Pass a secret that the receiver does not know to test an invalid signature. Fire sends
+// to loopback addresses only.
 func (s *Service) Fire(event Event, secrets ...webhook.Secret) sender.Attempt {
 	s.t.Helper()
 	if event.ID == "" {
@@ -183,14 +183,14 @@ func send(ctx context.Context, event Event, secrets []webhook.Secret) (sender.At
 	}), nil
 }
 
-// senderConfig opens what receivers of tests listen on.
+// senderConfig allows the loopback addresses and ports of test receivers.
 func senderConfig() sender.Config {
 	return sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{
 		netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"),
 	}}
 }
 
-// local reports whether a URL leads to this machine.
+// local reports whether the host of a URL is a loopback address.
 func local(raw string) bool {
 	target, err := url.Parse(raw)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// receiver keeps what it is told, in the order in which it is. handle, if not nil, may refuse it.
+// receiver records its events in order. If handle is not nil, it may refuse an event.
 type receiver struct {
 	url      string
 	statuses []string
@@ -70,8 +70,8 @@ func (r *receiver) newAvatar(t *testing.T, c *client.Client) string {
 	return avatar.AvatarID
 }
 
-// Notifications wait for Deliver; those that happen during it go with it.
-func TestDeliver(t *testing.T) {
+// Notifications are sent by Deliver, including those that occur during it.
+func TestDeliver_sendsPendingEvents(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	c, r := newClient(t, s), newReceiver(t, s)
@@ -107,8 +107,8 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
-// What is refused comes again with the same id, and holds up only what is about the same avatar.
-func TestDeliver_refused(t *testing.T) {
+// A refused notification is sent again with the same id. Only events of the same avatar wait for it.
+func TestDeliver_sendsRefusedEventsAgain(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	c, r := newClient(t, s), newReceiver(t, s)
@@ -176,7 +176,7 @@ func TestFire(t *testing.T) {
 	}
 }
 
-// What makes no sense in a test fails it, with words that help.
+// A mistake in a test fails it with a helpful message.
 func TestService_failsTheTest(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -233,7 +233,7 @@ func TestService_failsTheTest(t *testing.T) {
 	}
 }
 
-// Every event of the document can be sent without anything having happened.
+// Sample returns an event for every type of the document.
 func TestSample(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)

@@ -32,7 +32,7 @@ func TestPublishing(t *testing.T) {
 	}
 
 	service.SetAvatar(avatar.AvatarID, gen.AvatarStatusPublished)
-	service.ExpireTokens() // the client has to renew its token
+	service.ExpireTokens() // the client must renew its token
 
 	avatar, err = studio.GetAvatar(t.Context(), avatar.AvatarID)
 	if err != nil || avatar.Status != gen.AvatarStatusPublished {
@@ -40,7 +40,7 @@ func TestPublishing(t *testing.T) {
 	}
 }
 
-// titles is a part of a program: it lists projects and tries for a minute when the service fails.
+// titles is the code under test: it lists projects and retries for a minute if the service fails.
 func titles(ctx context.Context, studio *client.Client) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -66,7 +66,7 @@ func titles(ctx context.Context, studio *client.Client) ([]string, error) {
 	}
 }
 
-// In a bubble the pauses take no time.
+// In a synctest bubble the delays take no time.
 func TestTitles_whileTheServiceIsDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,8 @@ func TestTitles_whileTheServiceIsDown(t *testing.T) {
 	})
 }
 
-// A receiver takes a notification that comes again, and refuses one that is not the service's.
+// A receiver accepts a notification that is delivered twice, and refuses one that the service did not
+// sign.
 func TestReceiver(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)

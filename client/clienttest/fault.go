@@ -10,22 +10,21 @@ import (
 	"time"
 )
 
-// Fault is something that goes wrong with a call: a handler in front of the one that carries the
-// call out, which it may leave out, delay or spoil. Besides the faults of this package a test can
-// have its own. What they write is held back until they return; a panic with
-// [http.ErrAbortHandler] ends the connection after what was written.
+// Fault makes a call go wrong. It wraps the handler that processes the call, and may skip it, delay it or
+// change its response. Tests may define their own faults. The service sends the response after the fault
+// returns. A fault that panics with [http.ErrAbortHandler] breaks the connection after what was written.
 type Fault func(next http.Handler) http.Handler
 
 // scripted is a fault for the next calls of an operation.
 type scripted struct {
-	operation string // "" for all
+	operation string // operationId, or "" for all calls
 	calls     int
 	fault     Fault
 }
 
-// Fail gives the next n calls of an operation a fault. The operation is named by its
-// operationId, such as "createAvatar"; "" are all, what is no operation included. A call has one
-// fault at the most, the earliest that fits, and has it before the service looks at its token.
+// Fail applies a fault to the next n calls of an operation. The operation is an operationId, such as
+// "createAvatar", or "" for all requests, even those that match no operation. Each call has at most one
+// fault, the first that applies. The fault runs before the service checks the token.
 func (s *Service) Fail(operation string, n int, fault Fault) {
 	s.t.Helper()
 	if operation != "" {
@@ -39,7 +38,7 @@ func (s *Service) Fail(operation string, n int, fault Fault) {
 	s.faults = append(s.faults, &scripted{operation: operation, calls: n, fault: fault})
 }
 
-// nextFault takes the fault for a call from the script, or returns nil. s.mu is held.
+// nextFault removes the fault for a call from the script, or returns nil. s.mu must be held.
 func (s *Service) nextFault(operation string) Fault {
 	i := slices.IndexFunc(s.faults, func(f *scripted) bool { return f.operation == "" || f.operation == operation })
 	if i < 0 {
@@ -52,7 +51,7 @@ func (s *Service) nextFault(operation string) Fault {
 	return due.fault
 }
 
-// Status answers with an error in place of carrying out the call.
+// Status responds with an error instead of processing the call.
 func Status(status int) Fault { return RetryAfter(status, 0) }
 
 // RetryAfter is [Status] with a Retry-After header, rounded up to seconds.
@@ -70,7 +69,7 @@ func RetryAfter(status int, after time.Duration) Fault {
 	})
 }
 
-// HTML answers as something in between does, in place of carrying out the call.
+// HTML responds with an HTML page, as a proxy might, instead of processing the call.
 func HTML(status int) Fault {
 	return instead(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -79,12 +78,12 @@ func HTML(status int) Fault {
 	})
 }
 
-// DropBefore ends the connection without reading the body: the call is not carried out.
+// DropBefore closes the connection without reading the body or processing the call.
 func DropBefore() Fault {
 	return instead(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 }
 
-// DropAfter carries out the call and ends the connection without an answer.
+// DropAfter processes the call and closes the connection without a response.
 func DropAfter() Fault {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -94,7 +93,7 @@ func DropAfter() Fault {
 	}
 }
 
-// DropMid carries out the call and ends the connection after half of the answer's body.
+// DropMid processes the call and closes the connection after half of the response body.
 func DropMid() Fault {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -108,12 +107,12 @@ func DropMid() Fault {
 	}
 }
 
-// Delay reads the request and waits before it carries out the call, which it does not when the
-// caller goes in the meantime or the test ends.
+// Delay reads the request and waits before processing the call. The call is not processed if the client
+// disconnects or the test ends during the delay.
 func Delay(d time.Duration) Fault {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			// Only then does net/http notice that the caller goes.
+			// net/http detects that the client disconnected only after the body was read.
 			body, _ := io.ReadAll(io.LimitReader(r.Body, maxRecorded))
 			r = r.Clone(r.Context())
 			r.Body = io.NopCloser(bytes.NewReader(body))
@@ -129,7 +128,7 @@ func Delay(d time.Duration) Fault {
 	}
 }
 
-// instead is a fault of calls that are not carried out.
+// instead returns a fault that does not process the call.
 func instead(handler http.HandlerFunc) Fault {
 	return func(http.Handler) http.Handler { return handler }
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// login sends a right login, without a client that would do more.
+// login sends a valid login without retries.
 func login(ctx context.Context, s *clienttest.Service) (*http.Response, []byte, error) {
 	body := strings.NewReader(`{"email":"` + s.Email + `","password":"` + s.Password + `"}`)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/users/login", body)
@@ -39,7 +39,7 @@ func TestFault(t *testing.T) {
 		contentType string
 		retryAfter  string
 		dropped     error
-		body        bool // was read
+		body        bool // whether the service read the body
 	}{
 		"Status":       {fault: clienttest.Status(503), status: 503, contentType: "application/problem+json", body: true},
 		"Status, 401":  {fault: clienttest.Status(401), status: 401, contentType: "application/problem+json", body: true},
@@ -50,7 +50,7 @@ func TestFault(t *testing.T) {
 		"DropAfter":    {fault: clienttest.DropAfter(), dropped: io.EOF, body: true},
 		"DropMid":      {fault: clienttest.DropMid(), status: 200, contentType: "application/json", dropped: io.ErrUnexpectedEOF, body: true},
 		"Delay":        {fault: clienttest.Delay(time.Nanosecond), status: 200, contentType: "application/json", body: true},
-		"one's own":    {fault: teapot, status: 418, body: true},
+		"own avatar":   {fault: teapot, status: 418, body: true},
 		"without any ": {status: 200, contentType: "application/json", body: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestFault(t *testing.T) {
 					response.Header.Get("Retry-After") != test.retryAfter || (response.Header.Get("WWW-Authenticate") != "") != (test.status == 401)) {
 					t.Errorf("answer %d %v", response.StatusCode, response.Header)
 				}
-				synctest.Wait() // a dropped connection is seen before the record is complete
+				synctest.Wait() // wait until the service has noticed the dropped connection
 				if got := s.Requests()[0]; got.Status != test.status || (len(got.Body) > 0) != test.body {
 					t.Errorf("recorded %+v", got)
 				}
@@ -84,8 +84,8 @@ func teapot(http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 }
 
-// On sockets too; of a connection that it kept, net/http would repeat a GET by itself.
-func TestFault_onSockets(t *testing.T) {
+// Faults also work on sockets. On a kept-alive connection, net/http would resend a GET by itself.
+func TestFault_worksOnSockets(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	get := func() int {
@@ -111,8 +111,8 @@ func TestFault_onSockets(t *testing.T) {
 	}
 }
 
-// A creation whose answer is lost was a creation.
-func TestFault_DropAfter_carriesOut(t *testing.T) {
+// A creation is processed even if its response is lost.
+func TestFault_dropAfterProcessesTheCall(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	raw, err := gen.NewClientWithResponses(s.URL, gen.WithHTTPClient(s.HTTPClient()))
@@ -163,14 +163,14 @@ func TestFault_Delay(t *testing.T) {
 		}
 		s.Fail("", 1, clienttest.Delay(1000*time.Hour))
 		gone, leave := context.WithCancel(context.Background())
-		t.Cleanup(leave) // after the service has ended, which must not wait for the call
+		t.Cleanup(leave) // runs after the service has ended, which must not wait for the call
 		go func() { _, _, _ = login(gone, s) }()
 		synctest.Wait()
 	})
 }
 
-// Faults are used up in the order of the script, each by the calls that it is for.
-func TestFail_order(t *testing.T) {
+// Faults apply in the order of the script, each to calls of its own operation.
+func TestFail_appliesFaultsInOrder(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	s.Fail("createAvatar", 1, clienttest.Status(500))

@@ -10,7 +10,7 @@ import (
 
 const module = "github.com/avatarstudio/avatarstudio/"
 
-// The package is made of what users of the contract have too, and brings nothing else into a test.
+// The package links only what its users link anyway.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	linked := func(format string, packages ...string) []string {
@@ -29,7 +29,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// The example of the package is a test.
+// The example in the package comment is a tested example.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("service.go")

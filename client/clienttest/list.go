@@ -15,7 +15,7 @@ import (
 
 const defaultLimit = 20
 
-// filter chooses subjects; an empty status or avatar does not restrict.
+// filter selects subjects. An empty status or avatarID matches all.
 type filter struct {
 	userID   string
 	kind     kind
@@ -66,7 +66,7 @@ func (s *studio) ListLipsyncs(ctx context.Context, r gen.ListLipsyncsRequestObje
 	return gen.ListLipsyncs200JSONResponse{Data: lipsyncs, NextCursor: next}, nil
 }
 
-// list returns a page of what the filter chooses, newest first.
+// list returns a page of the subjects that the filter selects, newest first.
 func list[T any](s *studio, f filter, cursor *string, limit *int, convert func(*subject) T) (page []T, next *string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func list[T any](s *studio, f filter, cursor *string, limit *int, convert func(*
 	return page, next, nil
 }
 
-// value is the zero value for a parameter that there is not.
+// value returns the value of an optional parameter, or the zero value.
 func value[T any](parameter *T) (v T) {
 	if parameter != nil {
 		v = *parameter

@@ -11,10 +11,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// filePath is what the paths of finished videos begin with.
+// filePath is the prefix of the paths of finished videos.
 const filePath = "/media/"
 
-// serveFile serves what stands for a finished video.
+// serveFile serves a placeholder for a finished video.
 func (s *studio) serveFile(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, filePath), ".mp4")
 	s.mu.Lock()
@@ -31,7 +31,7 @@ func (s *studio) serveFile(w http.ResponseWriter, r *http.Request) {
 
 const uploadLifetime = 7 * 24 * time.Hour
 
-// UploadMedia counts the bytes of a file and keeps none of them: nothing here reads inputs.
+// UploadMedia counts the bytes of a file and discards them, because nothing in this package reads inputs.
 func (s *studio) UploadMedia(_ context.Context, request gen.UploadMediaRequestObject) (gen.UploadMediaResponseObject, error) {
 	mediaType, _, err := mime.ParseMediaType(request.ContentType)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// A finished video can be downloaded, until it is deleted.
+// A finished video can be downloaded until it is deleted.
 func TestDownload(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)

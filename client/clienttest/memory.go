@@ -8,7 +8,7 @@ import (
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// memoryListener accepts connections that are pipes.
+// memoryListener accepts in-memory connections.
 type memoryListener struct {
 	connections chan net.Conn
 	closed      chan struct{}
@@ -54,7 +54,7 @@ func (l *memoryListener) Close() error {
 
 func (l *memoryListener) Addr() net.Addr { return memoryAddr{} }
 
-// memoryAddr is a host that clients take for this machine.
+// memoryAddr is a loopback address, so that clients accept plain http.
 type memoryAddr struct{}
 
 func (memoryAddr) Network() string { return "memory" }

@@ -13,26 +13,26 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// maxRecorded is how much of a body is kept; the service takes less.
+// maxRecorded limits the recorded body. The service itself accepts less.
 const maxRecorded = 2 << 20
 
-// Request is a request that came, with the credentials of the test and all.
+// Request is a request that the service received, including its credentials.
 type Request struct {
-	// Operation is the operationId in the document, such as "createAvatar". It is empty for what
-	// is no operation.
+	// Operation is the operationId in the document, such as "createAvatar", or empty if the request
+	// matches no operation.
 	Operation string
 	Method    string
 	URL       *url.URL
 	Header    http.Header
 
-	// Body is what was read, at most 2 MiB, and Status the answer. Both are there when the
-	// answer is. Status is 0 when the connection was dropped before it.
+	// Body is the body of the request, at most 2 MiB. Status is the status of the response, or 0 if the
+	// connection was closed without one. Both are set when the response is sent.
 	Body   []byte
 	Status int
 }
 
-// Requests returns the requests that came, in the order in which they did: all, or those of
-// some operations, such as "login".
+// Requests returns the requests of the given operations, such as "login", in the order of their arrival.
+// Without arguments it returns all requests.
 func (s *Service) Requests(operations ...string) []Request {
 	s.t.Helper()
 	for _, operation := range operations {
@@ -49,8 +49,8 @@ func (s *Service) Requests(operations ...string) []Request {
 	return requests
 }
 
-// serve records a request and has it answered, by way of the fault that is due for it. The
-// answer is held back until the record is complete.
+// serve records a request and handles it through the fault that applies. It sends the response when the
+// record is complete.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	read := &limitedBuffer{}
 	r.Body = struct {
@@ -68,7 +68,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		cause := recover()
 		if cause == nil {
-			_, _ = io.CopyN(io.Discard, r.Body, maxRecorded) // what the answer did not depend on
+			_, _ = io.CopyN(io.Discard, r.Body, maxRecorded) // the rest of the body, which the response did not depend on
 		}
 		s.mu.Lock()
 		record.Body, record.Status = read.data, answer.status
@@ -76,7 +76,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		answer.send(w)
 		if cause != nil {
 			if answer.status != 0 {
-				_ = http.NewResponseController(w).Flush() // what there is, before the connection ends
+				_ = http.NewResponseController(w).Flush() // send what was written before the connection ends
 			}
 			panic(cause)
 		}
@@ -84,7 +84,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	next.ServeHTTP(answer, r)
 }
 
-// arrived keeps a record and returns what is to answer the request.
+// arrived records a request and returns the handler for it.
 func (s *Service) arrived(record *Request) http.Handler {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *Service) arrived(record *Request) http.Handler {
 	return answering
 }
 
-// answer is the service without faults.
+// answer handles a request without faults.
 func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
 	answer := &heldAnswer{header: http.Header{}}
 	s.handler.ServeHTTP(answer, r)
@@ -104,7 +104,7 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
 
 	_, known := s.operations[r.Method+" "+r.URL.Path]
 	switch status := answer.status; {
-	case r.Context().Err() != nil: // half a request
+	case r.Context().Err() != nil: // the request was incomplete
 	case status == http.StatusInternalServerError:
 		s.t.Errorf("clienttest: %s %s cannot be answered as the document says; see the log", r.Method, r.URL.Path)
 	case status == http.StatusBadRequest, status == http.StatusMethodNotAllowed,
@@ -114,7 +114,7 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forbidden fails the test for a request that the document forbids, unless it means to send it.
+// forbidden fails the test if the document forbids the request, unless AllowInvalid was called.
 func (s *Service) forbidden(r *http.Request, answer *heldAnswer) {
 	s.mu.Lock()
 	allowed := s.allowInvalid
@@ -125,7 +125,7 @@ func (s *Service) forbidden(r *http.Request, answer *heldAnswer) {
 	}
 }
 
-// explain reads a problem document, which never shows a value that was sent.
+// explain returns the text of a problem document, which never contains submitted values.
 func explain(body []byte) string {
 	var problem gen.Problem
 	if json.Unmarshal(body, &problem) != nil || problem.Detail == nil {
@@ -140,10 +140,10 @@ func explain(body []byte) string {
 	return strings.Join(lines, "\n")
 }
 
-// heldAnswer keeps an answer in memory.
+// heldAnswer buffers a response in memory.
 type heldAnswer struct {
 	header http.Header
-	status int // 0 before the answer has begun
+	status int // 0 until the response begins
 	body   bytes.Buffer
 }
 
@@ -160,17 +160,17 @@ func (a *heldAnswer) Write(data []byte) (int, error) {
 	return a.body.Write(data)
 }
 
-// send sends what there is; w may be the connection or another heldAnswer.
+// send writes the buffered response to w, which may be the connection or another heldAnswer.
 func (a *heldAnswer) send(w http.ResponseWriter) {
 	if a.status == 0 {
 		return
 	}
 	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body.Bytes()) // the caller may have gone
+	_, _ = w.Write(a.body.Bytes()) // the client may have disconnected
 }
 
-// limitedBuffer drops what is too much.
+// limitedBuffer is a buffer that discards bytes beyond a limit.
 type limitedBuffer struct{ data []byte }
 
 func (b *limitedBuffer) Write(data []byte) (int, error) {

@@ -16,12 +16,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
-// script is a play of the calls to a target, and the transcript of it.
+// script calls a target and writes a transcript of the responses.
 type script struct {
 	target
 	http  http.Client
 	token string
-	names map[string]string // of what differs from play to play, in the order of its first appearance
+	names map[string]string // placeholders for ids and other values that differ between runs, in the order of their first appearance
 	lines []string
 
 	inbox string
@@ -87,8 +87,7 @@ func (s *script) send(t *testing.T, method, path, body string, headers ...string
 	return answer{response.StatusCode, response.Header, string(read)}
 }
 
-// call sends a request, writes the answer into the transcript and returns the members of its
-// body that are texts.
+// call sends a request, writes the response to the transcript, and returns the string members of its body.
 func (s *script) call(t *testing.T, method, path, body string, headers ...string) map[string]string {
 	t.Helper()
 	got := s.send(t, method, path, body, headers...)
@@ -114,7 +113,7 @@ func (s *script) call(t *testing.T, method, path, body string, headers ...string
 	for _, record := range records {
 		if record, ok := record.(map[string]any); ok {
 			leaveOut(record)
-			delete(record, "status") // some are still on their way
+			delete(record, "status") // some of them are still being delivered
 			delete(record, "updated_at")
 			delete(record, "progress")
 		}
@@ -128,8 +127,7 @@ func (s *script) call(t *testing.T, method, path, body string, headers ...string
 	return texts
 }
 
-// leaveOut leaves out of a record what the renderer has made and said, which is not the contract's,
-// and how long an attempt took.
+// leaveOut removes members from a record that depend on the renderer or on time and not on the contract.
 func leaveOut(record map[string]any) {
 	delete(record, "video")
 	delete(record, "video_url")
@@ -143,17 +141,17 @@ func leaveOut(record map[string]any) {
 
 var changing = regexp.MustCompile(strings.Join([]string{
 	`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, // ids
-	`202[1-9]-[0-9-]{5}T[0-9:.]+Z`,                                 // times, to the second at least
+	`202[1-9]-[0-9-]{5}T[0-9:.]+Z`,                                 // times with at least seconds
 	`\b[0-9a-f]{32}\b`,                                             // request ids
 	`whsec_[0-9A-Za-z+/=]+`,
 	`cursor=[0-9A-Za-z_-]{24,}|"next_cursor": "[^"]+"`,
 	`http://127.0.0.1:\d+`,
 }, "|"))
 
-// tokens are alike or not by the time at which they were made.
+// Two tokens are equal or different depending on when they were made.
 var tokens = regexp.MustCompile(`_token": ?"[^"]+"`)
 
-// write names what changes, so that the same thing has the same name in every play.
+// write replaces variable values by placeholders, so that all runs have the same transcript.
 func (s *script) write(line string) {
 	s.lines = append(s.lines, changing.ReplaceAllStringFunc(tokens.ReplaceAllString(line, `_token"`), func(text string) string {
 		if s.names[text] == "" {
@@ -187,7 +185,7 @@ func (s *script) users(t *testing.T) {
 		return s.call(t, http.MethodPost, "/users/refresh", `{"refresh_token":"`+token+`"}`)
 	}
 	next := refresh(pair["refresh_token"])
-	refresh(pair["refresh_token"]) // ends the family
+	refresh(pair["refresh_token"]) // revokes the family of tokens
 	refresh(next["refresh_token"])
 	refresh("unknown")
 	refresh("")
@@ -295,7 +293,7 @@ func (s *script) avatars(t *testing.T) {
 			video := newVideo(ending.title)
 			s.settle(t, s, videoDetails, video, ending.status)
 			s.call(t, http.MethodGet, videoDetails+video, "")
-			newVideo(ending.title) // answers what the first did
+			newVideo(ending.title) // returns the first response again
 			s.call(t, http.MethodGet, lipsyncDetails+video, "")
 			s.notified(t, video, 1)
 		}
@@ -306,7 +304,7 @@ func (s *script) avatars(t *testing.T) {
 	s.call(t, http.MethodPost, "/v1/avatars/submit_consent", `{"granted":true}`)
 }
 
-// endings are those of a video or a lip-sync.
+// endings has the final statuses of videos and lip-syncs.
 var endings = []struct{ title, status string }{{"Hello", "succeeded"}, {"Hello [fail]", "failed"}}
 
 func (s *script) inferences(t *testing.T) {
@@ -359,7 +357,7 @@ func (s *script) deletions(t *testing.T) {
 	for _, doomed := range []struct{ path, member, details string }{
 		{"/v1/lipsync/delete_lipsync", "inference_id", lipsyncDetails},
 		{"/v1/avatars/delete_avatar", "avatar_id", avatarDetails},
-		{"/v1/avatars/delete_video", "inference_id", videoDetails}, // with its avatar
+		{"/v1/avatars/delete_video", "inference_id", videoDetails}, // deleted together with its avatar
 	} {
 		id := ids[doomed.path]
 		remove := func(id string) { s.call(t, http.MethodPost, doomed.path, `{"`+doomed.member+`":"`+id+`"}`) }
@@ -414,7 +412,7 @@ func (s *script) lockout(t *testing.T) {
 	for range 9 {
 		s.login(t, "ada@example.com", "guess")
 	}
-	s.login(t, "ada@example.com", adaPassword) // forgets them
+	s.login(t, "ada@example.com", adaPassword) // resets the count of failed logins
 	s.login(t, "ada@example.com", "guess")
 	s.login(t, "ada@example.com", adaPassword)
 }
@@ -423,7 +421,7 @@ func (s *script) registered(title string) string {
 	return `{"title":"` + title + `","webhook_data":{"webhook_url":"` + s.inbox + `"},"webhook":{"enabled":true}}`
 }
 
-// notified writes the notifications about a subject once there are n of them.
+// notified writes the notifications of a subject once n of them have arrived.
 func (s *script) notified(t *testing.T, id string, n int) {
 	t.Helper()
 	if s.deliver != nil {

@@ -1,10 +1,9 @@
-// Package clienttest is the service for the tests of programs that call it: the whole contract
-// in memory, behind an httptest server and the same generated interface and checks as the real
-// one, so it is the one package of the client's side that links package server. A request that the
-// document forbids fails the test.
+// Package clienttest provides the service in memory, for tests of programs that call it. It runs behind an
+// httptest server, with the generated handlers and the validation of the real service. It is therefore the
+// only package below client that imports package server. A request that the document forbids fails the test.
 //
-// Nothing happens by itself: an avatar, a video or a lip-sync stays in its state until the test
-// moves it, and notifications wait for [Service.Deliver].
+// An avatar, video or lip-sync keeps its status until the test changes it, and notifications are sent only by
+// [Service.Deliver].
 //
 //	func TestPublishing(t *testing.T) {
 //		service := clienttest.New(t)
@@ -22,7 +21,7 @@
 //		}
 //
 //		service.SetAvatar(avatar.AvatarID, gen.AvatarStatusPublished)
-//		service.ExpireTokens() // the client has to renew its token
+//		service.ExpireTokens() // the client must renew its token
 //
 //		avatar, err = studio.GetAvatar(t.Context(), avatar.AvatarID)
 //		if err != nil || avatar.Status != gen.AvatarStatusPublished {
@@ -30,7 +29,7 @@
 //		}
 //	}
 //
-// What goes wrong is scripted with [Service.Fail], and what was sent is in [Service.Requests].
+// [Service.Fail] injects faults, and [Service.Requests] returns the requests that the service received.
 package clienttest
 
 import (
@@ -54,29 +53,29 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// Service is a running service with one user, who is the one member of one workspace. It is
-// safe for concurrent use. Each request has a connection of its own, so that net/http never
-// repeats one by itself and a dropped connection is always seen.
+// Service is a running service with one user, who is the only member of one workspace. It is safe for
+// concurrent use. Each request uses a new connection, so that net/http never retries a request by itself
+// and dropped connections are visible to the client.
 //
-// The fields are set by [New] and must not be changed.
+// [New] sets the fields. They must not be changed.
 type Service struct {
-	// URL is the base address, for client.Config.BaseURL.
+	// URL is the base URL, for client.Config.BaseURL.
 	URL string
 
-	// Email and Password are those of the user, UserID is the id.
+	// Email, Password and UserID belong to the user.
 	Email, Password, UserID string
 
 	// Workspace is the id of the workspace.
 	Workspace string
 
-	// Secret signs the notifications. See Secrets for those after a rotation.
+	// Secret is the first signing secret. Secrets returns the current ones after a rotation.
 	Secret webhook.Secret
 
 	t          testing.TB
 	studio     *studio
 	handler    http.Handler
 	client     *http.Client
-	operations map[string]string // ids by method, space and path
+	operations map[string]string // operationIds by method, space and path
 	delivering sync.Mutex
 
 	mu           sync.Mutex
@@ -85,19 +84,19 @@ type Service struct {
 	allowInvalid bool
 }
 
-// maxAnonymousBody bounds the bodies of operations without a token, as the service does.
+// maxAnonymousBody limits the bodies of operations without a token, as in the real service.
 const maxAnonymousBody = 16 << 10
 
-// New starts a service on a loopback address. It ends with the test.
+// New starts a service on a loopback address. The service stops at the end of the test.
 func New(t testing.TB) *Service {
 	t.Helper()
 	return start(t, httptest.NewUnstartedServer(nil), nil)
 }
 
-// NewInMemory starts a service that only [Service.HTTPClient] reaches, without a socket: with
-// the client, the service and the calls in one bubble of testing/synctest, time passes at once
-// for retries, waits and [Delay]. Notifications need sockets all the same, and a receiver that
-// listens in the bubble stops its clock.
+// NewInMemory starts a service without a socket, which only [Service.HTTPClient] can reach. If the service
+// and its clients run in one bubble of testing/synctest, retries, waits and [Delay] take no real time.
+// Notifications still need sockets: a receiver that listens inside the bubble keeps its clock from
+// advancing.
 func NewInMemory(t testing.TB) *Service {
 	t.Helper()
 	listener := newMemoryListener()
@@ -136,7 +135,7 @@ func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
 		t.Fatal(err)
 	}
 	web.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, filePath) { // no operation
+		if strings.HasPrefix(r.URL.Path, filePath) { // not an operation
 			s.studio.serveFile(w, r)
 			return
 		}
@@ -155,7 +154,7 @@ func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
 	return s
 }
 
-// operations returns the ids of the document's operations by method, space and path.
+// operations returns the operationIds of the document by method, space and path.
 //
 //nolint:gochecknoglobals // the same for every service, and slow to make
 var operations = sync.OnceValues(func() (map[string]string, error) {
@@ -170,11 +169,11 @@ var operations = sync.OnceValues(func() (map[string]string, error) {
 	return ids, nil
 })
 
-// HTTPClient returns an HTTP client for client.Config.HTTPClient. It has no timeout. Only a
-// service of [NewInMemory] needs it.
+// HTTPClient returns an HTTP client for client.Config.HTTPClient. It has no timeout. Only a service made
+// by [NewInMemory] needs it.
 func (s *Service) HTTPClient() *http.Client { return s.client }
 
-// AddUser adds a user who is a member of no workspace, and returns the id.
+// AddUser adds a user who is not a member of any workspace, and returns the id.
 func (s *Service) AddUser(email, password string) (id string) {
 	s.t.Helper()
 	if id = s.studio.addUser(email, password); id == "" {
@@ -183,23 +182,21 @@ func (s *Service) AddUser(email, password string) (id string) {
 	return id
 }
 
-// AddProject adds a project to the workspace. Missing ids and times are filled in: a new
-// project of the user's.
+// AddProject adds a project to the workspace. By default the project is new and belongs to the user.
 func (s *Service) AddProject(project gen.Project) { s.studio.addProject(project, s.UserID) }
 
-// ExpireTokens makes the service refuse every access token that it has issued. Refresh tokens
-// remain good.
+// ExpireTokens makes the service reject all access tokens that it has issued. Refresh tokens stay valid.
 func (s *Service) ExpireTokens() { s.studio.expireTokens() }
 
-// AllowInvalid lets the test send what the document forbids: 400, 405, 413, 415, and 404 for a
-// path that there is not. Otherwise each of these answers fails the test.
+// AllowInvalid permits requests that the document forbids. Without it, a request that gets 400, 405, 413,
+// 415, or 404 for an unknown path, fails the test.
 func (s *Service) AllowInvalid() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.allowInvalid = true
 }
 
-// checkOperation ends the test when there is no such operation.
+// checkOperation ends the test if the document has no such operation.
 func (s *Service) checkOperation(id string) {
 	s.t.Helper()
 	known := slices.Sorted(maps.Values(s.operations))

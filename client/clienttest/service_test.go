@@ -31,7 +31,7 @@ func newClient(t *testing.T, s *clienttest.Service, change ...func(*client.Confi
 	return c
 }
 
-// Each operation does what the client promises of it, without a socket too.
+// Each operation keeps the promises of the client, with and without sockets.
 func TestService_operations(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) *clienttest.Service{
@@ -128,9 +128,9 @@ func TestService_errors(t *testing.T) {
 	}
 }
 
-// Time in the service is that of the bubble: tokens last an hour, keys a day, and an account
-// is closed for a quarter of an hour.
-func TestService_time(t *testing.T) {
+// The service uses the clock of the bubble: tokens are valid for an hour, idempotency keys for a day, and
+// failed logins lock an account for 15 minutes.
+func TestService_usesTheClockOfTheBubble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, ctx := clienttest.NewInMemory(t), t.Context()
@@ -188,7 +188,7 @@ func TestService_ExpireTokens(t *testing.T) {
 	}
 }
 
-func TestService_consentIsDecidedEarly(t *testing.T) {
+func TestService_acceptsConsentBeforeConsentPending(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	c := newClient(t, s)
@@ -282,7 +282,7 @@ func TestService_concurrentUse(t *testing.T) {
 	}
 }
 
-// failing is a test that is expected to fail.
+// failing is a testing.TB that records failures.
 type failing struct {
 	testing.TB
 	mu       sync.Mutex

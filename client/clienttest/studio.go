@@ -15,24 +15,24 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// studio implements the operations in memory, as the document describes them.
+// studio implements the operations in memory.
 type studio struct {
 	canonicalURL func(string) (string, error)
-	fileURL      string // what the addresses of finished videos begin with
+	fileURL      string // prefix of the URLs of finished videos
 
 	mu         sync.Mutex
 	users      map[string]*user     // by email
-	tries      map[string]loginTry  // by email, of users and others
+	tries      map[string]loginTry  // failed logins by email, whether or not the user exists
 	access     map[string]access    // by access token
 	refresh    map[string]*refresh  // by refresh token
-	members    map[string]string    // the id of the one member, by workspace
-	projects   []gen.Project        // of the one workspace
+	members    map[string]string    // id of the only member, by workspace
+	projects   []gen.Project        // projects of the only workspace
 	subjects   map[string]*subject  // by id
 	keys       map[userKey]creation // by idempotency key
-	cursors    map[string]position  // of lists, by what names them
+	cursors    map[string]position  // positions in lists, by cursor
 	secrets    map[string][]secret  // by user, newest first
-	tests      map[string]loginTry  // sample notifications, by user
-	events     []*event             // in the order in which they happened
+	tests      map[string]loginTry  // sample notifications by user
+	events     []*event             // in the order of their occurrence
 	autoFinish bool
 }
 
@@ -56,7 +56,7 @@ func newStudio(canonicalURL func(string) (string, error)) *studio {
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// now is the time to the microsecond, as the service tells it.
+// now returns the time truncated to microseconds, as the service returns times.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 func (s *studio) addWorkspace(member string) (id string) {
@@ -103,7 +103,7 @@ func (s *studio) ListProjects(
 	return list, nil
 }
 
-// caller is who makes the request.
+// caller returns the id of the user who makes the request.
 func caller(ctx context.Context) string {
 	principal, _ := server.PrincipalFrom(ctx)
 	return principal.UserID

@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// kind tells what a subject is, by the type of its events.
+// kind is the kind of a subject, named by the type of its events.
 type kind = gen.EventType
 
 const (
@@ -22,7 +22,7 @@ const (
 	lipsync = gen.EventTypeLipsyncInference
 )
 
-// The states, which are the same words for avatars and the others.
+// Statuses of avatars, videos and lip-syncs.
 const (
 	processing     = string(gen.AvatarStatusProcessing)
 	consentPending = string(gen.AvatarStatusConsentPending)
@@ -32,24 +32,24 @@ const (
 	succeeded      = string(gen.InferenceStatusSucceeded)
 )
 
-// Marks in a title that decide how a subject ends with AutoFinish, as for the simulated renderer
-// of the daemon.
+// Marks in a title that select the final status with AutoFinish, and in the simulated renderer of the
+// daemon.
 const (
 	failMark      = "[fail]"
 	noConsentMark = "[no-consent]"
 )
 
-// subject is one avatar, video or lip-sync.
+// subject is an avatar, a video or a lip-sync.
 type subject struct {
 	kind          kind
 	id, userID    string
-	avatarID      string // of a video
+	avatarID      string // avatar that a video is made from
 	avatarTitle   *string
 	title         *string
-	avatar        gen.CreateAvatarRequest // what was sent, by kind
+	avatar        gen.CreateAvatarRequest // request of the creation, by kind
 	video         gen.CreateVideoRequest
 	lipsync       gen.CreateLipsyncRequest
-	webhookURL    string // "" when nothing is sent
+	webhookURL    string // "" if nothing was registered
 	status        string
 	consent       *bool
 	failureReason *string
@@ -57,10 +57,10 @@ type subject struct {
 	createdAt     time.Time
 	updatedAt     time.Time
 	deletedAt     time.Time
-	sequence      int64 // of the last event
+	sequence      int64 // sequence of the last event
 }
 
-// nextStates returns the states that may follow the present one.
+// nextStates returns the statuses that may follow the current one.
 func (s *subject) nextStates() []string {
 	switch {
 	case s.kind == avatar && s.status == processing:
@@ -73,7 +73,7 @@ func (s *subject) nextStates() []string {
 	return nil
 }
 
-// enter puts a subject into a state and keeps the event that announces it, if any. s.mu is held.
+// enter moves a subject to a status and records the event for it, if any. s.mu must be held.
 func (s *studio) enter(subject *subject, status string) {
 	subject.status, subject.updatedAt = status, now()
 	switch status {
@@ -100,7 +100,7 @@ func decided(granted bool) string {
 	return consentFailed
 }
 
-// move takes a subject to a state, by way of consent_pending where that is between.
+// move moves a subject to a status, through consent_pending if that comes before.
 func (s *studio) move(id, status string, avatars bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +125,7 @@ func (s *studio) moveSubject(subject *subject, status string) error {
 	return nil
 }
 
-// finish takes a new subject to its end, which its title decides.
+// finish moves a new subject to the final status that its title selects.
 func (s *studio) finish(subject *subject) {
 	titled := func(mark string) bool { return subject.title != nil && strings.Contains(*subject.title, mark) }
 	status := succeeded
@@ -135,12 +135,12 @@ func (s *studio) finish(subject *subject) {
 	case subject.kind == avatar:
 		status = decided(!titled(noConsentMark))
 	}
-	_ = s.moveSubject(subject, status) // every end can be reached from the first state
+	_ = s.moveSubject(subject, status) // every final status can be reached from the first one
 }
 
 func (s *subject) deleted() bool { return !s.deletedAt.IsZero() }
 
-// find returns a subject of the caller's. s.mu is held.
+// find returns a subject of the caller. s.mu must be held.
 func (s *studio) find(ctx context.Context, kind kind, id string) (*subject, error) {
 	found := s.subjects[id]
 	if found == nil || found.deleted() || found.kind != kind || found.userID != caller(ctx) {
@@ -226,7 +226,7 @@ func (s *subject) asLipsync() gen.Lipsync {
 	return l
 }
 
-// progress is that of a rendering which nothing is seen of between its beginning and its end.
+// progress returns 0 while the subject is processing or if it failed, and otherwise 100.
 func (s *subject) progress() *float64 {
 	if s.status == processing || s.status == failed {
 		return new(0.0)

@@ -24,10 +24,10 @@ const (
 
 type user struct{ id, password string }
 
-// loginTry counts the failed tries for one email, or what is counted as these are.
+// loginTry counts failed logins for one email, or sample notifications of one user.
 type loginTry struct {
 	count int
-	began time.Time // the window, or the last failed try
+	began time.Time // start of the window, or time of the last failed login
 }
 
 type access struct {
@@ -35,7 +35,7 @@ type access struct {
 	expires time.Time
 }
 
-// refresh is a refresh token. Those that descend from one login share a family.
+// refresh is a refresh token. The tokens that descend from one login are a family.
 type refresh struct {
 	userID  string
 	expires time.Time
@@ -47,7 +47,7 @@ type family struct{ revoked bool }
 
 func normalize(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// addUser returns "" when there is a user with this email.
+// addUser adds a user and returns the id, or "" if the email is taken.
 func (s *studio) addUser(email, password string) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *studio) expireTokens() {
 
 var errToken = errors.New("clienttest: the access token is unknown or has expired")
 
-// authenticate judges an access token.
+// authenticate checks an access token.
 func (s *studio) authenticate(_ context.Context, token string) (server.Principal, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *studio) Login(_ context.Context, request gen.LoginRequestObject) (gen.L
 	return gen.Login200JSONResponse(s.pair(user.id, &family{}, now)), nil
 }
 
-// RefreshTokens takes a token that comes a second time for stolen.
+// RefreshTokens treats the reuse of a refresh token as theft.
 func (s *studio) RefreshTokens(
 	_ context.Context, request gen.RefreshTokensRequestObject,
 ) (gen.RefreshTokensResponseObject, error) {
@@ -124,8 +124,8 @@ func unauthorized() error {
 	return &server.Error{Status: http.StatusUnauthorized, Code: "wrong_credentials", Detail: "The credentials are wrong."}
 }
 
-// pair issues tokens. The access token is a JWT in its form, for clients that read when it
-// expires.
+// pair issues an access token and a refresh token. The access token has the format of a JWT, for clients
+// that read its expiry.
 func (s *studio) pair(userID string, family *family, now time.Time) gen.TokenPair {
 	expires := now.Add(accessLifetime)
 	encode := base64.RawURLEncoding.EncodeToString

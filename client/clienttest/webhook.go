@@ -21,14 +21,13 @@ const (
 	tooManyTests   = "Too many sample notifications. Try again later."
 )
 
-// secret signs notifications until it expires; at the zero time it does not.
+// secret is a signing secret with its expiry. The zero time means that it does not expire.
 type secret struct {
 	webhook.Secret
 	expires time.Time
 }
 
-// Secrets returns the secrets in force of the user, newest first. The first is Secret until the
-// user rotates it.
+// Secrets returns the secrets in force of the user, newest first. Until a rotation that is only Secret.
 func (s *Service) Secrets() []webhook.Secret {
 	s.studio.mu.Lock()
 	defer s.studio.mu.Unlock()
@@ -39,7 +38,8 @@ func (s *Service) Secrets() []webhook.Secret {
 	return secrets
 }
 
-// secretsOf returns the secrets in force of a user and makes the first one. s.mu is held.
+// secretsOf returns the secrets in force of a user, and creates the first one if necessary. s.mu must be
+// held.
 func (s *studio) secretsOf(userID string) []secret {
 	s.expireSecrets(userID)
 	if len(s.secrets[userID]) == 0 {
@@ -93,7 +93,7 @@ func (s *studio) RotateWebhookSecret(
 	return gen.RotateWebhookSecret200JSONResponse(secretList(s.secrets[userID])), nil
 }
 
-// TestWebhook sends to receivers on this machine only, as Fire does.
+// TestWebhook sends only to loopback addresses, like Fire.
 func (s *studio) TestWebhook(ctx context.Context, request gen.TestWebhookRequestObject) (gen.TestWebhookResponseObject, error) {
 	url, err := s.canonical("/webhook_url", &request.Body.WebhookURL)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *studio) TestWebhook(ctx context.Context, request gen.TestWebhookRequest
 	return answer, json.Unmarshal(sample.Body, &answer.Event)
 }
 
-// countTest counts a sample notification and returns what signs it.
+// countTest counts a sample notification and returns the secrets to sign it with.
 func (s *studio) countTest(userID string) ([]webhook.Secret, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// raceEnabled tells that there are allocations of the race detector too.
+// raceEnabled is true under the race detector, which allocates too.
 var raceEnabled bool
 
 type notification struct {
@@ -20,21 +20,21 @@ type notification struct {
 	body   []byte
 }
 
-// notifications are n events of n avatars, signed with the last of secrets.
+// notifications returns n events of n avatars, signed with the last of the secrets.
 func notifications(tb testing.TB, n int, secrets ...webhook.Secret) []notification {
 	tb.Helper()
 	all := make([]notification, n)
 	for i := range all {
-		all[i] = notification{http.Header{}, fmt.Appendf(nil, `{"event_type":"avatar_event","data":{"avatar_id":"01936f3e-7c00-7a3b-8c44-%012d","status":"published"}}`, i)}
-		mustSign(tb, all[i].header, fmt.Sprintf("01936f3e-7c00-7a3b-8c44-%012d", i), time.Now(), all[i].body, secrets[len(secrets)-1])
+		body := fmt.Appendf(nil, `{"event_type":"avatar_event","data":{"avatar_id":"01936f3e-7c00-7a3b-8c44-%012d","status":"published"}}`, i)
+		all[i] = notification{signed(tb, fmt.Sprintf("01936f3e-7c00-7a3b-8c44-%012d", i), body, secrets[len(secrets)-1]), body}
 		all[i].header.Set(webhook.HeaderSequence, "3")
 	}
 	return all
 }
 
-// handling returns a function that handles another notification at each call: more than the
-// receiver remembers, so that each is verified, decoded, claimed, handled and committed, and
-// the oldest forgotten.
+// handling returns a function that handles one notification per call. There are more notifications than
+// the receiver remembers, so each call verifies, decodes, claims, handles and commits a notification and
+// drops the oldest one.
 func handling(tb testing.TB, secrets ...webhook.Secret) func() {
 	tb.Helper()
 	receiver := newReceiver(tb, webhook.Handlers{
@@ -53,8 +53,8 @@ func handling(tb testing.TB, secrets ...webhook.Secret) func() {
 	}
 }
 
-// Not in parallel: the allocations of all goroutines count.
-func TestAllocations_ofHandlingAnEvent(t *testing.T) { //nolint:paralleltest // see above
+// This test is not parallel, because it counts the allocations of all goroutines.
+func TestAllocations_handlingAnEventAllocatesLittle(t *testing.T) { //nolint:paralleltest // see above
 	const most = 40
 	if raceEnabled {
 		t.Skip("the race detector adds allocations; make test runs this without it too")

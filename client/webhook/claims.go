@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// Claims remembers which notifications were handled, by their webhook-id. Receivers that
-// share one handle a notification once between them. The implementation must be safe for
-// concurrent use. A [Receiver] asks it only about what its verifier accepted.
+// Claims records which notifications were handled, by their webhook-id. Receivers that share Claims handle
+// each notification once between them. Implementations must be safe for concurrent use. A [Receiver]
+// claims only notifications that its verifier accepted.
 type Claims interface {
-	// Claim takes id for its caller unless it is taken or done, in one atomic step. A claim
-	// must lapse by itself after a time, because its holder may have died.
+	// Claim atomically claims id for the caller unless another caller holds it or it is committed. A claim
+	// must expire after some time, because the process that holds it may have died.
 	Claim(ctx context.Context, id string) (ClaimResult, error)
 
-	// Commit makes id done for as long as the service may deliver it again: at least 4 days,
-	// where there is room. The context outlives the request.
+	// Commit marks id as handled. The mark must last as long as the service may deliver the notification
+	// again, which is at least 4 days, as far as storage allows. The context outlives the request.
 	Commit(ctx context.Context, id string) error
 
-	// Release gives id back, to be claimed again. The context outlives the request.
+	// Release ends the claim, so that id can be claimed again. The context outlives the request.
 	Release(ctx context.Context, id string) error
 }
 
-// ClaimResult is the answer of [Claims.Claim].
+// ClaimResult is the result of [Claims.Claim].
 type ClaimResult int
 
-// What a claim can result in. The zero value is none of them.
+// Results of a claim. The zero value is invalid.
 const (
-	Claimed ClaimResult = iota + 1 // the caller has it now, and commits or releases it
-	InWork                         // somebody has it
-	Done                           // it was committed
+	Claimed ClaimResult = iota + 1 // the caller holds the claim and must commit or release it
+	InWork                         // another caller holds the claim
+	Done                           // the notification was handled
 )
 
 const (
@@ -38,9 +38,9 @@ const (
 	lease      = 5 * time.Minute
 )
 
-// NewMemoryClaims returns Claims that remember the last size ids in memory, about 200 bytes
-// each; zero or less stands for 10,000. A claim lapses after 5 minutes: if the callback then
-// still runs, the notification may be handled a second time.
+// NewMemoryClaims returns Claims that keep the latest size ids in memory, at about 200 bytes each. If size
+// is zero or less, it keeps 10,000. A claim expires after 5 minutes. If a callback takes longer, the
+// notification may be handled twice.
 func NewMemoryClaims(size int) Claims {
 	if size <= 0 {
 		size = remembered
@@ -84,7 +84,7 @@ func (m *memoryClaims) Release(_ context.Context, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := sha256.Sum256([]byte(id))
-	if taken, _ := m.ids.get(key); !taken.done { // by another, after this claim had lapsed
+	if taken, _ := m.ids.get(key); !taken.done { // the claim expired, and another caller committed the id
 		m.ids.remove(key)
 	}
 	return nil

@@ -21,7 +21,7 @@ func withID(id string) http.Header {
 	return http.Header{webhook.HeaderID: {id}}
 }
 
-// answering returns a Receiver that accepts everything and calls callback for it.
+// answering returns a Receiver that accepts every notification and calls callback for it.
 func answering(t testing.TB, callback func(context.Context) error) *webhook.Receiver {
 	t.Helper()
 	return newReceiver(t, webhook.Handlers{Unhandled: func(ctx context.Context, _ gen.Event, _ webhook.Delivery) error {
@@ -29,12 +29,12 @@ func answering(t testing.TB, callback func(context.Context) error) *webhook.Rece
 	}}, webhook.Unverified())
 }
 
-func TestReceiver_Duplicates(t *testing.T) {
+func TestReceiver_dropsDuplicates(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	type delivery struct {
 		id  string
-		err error // what the callback is to return
+		err error // result of the callback
 	}
 	for name, test := range map[string]struct {
 		claims     func(*webhook.Receiver)
@@ -46,7 +46,7 @@ func TestReceiver_Duplicates(t *testing.T) {
 		"no id":                 {nil, []delivery{{"", nil}, {"", nil}}, 2},
 		"again after a failure": {nil, []delivery{{"a", boom}, {"a", boom}, {"a", nil}, {"a", nil}}, 3},
 		"without claims":        {func(r *webhook.Receiver) { r.Claims = nil }, []delivery{{"a", nil}, {"a", nil}}, 2},
-		// The ids that are remembered are the last ones.
+		// Claims keep the latest ids.
 		"more than remembered": {func(r *webhook.Receiver) { r.Claims = webhook.NewMemoryClaims(2) }, []delivery{{"a", nil}, {"b", nil}, {"c", nil}, {"b", nil}, {"c", nil}, {"a", nil}}, 4},
 		"no room for failures": {func(r *webhook.Receiver) { r.Claims = webhook.NewMemoryClaims(2) }, []delivery{{"a", boom}, {"a", nil}, {"b", nil}, {"a", nil}, {"b", nil}}, 3},
 		"10,000 by default": {func(r *webhook.Receiver) {
@@ -78,7 +78,7 @@ func TestReceiver_Duplicates(t *testing.T) {
 	}
 }
 
-func TestReceiver_PanicReleases(t *testing.T) {
+func TestReceiver_releasesTheClaimAfterAPanic(t *testing.T) {
 	t.Parallel()
 	calls := 0
 	receiver := answering(t, func(context.Context) error {
@@ -96,8 +96,9 @@ func TestReceiver_PanicReleases(t *testing.T) {
 	}
 }
 
-// While a callback runs, its notification is answered 503, and dropped when it is done.
-func TestReceiver_InWork(t *testing.T) {
+// While a callback runs, the receiver responds with 503 to the same notification. Afterwards it drops the
+// duplicate.
+func TestReceiver_respondsWith503WhileTheCallbackRuns(t *testing.T) {
 	t.Parallel()
 	started, finish := make(chan struct{}), make(chan struct{})
 	receiver := answering(t, func(context.Context) error {
@@ -132,13 +133,13 @@ func TestReceiver_InWork(t *testing.T) {
 	}
 }
 
-func TestReceiver_OneOfMany(t *testing.T) {
+func TestReceiver_handlesConcurrentDuplicatesOnce(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	claims := webhook.NewMemoryClaims(0)
 	var deliveries sync.WaitGroup
 	for range 64 {
-		// Receivers that share their claims are as one.
+		// Receivers that share their claims work like one receiver.
 		receiver := answering(t, func(context.Context) error { calls.Add(1); return nil })
 		receiver.Claims = claims
 		deliveries.Go(func() {
@@ -153,35 +154,32 @@ func TestReceiver_OneOfMany(t *testing.T) {
 	}
 }
 
-// Nobody can use up an id with what is refused.
-func TestReceiver_ClaimsWhatIsVerified(t *testing.T) {
+// A notification that is refused does not use up its id.
+func TestReceiver_claimsOnlyVerifiedNotifications(t *testing.T) {
 	t.Parallel()
 	secret := webhook.NewSecret()
 	called := &recorder{}
 	receiver := newReceiver(t, called.handlers(), webhook.StandardWebhooks(secret))
-	forged, malformed, header := http.Header{}, http.Header{}, http.Header{}
-	mustSign(t, forged, "a", time.Now(), []byte(unlisted), webhook.NewSecret())
-	mustSign(t, malformed, "a", time.Now(), []byte(`{"event_type":"avatar_event"}`), secret)
-	mustSign(t, header, "a", time.Now(), []byte(unlisted), secret)
+	body, malformed := []byte(unlisted), []byte(`{"event_type":"avatar_event"}`)
 	for _, err := range []error{
-		receiver.Handle(t.Context(), forged, []byte(unlisted)),
-		receiver.Handle(t.Context(), malformed, []byte(`{"event_type":"avatar_event"}`)),
+		receiver.Handle(t.Context(), signed(t, "a", body, webhook.NewSecret()), body),
+		receiver.Handle(t.Context(), signed(t, "a", malformed, secret), malformed),
 	} {
 		if err == nil {
 			t.Error("accepted")
 		}
 	}
-	if err := receiver.Handle(t.Context(), header, []byte(unlisted)); err != nil || len(called.calls) != 1 {
+	if err := receiver.Handle(t.Context(), signed(t, "a", body, secret), body); err != nil || len(called.calls) != 1 {
 		t.Errorf("error %v after %d calls", err, len(called.calls))
 	}
 }
 
-// brokenClaims fails where it is told to, and keeps what it was asked.
+// brokenClaims fails in the methods that a test names, and records its calls.
 type brokenClaims struct {
 	result                 webhook.ClaimResult
 	claim, commit, release error
 	asked                  string
-	ended                  error // of the context of Commit and Release
+	ended                  error // error of the context of Commit and Release
 }
 
 func (b *brokenClaims) Claim(context.Context, string) (webhook.ClaimResult, error) {
@@ -198,30 +196,31 @@ func (b *brokenClaims) Release(ctx context.Context, id string) error {
 	return b.release
 }
 
-func TestReceiver_BrokenClaims(t *testing.T) {
+func TestReceiver_survivesFailingClaims(t *testing.T) {
 	t.Parallel()
 	boom, lost := errors.New("boom"), errors.New("connection lost")
 	for name, test := range map[string]struct {
 		claims   brokenClaims
 		callback error
 		asked    string
-		want     []error // nil for success
+		want     []error // nil for a success
 		status   int
 	}{
-		"claim fails":       {brokenClaims{claim: lost}, nil, "", []error{webhook.ErrClaims, lost}, 500},
-		"claim says taken":  {brokenClaims{claim: webhook.ErrInWork}, nil, "", []error{webhook.ErrClaims}, 500},
-		"no result":         {brokenClaims{}, nil, "", []error{webhook.ErrClaims}, 500},
-		"done":              {brokenClaims{result: webhook.Done}, boom, "", nil, 204},
-		"in work":           {brokenClaims{result: webhook.InWork}, boom, "", []error{webhook.ErrInWork}, 503},
-		"commit":            {brokenClaims{result: webhook.Claimed}, nil, "commit a", nil, 204},
-		"commit fails":      {brokenClaims{result: webhook.Claimed, commit: lost}, nil, "commit a", nil, 204},
-		"release":           {brokenClaims{result: webhook.Claimed}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
-		"release fails":     {brokenClaims{result: webhook.Claimed, release: lost}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
-		"callback in work?": {brokenClaims{result: webhook.Claimed}, webhook.ErrInWork, "release a", []error{webhook.ErrCallback}, 500},
+		"claim fails":                {brokenClaims{claim: lost}, nil, "", []error{webhook.ErrClaims, lost}, 500},
+		"claim held":                 {brokenClaims{claim: webhook.ErrInWork}, nil, "", []error{webhook.ErrClaims}, 500},
+		"no result":                  {brokenClaims{}, nil, "", []error{webhook.ErrClaims}, 500},
+		"done":                       {brokenClaims{result: webhook.Done}, boom, "", nil, 204},
+		"claimed by another caller":  {brokenClaims{result: webhook.InWork}, boom, "", []error{webhook.ErrInWork}, 503},
+		"commit":                     {brokenClaims{result: webhook.Claimed}, nil, "commit a", nil, 204},
+		"commit fails":               {brokenClaims{result: webhook.Claimed, commit: lost}, nil, "commit a", nil, 204},
+		"release":                    {brokenClaims{result: webhook.Claimed}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
+		"release fails":              {brokenClaims{result: webhook.Claimed, release: lost}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
+		"callback returns ErrInWork": {brokenClaims{result: webhook.Claimed}, webhook.ErrInWork, "release a", []error{webhook.ErrCallback}, 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// The service hangs up while the callback runs, and the claim is settled all the same.
+			// The service closes the connection while the callback runs. The claim is committed or
+			// released all the same.
 			ctx, hangUp := context.WithCancel(t.Context())
 			receiver := answering(t, func(context.Context) error { hangUp(); return test.callback })
 			receiver.Claims = &test.claims
@@ -275,7 +274,7 @@ func TestNewMemoryClaims(t *testing.T) {
 		want("released", webhook.Claimed)
 		settle(claims.Commit(ctx, "a"))
 		want("committed", webhook.Done)
-		// The one who had it before it lapsed comes back late.
+		// The caller whose claim expired releases it late.
 		settle(claims.Release(ctx, "a"))
 		want("released by another", webhook.Done)
 		time.Sleep(1000 * time.Hour)

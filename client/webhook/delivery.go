@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// Delivery is what the headers of a notification say.
+// Delivery contains the values of the headers of a notification.
 type Delivery struct {
-	// ID is the same in every delivery of one event. Empty when absent.
+	// ID identifies the event. It is the same in every delivery of the event, and empty if the header is
+	// absent.
 	ID string
 
-	// Sequence is the position of the event among those of its avatar, video or lip-sync; the
-	// first is 1. Zero when absent. The signature does not cover it: use https, lest somebody on
-	// the way makes later events look stale.
+	// Sequence is the position of the event among the events of the same avatar, video or lip-sync. The
+	// first is 1. It is zero if the header is absent. The signature does not cover it, so use https: an
+	// attacker on the network could otherwise make later events look stale.
 	Sequence int64
 
-	// Timestamp is when this delivery was signed. Zero when absent.
+	// Timestamp is the time when this delivery was signed, or zero if the header is absent.
 	Timestamp time.Time
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Every event of the document has one callback, which gets its sample, and none is unhandled.
-func TestHandlers_oneForEachEventOfTheDocument(t *testing.T) {
+// Each event of the document has exactly one callback, and its sample reaches that callback.
+func TestHandlers_haveACallbackForEachEvent(t *testing.T) {
 	t.Parallel()
 	var called []string
 	handlers := webhook.Handlers{Unhandled: func(_ context.Context, e gen.Event, _ webhook.Delivery) error {
@@ -53,7 +53,7 @@ func TestHandlers_oneForEachEventOfTheDocument(t *testing.T) {
 	}
 }
 
-func TestSampleEvent_refusesWhatTheDocumentDoesNotList(t *testing.T) {
+func TestSampleEvent_refusesUnknownTypesAndStatuses(t *testing.T) {
 	t.Parallel()
 	if _, ok := gen.SampleEvent("other_event", "", ""); ok {
 		t.Error("there is a sample of an unknown type")

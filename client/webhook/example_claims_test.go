@@ -14,8 +14,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// sqlClaims keeps claims in a database, for receivers in several processes. SQLite and
-// PostgreSQL take its statements.
+// sqlClaims stores claims in a database, for receivers in several processes. Its statements work on SQLite
+// and PostgreSQL.
 type sqlClaims struct{ db *sql.DB }
 
 const createClaims = `CREATE TABLE claims (id TEXT PRIMARY KEY, done BOOLEAN NOT NULL, until BIGINT NOT NULL)`
@@ -36,7 +36,7 @@ func (c sqlClaims) Claim(ctx context.Context, id string) (webhook.ClaimResult, e
 	if done {
 		return webhook.Done, err
 	}
-	if errors.Is(err, sql.ErrNoRows) { // it was released just now
+	if errors.Is(err, sql.ErrNoRows) { // another caller has just released it
 		err = nil
 	}
 	return webhook.InWork, err
@@ -52,15 +52,14 @@ func (c sqlClaims) Release(ctx context.Context, id string) error {
 	return err
 }
 
-// Two receivers with one database handle a notification once, even when it was first
-// answered with an error.
+// Two receivers that share a database handle a notification once, even if the first delivery failed.
 func ExampleClaims() {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		panic(err)
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(1) // each connection would have a memory of its own
+	db.SetMaxOpenConns(1) // each connection would have its own database in memory
 	ctx := context.Background()
 	if _, err := db.ExecContext(ctx, createClaims); err != nil {
 		panic(err)
@@ -75,7 +74,7 @@ func ExampleClaims() {
 	}}
 	var receivers [2]*webhook.Receiver
 	for i := range receivers {
-		if receivers[i], err = webhook.NewReceiver(handlers, webhook.Unverified()); err != nil { // use StandardWebhooks
+		if receivers[i], err = webhook.NewReceiver(handlers, webhook.Unverified()); err != nil { // use StandardWebhooks in a program
 			panic(err)
 		}
 		receivers[i].Claims = sqlClaims{db}

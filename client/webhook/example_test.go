@@ -33,7 +33,7 @@ func ExampleReceiver() {
 	mux := http.NewServeMux()
 	mux.Handle("/avatar-studio", receiver)
 
-	// The service does this.
+	// The service sends these requests.
 	for sequence, body := range []string{
 		`{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"published"}}`,
 		`{"event_type":"avatar_inference_event","data":{"inference_id":"v-1","status":"succeeded"}}`,

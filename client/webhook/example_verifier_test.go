@@ -12,7 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// The handlers of a receiver that wants to know of avatars only.
+// avatarsOnly returns handlers for avatars.
 func avatarsOnly() webhook.Handlers {
 	return webhook.Handlers{
 		Avatar: func(_ context.Context, event gen.AvatarEvent, _ webhook.Delivery) error {
@@ -23,7 +23,7 @@ func avatarsOnly() webhook.Handlers {
 	}
 }
 
-// post does what the service does, and prints the answer.
+// post sends a notification, as the service does, and prints the status of the response.
 func post(receiver http.Handler, target, id, body string, prepare func(*http.Request)) {
 	request := httptest.NewRequest(http.MethodPost, target, strings.NewReader(body))
 	request.Header.Set(webhook.HeaderID, id)
@@ -33,10 +33,9 @@ func post(receiver http.Handler, target, id, body string, prepare func(*http.Req
 	fmt.Println(answer.Code)
 }
 
-// During a rotation the service signs with the old and the new secret, and the receiver
-// accepts either.
+// During a rotation the service signs with the old and the new secret, and the receiver accepts either.
 func ExampleStandardWebhooks_rotation() {
-	before, after := webhook.NewSecret(), webhook.NewSecret() // use ParseSecret
+	before, after := webhook.NewSecret(), webhook.NewSecret() // use ParseSecret in a program
 	receiver, err := webhook.NewReceiver(avatarsOnly(), webhook.StandardWebhooks(after, before))
 	if err != nil {
 		panic(err)
@@ -59,7 +58,7 @@ func ExampleStandardWebhooks_rotation() {
 	// 401
 }
 
-// A service that does not sign is told apart by a token in the URL that was registered.
+// A token in the registered URL authenticates a service that does not sign notifications.
 func ExampleTokenInURL() {
 	receiver, err := webhook.NewReceiver(avatarsOnly(), webhook.TokenInURL("token", "4dD0nE6Jr2mQvWq8"))
 	if err != nil {
@@ -92,13 +91,13 @@ func ExampleBasicAuth() {
 	// 401
 }
 
-// An event that comes late does not undo what a later one did.
+// An event that arrives late does not undo the effect of a later event.
 func ExampleHandlers_stale() {
 	handlers := avatarsOnly()
 	handlers.Stale = func(_ context.Context, event gen.Event, delivery webhook.Delivery) {
 		fmt.Printf("too late: event %d, %s\n", delivery.Sequence, event.Data)
 	}
-	receiver, err := webhook.NewReceiver(handlers, webhook.Unverified()) // use StandardWebhooks
+	receiver, err := webhook.NewReceiver(handlers, webhook.Unverified()) // use StandardWebhooks in a program
 	if err != nil {
 		panic(err)
 	}

@@ -9,31 +9,33 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Handlers are the callbacks of a [Receiver]. They may be called concurrently, and, though
-// seldom, again for a notification that they have had before: notifications are delivered at
-// least once. The context is that of the request, which ends when the service has waited long
-// enough for the answer. An error or a panic makes the service deliver it again. Statuses that the
-// document does not list are passed on as they are.
+// Handlers contains the callbacks of a [Receiver]. The receiver may call them concurrently.
+//
+// The service delivers each notification at least once, so a callback may see a notification again. If a
+// callback returns an error or panics, the service retries the delivery. The context is canceled when the
+// service stops waiting for the response. A status that the document does not list is passed to the callback
+// unchanged.
 type Handlers struct {
-	// Avatar is called for avatar_event: an avatar entered a state.
+	// Avatar is called for each avatar_event: an avatar entered a state.
 	Avatar func(context.Context, gen.AvatarEvent, Delivery) error
 
-	// AvatarInference is called for avatar_inference_event: a video made from a published avatar ended.
+	// AvatarInference is called for each avatar_inference_event: a video made from a published avatar ended.
 	AvatarInference func(context.Context, gen.AvatarInferenceEvent, Delivery) error
 
-	// LipsyncInference is called for lipsync_inference_event: a lip-sync ended.
+	// LipsyncInference is called for each lipsync_inference_event: a lip-sync ended.
 	LipsyncInference func(context.Context, gen.LipsyncInferenceEvent, Delivery) error
 
-	// Unhandled is called for types that the document does not list, and for those whose
-	// callback is nil. Required. It should return nil for what it does not know.
+	// Unhandled is called for each event whose type the document does not list or whose callback is
+	// nil. It should return nil for events that the program does not need, so that the service does not
+	// retry them. Required.
 	Unhandled func(context.Context, gen.Event, Delivery) error
 
-	// Stale, if not nil, is called in place of the others for an event that comes after a later
-	// one of the same avatar, video or lip-sync was handled.
+	// Stale, if not nil, is called instead of the other callbacks for an event that arrives after a
+	// later event of the same avatar, video or lip-sync was handled.
 	Stale func(context.Context, gen.Event, Delivery)
 }
 
-// dispatch reads the data of an event of the document, and sets its callback if there is one.
+// dispatch decodes an event that the document lists, and sets the callback for it, if any.
 func (h Handlers) dispatch(e *event) error {
 	switch e.EventType {
 	case gen.EventTypeAvatar:

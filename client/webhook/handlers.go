@@ -12,15 +12,15 @@ import (
 type event struct {
 	gen.Event
 
-	// subject is the id of the avatar, video or lip-sync. Empty for types that the document
-	// does not list, and for those that are about none.
+	// subject is the id of the avatar, video or lip-sync. It is empty if the event has none, or has a type
+	// that the document does not list.
 	subject string
 	status  string
 
 	call func(context.Context, Delivery) error
 }
 
-// key tells the subjects of all types apart.
+// key identifies the subject among the subjects of all types.
 func (e event) key() digest {
 	return sha256.Sum256([]byte(string(e.EventType) + "\x00" + e.subject))
 }

@@ -2,4 +2,4 @@
 
 package webhook_test
 
-func init() { raceEnabled = true } //nolint:gochecknoinits // set by the build tag alone
+func init() { raceEnabled = true } //nolint:gochecknoinits // controlled by the build tag

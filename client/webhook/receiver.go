@@ -1,8 +1,8 @@
-// Package webhook receives the notifications of Avatar Studio (interface, section 6).
+// Package webhook receives the notifications of Avatar Studio.
 //
-// A [Receiver] is an http.Handler for the URL that was registered with an avatar or a
-// lip-sync. One URL serves all three events. Notifications are signed after Standard
-// Webhooks; [Sign] and [Verify] are the two halves of that.
+// A [Receiver] is an http.Handler for the URL that was registered with an avatar or a lip-sync. One URL
+// can receive all events. The service signs notifications according to Standard Webhooks, and
+// [StandardWebhooks] verifies them. [Sign] and [Verify] sign and verify single notifications.
 package webhook
 
 import (
@@ -20,10 +20,10 @@ import (
 
 const maxBody = 1 << 20
 
-// settleTimeout bounds what follows a callback, when the request may be gone.
-const settleTimeout = 5 * time.Second
+// claimTimeout limits the commit or release of a claim after a callback, when the request may have ended.
+const claimTimeout = 5 * time.Second
 
-// Errors of [Receiver.Handle], with the status that [Receiver.ServeHTTP] answers for them.
+// Errors of [Receiver.Handle], with the status with which [Receiver.ServeHTTP] responds.
 var (
 	ErrTooLarge  = errors.New("webhook: the body is larger than 1 MiB")    // 413
 	ErrRefused   = errors.New("webhook: the notification is not verified") // 401
@@ -33,26 +33,29 @@ var (
 	ErrInWork    = errors.New("webhook: the same notification is in work") // 503
 )
 
-// Receiver takes the notifications that are sent to one URL. It is safe for concurrent use.
+// Receiver handles the notifications that are sent to one URL. It is safe for concurrent use.
 //
-// A notification whose webhook-id was handled before is acknowledged and dropped. So is one
-// whose webhook-sequence is not above that of the last event handled for the same avatar, video
-// or lip-sync, after [Handlers.Stale] was told. Of 10,000 subjects the Receiver remembers that
-// event, in memory: what other processes handle it does not know, and two events of one
-// subject that come at the same time are both handled. A notification without an id is always
-// handled, and one without a sequence is never stale.
+// A notification may arrive more than once, and, after a replay, later than newer ones. A Receiver
+// acknowledges these notifications without calling the callback of their type:
 //
-// Bodies are checked as far as the generated types go: a member of another type, or no id of
-// the subject, is [ErrMalformed]; unknown members are ignored, and of one that is given twice the
-// last counts.
+//   - a duplicate, whose webhook-id was handled before;
+//   - a stale event, whose webhook-sequence is not above that of the last event handled for the same avatar,
+//     video or lip-sync. [Handlers.Stale] is called for it.
+//
+// A notification without an id is always handled, and one without a sequence is never stale. The Receiver
+// remembers the last event of 10,000 avatars, videos and lip-syncs in memory. It does not know what other
+// processes handled, and if two events of the same record arrive at the same time, it handles both.
+//
+// A body must decode into the generated types. A member of the wrong type or a missing id is
+// [ErrMalformed]. Unknown members are ignored, and of duplicate members the last one wins.
 type Receiver struct {
-	// Claims remembers the notifications that were handled; set it before the first use to share
-	// it with other processes. [NewReceiver] sets it to [NewMemoryClaims] of 10,000 ids. With nil
-	// every delivery is handled.
+	// Claims records the notifications that were handled. Set it before the first use to share it with
+	// other processes. [NewReceiver] sets it to [NewMemoryClaims] with 10,000 ids. If Claims is nil, every
+	// delivery is handled.
 	//
-	// When it cannot be asked, the service is told to deliver again. When it cannot commit, the
-	// notification is acknowledged, because it was handled; it would be handled again only if
-	// it came again.
+	// If Claim fails, the Receiver asks the service to retry the delivery. If Commit fails, the Receiver
+	// acknowledges the notification all the same, because it was handled. If Release fails, the claim
+	// stays until it expires.
 	Claims Claims
 
 	handlers  Handlers
@@ -63,7 +66,7 @@ type Receiver struct {
 	observers []func(eventType, id, status string)
 }
 
-// NewReceiver returns a Receiver that calls handlers for what verifier accepts.
+// NewReceiver returns a Receiver that calls handlers for the notifications that verifier accepts.
 func NewReceiver(handlers Handlers, verifier Verifier) (*Receiver, error) {
 	switch {
 	case handlers.Unhandled == nil:
@@ -79,20 +82,22 @@ func NewReceiver(handlers Handlers, verifier Verifier) (*Receiver, error) {
 	}, nil
 }
 
-// Observe makes the Receiver call observer with every event of the three documented types,
-// after its callback succeeded: its type, the id of the avatar, video or lip-sync, and the
-// status. Duplicates and stale events are left out. The observer stays for the life of the
-// Receiver, may be called concurrently, and must not block. Observe may be called at any time.
+// Observe makes the Receiver call observer after the callback for an event of a documented type succeeded.
+// The arguments are the type, the id of the avatar, video or lip-sync, and the status. Duplicates and
+// stale events are not observed. The observer may be called concurrently and must not block. Observe may
+// be called at any time. An observer cannot be removed.
 func (r *Receiver) Observe(observer func(eventType, id, status string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.observers = append(slices.Clip(r.observers), observer)
 }
 
-// ServeHTTP answers 204 to a notification that was handled or dropped, 405 to what is no POST, 408
-// when the body does not come within the ReadTimeout of the server, and otherwise as the errors
-// of [Receiver.Handle] say. Every answer is empty. How slowly a body may come is for the server to
-// say. A panic of a callback is answered 500 and passed on, for the server to report it.
+// ServeHTTP responds with 204 if the notification was handled or dropped, with 405 if the method is not
+// POST, and with 408 if the body did not arrive within the ReadTimeout of the server. The comments on the
+// errors of [Receiver.Handle] list the other statuses. All responses are empty. ServeHTTP sets no deadline
+// for reading the body; the server must. If a callback panics, ServeHTTP responds with 500 and panics
+// again, so that the server can report the panic. The context of the request is that of the callbacks, so a
+// handler around the Receiver can continue the trace of a traceparent header, which is not signed.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if request.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -101,9 +106,9 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	defer func() {
 		if reason := recover(); reason != nil {
-			if reason != http.ErrAbortHandler { //nolint:errorlint // a panic is that very value or no error at all
+			if reason != http.ErrAbortHandler { //nolint:errorlint // a panic value is compared as it is, not as an error chain
 				if request.ProtoMajor == 1 {
-					w.Header().Set("Connection", "close") // net/http closes it, and the sender must not use it again
+					w.Header().Set("Connection", "close") // net/http closes the connection, so the sender must not reuse it
 				}
 				answerAndFlush(w, http.StatusInternalServerError)
 			}
@@ -124,16 +129,16 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(code)
 }
 
-// Handle does without net/http what [Receiver.ServeHTTP] does: it verifies body as it was
-// received, decodes it and calls the callback. The names in header must be in the form that
-// [http.Header.Set] gives them. The error is [ErrTooLarge], [ErrRefused], [ErrMalformed],
-// [ErrCallback], [ErrClaims] or [ErrInWork], wrapping what the verifier, the callback or the
-// claims returned.
+// Handle handles a notification that did not arrive through [Receiver.ServeHTTP]. It verifies body, which
+// must be the bytes as received, decodes it and calls the callback. The names in header must be in
+// canonical form. The error is [ErrTooLarge], [ErrRefused], [ErrMalformed], [ErrCallback], [ErrClaims] or
+// [ErrInWork], and wraps the error of the verifier, the callback or the claims.
 func (r *Receiver) Handle(ctx context.Context, header http.Header, body []byte) error {
 	return r.handle(ctx, Notification{Header: header, Body: body})
 }
 
-// handle claims only what is verified and well-formed, so that nobody can use up ids.
+// handle claims a notification only after it was verified and decoded, so that an attacker cannot use up
+// ids.
 func (r *Receiver) handle(ctx context.Context, n Notification) error {
 	if len(n.Body) > maxBody {
 		return ErrTooLarge
@@ -160,7 +165,7 @@ func (r *Receiver) handle(ctx context.Context, n Notification) error {
 		return fmt.Errorf("%w: Claim returned %d", ErrClaims, result)
 	}
 	handled := false
-	defer func() { r.settle(ctx, delivery.ID, handled) }()
+	defer func() { r.endClaim(ctx, delivery.ID, handled) }()
 	err = r.call(ctx, e, delivery)
 	handled = err == nil
 	return err
@@ -192,9 +197,9 @@ func (r *Receiver) call(ctx context.Context, e event, delivery Delivery) error {
 	return nil
 }
 
-// settle drops the errors: a claim that cannot be released lapses, and see [Receiver.Claims].
-func (r *Receiver) settle(ctx context.Context, id string, handled bool) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+// endClaim commits or releases a claim. It ignores errors, as [Receiver.Claims] documents.
+func (r *Receiver) endClaim(ctx context.Context, id string, handled bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
 	defer cancel()
 	if handled {
 		_ = r.Claims.Commit(ctx, id)
@@ -203,7 +208,7 @@ func (r *Receiver) settle(ctx context.Context, id string, handled bool) {
 	}
 }
 
-// status has ErrCallback and ErrClaims first, because what they wrap may be any error.
+// status checks ErrCallback and ErrClaims first, because they may wrap any other error.
 func status(err error) int {
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
@@ -217,13 +222,13 @@ func status(err error) int {
 		return http.StatusServiceUnavailable
 	case errors.Is(err, ErrTooLarge) || tooLarge:
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, os.ErrDeadlineExceeded): // of the server, while the body came
+	case errors.Is(err, os.ErrDeadlineExceeded): // deadline of the server while it read the body
 		return http.StatusRequestTimeout
 	}
 	return http.StatusBadRequest
 }
 
-// answerAndFlush sends the whole answer now, because after a panic net/http sends nothing.
+// answerAndFlush sends the response at once, because net/http sends nothing after a panic.
 func answerAndFlush(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Length", "0")
 	w.WriteHeader(status)

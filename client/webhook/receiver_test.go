@@ -20,7 +20,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// recorder keeps what the callbacks were given.
+// recorder records the arguments of the callbacks.
 type recorder struct {
 	calls []any
 	err   error
@@ -117,7 +117,7 @@ func TestReceiver_ServeHTTP(t *testing.T) {
 			body: published, callback: boom, status: 500,
 			calls: []any{gen.AvatarEvent{EventType: "avatar_event", Data: gen.AvatarEventData{AvatarID: "a-1", Status: "published"}}},
 		},
-		// What a callback fails with does not choose the status.
+		// The error of a callback does not change the status.
 		"callback failed with a receiver's error": {
 			body: `{"event_type":"x"}`, callback: webhook.ErrRefused, status: 500,
 			calls: []any{gen.Event{EventType: "x"}},
@@ -130,7 +130,7 @@ func TestReceiver_ServeHTTP(t *testing.T) {
 			if test.method != "" {
 				request.Method = test.method
 			}
-			mustSign(t, request.Header, "id-1", time.Now(), []byte(test.body), secret)
+			request.Header = signed(t, "id-1", []byte(test.body), secret)
 			if test.mutate != nil {
 				test.mutate(request.Header)
 			}
@@ -152,7 +152,7 @@ func TestReceiver_ServeHTTP(t *testing.T) {
 	}
 }
 
-func TestReceiver_NilCallbacks(t *testing.T) {
+func TestReceiver_callsUnhandledForNilCallbacks(t *testing.T) {
 	t.Parallel()
 	for eventType, member := range map[gen.EventType]string{
 		gen.EventTypeAvatar: "avatar_id", gen.EventTypeAvatarInference: "inference_id", gen.EventTypeLipsyncInference: "inference_id",
@@ -197,8 +197,7 @@ func TestReceiver_Handle(t *testing.T) {
 	verified := newReceiver(t, called.handlers(), webhook.StandardWebhooks())
 	open := newReceiver(t, called.handlers(), webhook.Unverified())
 	body := []byte(`{"event_type":"x"}`)
-	header := http.Header{}
-	mustSign(t, header, "id", time.Now(), body, webhook.NewSecret())
+	header := signed(t, "id", body, webhook.NewSecret())
 	for name, test := range map[string]struct {
 		err  error
 		want []error
@@ -218,8 +217,8 @@ func TestReceiver_Handle(t *testing.T) {
 	}
 }
 
-// The service gets its 500, and the server learns of the panic.
-func TestReceiver_Panic(t *testing.T) {
+// The service gets a 500, and the server reports the panic.
+func TestReceiver_respondsWith500AfterAPanic(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		reason   any
@@ -264,8 +263,8 @@ func TestReceiver_Panic(t *testing.T) {
 	}
 }
 
-// The service may try again later when the body was too slow, unlike when it breaks off.
-func TestReceiver_UnreadableBody(t *testing.T) {
+// The service may retry if the body was too slow, but not if the connection broke.
+func TestReceiver_distinguishesSlowAndBrokenBodies(t *testing.T) {
 	t.Parallel()
 	for want, reason := range map[int]error{
 		http.StatusRequestTimeout: fmt.Errorf("read tcp: %w", os.ErrDeadlineExceeded),

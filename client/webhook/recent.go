@@ -2,11 +2,11 @@ package webhook
 
 import "container/list"
 
-// recent maps keys to values and forgets the keys that were put longest ago.
+// recent is a map that keeps the keys that were put last.
 type recent[V any] struct {
 	size    int
 	entries map[digest]*list.Element
-	order   list.List // of *entry[V], the oldest first
+	order   list.List // *entry[V] values, oldest first
 }
 
 type entry[V any] struct {

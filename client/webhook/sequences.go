@@ -2,7 +2,7 @@ package webhook
 
 import "sync"
 
-// sequences knows, of each of the recent subjects, the event that was handled last.
+// sequences records the last event that was handled for each of the latest subjects.
 type sequences struct {
 	mu   sync.Mutex
 	last *recent[position]
@@ -13,7 +13,7 @@ type position struct {
 	id       digest
 }
 
-// stale reports whether p is another event than the last and not above it.
+// stale reports whether p is not above the last event of the subject, unless it is that event.
 func (s *sequences) stale(subject digest, p position) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-func TestReceiver_Stale(t *testing.T) {
+func TestReceiver_detectsStaleEvents(t *testing.T) {
 	t.Parallel()
 	const (
 		avatar  = `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`
@@ -26,7 +26,7 @@ func TestReceiver_Stale(t *testing.T) {
 	type delivery struct {
 		body, id string
 		sequence string
-		err      error // of the callback
+		err      error // result of the callback
 		outcome  string
 	}
 	for name, deliveries := range map[string][]delivery{
@@ -40,7 +40,7 @@ func TestReceiver_Stale(t *testing.T) {
 		"not handled":           {{avatar, "b", "2", boom, "handled"}, {avatar, "a", "1", nil, "handled"}, {avatar, "b", "2", nil, "handled"}},
 		"without a sequence":    {{avatar, "b", "2", nil, "handled"}, {avatar, "a", "", nil, "handled"}, {avatar, "c", "0", nil, "handled"}},
 		"without an id":         {{avatar, "b", "2", nil, "handled"}, {avatar, "", "1", nil, "handled"}},
-		"of a type not listed":  {{unlisted, "b", "2", nil, "handled"}, {unlisted, "a", "1", nil, "handled"}},
+		"unlisted type":         {{unlisted, "b", "2", nil, "handled"}, {unlisted, "a", "1", nil, "handled"}},
 		"sequence out of range": {{avatar, "b", "9223372036854775808", nil, "handled"}, {avatar, "a", "1", nil, "handled"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestReceiver_Stale(t *testing.T) {
 	}
 }
 
-// The hook is optional, and 10,000 subjects are remembered.
-func TestReceiver_StaleWithoutHook(t *testing.T) {
+// The hook Stale is optional, and the receiver remembers 10,000 subjects.
+func TestReceiver_dropsStaleEventsWithoutHook(t *testing.T) {
 	t.Parallel()
 	called := &recorder{}
 	receiver := newReceiver(t, called.handlers(), webhook.Unverified())
@@ -111,8 +111,8 @@ func TestReceiver_StaleWithoutHook(t *testing.T) {
 	}
 }
 
-// When an earlier event ends after a later one, the later one stays the last.
-func TestReceiver_StaleAfterOverlap(t *testing.T) {
+// If an earlier event is handled after a later one, the later one is still the last.
+func TestReceiver_remembersTheLatestOfOverlappingEvents(t *testing.T) {
 	t.Parallel()
 	const body = `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`
 	header := func(id, sequence string) http.Header {
@@ -144,7 +144,7 @@ func TestReceiver_Observe(t *testing.T) {
 	t.Parallel()
 	called := &recorder{}
 	handlers := called.handlers()
-	handlers.LipsyncInference = nil // Unhandled is its callback
+	handlers.LipsyncInference = nil // Unhandled handles it
 	receiver := newReceiver(t, handlers, webhook.Unverified())
 	var got, late []string
 	receiver.Observe(func(eventType, id, status string) { got = append(got, eventType+" "+id+" "+status) })
@@ -155,9 +155,9 @@ func TestReceiver_Observe(t *testing.T) {
 		_ = receiver.Handle(t.Context(), header, []byte(body))
 	}
 	deliver("a", "2", `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`)
-	deliver("a", "2", `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`)       // a duplicate
+	deliver("a", "2", `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`)       // duplicate
 	deliver("b", "1", `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"consent_pending"}}`) // stale
-	deliver("c", "1", `{"event_type":"voice_event","data":{"voice_id":"s-1","status":"failed"}}`)            // not listed
+	deliver("c", "1", `{"event_type":"voice_event","data":{"voice_id":"s-1","status":"failed"}}`)            // type that the document does not list
 	deliver("d", "1", `{"event_type":"avatar_event","data":{}}`)                                             // malformed
 	called.err = errors.New("boom")
 	deliver("e", "1", `{"event_type":"avatar_inference_event","data":{"inference_id":"s-2","status":"failed"}}`)

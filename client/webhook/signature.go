@@ -7,7 +7,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 )
 
-// Names of the headers of a notification.
+// Headers of a notification.
 const (
 	HeaderID        = standardwebhooks.HeaderID
 	HeaderTimestamp = standardwebhooks.HeaderTimestamp
@@ -15,8 +15,8 @@ const (
 	HeaderSequence  = standardwebhooks.HeaderSequence
 )
 
-// Tolerance is how far the timestamp of a notification may lie before or after the
-// receiver's clock.
+// Tolerance is the largest accepted difference between the timestamp of a notification and the clock of
+// the receiver.
 const Tolerance = standardwebhooks.Tolerance
 
 // Errors of [Sign], [Verify] and [ParseSecret].
@@ -28,22 +28,23 @@ var (
 	ErrSecret     = standardwebhooks.ErrSecret
 )
 
-// Secret is a key that signs events: 24 to 64 random bytes, written as "whsec_" and their base64.
-// Printing, logging or marshalling a Secret shows a placeholder; only Reveal returns the key.
+// Secret is a signing key: 24 to 64 random bytes, written as "whsec_" and the base64 of the bytes. A
+// Secret that is printed, logged or marshalled shows a placeholder. Only the method Reveal returns the
+// key.
 type Secret = standardwebhooks.Secret
 
-// NewSecret makes a Secret of 32 random bytes.
+// NewSecret returns a Secret of 32 random bytes.
 func NewSecret() Secret { return standardwebhooks.NewSecret() }
 
-// ParseSecret reads a Secret; the prefix "whsec_" may be missing. The error is [ErrSecret].
+// ParseSecret parses a Secret. The prefix "whsec_" is optional. The error is [ErrSecret].
 func ParseSecret(text string) (Secret, error) { return standardwebhooks.ParseSecret(text) }
 
-// Sign signs body as the service does: see [standardwebhooks.Sign].
+// Sign signs body as the service does. See [standardwebhooks.Sign].
 func Sign(header http.Header, id string, at time.Time, body []byte, secrets ...Secret) error {
 	return standardwebhooks.Sign(header, id, at, body, secrets...)
 }
 
-// Verify reports whether body was signed with one of secrets: see [standardwebhooks.Verify].
+// Verify returns nil if body was signed with one of the secrets. See [standardwebhooks.Verify].
 func Verify(header http.Header, body []byte, now time.Time, secrets ...Secret) error {
 	return standardwebhooks.Verify(header, body, now, secrets...)
 }

@@ -13,35 +13,35 @@ import (
 // ErrCredentials is returned by the verifiers of [TokenInURL] and [BasicAuth].
 var ErrCredentials = errors.New("webhook: the credentials are missing or wrong")
 
-// errBasicAuth is the ErrCredentials of [BasicAuth], which alone has a scheme to ask for.
+// errBasicAuth is the ErrCredentials of [BasicAuth]. The response to it has a WWW-Authenticate header.
 var errBasicAuth = fmt.Errorf("%w", ErrCredentials)
 
-// Notification is what a [Verifier] judges.
+// Notification is the input of a [Verifier].
 type Notification struct {
-	// URL is what the request asked for. Nil when the notification did not come through
+	// URL is the URL of the request, or nil if the notification did not arrive through
 	// [Receiver.ServeHTTP].
 	URL *url.URL
 
 	Header http.Header
 
-	// Body is what was received, byte for byte.
+	// Body is the body as received.
 	Body []byte
 }
 
-// Verifier tells whether a notification comes from the service. Its error must hold no
-// secret. A Verifier must be safe for concurrent use, and change nothing that it is given.
+// Verifier decides whether a notification comes from the service. Implementations must be safe for
+// concurrent use. They must not modify the notification or return an error that contains a secret.
 type Verifier interface {
 	Verify(Notification) error
 }
 
-// VerifierFunc is a function that serves as a [Verifier].
+// VerifierFunc adapts a function to a [Verifier].
 type VerifierFunc func(Notification) error
 
 // Verify calls f.
 func (f VerifierFunc) Verify(n Notification) error { return f(n) }
 
-// StandardWebhooks returns a Verifier that accepts what [Verify] accepts now. During a
-// rotation it is given the old and the new secret. Without any it refuses everything.
+// StandardWebhooks returns a Verifier that calls [Verify] with the current time. During a rotation, pass
+// both the old and the new secret. Without secrets it refuses every notification.
 func StandardWebhooks(secrets ...Secret) Verifier {
 	secrets = append([]Secret(nil), secrets...)
 	return VerifierFunc(func(n Notification) error {
@@ -49,13 +49,13 @@ func StandardWebhooks(secrets ...Secret) Verifier {
 	})
 }
 
-// TokenInURL returns a Verifier that accepts a request whose query has parameter once, with
-// one of tokens as its value. During a rotation it is given the old and the new token; an
-// empty one counts for nothing. It refuses what comes through [Receiver.Handle], which sees
-// no URL. The error is [ErrCredentials].
+// TokenInURL returns a Verifier for services that do not sign notifications. It accepts a request if the
+// query parameter occurs once and its value is one of tokens. During a rotation, pass both the old and the
+// new token. Empty tokens are ignored. It refuses notifications that arrive through [Receiver.Handle],
+// which have no URL. The error is [ErrCredentials].
 //
-// Tokens should be random, of 128 bits or more. They prove who sends and not what: whoever
-// sees the URL, in the log of a proxy for instance, can make up notifications and their ids.
+// A token should have at least 128 random bits. It authenticates the sender but not the content: anyone
+// who sees the URL, for example in the log of a proxy, can forge notifications.
 func TokenInURL(parameter string, tokens ...string) Verifier {
 	known := digests(tokens)
 	return VerifierFunc(func(n Notification) error {
@@ -70,11 +70,10 @@ func TokenInURL(parameter string, tokens ...string) Verifier {
 	})
 }
 
-// BasicAuth returns a Verifier that accepts username with one of passwords in the
-// Authorization header, after RFC 7617. During a rotation it is given the old and the new
-// password; an empty one counts for nothing. The error is [ErrCredentials], and the 401 of
-// [Receiver.ServeHTTP] asks for them in WWW-Authenticate, for senders that wait to be asked. Like
-// a token, a password proves who sends and not what.
+// BasicAuth returns a Verifier that accepts the username with one of passwords in the Authorization header
+// (RFC 7617). During a rotation, pass both the old and the new password. Empty passwords are ignored. The
+// error is [ErrCredentials], and [Receiver.ServeHTTP] adds a WWW-Authenticate header to the 401, for
+// senders that expect a challenge. Like a token, a password authenticates the sender but not the content.
 func BasicAuth(username string, passwords ...string) Verifier {
 	user, known := []digest{sha256.Sum256([]byte(username))}, digests(passwords)
 	return VerifierFunc(func(n Notification) error {
@@ -87,15 +86,15 @@ func BasicAuth(username string, passwords ...string) Verifier {
 	})
 }
 
-// Unverified returns a Verifier that accepts everything. Anyone who learns the URL of such a
-// receiver can make up notifications, and use up ids and sequences so that it drops true ones.
+// Unverified returns a Verifier that accepts everything. Anyone who knows the URL of such a receiver can
+// forge notifications, and can use up ids and sequences so that the receiver drops genuine ones.
 func Unverified() Verifier {
 	return VerifierFunc(func(Notification) error { return nil })
 }
 
 type digest = [sha256.Size]byte
 
-// digests leaves out empty texts.
+// digests returns the digests of the texts that are not empty.
 func digests(texts []string) []digest {
 	var all []digest
 	for _, text := range texts {
@@ -106,7 +105,7 @@ func digests(texts []string) []digest {
 	return all
 }
 
-// matches compares digests, which have one length, and always all of them.
+// matches compares text with all known digests in constant time.
 func matches(text string, known []digest) bool {
 	sum, found := sha256.Sum256([]byte(text)), 0
 	for i := range known {

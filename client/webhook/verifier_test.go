@@ -12,7 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
-// unlisted is a notification of a type that the document does not list.
+// unlisted is a notification with a type that the document does not list.
 const unlisted = `{"event_type":"x"}`
 
 func TestTokenInURL(t *testing.T) {
@@ -91,8 +91,8 @@ func TestBasicAuth(t *testing.T) {
 	}
 }
 
-// Only what can be asked for is asked for.
-func TestVerifier_Challenge(t *testing.T) {
+// The response has a WWW-Authenticate header only for BasicAuth.
+func TestVerifier_onlyBasicAuthSendsAChallenge(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		verifier  webhook.Verifier
@@ -111,8 +111,8 @@ func TestVerifier_Challenge(t *testing.T) {
 	}
 }
 
-// No credential is in an error, or in what fmt shows of a Receiver.
-func TestVerifier_Hidden(t *testing.T) {
+// Neither errors nor a printed Receiver show credentials.
+func TestVerifier_errorsHaveNoCredentials(t *testing.T) {
 	t.Parallel()
 	const canary = "s3cret-canary"
 	request := http.Request{Header: http.Header{}}

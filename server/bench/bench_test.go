@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The tests run this program in its other roles, as the program itself does.
+// TestMain runs this program in its other roles when a test starts it with their flags.
 func TestMain(m *testing.M) {
 	for _, arg := range os.Args[1:] {
 		if arg == "-serve" || arg == "-startup" {
@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Every variant answers the valid request with the same, or its figures mean nothing.
-func TestVariants_valid(t *testing.T) {
+// The results are comparable only if every variant responds to the valid request in the same way.
+func TestVariants_acceptValidRequest(t *testing.T) {
 	t.Parallel()
 	for _, v := range variants() {
 		t.Run(v.name, func(t *testing.T) {
@@ -41,8 +41,9 @@ func TestVariants_valid(t *testing.T) {
 	}
 }
 
-// What is said to check does check, and server.New refuses everything, as the contract says.
-func TestVariants_forbidden(t *testing.T) {
+// Variants with checks refuse an invalid request, and server.New refuses every probe with a status of the
+// contract.
+func TestVariants_refuseForbiddenRequests(t *testing.T) {
 	t.Parallel()
 	for _, v := range variants() {
 		if !v.checks {
@@ -70,8 +71,7 @@ func TestVariants_forbidden(t *testing.T) {
 	}
 }
 
-// A short run reaches the end, in all its processes, and reports every variant.
-func TestRun_short(t *testing.T) {
+func TestRun_reportsEveryVariant(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(t.Context(), []string{"-short"}, strings.NewReader(""), &out, io.Discard); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestRun_short(t *testing.T) {
 	}
 }
 
-func TestMedian(t *testing.T) {
+func TestMedian_ofOddAndEvenCounts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		values []float64

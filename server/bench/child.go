@@ -16,9 +16,10 @@ import (
 	"time"
 )
 
-// serveRole is the program as a server. It says where it listens, and then answers lines: "cpu"
-// with the CPU time that it has used, and the name of a body and a time in ns with what it costs
-// to serve it for about that long without a network. It ends with its input.
+// serveRole runs this program as a server. It prints its address, and then reads commands, one per line.
+// The command "cpu" prints the CPU time used so far. A command with the name of a body and a time in ns
+// serves that body for about that time without a network, and prints the cost per request. serveRole
+// returns at the end of its input.
 func serveRole(ctx context.Context, name string, in io.Reader, out io.Writer) error {
 	handler, err := build(name)
 	if err != nil {
@@ -30,7 +31,7 @@ func serveRole(ctx context.Context, name string, in io.Reader, out io.Writer) er
 	}
 	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	defer srv.Close()
-	go func() { _ = srv.Serve(listener) }() // until it is closed
+	go func() { _ = srv.Serve(listener) }() // until the server is closed
 	if _, err := fmt.Fprintln(out, listener.Addr()); err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func answerLine(out io.Writer, line string, benches map[string]*bench) error {
 	return err
 }
 
-// startUpRole prints how long the first server.New of a process takes.
+// startUpRole prints how long the first server.New of a process takes, in ns.
 func startUpRole(out io.Writer) error {
 	took, err := startUps(1)
 	if err == nil {
@@ -95,7 +96,7 @@ func build(name string) (http.Handler, error) {
 	return nil, fmt.Errorf("no variant %q", name)
 }
 
-// child is a variant in a process of its own.
+// child is a variant that runs in its own process.
 type child struct {
 	name    string
 	command *exec.Cmd
@@ -161,7 +162,7 @@ func (c *child) stop() error {
 	return c.command.Wait()
 }
 
-// coldStartUps returns how long the first server.New takes in n new processes.
+// coldStartUps measures the first server.New in each of n new processes.
 func coldStartUps(ctx context.Context, n int) ([]time.Duration, error) {
 	var took []time.Duration
 	for range n {
@@ -182,7 +183,7 @@ func coldStartUps(ctx context.Context, n int) ([]time.Duration, error) {
 	return took, nil
 }
 
-// self runs this program in another role.
+// self returns a command that runs this program in another role.
 func self(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -1,4 +1,7 @@
 package main
 
+// The server of ogen is not in the repository, because it is thousands of lines. "make bench" and
+// "make check-bench" generate it from the contract.
+
 //go:generate go run ./derive -o ogenapi/openapi.json
-//go:generate go tool ogen --config ogenapi/ogen.yml --target ogenapi --package ogenapi --clean ogenapi/openapi.json
+//go:generate go tool ogen --loglevel error --config ogenapi/ogen.yml --target ogenapi --package ogenapi --clean ogenapi/openapi.json

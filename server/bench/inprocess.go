@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// cost is what one request takes in process.
+// cost is the cost of one request in process.
 type cost struct {
-	ns            float64 // on the clock
-	cpu           float64 // ns of all CPUs, garbage collection included
+	ns            float64 // wall time
+	cpu           float64 // CPU time in ns, including garbage collection
 	bytes, allocs float64
 }
 
-// inProcess is a measurement of one variant; one cost per round.
+// inProcess are the results of one variant, one per round.
 type inProcess struct {
 	rounds []cost
 }
@@ -30,14 +30,13 @@ func (m inProcess) allocs() float64 {
 	return medianOf(m.rounds, func(c cost) float64 { return c.allocs })
 }
 
-// over returns the median of the ratios of CPU time of the rounds: the clock also counts what
-// other programs do.
+// over returns the median ratio of CPU times. CPU time is compared because other programs on the machine
+// affect wall time more.
 func (m inProcess) over(other inProcess) float64 {
 	return medianOfRatios(m.rounds, other.rounds, func(c cost) float64 { return c.cpu })
 }
 
-// measureInProcess has each of the variants serve the same request in its own process, slice by
-// slice in turn.
+// measureInProcess lets the variants serve the same request in turn, each in its own process.
 func measureInProcess(children []*child, body string, rounds int, slice time.Duration) ([]inProcess, error) {
 	results := make([]inProcess, len(children))
 	for round := range rounds {
@@ -58,7 +57,7 @@ type bench struct {
 	call    *call
 	handler http.Handler
 	slice   time.Duration
-	size    int // requests that fill a slice
+	size    int // number of requests per slice
 }
 
 func newBench(handler http.Handler, body string) (*bench, error) {
@@ -77,7 +76,7 @@ func (b *bench) run(slice time.Duration) (cost, error) {
 	return took, err
 }
 
-// calibrate warms up and returns how many requests fill a slice.
+// calibrate warms the handler up and returns how many requests it serves in a slice.
 func calibrate(c *call, handler http.Handler, slice time.Duration) int {
 	began, n := time.Now(), 0
 	for ; time.Since(began) < slice; n++ {
@@ -112,7 +111,7 @@ func serveMany(c *call, handler http.Handler, n int) (cost, error) {
 	}, nil
 }
 
-// startUps returns how long server.New takes in this process, again and again.
+// startUps measures server.New n times in this process.
 func startUps(n int) ([]time.Duration, error) {
 	var took []time.Duration
 	for range n {

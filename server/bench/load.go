@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// load keeps connections to a server and sends the same request over each, one after the other.
+// load is a set of connections to one server. Each connection sends the same request repeatedly, without
+// pipelining.
 type load struct {
 	request     []byte
 	connections []*connection
@@ -44,7 +45,7 @@ func (l *load) close() {
 	}
 }
 
-// run sends requests until the time is over and returns how many were answered.
+// run sends requests for the duration and returns the number of responses.
 func (l *load) run(duration time.Duration) (int, error) {
 	until := time.Now().Add(duration)
 	counts, errs := make([]int, len(l.connections)), make([]error, len(l.connections))
@@ -65,7 +66,7 @@ func (l *load) run(duration time.Duration) (int, error) {
 	return sum, errors.Join(errs...)
 }
 
-// exchange sends a request and reads the answer, which must be a 200 with a Content-Length.
+// exchange sends a request and reads the response, which must be a 200 with a Content-Length.
 func (c *connection) exchange(request []byte) error {
 	if _, err := c.Write(request); err != nil {
 		return err

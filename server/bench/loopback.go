@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// traffic is what one variant did in one round over loopback.
+// traffic is the result of one variant in one round over loopback.
 type traffic struct {
 	perSecond float64
-	cpu       float64 // of the server, ns per request
+	cpu       float64 // CPU time of the server, in ns per request
 }
 
-// loopback is a measurement of one variant; one traffic per round.
+// loopback are the results of one variant, one per round.
 type loopback struct {
 	rounds []traffic
 }
@@ -21,13 +21,13 @@ type loopback struct {
 func perSecond(t traffic) float64 { return t.perSecond }
 func cpu(t traffic) float64       { return t.cpu }
 
-// spread returns the least and the greatest ratio of a round.
+// spread returns the smallest and the largest ratio within a round.
 func (m loopback) spread(other loopback) (least, most float64) {
 	values := ratios(m.rounds, other.rounds, perSecond)
 	return slices.Min(values), slices.Max(values)
 }
 
-// measureLoopback puts the variants, each in its own process, under load in turn.
+// measureLoopback loads the variants in turn. Each variant runs in its own process.
 func measureLoopback(
 	ctx context.Context, children []*child, connections, rounds int, slice time.Duration,
 ) ([]loopback, error) {

@@ -1,6 +1,6 @@
-// Command bench measures server.New beside other ways to serve the same contract: in one run and
-// in turn, in process and over loopback. "go run ." writes RESULTS.md; "go run . -short" takes
-// seconds, prints, and writes nothing. It never fails because something is slow.
+// Command bench compares server.New with other ways to serve the same contract, in process and over
+// loopback. All variants are measured in turn in one run. "go run ." writes RESULTS.md. "go run . -short"
+// takes seconds, prints the results and writes no file. The command never fails because something is slow.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// plan says how long to measure.
+// plan configures how long to measure.
 type plan struct {
 	rounds, loopbackRounds, starts int
 	slice, loopbackSlice           time.Duration
@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	return os.WriteFile(*file, []byte(text), 0o600)
 }
 
-// results are all measurements of one run.
+// results are the measurements of one run.
 type results struct {
 	plan         plan
 	variants     []variant
@@ -81,7 +81,7 @@ type results struct {
 	cold, warm   []time.Duration
 }
 
-// measure verifies every variant and measures all of them.
+// measure verifies the responses of every variant and then measures all variants.
 func measure(ctx context.Context, p plan, progress io.Writer) (*results, error) {
 	r := &results{plan: p, variants: variants()}
 	var handlers []http.Handler
@@ -100,7 +100,7 @@ func measure(ctx context.Context, p plan, progress io.Writer) (*results, error) 
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = c.stop() }() // its results are in
+		defer func() { _ = c.stop() }() // its results have been read
 		handlers, children = append(handlers, handler), append(children, c)
 	}
 	steps := []struct {
@@ -130,7 +130,7 @@ func measure(ctx context.Context, p plan, progress io.Writer) (*results, error) 
 	return r, nil
 }
 
-// index returns where a variant is.
+// index returns the position of a variant, or -1.
 func (r *results) index(name string) int {
 	for i, v := range r.variants {
 		if v.name == name {

@@ -10,7 +10,8 @@ func medianOf[T any](rounds []T, value func(T) float64) float64 {
 	return median(values)
 }
 
-// medianOfRatios compares within each round, when the machine was about as busy for both.
+// medianOfRatios returns the median of the ratios within each round. Within a round, the load of the
+// machine is about the same for both.
 func medianOfRatios[T any](rounds, others []T, value func(T) float64) float64 {
 	return median(ratios(rounds, others, value))
 }

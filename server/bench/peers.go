@@ -19,7 +19,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/bench/ogenapi"
 )
 
-// authenticateInput serves kin-openapi and what is built on it.
+// authenticateInput is the authentication function of kin-openapi and of libraries built on it.
 func authenticateInput(_ context.Context, input *openapi3filter.AuthenticationInput) error {
 	return authenticateRequest(input.RequestValidationInput.Request)
 }
@@ -31,12 +31,12 @@ func buildNethttp() (http.Handler, error) {
 	}
 	middleware := nethttpmiddleware.OapiRequestValidatorWithOptions(document, &nethttpmiddleware.Options{
 		Options:              openapi3filter.Options{AuthenticationFunc: authenticateInput},
-		DoNotValidateServers: true, // else every route is a 404
+		DoNotValidateServers: true, // otherwise every request is a 404
 	})
 	return middleware(strict()), nil
 }
 
-// buildKin takes the faster path of kin-openapi, which knows no const and no siblings of $ref.
+// buildKin uses the faster path of kin-openapi, which ignores const and siblings of $ref.
 func buildKin() (http.Handler, error) {
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
 	if err != nil {
@@ -81,7 +81,7 @@ func buildLibopenapi() (http.Handler, error) {
 	}
 	next := strict()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/users/") { // which are public
+		if !strings.HasPrefix(r.URL.Path, "/users/") { // the operations below /users are public
 			if err := authenticateRequest(r); err != nil {
 				http.Error(w, err.Error(), http.StatusUnauthorized)
 				return
@@ -103,10 +103,10 @@ func buildOgen() (http.Handler, error) {
 	return ogenapi.NewServer(ogenService{}, ogenService{})
 }
 
-// ogenService implements the one operation that is measured, and the security of all.
+// ogenService implements the measured operation, and the authentication of all operations.
 type ogenService struct{ ogenapi.Handler }
 
-// HandleBearerAuth puts the user into the context.
+// HandleBearerAuth authenticates a token and stores the user in the context.
 func (ogenService) HandleBearerAuth(
 	ctx context.Context, _ ogenapi.OperationName, auth ogenapi.BearerAuth,
 ) (context.Context, error) {
@@ -119,7 +119,7 @@ func (ogenService) HandleBearerAuth(
 
 type userKey struct{}
 
-// CreateLipsync answers a fixed lip-sync with the title of the request.
+// CreateLipsync returns a fixed lip-sync with the title of the request.
 func (ogenService) CreateLipsync(
 	_ context.Context, request *ogenapi.CreateLipsyncRequest, _ ogenapi.CreateLipsyncParams,
 ) (ogenapi.CreateLipsyncRes, error) {

@@ -13,10 +13,10 @@ type probe struct {
 	name         string
 	method, path string
 	header, body string
-	statuses     []int // that refuse it as the contract says
+	statuses     []int // allowed by the contract
 }
 
-// canary is a value that no answer may contain.
+// canary is a submitted value that no response may contain.
 const canary = "canary-7f3a"
 
 func probes() []probe {
@@ -62,13 +62,13 @@ func probes() []probe {
 	}
 }
 
-// verdict is how a variant answers a probe.
+// verdict is the response of a variant to a probe.
 type verdict struct {
 	status  int // 0 after a panic
 	refused bool
-	exact   bool // with a status that the contract has for it
+	exact   bool // refused with a status that the contract defines for it
 	echoed  bool
-	read    int // bytes of the body
+	read    int // bytes of the request body that were read
 	header  http.Header
 }
 
@@ -93,7 +93,7 @@ func (p probe) ask(handler http.Handler) (v verdict, err error) {
 	return v, nil
 }
 
-// cell shows a verdict: a status that lets the request through is bold.
+// cell formats a verdict for the table. The status is bold if the request was accepted.
 func (v verdict) cell() string {
 	text := strconv.Itoa(v.status)
 	switch {
@@ -121,7 +121,7 @@ const probeNotes = `A request that is let through, or answered by a 5xx, is bold
 Where a library leaves a check to other middleware, that is no fault of it; it is work for who uses it.
 `
 
-// probeTable asks every probe of every variant that checks.
+// probeTable sends every probe to every variant that validates.
 func probeTable(all []variant, handlers []http.Handler) (string, error) {
 	var table strings.Builder
 	head, line := "| Forbidden request |", "|---|"

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// profileOurs serves a request with server.New and writes where time and memory go.
+// profileOurs serves a request with server.New repeatedly, and writes a CPU profile and an allocation
+// profile.
 func profileOurs(file, body string, duration time.Duration) error {
 	handler, err := buildOurs()
 	if err != nil {

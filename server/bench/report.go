@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// markdown shows the results with the targets beside them.
+// markdown returns the report with the results and their targets.
 func (r *results) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# What validation costs

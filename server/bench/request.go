@@ -23,15 +23,15 @@ const (
 	goodHeader = "Content-Type: application/json\r\nAuthorization: Bearer " + goodToken + "\r\n"
 )
 
-// largeBody has the members of smallBody and more that the document does not know, which are
-// accepted and kept: 52 KB.
+// largeBody returns smallBody with 52 KB of additional members. The document does not define them, so they
+// are accepted and kept.
 func largeBody() string {
 	const element = `{"title":"Greeting","video_url":"https://m.example.com/a.mp4",` +
 		`"audio_url":"https://m.example.com/a.wav","webhook":{"enabled":true}}`
 	return strings.TrimSuffix(smallBody, "}") + `,"more":[` + strings.Repeat(element+",", 393) + `0]}`
 }
 
-// The names of the bodies.
+// The names of the request bodies.
 const (
 	small = "small"
 	large = "large"
@@ -39,13 +39,13 @@ const (
 
 func bodies() map[string]string { return map[string]string{small: smallBody, large: largeBody()} }
 
-// wire writes a request as a client does.
+// wire returns a request in the format of HTTP/1.1.
 func wire(method, path, header, body string) []byte {
 	return []byte(method + " " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench\r\n" +
 		header + "Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
 }
 
-// lipsync is what every variant answers.
+// lipsync returns the expected response of every variant.
 func lipsync(title *string) gen.Lipsync {
 	at := time.Date(2026, time.January, 12, 9, 50, 0, 0, time.UTC)
 	return gen.Lipsync{
@@ -57,7 +57,7 @@ func lipsync(title *string) gen.Lipsync {
 	}
 }
 
-// call makes the same request again and again without allocating anything itself.
+// call sends the same request repeatedly to a handler, without allocating memory itself.
 type call struct {
 	template http.Request
 	request  http.Request
@@ -66,7 +66,7 @@ type call struct {
 	answer   answer
 }
 
-// newCall reads the request from what goes over the wire, so that it has what net/http gives it.
+// newCall parses the request with net/http, so that handlers see what a server would pass them.
 func newCall(method, path, header, body string) (*call, error) {
 	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(wire(method, path, header, body))))
 	if err != nil {
@@ -88,7 +88,7 @@ type requestBody struct{ strings.Reader }
 
 func (*requestBody) Close() error { return nil }
 
-// answer is a response writer that can be used again.
+// answer is a reusable http.ResponseWriter.
 type answer struct {
 	header http.Header
 	status int
@@ -109,7 +109,7 @@ func (a *answer) Write(body []byte) (int, error) {
 	return len(body), nil
 }
 
-// verify reports whether a variant answers the request with what it must answer.
+// verify returns an error if a variant does not respond as expected.
 func verify(handler http.Handler, body string) error {
 	c, err := newCall(http.MethodPost, createLipsync, goodHeader, body)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 type variant struct {
 	name  string
 	what  string
-	peer  string // module whose version is reported
+	peer  string // module whose version the report shows
 	build func() (http.Handler, error)
-	// checks says whether the variant authenticates and validates.
+	// checks reports whether the variant authenticates and validates requests.
 	checks bool
 }
 
@@ -69,7 +69,7 @@ func variants() []variant {
 	}
 }
 
-// authenticate is what every variant that authenticates does with a token.
+// authenticate is the authentication of every variant that has one.
 func authenticate(token string) (userID string, err error) {
 	if userID, ok := users[token]; ok {
 		return userID, nil
@@ -82,7 +82,7 @@ var (
 	errUnknownToken = errors.New("unknown token")
 )
 
-// authenticateRequest is for peers that hand over a request.
+// authenticateRequest is authenticate for libraries that pass a request.
 func authenticateRequest(r *http.Request) error {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -127,15 +127,15 @@ func decodeWith[T any]() http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(lipsync(titleOf(request))) // the caller may have gone
+		_ = json.NewEncoder(w).Encode(lipsync(titleOf(request))) // the client may have disconnected
 	})
 	return mux
 }
 
-// service implements the one operation that is measured.
+// service implements the measured operation.
 type service struct{ server.Unimplemented }
 
-// CreateLipsync answers a fixed lip-sync with the title of the request.
+// CreateLipsync returns a fixed lip-sync with the title of the request.
 func (service) CreateLipsync(
 	_ context.Context, request gen.CreateLipsyncRequestObject,
 ) (gen.CreateLipsyncResponseObject, error) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -18,7 +19,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
 )
 
-// operation selects the part of the page for an operation.
+// operation returns the selector for an operation on the page.
 func operation(tag, id string) string { return "#operations-" + tag + "-" + id }
 
 // unfold shows the fields of a request.
@@ -26,12 +27,12 @@ func unfold(operation string) chromedp.Action[chromedp.Void] {
 	return chromedp.Steps(chromedp.Click(operation+" button.opblock-summary-control"), chromedp.Click(operation+" button.try-out__btn"))
 }
 
-// execute sends the request, and waits for the answer.
+// execute sends the request and waits for the response.
 func execute(operation string) chromedp.Action[chromedp.Void] {
 	return chromedp.Steps(chromedp.Click(operation+" button.execute"), chromedp.WaitVisible(operation+" .live-responses-table .highlight-code"))
 }
 
-// service knows one user, and that the user's requests are logged in.
+// service has one user, and responds only to authenticated requests of that user.
 type service struct {
 	server.Unimplemented
 }
@@ -47,7 +48,7 @@ func (service) ListProjects(ctx context.Context, _ gen.ListProjectsRequestObject
 
 func serveStudio(t *testing.T) string {
 	t.Helper()
-	reference := handler(t, string(api.Spec), docs.Config{BasePath: "/studio"})
+	reference := handler(t, string(api.Spec), docs.Config{BasePath: "/studio", Samples: api.Samples})
 	studio, err := server.New(service{}, server.Config{
 		BasePath: "/studio",
 		Authenticator: server.AuthenticatorFunc(func(_ context.Context, token string) (server.Principal, error) {
@@ -91,8 +92,8 @@ func TestPage_showsOperationsAndWebhooks(t *testing.T) {
 	}
 }
 
-// A reader logs in on the page, and the requests that follow have the token.
-func TestPage_triesOperationsOnItsOrigin(t *testing.T) {
+// A reader logs in on the page, and later requests have the token.
+func TestPage_sendsRequestsToItsOrigin(t *testing.T) {
 	t.Parallel()
 	url := serveStudio(t)
 	tab := browsertest.Open(t, url)
@@ -104,31 +105,65 @@ func TestPage_triesOperationsOnItsOrigin(t *testing.T) {
 	}
 }
 
-// Nothing is wider than the window, in light and dark.
-func TestPage_fitsEveryWindow(t *testing.T) {
+// A reader selects a language with the keyboard and copies the program. The selected language is kept for the
+// next operation.
+func TestPage_copiesSamples(t *testing.T) {
 	t.Parallel()
 	url := serveStudio(t)
 	tab := browsertest.Open(t, url)
-	webhook := operation("webhooks", "notifyAvatarEvent")
-	tab.Do(chromedp.Navigate(url+"/docs"), unfold(operation("Avatars", "createAvatar")),
-		chromedp.Click(webhook+" button.opblock-summary-control"), chromedp.WaitVisible(webhook+" .opblock-body"))
-	for _, width := range browsertest.Widths() {
-		for _, scheme := range []string{"light", "dark"} {
-			tab.Prefer(scheme)
-			tab.Do(chromedp.EmulateViewport(width, 900))
-			if needed := browsertest.Read(tab, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`)); needed > width {
-				t.Errorf("the page is %d pixels wide in %d, %s", needed, width, scheme)
-			}
-			background := browsertest.Read(tab, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`))
-			if isDark := background != "rgb(255, 255, 255)"; isDark != (scheme == "dark") {
-				t.Errorf("the background is %s where %s is preferred", background, scheme)
-			}
+	tab.Do(chromedp.Navigate(url + "/docs"))
+	insecure := chromedp.Evaluate[chromedp.Void](`Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true}) && undefined`)
+	secure := chromedp.Evaluate[chromedp.Void](`delete navigator.clipboard && undefined`)
+	for _, language := range []struct{ id, keys, extension string }{
+		{"createAvatar", "", "sh"}, {"createLipsync", kb.ArrowRight + kb.ArrowRight + kb.ArrowRight, "py"}, {"createVideo", "", "py"},
+	} {
+		tag := map[string]string{"createAvatar": "Avatars", "createLipsync": "Lipsync", "createVideo": "Extensions"}[language.id]
+		part := operation(tag, language.id)
+		tab.Do(chromedp.Click(part+" button.opblock-summary-control"), chromedp.WaitVisible(part+" .code-sample"),
+			chromedp.Focus(part+" .code-sample input:checked"), chromedp.KeyEvent(language.keys),
+			chromedp.Focus(part+" .code-sample button"))
+		if language.id == "createVideo" { // as over plain HTTP, where the clipboard is not available
+			tab.Do(insecure, chromedp.KeyEvent(kb.Enter))
+			tab.Await(part+" .code-sample [role=status]", "Copied")
+			tab.Do(secure)
+		} else {
+			tab.Do(chromedp.KeyEvent(kb.Enter))
+			tab.Await(part+" .code-sample [role=status]", "Copied")
+		}
+		want, err := api.Samples.ReadFile("_samples/" + language.id + "." + language.extension)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if copied := tab.Clipboard(); strings.TrimSpace(copied) != strings.TrimSpace(string(want)) {
+			t.Errorf("%s: copied %q", language.id, copied)
 		}
 	}
 }
 
-// A document that names other servers, mounted below a prefix.
-func TestPage_showsDocumentsOfOthers(t *testing.T) {
+// The page is accessible in windows of all sizes, in light and dark mode.
+func TestPage_isAccessibleInAllWindows(t *testing.T) {
+	t.Parallel()
+	url := serveStudio(t)
+	tab := browsertest.Open(t, url)
+	create, webhook := operation("Avatars", "createAvatar"), operation("webhooks", "notifyAvatarEvent")
+	tab.Do(chromedp.Navigate(url+"/docs"), chromedp.WaitVisible(create))
+	tab.Inspect("docs")
+	tab.Do(unfold(create), execute(create), chromedp.Click(webhook+" button.opblock-summary-control"), chromedp.WaitVisible(webhook+" .opblock-body"),
+		chromedp.Click(".models-control"))
+	tab.Faults() // the 401, because no user is logged in
+	tab.Inspect("docs-open")
+	for _, scheme := range []string{"light", "dark"} {
+		tab.Prefer(scheme)
+		background := browsertest.Read(tab, chromedp.Evaluate[string](`new Promise(resolve =>
+			requestAnimationFrame(() => requestAnimationFrame(() => resolve(getComputedStyle(document.body).backgroundColor))))`, chromedp.EvalAwaitPromise))
+		if isDark := background != "rgb(255, 255, 255)"; isDark != (scheme == "dark") {
+			t.Errorf("the background is %s where %s is preferred", background, scheme)
+		}
+	}
+}
+
+// A document with other servers, served below a prefix.
+func TestPage_showsForeignDocuments(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
 	mux.Handle("/help/", http.StripPrefix("/help", handler(t, pets, docs.Config{BasePath: "/v2"})))
@@ -141,6 +176,11 @@ func TestPage_showsDocumentsOfOthers(t *testing.T) {
 	if answer := browsertest.Read(tab, chromedp.Text(id+" .live-responses-table")); !strings.Contains(answer, "a cat") {
 		t.Errorf("the answer is not that of this origin:\n%s", answer)
 	}
+	if samples := browsertest.Read(tab, chromedp.Text(id+" .code-sample")); !strings.Contains(samples, "<b>Perl</b>") || !strings.Contains(samples, "<script>") {
+		t.Errorf("the samples are not shown as text:\n%s", samples)
+	}
+	odd := operation("default", "addPet")
+	tab.Do(chromedp.Click(odd+" button.opblock-summary-control"), chromedp.WaitVisible(odd+" .responses-wrapper"))
 	if markup := browsertest.Read(tab, chromedp.OuterHTML(".info")); strings.Contains(markup, "<script") || !strings.Contains(markup, "All of them.") {
 		t.Errorf("the description is not shown as text:\n%s", markup)
 	}

@@ -1,15 +1,17 @@
-// Package docs serves the reference of an OpenAPI document to browsers.
+// Package docs serves an HTML reference of an OpenAPI document.
 //
-// The page is Swagger UI, which the binary carries. It fetches nothing from another origin, and
-// its Content-Security-Policy forbids that too, as well as inline scripts and styles.
+// The page is Swagger UI, which is embedded in the binary. It loads nothing from other origins. Its
+// Content-Security-Policy enforces that, and forbids inline scripts and styles.
 package docs
 
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"net/http"
 	"path"
 	"strings"
@@ -19,28 +21,49 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/asset"
 )
 
-// "make swagger-ui" writes the folder swagger-ui.
+// The folder swagger-ui is written by "make swagger-ui".
 //
-//go:embed swagger-ui page.html docs.css docs.js
+//go:embed swagger-ui page.html docs.css docs.js samples.js
 var files embed.FS
 
-// policy allows what the page carries. Requests that a reader tries go to the page's own origin.
+// policy allows only the embedded files. Requests that a reader sends from the page go to the origin of the
+// page.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Config says how a document is served. Its zero value works.
+// Config configures the handler that [New] returns. The zero value is valid.
 type Config struct {
-	// BasePath comes before every path of the document in requests that a reader of the page
-	// tries, such as "/studio". They go to the origin of the page, not to the servers
-	// of the document. Default: none.
+	// BasePath is a prefix for all paths of the document in requests that a reader sends from the page, such
+	// as "/studio". The requests go to the origin of the page and not to the servers of the document. Empty
+	// by default.
 	BasePath string
+
+	// Samples has programs that call the operations. The file name, in any directory, is the operationId with
+	// an extension for the language: login.sh for curl, login.go for Go, login.ts for TypeScript, or login.py
+	// for Python. The page shows them with the operation, and /openapi.json contains them as x-codeSamples.
+	// If an operation of the document has its own x-codeSamples, the page shows those. If nil, there are no
+	// samples.
+	Samples fs.FS
 }
 
-// New returns a handler of GET and HEAD for the page at /docs, the files that it needs below /docs/,
-// and the document at /openapi.yaml and /openapi.json. [http.StripPrefix] may put all of them elsewhere.
-// The document is JSON or YAML; the page and /openapi.yaml keep its order, and /openapi.json sorts its members.
+// New returns a handler for GET and HEAD requests. It serves the page at /docs, the files of the page below
+// /docs/, and the document at /openapi.yaml and /openapi.json. Use [http.StripPrefix] to serve them below a
+// prefix. The document may be JSON or YAML. The page and /openapi.yaml keep the order of its members, and
+// /openapi.json sorts them. New returns an error if the document is invalid, or if Samples has a file for an
+// unknown operation or language.
 func New(document []byte, cfg Config) (http.Handler, error) {
 	asJSON, err := yaml.YAMLToJSON(document)
+	if err != nil {
+		return nil, fmt.Errorf("docs: %w", err)
+	}
+	samples, err := readSamples(cfg.Samples)
+	if err != nil {
+		return nil, fmt.Errorf("docs: Config.Samples: %w", err)
+	}
+	if asJSON, err = addSamples(asJSON, samples); err != nil {
+		return nil, fmt.Errorf("docs: Config.Samples: %w", err)
+	}
+	samplesJSON, err := json.Marshal(samples)
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
@@ -51,18 +74,20 @@ func New(document []byte, cfg Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /docs", asset.New("text/html; charset=utf-8", page))
 	mux.HandleFunc("GET /docs/{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", "../docs") // http.Redirect would drop what http.StripPrefix took
+		w.Header().Set("Location", "../docs") // http.Redirect would lose the prefix that http.StripPrefix removed
 		w.WriteHeader(http.StatusPermanentRedirect)
 	})
 	mux.Handle("GET /openapi.yaml", asset.New("application/yaml", document))
 	mux.Handle("GET /openapi.json", asset.New("application/json", asJSON))
+	mux.Handle("GET /docs/samples.json", asset.New("application/json", samplesJSON))
 	for name, contentType := range map[string]string{
-		"docs.css":                                    "text/css; charset=utf-8",
-		"docs.js":                                     "text/javascript; charset=utf-8",
-		"swagger-ui/LICENSE":                          "text/plain; charset=utf-8",
-		"swagger-ui/NOTICE":                           "text/plain; charset=utf-8",
-		"swagger-ui/swagger-ui.css.gz":                "text/css; charset=utf-8",
-		"swagger-ui/swagger-ui-bundle.js.gz":          "text/javascript; charset=utf-8",
+		"docs.css":                           "text/css; charset=utf-8",
+		"docs.js":                            "text/javascript; charset=utf-8",
+		"samples.js":                         "text/javascript; charset=utf-8",
+		"swagger-ui/LICENSE":                 "text/plain; charset=utf-8",
+		"swagger-ui/NOTICE":                  "text/plain; charset=utf-8",
+		"swagger-ui/swagger-ui.css.gz":       "text/css; charset=utf-8",
+		"swagger-ui/swagger-ui-bundle.js.gz": "text/javascript; charset=utf-8",
 		"swagger-ui/swagger-ui-bundle.js.LICENSE.txt": "text/plain; charset=utf-8",
 	} {
 		content, err := files.ReadFile(name)

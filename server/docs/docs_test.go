@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,12 +17,15 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/docs"
 )
 
-// pets is a document of somebody else, in JSON, whose servers are elsewhere and whose texts are hostile.
+// pets is a foreign JSON document with other servers and hostile texts.
 const pets = `{
 	"openapi": "3.0.3",
 	"info": {"title": "Pets </title><script>alert(1)</script>", "version": "2", "description": "<script>document.title = 'taken'</script>All of them."},
 	"servers": [{"url": "https://api.example.com/v2"}],
-	"paths": {"/pets": {"get": {"operationId": "listPets", "responses": {"200": {"description": "The pets."}}}}}
+	"paths": {"/pets": {
+		"get": {"operationId": "listPets", "responses": {"200": {"description": "The pets."}}, "x-codeSamples": [
+			{"lang": "<b>Perl</b>", "source": "<script>document.title = 'taken'</script>"}, {"lang": "Ada"}, null, 5]},
+		"post": {"operationId": "addPet", "responses": {"200": {"description": "A pet."}}, "x-codeSamples": "none"}}}
 }`
 
 func handler(t *testing.T, document string, cfg docs.Config) http.Handler {
@@ -53,7 +57,7 @@ func body(t *testing.T, response *http.Response) string {
 	return string(content)
 }
 
-func TestNew_servesTheDocumentAsItIs(t *testing.T) {
+func TestNew_servesTheDocumentUnchanged(t *testing.T) {
 	t.Parallel()
 	h := handler(t, string(api.Spec), docs.Config{})
 
@@ -72,7 +76,59 @@ func TestNew_servesTheDocumentAsItIs(t *testing.T) {
 	}
 }
 
-func TestNew_refusesWhatIsNoDocument(t *testing.T) {
+// Samples are in /openapi.json and on the page in the order of the languages. An operation with x-codeSamples
+// keeps its own.
+func TestNew_addsSamples(t *testing.T) {
+	t.Parallel()
+	const document = `{"openapi": "3.1.1", "info": {"title": "Pets"}, "paths": {"/pets": {
+		"parameters": [],
+		"get": {"operationId": "listPets"},
+		"post": {"operationId": "addPet", "x-codeSamples": [{"lang": "Perl", "source": "own"}]},
+		"delete": {"operationId": "removePets"}}}}`
+	h := handler(t, document, docs.Config{Samples: fstest.MapFS{
+		"a/listPets.py": {Data: []byte("<python>")}, "listPets.sh": {Data: []byte("curl")}, "addPet.go": {Data: []byte("go")},
+	}})
+	listed := []any{
+		map[string]any{"lang": "Shell", "label": "curl", "source": "curl"},
+		map[string]any{"lang": "Python", "label": "Python", "source": "<python>"},
+	}
+	var served struct {
+		Paths map[string]map[string]any `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(body(t, request(t, h, "GET", "/openapi.json"))), &served); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"parameters": []any{},
+		"get":        map[string]any{"operationId": "listPets", "x-codeSamples": listed},
+		"post":       map[string]any{"operationId": "addPet", "x-codeSamples": []any{map[string]any{"lang": "Perl", "source": "own"}}},
+		"delete":     map[string]any{"operationId": "removePets"},
+	}
+	if diff := cmp.Diff(want, served.Paths["/pets"]); diff != "" {
+		t.Error(diff)
+	}
+	var samples map[string]any
+	if err := json.Unmarshal([]byte(body(t, request(t, h, "GET", "/docs/samples.json"))), &samples); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(any(listed), samples["listPets"]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNew_rejectsSamplesOfUnknownOperations(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"findPets.sh":  "docs: Config.Samples: the document has no operation findPets, of which there are samples",
+		"listPets.bat": "docs: Config.Samples: no language has the extension of listPets.bat",
+	} {
+		if _, err := docs.New([]byte(pets), docs.Config{Samples: fstest.MapFS{name: {}}}); err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, want %s", name, err, want)
+		}
+	}
+}
+
+func TestNew_rejectsInvalidDocuments(t *testing.T) {
 	t.Parallel()
 	for _, document := range []string{"", "a: [", "openapi", `{"info": 1}`, `{"swagger": "2.0"}`} {
 		if _, err := docs.New([]byte(document), docs.Config{}); err == nil {
@@ -81,13 +137,14 @@ func TestNew_refusesWhatIsNoDocument(t *testing.T) {
 	}
 }
 
-// Each file has an ETag of its own for each encoding, and is not sent to who has it.
-func TestNew_sendsNothingTwice(t *testing.T) {
+// Each file has an ETag for each encoding, and is not sent if the client has it cached.
+func TestNew_supportsConditionalRequests(t *testing.T) {
 	t.Parallel()
 	h := handler(t, string(api.Spec), docs.Config{})
 	etags := make(map[string]bool)
 	for path, contentType := range map[string]string{
 		"/docs": "text/html", "/docs/docs.js": "text/javascript", "/docs/docs.css": "text/css",
+		"/docs/samples.js": "text/javascript", "/docs/samples.json": "application/json",
 		"/docs/swagger-ui.css": "text/css", "/docs/swagger-ui-bundle.js": "text/javascript",
 		"/docs/LICENSE": "text/plain", "/docs/NOTICE": "text/plain", "/docs/swagger-ui-bundle.js.LICENSE.txt": "text/plain",
 		"/openapi.yaml": "application/yaml", "/openapi.json": "application/json",
@@ -135,7 +192,7 @@ func TestNew_sendsNothingTwice(t *testing.T) {
 	}
 }
 
-func TestNew_allowsNothingOfOthers(t *testing.T) {
+func TestNew_allowsNoForeignContent(t *testing.T) {
 	t.Parallel()
 	h := handler(t, pets, docs.Config{})
 	page := request(t, h, "GET", "/docs")
@@ -148,7 +205,7 @@ func TestNew_allowsNothingOfOthers(t *testing.T) {
 	}
 }
 
-// A trailing slash leads to the page, below a prefix too.
+// A trailing slash redirects to the page, also below a prefix.
 func TestNew_redirectsBelowAPrefix(t *testing.T) {
 	t.Parallel()
 	response := request(t, http.StripPrefix("/help", handler(t, pets, docs.Config{})), "GET", "/help/docs/")

@@ -9,43 +9,43 @@ import (
 
 const maxRetryAfter = 24 * time.Hour
 
-// Attempt is what came of one [Sender.Send]. Besides Excerpt, which the receiver wrote,
-// it holds nothing of the URL's query, the secrets or the signature.
+// Attempt is the result of one [Sender.Send]. It contains no query of the URL, no secret and no signature,
+// unless the receiver wrote them into Excerpt.
 type Attempt struct {
-	At         time.Time     // when it began; also the time of the signature
-	Duration   time.Duration // until the answer was read
-	Address    string        // ip:port that was dialled; "" when none
-	Status     int           // 0 when there was no answer
-	RetryAfter time.Duration // 0 when the receiver named none; at most 24 h
-	Excerpt    []byte        // first 4 KiB of the answer's body, as sent
-	Failure    Failure       // "" when delivered
+	At         time.Time     // when the attempt began, which is also the time of the signature
+	Duration   time.Duration // until the response was read
+	Address    string        // ip:port of the connection; "" if none was tried
+	Status     int           // 0 if there was no response
+	RetryAfter time.Duration // 0 if the receiver sent no Retry-After; at most 24 hours
+	Excerpt    []byte        // first 4 KiB of the response body, as sent
+	Failure    Failure       // "" if delivered
 }
 
-// Delivered reports whether the receiver accepted the event: it answered 2xx, headers
-// complete, before the deadline. The body decides nothing, so a 2xx whose body stalls or
-// breaks off is delivered; sending it again would only repeat what was accepted.
+// Delivered reports whether the receiver accepted the event, which means that it sent the headers of a 2xx
+// response before the deadline. The response body has no effect: if it stalls or is truncated after a 2xx,
+// the event is delivered, because a retry would only duplicate it.
 func (a Attempt) Delivered() bool { return a.Status/100 == 2 }
 
-// Failure says why an attempt delivered nothing. The list below is complete.
+// Failure is the reason why an attempt failed. The constants below are all of its values.
 type Failure string
 
 // Failures of an attempt.
 const (
-	FailureInvalid  Failure = "invalid"  // the message has no usable id or no secret; nothing was sent
-	FailureBlocked  Failure = "blocked"  // the guard refused the URL or the address behind it
+	FailureInvalid  Failure = "invalid"  // the message has no valid id or no secret; nothing was sent
+	FailureBlocked  Failure = "blocked"  // the guard blocked the URL or the address behind it
 	FailureDNS      Failure = "dns"      // the host name has no address
-	FailureConnect  Failure = "connect"  // the address took no connection
+	FailureConnect  Failure = "connect"  // no connection could be opened
 	FailureTLS      Failure = "tls"      // the handshake failed or the certificate is not trusted
-	FailureTimeout  Failure = "timeout"  // a deadline passed before the headers were complete
-	FailureReset    Failure = "reset"    // the connection ended without an answer
-	FailureProtocol Failure = "protocol" // the answer's headers are not HTTP, too large or broke off
-	FailureStatus   Failure = "status"   // the answer is not 2xx
-	FailureCanceled Failure = "canceled" // the caller's context ended before there was an answer
+	FailureTimeout  Failure = "timeout"  // a deadline passed before the response headers were complete
+	FailureReset    Failure = "reset"    // the connection ended without a response
+	FailureProtocol Failure = "protocol" // the response headers are not HTTP, too large or truncated
+	FailureStatus   Failure = "status"   // the status of the response is not 2xx
+	FailureCanceled Failure = "canceled" // the context of the caller ended before there was a response
 )
 
-// retryAfter reads a Retry-After header: seconds or a date. It is 0 for anything else.
+// retryAfter parses a Retry-After header, which has seconds or a date. It returns 0 for any other value.
 func retryAfter(value string, now time.Time) time.Duration {
-	// Seconds out of range come back as the largest number, which is what they mean.
+	// For seconds out of range, ParseUint returns the largest number.
 	seconds, err := strconv.ParseUint(value, 10, 64)
 	if err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second

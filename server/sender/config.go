@@ -10,38 +10,38 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Config holds the settings of a [Sender]. The zero value works.
+// Config configures a [Sender]. The zero value is valid.
 type Config struct {
-	// AllowHTTP accepts http URLs too. Defaults to https alone.
+	// AllowHTTP allows http URLs in addition to https.
 	AllowHTTP bool
 
-	// AllowNetworks opens ranges besides public addresses. Defaults to none.
+	// AllowNetworks allows address ranges that the guard would block. Empty by default.
 	AllowNetworks []netip.Prefix
 
-	// Timeout is the one deadline of an attempt, over name look-up, connect, TLS,
-	// headers and body. Defaults to 15 s.
+	// Timeout limits the whole attempt: DNS lookup, connect, TLS handshake, headers and body. Defaults to 15
+	// seconds.
 	Timeout time.Duration
 
-	// ConnectTimeout bounds name look-up and connect within Timeout. Defaults to 5 s.
+	// ConnectTimeout limits DNS lookup and connect, within Timeout. Defaults to 5 seconds.
 	ConnectTimeout time.Duration
 
-	// TLSTimeout bounds the TLS handshake within Timeout. Defaults to 5 s.
+	// TLSTimeout limits the TLS handshake, within Timeout. Defaults to 5 seconds.
 	TLSTimeout time.Duration
 
-	// MaxIdlePerHost is the number of connections to one host kept open between
-	// attempts, for 4 s at most. It limits no attempt. Defaults to 4.
+	// MaxIdlePerHost limits the idle connections to one host that are kept between attempts. They are closed
+	// after 4 seconds. It does not limit attempts. Defaults to 4.
 	MaxIdlePerHost int
 
-	// Resolver looks up host names. Defaults to [net.DefaultResolver].
+	// Resolver resolves host names. Defaults to [net.DefaultResolver].
 	Resolver *net.Resolver
 
-	// RootCAs are the authorities trusted for https. Defaults to the system's.
+	// RootCAs are the certificate authorities trusted for https. Defaults to those of the system.
 	RootCAs *x509.CertPool
 
-	// UserAgent defaults to "Avatar-Studio-Webhooks/1".
+	// UserAgent is the User-Agent header. Defaults to "Avatar-Studio-Webhooks/1".
 	UserAgent string
 
-	// Now gives the time of a signature. Defaults to [time.Now].
+	// Now returns the time of the signature. Defaults to [time.Now].
 	Now func() time.Time
 }
 
@@ -69,7 +69,7 @@ func (c Config) validate() error {
 		return errors.New("sender: a timeout or limit is negative")
 	}
 	for _, network := range c.AllowNetworks {
-		// Addresses are judged unmapped, so a mapped range would never match.
+		// Addresses are unmapped before they are checked, so a mapped range would never match.
 		if !network.IsValid() || network.Addr().Is4In6() {
 			return errors.New("sender: an allowed network is invalid or IPv4 mapped into IPv6")
 		}

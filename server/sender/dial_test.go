@@ -28,8 +28,8 @@ func networks(prefixes ...string) []netip.Prefix {
 	return parsed
 }
 
-// twins listens on both hosts at one port. A host that this machine lacks skips the test.
-func twins(t *testing.T, first, second string) (net.Listener, net.Listener) {
+// listenOnBoth listens on both hosts at the same port. It skips the test if this machine has no such host.
+func listenOnBoth(t *testing.T, first, second string) (net.Listener, net.Listener) {
 	t.Helper()
 	for range 20 {
 		one, err := net.Listen("tcp", net.JoinHostPort(first, "0"))
@@ -55,11 +55,12 @@ func portOf(listener net.Listener) string {
 	return port
 }
 
-// A name that leads inside is refused when dialled, though it is fine at registration.
-func TestSend_NameLeadsInside(t *testing.T) {
+// A name that resolves to a private address is blocked when it is dialed, although it is accepted at
+// registration.
+func TestSend_blocksANameWithAPrivateAddress(t *testing.T) {
 	t.Parallel()
 	inside := listen(t, "127.0.0.1:0")
-	forbid(t, inside)
+	forbidDials(t, inside)
 	for _, address := range []string{"127.0.0.1", "::ffff:127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "fe80::1", "0.0.0.0", "::"} {
 		s := newSender(t, sender.Config{
 			AllowNetworks: networks("127.9.9.9/32"),
@@ -76,14 +77,14 @@ func TestSend_NameLeadsInside(t *testing.T) {
 	}
 }
 
-// A name that first leads outside and then inside is judged each time. 127.0.0.2 stands
-// for a public address.
-func TestSend_Rebinding(t *testing.T) {
+// A name that first resolves to a public and then to a private address is checked each time. 127.0.0.2
+// represents a public address.
+func TestSend_blocksDNSRebinding(t *testing.T) {
 	t.Parallel()
-	outside, inside := twins(t, "127.0.0.2", "127.0.0.1")
+	outside, inside := listenOnBoth(t, "127.0.0.2", "127.0.0.1")
 	once := faultserver.Answer(http.StatusOK, http.Header{"Connection": {"close"}}, "")
 	faultserver.New(t, faultserver.Config{Listener: outside, Script: faultserver.InOrder(once)})
-	forbid(t, inside)
+	forbidDials(t, inside)
 	var address atomic.Value
 	address.Store("127.0.0.2")
 	s := newSender(t, sender.Config{
@@ -100,9 +101,9 @@ func TestSend_Rebinding(t *testing.T) {
 	}
 }
 
-// Of a name with public and private addresses only the public ones are ever dialled,
-// also when the public one takes no connection.
-func TestSend_MixedAddresses(t *testing.T) {
+// If a name has public and private addresses, only the public ones are dialed, even if they accept no
+// connection.
+func TestSend_dialsPublicAddressesOnly(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, public, private string }{
 		{"both v4", "127.0.0.2", "127.0.0.1"},
@@ -112,8 +113,8 @@ func TestSend_MixedAddresses(t *testing.T) {
 		for _, order := range [][]string{{tt.public, tt.private}, {tt.private, tt.public}} {
 			t.Run(tt.name+", "+order[0]+" first", func(t *testing.T) {
 				t.Parallel()
-				outside, inside := twins(t, tt.public, tt.private)
-				forbid(t, inside)
+				outside, inside := listenOnBoth(t, tt.public, tt.private)
+				forbidDials(t, inside)
 				s := newSender(t, sender.Config{
 					AllowNetworks: []netip.Prefix{netip.PrefixFrom(netip.MustParseAddr(tt.public), netip.MustParseAddr(tt.public).BitLen())},
 					Resolver:      resolver(t, always("hook.test", order...)),
@@ -134,8 +135,8 @@ func TestSend_MixedAddresses(t *testing.T) {
 	}
 }
 
-// A name server that never answers costs no more than the time to connect.
-func TestSend_SlowDNS(t *testing.T) {
+// A DNS server that never responds delays an attempt only until ConnectTimeout.
+func TestSend_limitsDNSLookups(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ timeout, want time.Duration }{{15 * time.Second, 5 * time.Second}, {3 * time.Second, 3 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -149,12 +150,12 @@ func TestSend_SlowDNS(t *testing.T) {
 			if attempt.Failure != sender.FailureTimeout || attempt.Duration != tt.want || attempt.Address != "" {
 				t.Errorf("%+v", attempt)
 			}
-			<-time.After(time.Minute) // the resolver ends what it began in its own time
+			<-time.After(time.Minute) // the resolver finishes its queries in the background
 		})
 	}
 }
 
-func TestSend_NoConnection(t *testing.T) {
+func TestSend_reportsConnectFailures(t *testing.T) {
 	t.Parallel()
 	refusing := receiver(t)
 	refusing.Refuse()
@@ -181,7 +182,7 @@ func TestSend_NoConnection(t *testing.T) {
 	}
 }
 
-func TestSend_TLS(t *testing.T) {
+func TestSend_reportsTLSFailures(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
@@ -217,8 +218,8 @@ func TestSend_TLS(t *testing.T) {
 	}
 }
 
-// A receiver that offers HTTP/2 is spoken to in HTTP/1.1.
-func TestSend_SpeaksHTTP1(t *testing.T) {
+// A receiver that offers HTTP/2 gets HTTP/1.1.
+func TestSend_usesHTTP1(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 1 {
@@ -236,7 +237,7 @@ func TestSend_SpeaksHTTP1(t *testing.T) {
 	}
 }
 
-func TestSend_TLSHandshake(t *testing.T) {
+func TestSend_limitsTheTLSHandshake(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string

@@ -5,15 +5,15 @@ import (
 	"net"
 )
 
-// Dial judges the address of a connection as the dialler does.
+// Dial checks an address as the dialer does.
 func (s *Sender) Dial(address string) error {
 	return s.guard.control(context.Background(), "tcp", address, nil)
 }
 
-// DialWith replaces the dialler, and with it the guard of addresses.
+// DialWith replaces the dialer and its check of addresses.
 func (s *Sender) DialWith(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
 	s.transport.DialContext = dial
 }
 
-// RetryAfter reads a Retry-After header.
+// RetryAfter parses a Retry-After header.
 var RetryAfter = retryAfter

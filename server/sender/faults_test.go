@@ -14,10 +14,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
-// Each fault over TCP. Two attempts at a receiver come to the same, each sends its request
-// once, with one id and one body, and a connection lives on exactly where the answer left
-// it sound. Where the receiver keeps an attempt waiting, one is enough.
-func TestSend_Faults(t *testing.T) {
+// Each fault over TCP. Two attempts have the same result. Each attempt sends its request once, with the same
+// id and body. The connection is reused only if the response was well-formed. For faults that take a timeout,
+// one attempt is enough.
+func TestSend_handlesFaultsOverTCP(t *testing.T) {
 	t.Parallel()
 	const short = 400 * time.Millisecond
 	never, soon := time.Now().UTC().AddDate(-1, 0, 0), time.Now().UTC().AddDate(1, 0, 0)
@@ -27,7 +27,7 @@ func TestSend_Faults(t *testing.T) {
 		status     int
 		want       sender.Failure
 		retryAfter time.Duration
-		timeout    time.Duration // 0 where there is nothing to wait for
+		timeout    time.Duration // 0 if the fault does not wait
 		reuse      bool
 	}{
 		{name: "204", fault: faultserver.Status(204), status: 204, reuse: true},
@@ -84,7 +84,7 @@ func TestSend_Faults(t *testing.T) {
 				if tt.timeout > 0 && (attempt.Duration < tt.timeout || attempt.Duration > tt.timeout+500*time.Millisecond) {
 					t.Errorf("took %v", attempt.Duration)
 				}
-				keepsQuiet(t, attempt, m)
+				checkNoSecrets(t, attempt, m)
 			}
 			received := server.Received()
 			if len(received) != attempts || server.Connections() != connections {
@@ -99,9 +99,8 @@ func TestSend_Faults(t *testing.T) {
 	}
 }
 
-// keepsQuiet fails the test when an attempt, besides its excerpt, holds a part of the message
-// that is nobody's business.
-func keepsQuiet(t *testing.T, attempt sender.Attempt, m sender.Message) {
+// checkNoSecrets checks that an attempt contains no confidential part of the message, except in its excerpt.
+func checkNoSecrets(t *testing.T, attempt sender.Attempt, m sender.Message) {
 	t.Helper()
 	attempt.Excerpt = nil
 	text := fmt.Sprintf("%+v", attempt)
@@ -112,8 +111,8 @@ func keepsQuiet(t *testing.T, attempt sender.Attempt, m sender.Message) {
 	}
 }
 
-// A receiver that fails for a while gets the event in the end.
-func TestSend_FailsThenDelivers(t *testing.T) {
+// A receiver that fails temporarily gets the event in the end.
+func TestSend_deliversAfterFailures(t *testing.T) {
 	t.Parallel()
 	fails := faultserver.Status(http.StatusInternalServerError)
 	server := receiver(t, fails, fails, faultserver.ResetAfterBody(), fails, faultserver.Fault{})
@@ -128,9 +127,9 @@ func TestSend_FailsThenDelivers(t *testing.T) {
 	}
 }
 
-// A connection that the receiver closes between two requests costs at most the attempt
-// that met it, and no event is sent twice by one attempt.
-func TestSend_ClosedBetween(t *testing.T) {
+// If the receiver closes the connection between two requests, at most one attempt fails, and no attempt sends
+// the event twice.
+func TestSend_failsOnceOnAClosedConnection(t *testing.T) {
 	t.Parallel()
 	const attempts = 50
 	server := receiver(t, faultserver.CloseBetween())
@@ -149,8 +148,8 @@ func TestSend_ClosedBetween(t *testing.T) {
 	}
 }
 
-// Refused connections are told from a bad answer, and harm nothing that comes after.
-func TestSend_Refused(t *testing.T) {
+// Refused connections are distinct from invalid responses, and do not affect later attempts.
+func TestSend_reportsRefusedConnections(t *testing.T) {
 	t.Parallel()
 	server := receiver(t)
 	s := newSender(t, sender.Config{})
@@ -171,9 +170,9 @@ func TestSend_Refused(t *testing.T) {
 	}
 }
 
-// 64 hostile answers at once end by the deadline and take little memory: all that is
-// allocated meanwhile, the receiver's own share included, stays under 64 MiB.
-func TestSend_HostileAtOnce(t *testing.T) { // not in parallel: it measures the process
+// 64 hostile responses at once end by the deadline, and all allocations in the meantime, including those of
+// the receiver, are below 64 MiB.
+func TestSend_boundsMemoryUnderHostileResponses(t *testing.T) { // not parallel, because it measures the whole process
 	const timeout = 500 * time.Millisecond
 	faults := []faultserver.Fault{
 		faultserver.Hang(), faultserver.SlowHeaders(timeout / 10), faultserver.SlowBody(timeout / 10), faultserver.HugeBody(10e9),

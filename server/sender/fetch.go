@@ -7,16 +7,16 @@ import (
 	"net/url"
 )
 
-// maxRedirects is how many redirects Fetch follows.
+// maxRedirects is the most redirects that Fetch follows.
 const maxRedirects = 5
 
-// errRedirects is an answer that leads nowhere.
+// errRedirects is the error for too many redirects, or a redirect without a valid Location.
 var errRedirects = errors.New("sender: too many redirects, or one without a usable address")
 
-// Fetch gets what is at a URL that a user wrote. The guard judges the URL, that of each redirect
-// and every address that is dialled. The answer's status may be any but a redirect's; the caller
-// limits and closes its body. The deadline is that of ctx alone. A [*RefusedError] is wrapped when
-// the guard refused.
+// Fetch sends a GET request to a URL that a user provided. The guard checks the URL, the URL of each
+// redirect, and each address before it is dialed. Fetch follows up to 5 redirects and returns the final
+// response with any other status. The caller must limit and close its body. The only deadline is that of ctx.
+// If the guard blocks the request, the error wraps a [*RefusedError].
 func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, error) {
 	for range maxRedirects + 1 {
 		target, err := s.guard.parse(rawURL)

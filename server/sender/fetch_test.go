@@ -12,7 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-func TestFetch(t *testing.T) {
+func TestFetch_followsGuardedRedirects(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -44,7 +44,7 @@ func TestFetch(t *testing.T) {
 		{web.URL + "/missing", 404, false},
 		{web.URL + "/loop", 0, false},
 		{web.URL + "/nowhere", 0, false},
-		{web.URL + "/to?http://127.0.0.2/", 0, true}, // the guard judges redirects too
+		{web.URL + "/to?http://127.0.0.2/", 0, true}, // the guard checks redirects too
 		{web.URL + "/to?http://localhost.localdomain@127.0.0.1/", 0, true},
 		{web.URL + "/to?file:///etc/passwd", 0, true},
 		{"http://10.0.0.1/", 0, true},

@@ -15,22 +15,21 @@ import (
 
 const maxURLLength = 2048
 
-// refusedNetworks are the ranges that are not public, besides those that
-// [netip.Addr.IsGlobalUnicast] knows. IPv4 mapped into IPv6 is judged as IPv4. Of IPv6
-// only 2000::/3 is assigned for public use (RFC 4291, section 2.4), so all outside it is
-// refused: loopback, NAT64, discard, unique local, link local and what is not yet known.
-// Within it, 2001::/23 is for protocols (RFC 2928), with Teredo among them.
-const refusedNetworks = `
+// blockedNetworks are the address ranges that are not public, besides those that [netip.Addr.IsGlobalUnicast]
+// excludes. Addresses of IPv4 mapped into IPv6 are treated as IPv4. Only 2000::/3 of IPv6 is assigned for
+// public use (RFC 4291, section 2.4), so everything else is blocked: loopback, NAT64, discard, unique local,
+// link local and unassigned ranges. Within it, 2001::/23 is reserved for protocols such as Teredo (RFC 2928).
+const blockedNetworks = `
 	0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12
 	192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15
 	198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
 	::/3 4000::/2 8000::/1 2001::/23 2001:db8::/32 2002::/16 3fff::/20`
 
-// RefusedError says that the guard refused a URL or an address.
+// RefusedError is the error for a URL or an address that the guard blocks.
 type RefusedError struct {
-	Reason string // one of a few fixed texts; safe to show
+	Reason string // one of a few fixed texts; safe to send to the user
 
-	// NotPublic: the host is an address that is not public, or leads to one.
+	// NotPublic reports that the host is an address that is not public, or resolves to one.
 	NotPublic bool
 }
 
@@ -42,11 +41,11 @@ func notPublic() error {
 	return &RefusedError{Reason: "must have a host that is a public address", NotPublic: true}
 }
 
-// guard keeps requests from going anywhere but to public addresses.
+// guard restricts requests to public addresses.
 type guard struct {
-	allowHTTP     bool
-	allow, refuse []netip.Prefix
-	names         *idna.Profile
+	allowHTTP    bool
+	allow, block []netip.Prefix
+	names        *idna.Profile
 }
 
 func newGuard(allowHTTP bool, allow []netip.Prefix) *guard {
@@ -55,22 +54,22 @@ func newGuard(allowHTTP bool, allow []netip.Prefix) *guard {
 		allow:     slices.Clone(allow),
 		names:     idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true)),
 	}
-	for network := range strings.FieldsSeq(refusedNetworks) {
-		g.refuse = append(g.refuse, netip.MustParsePrefix(network))
+	for network := range strings.FieldsSeq(blockedNetworks) {
+		g.block = append(g.block, netip.MustParsePrefix(network))
 	}
 	return g
 }
 
-// permits judges an address.
+// permits reports whether requests may be sent to addr.
 func (g *guard) permits(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	contains := func(network netip.Prefix) bool { return network.Contains(addr) }
 	return slices.ContainsFunc(g.allow, contains) ||
-		addr.IsGlobalUnicast() && !slices.ContainsFunc(g.refuse, contains)
+		addr.IsGlobalUnicast() && !slices.ContainsFunc(g.block, contains)
 }
 
-// control judges the address of a connection just before it is made, when no name is
-// left to be looked up again. It is a [net.Dialer.ControlContext].
+// control checks the address of a connection immediately before it is dialed, after all name resolution. It
+// is a [net.Dialer.ControlContext].
 func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	if to, err := netip.ParseAddrPort(address); err != nil || !g.permits(to.Addr()) {
 		return notPublic()
@@ -78,15 +77,15 @@ func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 	return nil
 }
 
-// parse judges a URL and returns it in its canonical form; see [Sender.CanonicalURL]. A fragment
-// is dropped, because no request carries one.
+// parse checks a URL and returns it in canonical form; see [Sender.CanonicalURL]. It removes the fragment,
+// which is never sent.
 func (g *guard) parse(raw string) (*url.URL, error) {
 	if len(raw) > maxURLLength {
 		return nil, refused("must not be longer than 2048 bytes")
 	}
 	u, err := url.Parse(raw)
 	switch {
-	case err != nil, strings.Contains(raw, " "): // a space would end the request's target
+	case err != nil, strings.Contains(raw, " "): // a space would end the request target
 		return nil, refused("must be a valid URL")
 	case u.Scheme == "http" && !g.allowHTTP:
 		return nil, refused("must be https")
@@ -119,8 +118,8 @@ func defaultPort(scheme string) uint64 {
 	return 443
 }
 
-// host judges the host of a URL and returns it as an ASCII name without a trailing dot,
-// or as an address in its one canonical form.
+// host checks the host of a URL and returns it as an ASCII name without a trailing dot, or as a canonical
+// address.
 func (g *guard) host(host string) (string, error) {
 	if !strings.Contains(host, ":") {
 		name, err := g.names.ToASCII(host)
@@ -146,7 +145,7 @@ func (g *guard) host(host string) (string, error) {
 	return addr.String(), nil
 }
 
-// name judges a host name. Only localhost is known without being looked up.
+// name checks a host name. Without resolution, only localhost is known not to be public.
 func (g *guard) name(host string) error {
 	local := host == "localhost" || strings.HasSuffix(host, ".localhost")
 	if local && !g.permits(netip.IPv6Loopback()) && !g.permits(netip.AddrFrom4([4]byte{127, 0, 0, 1})) {
@@ -155,9 +154,8 @@ func (g *guard) name(host string) error {
 	return nil
 }
 
-// isNumber reports whether the last label of a host makes it an IPv4 address. Some
-// resolvers read such hosts as octal, hexadecimal or short forms; the guard reads four
-// decimal numbers or refuses.
+// isNumber reports whether a host with this last label is an IPv4 address. Some resolvers accept octal,
+// hexadecimal and short forms. The guard accepts only four decimal numbers and rejects all other forms.
 func isNumber(label string) bool {
 	return strings.HasPrefix(label, "0x") || strings.Trim(label, "0123456789") == ""
 }

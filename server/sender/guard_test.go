@@ -25,14 +25,14 @@ func strict(tb testing.TB) *sender.Sender {
 	return s
 }
 
-func isRefused(err error) bool {
+func isBlocked(err error) bool {
 	var refused *sender.RefusedError
 	return errors.As(err, &refused) && refused.Reason != ""
 }
 
-// refusedRanges are the ranges that are not public, with the addresses next to each, ""
-// where another range is next to it.
-var refusedRanges = []struct{ network, before, after string }{
+// blockedRanges are the ranges that are not public, with the adjacent addresses. An address is "" if the
+// adjacent range is blocked too.
+var blockedRanges = []struct{ network, before, after string }{
 	{"0.0.0.0/8", "", "1.0.0.0"},
 	{"10.0.0.0/8", "9.255.255.255", "11.0.0.0"},
 	{"100.64.0.0/10", "100.63.255.255", "100.128.0.0"},
@@ -68,9 +68,9 @@ var refusedRanges = []struct{ network, before, after string }{
 	{"ff00::/8", "", ""},
 }
 
-// The first and last address of every range that is not public is refused, as a literal
-// and when dialled; the addresses next to a range are not.
-func TestGuard_Ranges(t *testing.T) {
+// The first and the last address of each range that is not public are blocked, in a URL and when dialed. The
+// adjacent addresses are not.
+func TestGuard_blocksRangesThatAreNotPublic(t *testing.T) {
 	t.Parallel()
 	s := strict(t)
 	check := func(t *testing.T, addr netip.Addr, want bool) {
@@ -80,19 +80,19 @@ func TestGuard_Ranges(t *testing.T) {
 			forms = append(forms, netip.AddrFrom16(addr.As16())) // mapped into IPv6
 		}
 		for _, form := range forms {
-			dialled := netip.AddrPortFrom(form, 443).String()
+			dialed := netip.AddrPortFrom(form, 443).String()
 			for _, scheme := range []string{"http://", "https://"} {
-				raw := scheme + dialled + "/hook"
-				if _, err := s.CanonicalURL(raw); (err == nil) != want || err != nil && !isRefused(err) {
+				raw := scheme + dialed + "/hook"
+				if _, err := s.CanonicalURL(raw); (err == nil) != want || err != nil && !isBlocked(err) {
 					t.Errorf("CanonicalURL(%q) = %v, want allowed %t", raw, err, want)
 				}
 			}
-			if err := s.Dial(dialled); (err == nil) != want || err != nil && !isRefused(err) {
-				t.Errorf("dial %s = %v, want allowed %t", dialled, err, want)
+			if err := s.Dial(dialed); (err == nil) != want || err != nil && !isBlocked(err) {
+				t.Errorf("dial %s = %v, want allowed %t", dialed, err, want)
 			}
 		}
 	}
-	for _, r := range refusedRanges {
+	for _, r := range blockedRanges {
 		t.Run(r.network, func(t *testing.T) {
 			t.Parallel()
 			network := netip.MustParsePrefix(r.network)
@@ -107,8 +107,8 @@ func TestGuard_Ranges(t *testing.T) {
 	}
 }
 
-func refusedByList(addr netip.Addr) bool {
-	for _, r := range refusedRanges {
+func isBlockedByList(addr netip.Addr) bool {
+	for _, r := range blockedRanges {
 		if netip.MustParsePrefix(r.network).Contains(addr) {
 			return true
 		}
@@ -125,16 +125,16 @@ func last(network netip.Prefix) netip.Addr {
 	return addr
 }
 
-// No way of writing an address inside gets it past the guard.
-func TestGuard_Disguises(t *testing.T) {
+// No notation of a private address passes the guard.
+func TestGuard_blocksAllNotationsOfAnAddress(t *testing.T) {
 	t.Parallel()
 	s := strict(t)
-	for _, r := range refusedRanges {
+	for _, r := range blockedRanges {
 		network := netip.MustParsePrefix(r.network)
 		for _, addr := range []netip.Addr{network.Addr(), last(network)} {
 			for name, host := range disguises(addr) {
 				for _, raw := range []string{"http://" + host + "/", "https://" + host + ":8443/hook?a=b"} {
-					if _, err := s.CanonicalURL(raw); !isRefused(err) {
+					if _, err := s.CanonicalURL(raw); !isBlocked(err) {
 						t.Errorf("%s, %s: CanonicalURL(%q) = %v, want refused", r.network, name, raw, err)
 					}
 				}
@@ -143,7 +143,7 @@ func TestGuard_Disguises(t *testing.T) {
 	}
 }
 
-// disguises are ways of writing an address as the host of a URL.
+// disguises returns notations of an address as the host of a URL.
 func disguises(addr netip.Addr) map[string]string {
 	if addr.Is6() {
 		full := addr.StringExpanded()
@@ -175,21 +175,21 @@ func disguises(addr netip.Addr) map[string]string {
 	return forms
 }
 
-// An address that cannot be read, or only with its zone, is never dialled.
-func TestGuard_DialRefusesWhatIsNoAddress(t *testing.T) {
+// An address that is invalid or has a zone is never dialed.
+func TestGuard_neverDialsAnInvalidAddress(t *testing.T) {
 	t.Parallel()
 	s := strict(t)
 	for _, address := range []string{"", "93.184.216.34", "example.com:443", "[fe80::1%eth0]:443", "[::1%lo]:443", "[fd00::1%eth0]:443", "/run/hook.sock"} {
-		if err := s.Dial(address); !isRefused(err) {
+		if err := s.Dial(address); !isBlocked(err) {
 			t.Errorf("dial %q = %v, want refused", address, err)
 		}
 	}
 }
 
-func TestCanonicalURL(t *testing.T) {
+func TestCanonicalURL_returnsCanonicalURLs(t *testing.T) {
 	t.Parallel()
 	long := "https://example.com/" + strings.Repeat("a", 2048-len("https://example.com/"))
-	tests := []struct{ raw, want string }{ // want is the URL of an attempt; "" when refused
+	tests := []struct{ raw, want string }{ // want is the URL of an attempt, or "" if blocked
 		{"https://example.com/hook?token=1", "https://example.com/hook?token=1"},
 		{"HTTPS://EXAMPLE.com.:0443/a%2Fb", "https://example.com/a%2Fb"},
 		{"https://example.com:/", "https://example.com/"},
@@ -203,7 +203,7 @@ func TestCanonicalURL(t *testing.T) {
 		{"https://[2606:2800:0220:0001:0:0:0:1]:8443/", "https://[2606:2800:220:1::1]:8443/"},
 		{"https://[::ffff:93.184.216.34]/", "https://93.184.216.34/"},
 		{"https://example.com/\xff", "https://example.com/%FF"},
-		{"https://intranet/", "https://intranet/"}, // judged when dialled
+		{"https://intranet/", "https://intranet/"}, // checked when dialed
 		{"https://127.0.0.1.example.com/", "https://127.0.0.1.example.com/"},
 		{"https://0x.example/", "https://0x.example/"},
 		{long, long},
@@ -243,7 +243,7 @@ func TestCanonicalURL(t *testing.T) {
 		{"https://" + strings.Repeat("a", 64) + ".example/", ""},
 		{"https://%31%32%37.0.0.1/", ""},
 
-		// loopback in every disguise
+		// loopback in all notations
 		{"https://127.0.0.1/", ""},
 		{"https://127.0.0.1./", ""},
 		{"https://127.0.0.1../", ""},
@@ -285,19 +285,19 @@ func TestCanonicalURL(t *testing.T) {
 	s := strict(t)
 	for _, tt := range tests {
 		got, err := s.CanonicalURL(tt.raw)
-		if got != tt.want || (err == nil) != (tt.want != "") || err != nil && !isRefused(err) {
+		if got != tt.want || (err == nil) != (tt.want != "") || err != nil && !isBlocked(err) {
 			t.Errorf("%q is %q, %v, want %q", tt.raw, got, err, tt.want)
 		}
 	}
 }
 
-func TestCanonicalURL_HTTPSAlone(t *testing.T) {
+func TestCanonicalURL_rejectsHTTPByDefault(t *testing.T) {
 	t.Parallel()
 	s, err := sender.New(sender.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CanonicalURL("http://example.com/"); !isRefused(err) {
+	if _, err := s.CanonicalURL("http://example.com/"); !isBlocked(err) {
 		t.Errorf("http: %v, want refused", err)
 	}
 	if _, err := s.CanonicalURL("https://example.com/"); err != nil {
@@ -305,8 +305,8 @@ func TestCanonicalURL_HTTPSAlone(t *testing.T) {
 	}
 }
 
-// AllowNetworks opens a range even though it is refused by default, and nothing else.
-func TestCanonicalURL_AllowNetworks(t *testing.T) {
+// AllowNetworks allows a range that is blocked by default, and nothing else.
+func TestCanonicalURL_allowsConfiguredNetworks(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		network          string
@@ -334,7 +334,7 @@ func TestCanonicalURL_AllowNetworks(t *testing.T) {
 				}
 			}
 			for _, host := range tt.refused {
-				if _, err := s.CanonicalURL("https://" + host + "/"); !isRefused(err) {
+				if _, err := s.CanonicalURL("https://" + host + "/"); !isBlocked(err) {
 					t.Errorf("%s: %v, want refused", host, err)
 				}
 			}
@@ -342,20 +342,20 @@ func TestCanonicalURL_AllowNetworks(t *testing.T) {
 	}
 }
 
-// No reason repeats any part of the URL.
-func TestCanonicalURL_ErrorHidesURL(t *testing.T) {
+// No error contains any part of the URL.
+func TestCanonicalURL_errorsDoNotContainTheURL(t *testing.T) {
 	t.Parallel()
 	s := strict(t)
 	for _, format := range []string{"https://%s@example.com/", "https://10.0.0.1/?%s", "https://%s_/", "ftp://%s/", "https://x:1%sz/", "%s\x7f"} {
 		_, err := s.CanonicalURL(fmt.Sprintf(format, "topsecret"))
-		if !isRefused(err) || strings.Contains(fmt.Sprintf("%v %+v", err, err), "topsecret") {
+		if !isBlocked(err) || strings.Contains(fmt.Sprintf("%v %+v", err, err), "topsecret") {
 			t.Errorf("%q: %v", format, err)
 		}
 	}
 }
 
-// inetAton reads an IPv4 address in any of the forms that C libraries take: one to four
-// parts in decimal, octal or hexadecimal, the last of which fills what is left.
+// inetAton parses an IPv4 address in all notations that C libraries accept: one to four parts in decimal,
+// octal or hexadecimal, the last of which fills the remaining bytes.
 func inetAton(host string) (netip.Addr, bool) {
 	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
 	if len(parts) > 4 {
@@ -363,7 +363,7 @@ func inetAton(host string) (netip.Addr, bool) {
 	}
 	var whole uint64
 	for i, part := range parts {
-		if strings.ContainsAny(part, "_bBoO") { // Go's own forms
+		if strings.ContainsAny(part, "_bBoO") { // notations of Go only
 			return netip.Addr{}, false
 		}
 		value, err := strconv.ParseUint(part, 0, 32)
@@ -379,8 +379,8 @@ func inetAton(host string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(whole >> 24), byte(whole >> 16), byte(whole >> 8), byte(whole)}), true
 }
 
-// Whatever is accepted stays the same when judged again, and an address is public, also
-// to net/http given the URL as it was and to a resolver that reads short forms.
+// An accepted URL does not change if it is checked again. Its address is public, also for net/http given the
+// original URL, and for a resolver that accepts short notations.
 func FuzzCanonicalURL(f *testing.F) {
 	for _, seed := range []string{
 		"https://example.com:443/a?b#c", "http://127.1", "https://[::ffff:127.0.0.1%25lo]:1/", "https://0x7f.1.",
@@ -392,7 +392,7 @@ func FuzzCanonicalURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		canonical, err := s.CanonicalURL(raw)
 		if err != nil {
-			if !isRefused(err) {
+			if !isBlocked(err) {
 				t.Errorf("%q: %v", raw, err)
 			}
 			return
@@ -418,11 +418,11 @@ func FuzzCanonicalURL(f *testing.F) {
 			} else if !isAton {
 				continue
 			}
-			if addr.Zone() != "" || refusedByList(addr.Unmap()) {
+			if addr.Zone() != "" || isBlockedByList(addr.Unmap()) {
 				t.Errorf("%q leads to %s", raw, addr)
 			}
 			if err := s.Dial(netip.AddrPortFrom(addr, 443).String()); err != nil {
-				t.Errorf("%q is accepted and not dialled: %v", raw, err)
+				t.Errorf("%q is accepted and not dialed: %v", raw, err)
 			}
 		}
 		if again, err := s.CanonicalURL(canonical); len(canonical) <= 2048 && (err != nil || again != canonical) {

@@ -12,9 +12,9 @@ import (
 
 const endless = "HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n"
 
-// Whatever a receiver does, an attempt ends by its deadline, and at once when there is
-// nothing to wait for, with the failure that fits.
-func TestSend_Hostile(t *testing.T) {
+// Whatever the receiver does, an attempt ends by its deadline, or at once if there is nothing to wait for,
+// with the right failure.
+func TestSend_endsByTheDeadline(t *testing.T) {
 	t.Parallel()
 	const deadline = 15 * time.Second
 	tests := []struct {
@@ -41,7 +41,7 @@ func TestSend_Hostile(t *testing.T) {
 		{"other protocol", faultserver.Raw("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"), 101, sender.FailureStatus, false},
 		{"500 and a body that stalls", faultserver.Raw("HTTP/1.1 500 No\r\nContent-Length: 9\r\n\r\nx"), 500, sender.FailureStatus, true},
 
-		// The status decides, whatever follows it.
+		// The status is decisive, whatever follows it.
 		{"200 and a body that stalls", faultserver.Raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), 200, "", true},
 		{"200 and a body that drips", faultserver.SlowBody(time.Second), 200, "", true},
 		{"200 and an endless body", faultserver.HugeBody(10e9), 200, "", false},
@@ -52,7 +52,7 @@ func TestSend_Hostile(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := message("http://127.0.0.1/?token=topsecret")
-			m.Body = bytes.Repeat([]byte("x"), 64<<10) // more than a pipe and its buffers take
+			m.Body = bytes.Repeat([]byte("x"), 64<<10) // more than the buffers of a pipe hold
 			server := faultserver.Config{Script: faultserver.InOrder(tt.fault)}
 			attempt := attemptAt(t, server, sender.Config{}, m)
 			if attempt.Status != tt.status || attempt.Failure != tt.want || attempt.Delivered() != (tt.want == "") || attempt.Address == "" {
@@ -65,8 +65,8 @@ func TestSend_Hostile(t *testing.T) {
 	}
 }
 
-// A sender asks for an answer that is not compressed, and inflates none.
-func TestSend_NeverInflates(t *testing.T) {
+// A sender requests uncompressed responses and decompresses none.
+func TestSend_neverDecompresses(t *testing.T) {
 	t.Parallel()
 	server := receiver(t, faultserver.GzipBomb())
 	attempt := newSender(t, sender.Config{}).Send(t.Context(), message(server.URL()))
@@ -78,7 +78,7 @@ func TestSend_NeverInflates(t *testing.T) {
 	}
 }
 
-// Bytes per attempt stay small however much the receiver sends.
+// The memory for an attempt stays small, however much the receiver sends.
 func BenchmarkSend_Endless(b *testing.B) {
 	m := message(receiver(b, faultserver.HugeBody(10e9)).URL())
 	s := newSender(b, sender.Config{})

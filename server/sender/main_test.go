@@ -19,9 +19,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
-// TestMain sets the proxy of the environment to a port where nothing listens. net/http
-// reads it once in a process, so it is set before any test. So does net read its settings, with
-// a channel that must belong to no bubble of testing/synctest.
+// TestMain sets the proxy in the environment to a port without a listener. net/http reads the environment
+// once per process, so TestMain sets it before any test. The settings of package net are read early too,
+// because net creates a channel that must not belong to a bubble of testing/synctest.
 func TestMain(m *testing.M) {
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
 		_ = os.Setenv(name, "http://127.0.0.1:9")
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// newSender returns a Sender that may reach 127.0.0.1 by http, changed by cfg.
+// newSender returns a Sender with cfg that may also send http requests to 127.0.0.1.
 func newSender(tb testing.TB, cfg sender.Config) *sender.Sender {
 	tb.Helper()
 	cfg.AllowHTTP = true
@@ -53,15 +53,14 @@ func message(url string) sender.Message {
 	}
 }
 
-// receiver starts a server that gives each request the next fault, and the last one to
-// all that follow.
+// receiver starts a server that responds to each request with the next fault, and repeats the last one.
 func receiver(tb testing.TB, faults ...faultserver.Fault) *faultserver.Server {
 	tb.Helper()
 	return faultserver.New(tb, faultserver.Config{Script: faultserver.InOrder(faults...)})
 }
 
-// attemptAt makes one attempt on a fake clock, at a receiver behind a pipe. It fails the
-// test when the sender reads more than the limits of an answer and one buffer.
+// attemptAt makes one attempt at a receiver behind a pipe, on a synthetic clock. It fails the test if the
+// sender reads more of a response than its limits and one buffer.
 func attemptAt(t *testing.T, server faultserver.Config, cfg sender.Config, m sender.Message) (attempt sender.Attempt) {
 	t.Helper()
 	var read atomic.Int64
@@ -82,7 +81,7 @@ func attemptAt(t *testing.T, server faultserver.Config, cfg sender.Config, m sen
 	return attempt
 }
 
-// countedConn counts what is read.
+// countedConn counts the bytes read.
 type countedConn struct {
 	net.Conn
 	read *atomic.Int64
@@ -103,8 +102,8 @@ func listen(tb testing.TB, address string) net.Listener {
 	return listener
 }
 
-// forbid fails the test when anything has connected to listener by its end.
-func forbid(tb testing.TB, listener net.Listener) {
+// forbidDials fails the test if anything has connected to listener by the end of the test.
+func forbidDials(tb testing.TB, listener net.Listener) {
 	tb.Helper()
 	server := faultserver.New(tb, faultserver.Config{Listener: listener})
 	tb.Cleanup(func() {
@@ -114,8 +113,8 @@ func forbid(tb testing.TB, listener net.Listener) {
 	})
 }
 
-// resolver looks names up at a DNS server of its own. lookup gives the addresses of a
-// name; nil means that there is no such name.
+// resolver returns a resolver with its own DNS server. lookup returns the addresses of a name, or nil if the
+// name does not exist.
 func resolver(tb testing.TB, lookup func(name string) []string) *net.Resolver {
 	tb.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -170,7 +169,7 @@ func dnsAnswer(packet []byte, lookup func(name string) []string) []byte {
 	return packed
 }
 
-// always is a lookup that knows one name.
+// always returns a lookup with a single name.
 func always(name string, addresses ...string) func(string) []string {
 	return func(asked string) []string {
 		if asked != name {

@@ -1,12 +1,11 @@
-// Package sender delivers webhook events: one event, one signed request, one guarded
-// attempt. What comes before and after an attempt (order, retry, back-off, limits per
-// receiver) is the caller's.
+// Package sender delivers webhook events. Each attempt sends one event in one signed request to an address
+// that the guard permits. Ordering, retries, backoff and limits per receiver are the responsibility of the
+// caller.
 //
-// A receiver's URL is written by a user, so it may point anywhere and its answer may be
-// anything. The same guard judges a URL when it is registered ([Sender.CanonicalURL]) and
-// every address when it is dialled; see [Config.AllowNetworks]. Redirects and proxies are
-// never followed, answers are never inflated, and of each no more than 64 KiB of headers
-// and 4 KiB of body are read, all within one deadline.
+// Users provide the URLs of receivers, so a URL may point anywhere and the response may be hostile. The guard
+// checks a URL when it is registered ([Sender.CanonicalURL]) and each address before it is dialed; see
+// [Config.AllowNetworks]. Send follows no redirects, uses no proxy and does not decompress responses. It
+// reads at most 64 KiB of headers and 4 KiB of body, within a single deadline.
 package sender
 
 import (
@@ -27,21 +26,21 @@ const (
 	excerptLimit = 4 << 10
 
 	maxIdle = 256
-	// Common servers close an idle connection after 5 s. Closing first avoids sending
-	// into a connection that is about to go.
+	// Common servers close an idle connection after 5 seconds. Closing it earlier avoids sending a request on
+	// a connection that the receiver is closing.
 	idleTimeout = 4 * time.Second
 )
 
-// Sender makes attempts. It may be used by several goroutines at once, and reuses
-// connections between attempts to the same host. It speaks HTTP/1.1 alone: one attempt
-// per connection keeps attempts from delaying each other, and nothing is sent twice.
+// Sender sends webhook events. It is safe for concurrent use, and reuses connections between attempts to the
+// same host. It uses HTTP/1.1 only: with one attempt per connection, attempts do not delay each other, and
+// the transport resends nothing.
 type Sender struct {
 	config    Config
 	guard     *guard
 	transport *http.Transport
 }
 
-// New returns a Sender, or an error when a setting makes no sense.
+// New returns a Sender. It returns an error if cfg is invalid.
 func New(cfg Config) (*Sender, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -59,7 +58,7 @@ func New(cfg Config) (*Sender, error) {
 		config: cfg,
 		guard:  guard,
 		transport: &http.Transport{
-			Proxy:                  nil, // not even from the environment: a proxy would dial for us, unguarded
+			Proxy:                  nil, // not even from the environment: a proxy would dial addresses that the guard has not checked
 			DialContext:            dialer.DialContext,
 			TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout:    cfg.TLSTimeout,
@@ -73,15 +72,15 @@ func New(cfg Config) (*Sender, error) {
 	}, nil
 }
 
-// Close closes the connections that are idle. Attempts under way go on.
+// Close closes idle connections. It does not interrupt attempts.
 func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
-// CanonicalURL checks a URL as every attempt does and returns the URL that attempts use: its
-// host in lower-case ASCII (IDNA) or as a canonical address, without a default port and without
-// a fragment. URLs that lead to the same receiver therefore share one scheme, host and port.
+// CanonicalURL checks a URL as each attempt does. It returns the URL that attempts use: the host is
+// lower-case ASCII (IDNA) or a canonical address, and a default port and the fragment are removed. URLs of
+// the same receiver therefore have the same scheme, host and port.
 //
-// CanonicalURL looks up no name, so an accepted host name may still lead to an address that is
-// refused when it is dialled. The error is a [*RefusedError].
+// CanonicalURL does not resolve names. The address of an accepted host name may still be blocked when it is
+// dialed. The error is a [*RefusedError].
 func (s *Sender) CanonicalURL(raw string) (string, error) {
 	u, err := s.guard.parse(raw)
 	if err != nil {
@@ -90,18 +89,21 @@ func (s *Sender) CanonicalURL(raw string) (string, error) {
 	return u.String(), nil
 }
 
-// Message is one event on its way to one receiver.
+// Message is one event to send to one receiver.
 type Message struct {
 	URL      string
-	ID       string // the same in each attempt
-	Sequence int64  // position among the events of its subject
-	Body     []byte // JSON, the same bytes in each attempt
+	ID       string // the same in all attempts
+	Sequence int64  // position in the events of its subject
+	Body     []byte // JSON, the same bytes in all attempts
 	Secrets  []standardwebhooks.Secret
+	// TraceParent is the traceparent header (W3C Trace Context). It is not signed. If empty, the header is
+	// not sent.
+	TraceParent string
 }
 
-// Send makes one attempt to deliver m: a POST signed at the present time. It returns by
-// the deadline, after it has read the answer's body to its end or to 4 KiB. A connection is
-// reused only if the body ended within that.
+// Send makes one attempt to deliver m: a POST request that is signed with the current time. It returns when
+// it has read the response body, up to 4 KiB, and no later than the deadline. The connection is reused only
+// if the body has ended by then.
 func (s *Sender) Send(ctx context.Context, m Message) Attempt {
 	start := time.Now()
 	attempt := Attempt{At: s.config.Now()}
@@ -113,11 +115,11 @@ func (s *Sender) Send(ctx context.Context, m Message) Attempt {
 		attempt.Failure = failure
 		return attempt
 	}
-	response, err := s.transport.RoundTrip(request) //nolint:bodyclose // answered closes it
-	attempt.Address = trace.dialled()
+	response, err := s.transport.RoundTrip(request) //nolint:bodyclose // withResponse closes it
+	attempt.Address = trace.dialed()
 	switch {
 	case err == nil:
-		attempt = attempt.answered(response, s.config.Now())
+		attempt = attempt.withResponse(response, s.config.Now())
 	case ctx.Err() != nil:
 		attempt.Failure = FailureCanceled
 	default:
@@ -138,17 +140,20 @@ func (s *Sender) request(ctx context.Context, m Message, at time.Time) (*http.Re
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", s.config.UserAgent)
-	request.Header.Set("Accept-Encoding", "identity") // a compressed excerpt is of no use to a reader
+	request.Header.Set("Accept-Encoding", "identity") // a compressed excerpt would not be readable
 	request.Header.Set(standardwebhooks.HeaderSequence, strconv.FormatInt(m.Sequence, 10))
+	if m.TraceParent != "" {
+		request.Header.Set("Traceparent", m.TraceParent)
+	}
 	if err := standardwebhooks.Sign(request.Header, m.ID, at, m.Body, m.Secrets...); err != nil {
 		return nil, FailureInvalid
 	}
 	return request, ""
 }
 
-// answered adds what is kept of an answer. How the body ends does not matter: the status
-// came in time, and it alone decides.
-func (a Attempt) answered(response *http.Response, now time.Time) Attempt {
+// withResponse returns a with the results of the response. Errors while reading the body are ignored, because
+// the status was received in time and is decisive.
+func (a Attempt) withResponse(response *http.Response, now time.Time) Attempt {
 	defer func() { _ = response.Body.Close() }()
 	a.Status = response.StatusCode
 	a.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
@@ -156,7 +161,7 @@ func (a Attempt) answered(response *http.Response, now time.Time) Attempt {
 		a.Failure = FailureStatus
 	}
 	if response.StatusCode == http.StatusSwitchingProtocols {
-		return a // the body is the bare connection, which no deadline ends
+		return a // the body is the raw connection, which has no deadline
 	}
 	a.Excerpt, _ = io.ReadAll(io.LimitReader(response.Body, excerptLimit))
 	return a

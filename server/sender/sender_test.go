@@ -16,14 +16,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
-// A receiver sees exactly these headers and bytes, and a signature that verifies with
-// each secret.
-func TestSend_Request(t *testing.T) {
+// A receiver gets exactly these headers and bytes, and a signature that verifies with each secret.
+func TestSend_sendsASignedRequest(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
 	server := receiver(t, faultserver.Answer(http.StatusAccepted, nil, "thanks"))
 	m := message(server.URL() + "/hook?token=topsecret#part")
 	m.Secrets = append(m.Secrets, webhook.NewSecret())
+	m.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 	attempt := newSender(t, sender.Config{Now: func() time.Time { return at }}).Send(t.Context(), m)
 
@@ -40,6 +40,7 @@ func TestSend_Request(t *testing.T) {
 		"Content-Type": {"application/json"}, "Content-Length": {"32"}, "User-Agent": {"Avatar-Studio-Webhooks/1"},
 		"Accept-Encoding": {"identity"},
 		"Webhook-Id":      {"evt_1"}, "Webhook-Sequence": {"7"}, "Webhook-Timestamp": {"1700000000"},
+		"Traceparent":       {m.TraceParent},
 		"Webhook-Signature": got.Header.Values("Webhook-Signature"),
 	}
 	if diff := cmp.Diff(header, got.Header); diff != "" {
@@ -58,11 +59,11 @@ func TestSend_Request(t *testing.T) {
 	}
 }
 
-// Nothing leaves unsigned or with an id that is not a header value.
-func TestSend_Invalid(t *testing.T) {
+// Nothing is sent without a signature, or with an id that is not a valid header value.
+func TestSend_rejectsInvalidMessages(t *testing.T) {
 	t.Parallel()
 	listener := listen(t, "127.0.0.1:0")
-	forbid(t, listener)
+	forbidDials(t, listener)
 	s := newSender(t, sender.Config{})
 	for name, change := range map[string]func(*sender.Message){
 		"no secret": func(m *sender.Message) { m.Secrets = nil },
@@ -77,8 +78,8 @@ func TestSend_Invalid(t *testing.T) {
 	}
 }
 
-// Success is 2xx, nothing else.
-func TestSend_Status(t *testing.T) {
+// Only 2xx is a success.
+func TestSend_deliversWith2xxOnly(t *testing.T) {
 	t.Parallel()
 	s := newSender(t, sender.Config{})
 	for _, status := range []int{200, 201, 204, 299, 300, 304, 400, 401, 404, 408, 409, 410, 413, 425, 429, 500, 503, 599, 999} {
@@ -91,11 +92,11 @@ func TestSend_Status(t *testing.T) {
 	}
 }
 
-// A redirect is an answer like any other: its target gets nothing.
-func TestSend_FollowsNoRedirect(t *testing.T) {
+// A redirect is a failed attempt, and its target gets no request.
+func TestSend_followsNoRedirects(t *testing.T) {
 	t.Parallel()
 	inside := listen(t, "127.0.0.1:0")
-	forbid(t, inside)
+	forbidDials(t, inside)
 	s := newSender(t, sender.Config{})
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		server := receiver(t, faultserver.Redirect(status, "http://"+inside.Addr().String()+"/"))
@@ -105,9 +106,9 @@ func TestSend_FollowsNoRedirect(t *testing.T) {
 	}
 }
 
-// The proxy of the environment is not used. Loopback would never go by it, so the
-// receiver has a name here.
-func TestSend_NoProxy(t *testing.T) {
+// The proxy of the environment is not used. The receiver has a host name, because net/http never uses a proxy
+// for loopback addresses.
+func TestSend_ignoresTheProxyOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	u, err := http.ProxyFromEnvironment(httptest.NewRequest(http.MethodPost, "http://hook.test/", nil))
 	if err != nil || u == nil {
@@ -123,14 +124,14 @@ func TestSend_NoProxy(t *testing.T) {
 	}
 }
 
-// Answers are read to 4 KiB. Up to there the connection is used again, past it closed.
-func TestSend_KeepAlive(t *testing.T) {
+// Responses are read up to 4 KiB. The connection is reused for shorter bodies and closed for longer ones.
+func TestSend_reusesConnections(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
 		size    int
 		excerpt int
-		dialled int
+		dialed  int
 	}{
 		{"empty", 0, 0, 1},
 		{"short", 100, 100, 1},
@@ -147,16 +148,16 @@ func TestSend_KeepAlive(t *testing.T) {
 					t.Errorf("%+v", attempt)
 				}
 			}
-			if got := server.Connections(); got != tt.dialled {
-				t.Errorf("%d connections, want %d", got, tt.dialled)
+			if got := server.Connections(); got != tt.dialed {
+				t.Errorf("%d connections, want %d", got, tt.dialed)
 			}
 		})
 	}
 }
 
-// A request that got through on a used connection is never sent again, even when that
-// connection then ends without an answer.
-func TestSend_NeverResends(t *testing.T) {
+// A request that was sent on a reused connection is never resent, even if the connection ends without a
+// response.
+func TestSend_neverResendsARequest(t *testing.T) {
 	t.Parallel()
 	server := receiver(t, faultserver.Fault{}, faultserver.Cut(""))
 	s := newSender(t, sender.Config{})
@@ -166,8 +167,8 @@ func TestSend_NeverResends(t *testing.T) {
 	}
 }
 
-// The caller ends an attempt by its context, whether canceled or past its own deadline.
-func TestSend_Canceled(t *testing.T) {
+// The caller can end an attempt by its context, canceled or with its own deadline.
+func TestSend_endsWithTheContext(t *testing.T) {
 	t.Parallel()
 	server := receiver(t, faultserver.Hang())
 	m := message(server.URL())
@@ -188,7 +189,7 @@ func TestSend_Canceled(t *testing.T) {
 	}
 }
 
-func TestNew_Refuses(t *testing.T) {
+func TestNew_rejectsInvalidConfigs(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]sender.Config{
 		"timeout":        {Timeout: -1},
@@ -205,7 +206,7 @@ func TestNew_Refuses(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
+func TestRetryAfter_parsesSecondsAndDates(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{

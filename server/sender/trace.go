@@ -9,21 +9,21 @@ import (
 	"sync"
 )
 
-// trace follows a request through the transport: errors alone do not tell which address
-// was dialled and how far the request came. The transport may go on dialling, and so
-// calling the hooks, after the request was given up.
+// trace records the progress of a request through the transport, because the errors of the transport do not
+// contain the dialed address or the progress. The transport may continue to dial, and call the hooks, after
+// the request has ended.
 type trace struct {
 	guard *guard
 
 	mu        sync.Mutex
 	address   string
 	tlsFailed bool
-	answered  bool // at least one byte of an answer came
+	answered  bool // whether any byte of a response was received
 }
 
 func (t *trace) attach(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		ConnectStart: func(network, address string) { // also for an address that control then refuses
+		ConnectStart: func(network, address string) { // also called for addresses that control then blocks
 			if t.guard.control(ctx, network, address, nil) == nil {
 				t.set(func() { t.address = address })
 			}
@@ -46,14 +46,14 @@ func (t *trace) set(change func()) {
 	change()
 }
 
-// dialled returns the ip:port of the connection, or of the last one tried.
-func (t *trace) dialled() string {
+// dialed returns the ip:port of the connection, or of the last one that was tried.
+func (t *trace) dialed() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.address
 }
 
-// failure tells what an error of the transport amounts to.
+// failure classifies an error of the transport.
 func (t *trace) failure(err error) Failure {
 	t.mu.Lock()
 	defer t.mu.Unlock()

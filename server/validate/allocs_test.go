@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// minAllocs returns the fewest allocations of a call of f: a pool may be emptied at any time.
+// minAllocs returns the smallest number of allocations of several calls of f, because a pool may be emptied
+// at any time.
 func minAllocs(f func()) float64 {
 	least := testing.AllocsPerRun(1, f)
 	for range 50 {
@@ -17,8 +18,9 @@ func minAllocs(f func()) float64 {
 	return least
 }
 
-// A valid body costs what its reader costs, however large it is. AllocsPerRun wants to be alone.
-func TestOperation_Handler_allocations(t *testing.T) {
+// Checking a valid body allocates no more than reading it, whatever its size. AllocsPerRun must not run in
+// parallel with other tests.
+func TestOperation_Handler_allocatesLikeReadingTheBody(t *testing.T) {
 	_, v := compileSpec(t)
 	o, _ := v.Operation("POST", "/v1/lipsync/create_lipsync")
 	for name, body := range map[string]string{"small": lipsyncBody, "large": largeBody()} {

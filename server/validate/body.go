@@ -12,21 +12,22 @@ import (
 	"unicode/utf8"
 )
 
-// requestBody is what the document says about the body of a request.
+// requestBody is the compiled request body of an operation.
 type requestBody struct {
 	required bool
 	contents contents
-	accepted string // the media types, for people
+	accepted string // lists the media types in error messages
 	limits   bodyLimits
 }
 
-// bodyLimits are those of a body.
+// bodyLimits are the limits of one body, in bytes and in parts.
 type bodyLimits struct {
 	body, part, partHeader int64
 	parts                  int
 }
 
-// bodyLimits returns those of the body of an operation, which anybody may call or not.
+// bodyLimits returns the limits for the body of an operation. anonymous reports whether the operation is
+// public.
 func (cfg Config) bodyLimits(operationID string, anonymous bool) bodyLimits {
 	const (
 		maxBody       = 1 << 20
@@ -46,7 +47,7 @@ func (cfg Config) bodyLimits(operationID string, anonymous bool) bodyLimits {
 	}
 }
 
-// checkLimits refuses limits of operations that are not in the document.
+// checkLimits returns an error if cfg has a limit for an operation that is not in the document.
 func (v *Validator) checkLimits(cfg Config) error {
 	for _, id := range slices.Sorted(maps.Keys(cfg.OperationBodyBytes)) {
 		if cfg.OperationBodyBytes[id] <= 0 || !slices.ContainsFunc(v.operations, func(o *Operation) bool { return o.id == id }) {
@@ -56,7 +57,7 @@ func (v *Validator) checkLimits(cfg Config) error {
 	return nil
 }
 
-// check checks the body of r. What it returns takes the place of the body.
+// check checks the body of r. It returns the body that the next handler reads.
 func (b *requestBody) check(w *walker, r *http.Request) (io.ReadCloser, error) {
 	media, params := mediaTypeOf(r.Header)
 	c := b.contents.find(media)
@@ -72,20 +73,20 @@ func (b *requestBody) check(w *walker, r *http.Request) (io.ReadCloser, error) {
 	if err := w.read(r, b.limits.body); err != nil {
 		return nil, err
 	}
-	var standsFor []byte
+	var asJSON []byte
 	if len(w.body) > 0 || b.required {
-		standsFor = w.checkHeld(c, w.body)
+		asJSON = w.checkBuffered(c, w.body)
 	}
 	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
 		return nil, err
 	}
-	if standsFor != nil {
-		return &textBody{readBody{rest: w.body}, standsFor}, nil
+	if asJSON != nil {
+		return &textBody{readBody{rest: w.body}, asJSON}, nil
 	}
 	return &readBody{rest: w.body}, nil
 }
 
-// stream answers what is known before a body is read. The rest is checked while next reads it.
+// stream checks what is known before the body is read. The rest is checked while the next handler reads it.
 func (b *requestBody) stream(w *walker, r *http.Request, c *content, boundary string) (io.ReadCloser, error) {
 	if r.ContentLength > b.limits.body {
 		return nil, tooLarge(b.limits.body)
@@ -103,27 +104,27 @@ func (b *requestBody) stream(w *walker, r *http.Request, c *content, boundary st
 	return &streamedBody{source: limited, size: c.size}, nil
 }
 
-// checkHeld checks a body that is held in memory, and returns the JSON that a text or a form
-// stands for.
-func (w *walker) checkHeld(c *content, body []byte) (standsFor []byte) {
+// checkBuffered checks a body that is in memory. For text and forms, it returns the JSON value that the body
+// was converted to.
+func (w *walker) checkBuffered(c *content, body []byte) (asJSON []byte) {
 	switch {
 	case c.json:
 		w.walkBody(body, c.node)
 		return nil
 	case c.form != nil:
-		standsFor = w.formJSON(c.form, string(body))
+		asJSON = w.formJSON(c.form, string(body))
 	case !utf8.Valid(body):
 		w.malformed = "The body is not valid UTF-8."
 	default:
-		standsFor = c.text.appendScalar(nil, string(body), w)
+		asJSON = c.text.appendScalar(nil, string(body), w)
 	}
-	if standsFor != nil {
-		w.walkBody(standsFor, c.node)
+	if asJSON != nil {
+		w.walkBody(asJSON, c.node)
 	}
-	return standsFor
+	return asJSON
 }
 
-// startBytes is how much is allocated for a body before any of it has come.
+// startBytes is the most that is allocated for a body before any of it has arrived.
 const startBytes = 16 << 10
 
 // read reads the whole body into w.body.
@@ -135,8 +136,8 @@ func (w *walker) read(r *http.Request, limit int64) error {
 	if r.Body == nil {
 		return nil
 	}
-	// One byte more than declared, so that the end is seen without growing, but no more than a little
-	// for what has not come.
+	// Allocate one byte more than declared, so that reading the EOF does not grow the buffer, but at most
+	// startBytes for data that has not arrived.
 	if need := min(max(r.ContentLength, 511), startBytes) + 1; int64(cap(w.body)) < need {
 		w.body = make([]byte, 0, need)
 	}
@@ -163,7 +164,7 @@ func unreadable(err error) error {
 	if known := (*Error)(nil); errors.As(err, &known) {
 		return known
 	}
-	if maxBytes := (*http.MaxBytesError)(nil); errors.As(err, &maxBytes) { // somebody else's limit
+	if maxBytes := (*http.MaxBytesError)(nil); errors.As(err, &maxBytes) { // a limit set by other middleware
 		return tooLarge(maxBytes.Limit)
 	}
 	return &Error{Status: http.StatusBadRequest, Detail: "The body could not be read.", Err: err}
@@ -178,8 +179,8 @@ func tooLargeFor(what string, limit int64) error {
 	}
 }
 
-// readBody is a body in memory. It is not reused, so that who keeps it for too long reads
-// nothing, and not the body of another request.
+// readBody is a body in memory. It is never reused, so that a handler that reads it after returning gets an
+// error and not the body of another request.
 type readBody struct {
 	rest   []byte
 	closed bool
@@ -197,8 +198,9 @@ func (b *readBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// ValidJSON takes what has not been read yet, for who decodes it as a whole: the generated server
-// looks for this method. It is valid JSON when nothing has been read, and must not be kept.
+// ValidJSON returns the unread rest of the body, for callers that decode it in one step. The generated server
+// looks for this method. If nothing has been read before, the result is valid JSON. The caller must not keep
+// it.
 func (b *readBody) ValidJSON() []byte {
 	text := b.rest
 	b.rest = nil
@@ -210,21 +212,21 @@ func (b *readBody) Close() error {
 	return nil
 }
 
-// textBody is a text or a form, and the JSON that it stands for.
+// textBody is a text or a form, with the JSON value that it was converted to.
 type textBody struct {
 	readBody
 
-	standsFor []byte
+	asJSON []byte
 }
 
-// ValidJSON takes the JSON in place of what has not been read yet.
+// ValidJSON returns the JSON value instead of the unread rest of the body.
 func (b *textBody) ValidJSON() []byte {
-	text := b.standsFor
-	b.rest, b.standsFor = nil, nil
+	text := b.asJSON
+	b.rest, b.asJSON = nil, nil
 	return text
 }
 
-// limitedBody is a body that fails when it is larger than the limit.
+// limitedBody is a reader that fails with an [*Error] when the body exceeds the limit.
 type limitedBody struct {
 	source      io.Reader
 	left, limit int64
@@ -245,7 +247,8 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// streamedBody is a body that is not looked into. It fails with an [*Error] when it is too large.
+// streamedBody is a body whose content is not checked. It fails with an [*Error] when its size violates the
+// schema.
 type streamedBody struct {
 	source io.Reader
 	size   [2]limit
@@ -266,7 +269,8 @@ func (b *streamedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sizeViolation returns how the bytes so far are against the limits of the schema.
+// sizeViolation returns the violation if n bytes exceed the maximum of size or, once the body has ended, are
+// fewer than the minimum.
 func sizeViolation(pointer string, n uint64, size [2]limit, ended bool) *Violation {
 	switch least, most := size[0], size[1]; {
 	case most.set && n > most.n:

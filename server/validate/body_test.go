@@ -14,13 +14,13 @@ import (
 
 const anyResponse = `"responses": {"200": {"description": "d"}}`
 
-// taking is an operation with a body of the content.
+// taking returns an operation whose request body has the given content.
 func taking(content string) string {
 	return `{"operationId": "take", "requestBody": {"required": true, "content": {` + content + `}}, ` + anyResponse + `}`
 }
 
-// serveHTTP serves an operation whose implementation reads its body with read, and returns a
-// function that posts to it and returns the status, and what read has returned or what is wrong.
+// serveHTTP serves an operation whose implementation reads its body with read. The returned function posts a
+// body and returns the status, and the result of read or the violations.
 func serveHTTP(
 	tb testing.TB, o *validate.Operation, read func(*http.Request) (string, error),
 ) func(contentType string, body io.Reader) (int, string) {
@@ -68,8 +68,8 @@ func readAll(r *http.Request) (string, error) {
 	return string(text), err
 }
 
-// Of several media types the most specific one counts, and nobody is told what was sent.
-func TestOperation_Handler_severalMediaTypes(t *testing.T) {
+// If several media types match, the most specific one is used. No response contains the submitted media type.
+func TestOperation_Handler_usesTheMostSpecificMediaType(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", taking(`
 		"application/json": {"schema": {"type": "object"}},
@@ -117,8 +117,8 @@ func TestOperation_Handler_severalMediaTypes(t *testing.T) {
 	}
 }
 
-// A text that may be of several types is what matches.
-func TestOperation_Handler_text(t *testing.T) {
+// A text that may have several types is decoded as the type that matches.
+func TestOperation_Handler_decodesTextByType(t *testing.T) {
 	t.Parallel()
 	for schema, cases := range map[string]map[string]string{
 		`{"type": "integer", "maximum": 5}`:    {"5": "ok", "6": " maximum", "x": " type", "1.0": " type", " 1": " type"},
@@ -137,8 +137,8 @@ func TestOperation_Handler_text(t *testing.T) {
 	}
 }
 
-// A stream passes while it is sent, however long it is, and ends at the limit.
-func TestOperation_Handler_stream(t *testing.T) {
+// A stream is passed on while it is being sent, and ends at the limit.
+func TestOperation_Handler_streamsOpaqueBodies(t *testing.T) {
 	t.Parallel()
 	const limit = 64 << 10
 	o := operationOf(t, "POST", taking(`"application/octet-stream": {}`), anyObject,
@@ -192,7 +192,7 @@ const formContent = `"application/x-www-form-urlencoded": {
 		"additionalProperties": {"type": "integer"}},
 	"encoding": {"ids": {"style": "form", "explode": false}, "raw": {"allowReserved": true}, "list": {"contentType": "application/json"}}}`
 
-func TestOperation_Handler_form(t *testing.T) {
+func TestOperation_Handler_checksForms(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", taking(formContent), anyObject, validate.Config{MaxBodyBytes: 300})
 	post := serveHTTP(t, o, func(r *http.Request) (string, error) {

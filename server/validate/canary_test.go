@@ -14,7 +14,7 @@ import (
 
 const canary = "cAnArY-7f3"
 
-// mutations returns value with the canary in every place: as value, as an element of the wrong
+// mutations returns copies of value with the canary in each place: as a value, as an element of the wrong
 // type, and as a name.
 func mutations(value any) []any {
 	results := []any{canary, []any{canary}, map[string]any{canary: canary}, map[string]any{canary: map[string]any{canary: []any{canary}}}}
@@ -43,8 +43,8 @@ func mutations(value any) []any {
 	return results
 }
 
-// filled returns a value with every member that the document gives a schema, so that a new field
-// is in it. Where the document leaves a choice the value has the canary.
+// filled returns a value with all members that the document declares, so that new fields are included. Values
+// that the document does not restrict are the canary.
 func filled(s *openapi3.Schema, depth int) any {
 	switch {
 	case s.Const != nil:
@@ -74,10 +74,10 @@ func filled(s *openapi3.Schema, depth int) any {
 	return members
 }
 
-// canaries is what a field or header is given, beside what mutations make of it.
+// canaries are the values of fields and headers, in addition to mutations.
 var canaries = []string{canary, strings.Repeat(canary, 100), canary + "\xff", canary + "%zz", canary + ";", canary + "\x00"}
 
-// checker counts the errors that it has looked at.
+// checker counts the errors that it has checked.
 type checker struct {
 	*testing.T
 	refused int
@@ -99,8 +99,8 @@ func (c *checker) check(place string, err error) {
 	}
 }
 
-// No text tells what was submitted, as value or as name, wherever it was.
-func TestCanary(t *testing.T) {
+// No text of an error contains a submitted value or name.
+func TestHandler_echoesNoSubmittedValue(t *testing.T) {
 	t.Parallel()
 	for _, d := range allOperations(t) {
 		t.Run(d.ID(), func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestCanary(t *testing.T) {
 			c := &checker{T: t}
 			bodies := d.requestBodies(t)
 			if d.source.RequestBody != nil {
-				filling := `{}` // of a body that is not JSON
+				filling := `{}` // for bodies that are not JSON
 				if media := d.source.RequestBody.Value.Content["application/json"]; media != nil {
 					filling = asJSON(filled(media.Schema.Value, 9))
 				}
@@ -176,7 +176,7 @@ func (c *checker) response(d described, status int, declared *openapi3.Response)
 	}
 }
 
-// canaryBodies returns bodies with the canary in them, some of which are no JSON.
+// canaryBodies returns bodies that contain the canary. Some are not valid JSON.
 func canaryBodies(tb testing.TB, body string) []string {
 	tb.Helper()
 	bodies := []string{

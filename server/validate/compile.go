@@ -8,14 +8,15 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// compiled tells the nodes of a schema apart: what a $dynamicRef leads to depends on the scope.
-type compiled struct {
+// nodeKey identifies a compiled schema. The same schema can compile to several nodes, because the target of a
+// $dynamicRef depends on the dynamic scope.
+type nodeKey struct {
 	source *document.Node
 	scope  string
 }
 
-// schema compiles a schema, once for each that the document has. It returns nil for one that
-// allows everything.
+// schema compiles a schema. It compiles each schema of the document only once. It returns nil for a schema
+// that allows all values.
 func (c *compiler) schema(source *document.Node) *node { return c.schemaIn(nil, source) }
 
 func (c *compiler) schemaIn(s *scope, source *document.Node) *node {
@@ -23,7 +24,7 @@ func (c *compiler) schemaIn(s *scope, source *document.Node) *node {
 		return nil
 	}
 	s = s.enter(c.resourceOf(source))
-	key := compiled{source, s.key()}
+	key := nodeKey{source, s.key()}
 	if n := c.nodes[key]; n != nil {
 		n.shared = true
 		return n
@@ -32,17 +33,17 @@ func (c *compiler) schemaIn(s *scope, source *document.Node) *node {
 		return c.schemaIn(s, c.targets[ref])
 	}
 	n := &node{}
-	c.nodes[key] = n // now, for schemas that contain themselves
+	c.nodes[key] = n // set before compiling the rest, because schemas may be recursive
 	if source.Kind == 'f' {
-		n.barred = always
+		n.forbidden = always
 		return n
 	}
-	c.order = append(c.order, placed{source, n})
+	c.order = append(c.order, locatedNode{source, n})
 	if isTrue(source.Get("readOnly")) {
-		n.barred |= inRequest
+		n.forbidden |= inRequest
 	}
 	if isTrue(source.Get("writeOnly")) {
-		n.barred |= inResponse
+		n.forbidden |= inResponse
 	}
 	c.types(n, source)
 	c.literals(n, source)
@@ -54,7 +55,7 @@ func (c *compiler) schemaIn(s *scope, source *document.Node) *node {
 	return n
 }
 
-// schemaOrAny is schemaIn with a node for a schema that allows everything, too.
+// schemaOrAny is schemaIn, but returns an empty node instead of nil.
 func (c *compiler) schemaOrAny(s *scope, source *document.Node) *node {
 	if n := c.schemaIn(s, source); n != nil {
 		return n
@@ -62,7 +63,7 @@ func (c *compiler) schemaOrAny(s *scope, source *document.Node) *node {
 	return &node{}
 }
 
-// isPlain reports whether a schema has, beside one keyword, only what constrains nothing.
+// isPlain reports whether a schema has no constraint besides keyword.
 func isPlain(source *document.Node, keyword string) bool {
 	for name := range source.All() {
 		switch name {
@@ -76,10 +77,11 @@ func isPlain(source *document.Node, keyword string) bool {
 	return true
 }
 
-// typesOf returns the types that a schema, or what its $ref leads to, limits a value to.
+// typesOf returns the types that the schema, or the target of its $ref, allows. It returns 0 if all are
+// allowed.
 func (c *compiler) typesOf(source *document.Node) kinds {
 	var n node
-	for range 100 { // a circle is reported elsewhere
+	for range 100 { // cyclic references are reported elsewhere
 		if c.types(&n, source); n.types != 0 || source.Get("$ref") == nil {
 			return n.types
 		}
@@ -157,21 +159,21 @@ func (c *compiler) scalars(n *node, source *document.Node) {
 	}
 }
 
-// pattern compiles a regular expression; nil stands for one that is not supported.
+// pattern compiles a regular expression. It returns nil if the expression is not supported.
 func (c *compiler) pattern(n *document.Node) *pattern {
 	compiled, err := compilePattern(n.Text)
 	if err != nil {
-		c.refuse(n, err.Error())
+		c.unsupported(n, err.Error())
 		return nil
 	}
 	return compiled
 }
 
-// patternAt is pattern for the name of a member.
+// patternAt is like pattern, for an expression that is the name of a member.
 func (c *compiler) patternAt(n *document.Node, m document.Member) *pattern {
 	compiled, err := compilePattern(m.Name)
 	if err != nil {
-		c.refuseAt(n, m, err.Error())
+		c.unsupportedAt(n, m, err.Error())
 		return nil
 	}
 	return compiled
@@ -188,17 +190,17 @@ func (c *compiler) format(n *node, name *document.Node) {
 	}
 	f, ok := formatOf(name.Text)
 	if own := c.formats[name.Text]; own != nil {
-		f, ok = ownFormat(name.Text, own), true
+		f, ok = customFormat(name.Text, own), true
 	}
 	types := n.types
 	if types == 0 {
-		types = kindString // no other type has formats that ignore the rest
+		types = kindString // only string formats apply to values of any type
 	}
 	switch {
 	case !ok:
-		c.refuse(name, "is a format that is not known: "+name.Text)
+		c.unsupported(name, "is a format that is not known: "+name.Text)
 	case f.types&types == 0:
-		c.refuse(name, "is a format of another type: "+name.Text)
+		c.unsupported(name, "is a format of another type: "+name.Text)
 	case f.types == kindString:
 		n.format = f
 	default:
@@ -213,7 +215,7 @@ func (c *compiler) bound(n *node, source *document.Node, keyword, relation strin
 	}
 }
 
-// multipleOf reads the exact value of a multipleOf.
+// multipleOf compiles a multipleOf with its exact value.
 func (c *compiler) multipleOf(n *document.Node) *multiple {
 	d, _ := parseDecimal(nil, []byte(n.Text))
 	switch {
@@ -221,7 +223,7 @@ func (c *compiler) multipleOf(n *document.Node) *multiple {
 		c.fail(n, "must be greater than 0")
 		return nil
 	case len(d.digits) > maxMultiple:
-		c.refuse(n, "must have at most 18 digits")
+		c.unsupported(n, "must have at most 18 digits")
 		return nil
 	}
 	digits := decimal{digits: d.digits, exp: int64(len(d.digits))}
@@ -242,7 +244,7 @@ func (c *compiler) arrays(s *scope, n *node, source *document.Node) {
 	n.items, n.hasItems = c.schemaIn(s, source.Get("items")), source.Get("items") != nil
 	if contained := source.Get("contains"); contained != nil {
 		n.contains = &contains{node: c.schemaOrAny(s, contained), most: most(source.Get("maxContains"))}
-		n.contains.least = most(source.Get("minContains")) // 0 counts
+		n.contains.least = most(source.Get("minContains")) // minContains: 0 differs from no minContains
 	}
 	n.unique = isTrue(source.Get("uniqueItems"))
 	n.restElements = c.rest(s, source.Get("unevaluatedItems"))
@@ -251,7 +253,7 @@ func (c *compiler) arrays(s *scope, n *node, source *document.Node) {
 	}
 }
 
-// rest compiles what is asked of what is left over.
+// rest compiles unevaluatedItems or unevaluatedProperties.
 func (c *compiler) rest(s *scope, source *document.Node) *rest {
 	if source == nil {
 		return nil
@@ -296,7 +298,7 @@ func (c *compiler) objects(s *scope, n *node, source *document.Node) {
 	}
 }
 
-// moreObjects compiles the rarer keywords of objects.
+// moreObjects compiles the rarer object keywords.
 func (c *compiler) moreObjects(s *scope, n *node, source *document.Node) {
 	if patterns := source.Get("patternProperties"); patterns != nil {
 		for _, m := range patterns.Members {
@@ -322,20 +324,20 @@ func (c *compiler) moreObjects(s *scope, n *node, source *document.Node) {
 	}
 }
 
-// inPlace compiles what applies other schemas to the same value.
+// inPlace compiles the keywords that apply other schemas to the same value.
 func (c *compiler) inPlace(s *scope, n *node, source *document.Node) {
 	if ref := source.Get("$ref"); ref != nil {
-		n.also(c.schemaIn(s, c.targets[ref]))
+		n.addAllOf(c.schemaIn(s, c.targets[ref]))
 	}
 	if ref := source.Get("$dynamicRef"); ref != nil {
-		n.also(c.schemaIn(s, c.dynamicTarget(s, ref)))
+		n.addAllOf(c.schemaIn(s, c.dynamicTarget(s, ref)))
 	}
 	if all := source.Get("allOf"); all != nil {
 		if len(all.Elements) == 0 {
 			c.fail(all, "must have a schema")
 		}
 		for _, element := range all.Elements {
-			n.also(c.schemaIn(s, element))
+			n.addAllOf(c.schemaIn(s, element))
 		}
 	}
 	if not := source.Get("not"); not != nil {
@@ -351,7 +353,7 @@ func (c *compiler) inPlace(s *scope, n *node, source *document.Node) {
 	}
 }
 
-// least returns a lower limit; 0 is none.
+// least returns a lower limit. 0 is the same as no limit.
 func least(n *document.Node) limit {
 	count, _ := countOf(n)
 	return limit{count, count > 0}
@@ -362,8 +364,8 @@ func most(n *document.Node) limit {
 	return limit{count, ok}
 }
 
-// refuseCycles refuses schemas that contain themselves at the same place of a value.
-func (c *compiler) refuseCycles() {
+// rejectCycles reports schemas that contain themselves at the same location of a value.
+func (c *compiler) rejectCycles() {
 	const open, done = 1, 2
 	state := make(map[*node]int)
 	var visit func(at *document.Node, n *node)

@@ -8,15 +8,15 @@ import (
 	"strconv"
 )
 
-// decimal is the exact value 0.digits × 10^exp of a number in JSON. digits has no leading and no
-// trailing zeros; zero has none at all and is not negative.
+// decimal is the exact value 0.digits × 10^exp of a JSON number. digits has no leading or trailing zeros.
+// Zero has no digits and is not negative.
 type decimal struct {
 	negative bool
 	digits   []byte
 	exp      int64
 }
 
-// parseDecimal reads a number in the grammar of JSON. The digits are appended to scratch.
+// parseDecimal parses a JSON number. It appends the digits to scratch.
 func parseDecimal(scratch, text []byte) (d decimal, ok bool) {
 	text, d.negative = bytes.CutPrefix(text, []byte("-"))
 	whole := leadingDigits(text)
@@ -51,7 +51,8 @@ func parseDecimal(scratch, text []byte) (d decimal, ok bool) {
 	return d, len(text) == 0
 }
 
-// parseExponent saturates: no body is long enough to make up for such an exponent.
+// parseExponent parses an exponent. Large exponents saturate: no body is long enough to have digits that
+// offset them.
 func parseExponent(text []byte) (exp int64, ok bool) {
 	const most = math.MaxInt64 / 4
 	sign := int64(1)
@@ -99,7 +100,7 @@ func (d decimal) compareMagnitude(e decimal) int {
 	return cmp.Or(cmp.Compare(d.exp, e.exp), bytes.Compare(d.digits, e.digits))
 }
 
-// appendTo writes the one text that all spellings of the number share.
+// appendTo appends the canonical text of d, which is the same for equal numbers.
 func (d decimal) appendTo(dst []byte) []byte {
 	if d.negative {
 		dst = append(dst, '-')
@@ -110,10 +111,10 @@ func (d decimal) appendTo(dst []byte) []byte {
 	return strconv.AppendInt(dst, d.exp, 10)
 }
 
-// isInteger reports whether a number is written without fraction and exponent.
+// isInteger reports whether a number is written without a fraction and an exponent.
 func isInteger(text []byte) bool { return !bytes.ContainsAny(text, ".eE") }
 
-// count returns d as an integer that is not negative and has at most 18 digits.
+// count returns d as a non-negative integer of at most 18 digits.
 func (d decimal) count(ok bool) (uint64, bool) {
 	if !ok || d.negative || d.exp < int64(len(d.digits)) || d.exp > 18 {
 		return 0, false
@@ -128,24 +129,24 @@ func (d decimal) count(ok bool) (uint64, bool) {
 	return n, true
 }
 
-// multiple is a multipleOf: digits × 10^exp, without zeros at the end of its digits.
+// multiple is a multipleOf: digits × 10^exp. digits has no trailing zeros.
 type multiple struct {
 	digits uint64
 	exp    int64
 	detail string
 }
 
-// maxMultiple is the number of digits that a multipleOf may have.
+// maxMultiple is the most significant digits that a multipleOf may have.
 const maxMultiple = 18
 
-// divides reports, exactly, whether d is a multiple.
+// divides reports whether d is an exact multiple of m.
 func (m *multiple) divides(d decimal) bool {
 	if len(d.digits) == 0 {
 		return true
 	}
 	zeros := d.exp - int64(len(d.digits)) - m.exp
 	if zeros < 0 {
-		return false // else the last digit of d were zero
+		return false // the last digit of d would be zero otherwise
 	}
 	rest := uint64(0)
 	for _, digit := range d.digits {

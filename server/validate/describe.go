@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// parameters compiles those of a path item and those of an operation, which come first.
+// parameters compiles the parameters of an operation. Its own parameters override those of the path item.
 func (c *compiler) parameters(shared, own *document.Node) []*parameter {
 	var parameters []*parameter
 	for _, list := range []*document.Node{own, shared} {
@@ -34,14 +34,14 @@ func (c *compiler) parameters(shared, own *document.Node) []*parameter {
 	for _, p := range parameters {
 		for _, q := range parameters {
 			if q != p && q.in == p.in {
-				p.foreign = append(p.foreign, q.name)
+				p.siblings = append(p.siblings, q.name)
 			}
 		}
 	}
 	return parameters
 }
 
-// parameter compiles a parameter, or a header of a response or a part, which has no in.
+// parameter compiles a parameter, or a header of a response or part, which has no in.
 func (c *compiler) parameter(source *document.Node, name string, in *document.Node) *parameter {
 	p := &parameter{
 		in:         inHeader,
@@ -84,7 +84,7 @@ func (c *compiler) parameter(source *document.Node, name string, in *document.No
 	return p
 }
 
-// serialization sets style and explode. The first of the styles is the default.
+// serialization sets style and explode. The default is the first of styles.
 func (c *compiler) serialization(p *parameter, styles []string, source *document.Node) {
 	p.style = styles[0]
 	if style := source.Get("style"); style != nil {
@@ -115,7 +115,7 @@ func (c *compiler) value(p *parameter, source *document.Node) {
 		c.contentOf(p, source, content)
 	}
 	c.whenCompiled(func(known shapes) {
-		p.settle(known.of(p.node))
+		p.setShape(known.of(p.node))
 		if p.json || p.node == nil {
 			return
 		}
@@ -133,7 +133,8 @@ func (c *compiler) value(p *parameter, source *document.Node) {
 	})
 }
 
-// contentOf compiles the one content of a parameter, which is read as one text.
+// contentOf compiles the only media type of a parameter with content. Such a parameter is decoded from a
+// single text.
 func (c *compiler) contentOf(p *parameter, source, content *document.Node) {
 	for _, name := range []string{"style", "explode"} {
 		if member := source.Get(name); member != nil {
@@ -143,20 +144,20 @@ func (c *compiler) contentOf(p *parameter, source, content *document.Node) {
 	media := content.Members[0]
 	p.json = isJSON(media.Name)
 	if !p.json && media.Name != mediaText {
-		c.refuseAt(content, media, "is not JSON or "+mediaText)
+		c.unsupportedAt(content, media, "is not JSON or "+mediaText)
 		return
 	}
 	p.explode = false
 	if p.in == inPath {
 		p.style = styleSimple
 	}
-	if p.in == inCookie { // JSON has characters that a cookie cannot have
+	if p.in == inCookie { // cookies cannot contain some characters of JSON
 		p.unescape = url.QueryUnescape
 	}
 	p.node = c.mediaType(media.Value, false)
 }
 
-// locate finds the parameters of a path in it.
+// locate finds the position of each path parameter in the path.
 func (c *compiler) locate(o *Operation, at *document.Node) {
 	segments := strings.Split(o.path, "/")
 	for i, segment := range segments {
@@ -168,7 +169,7 @@ func (c *compiler) locate(o *Operation, at *document.Node) {
 					p.fromEnd = len(segments) - 1 - i
 				}
 			}
-		} else if strings.Contains(segment, "{") { // net/http routes nothing else
+		} else if strings.Contains(segment, "{") { // net/http cannot route other patterns
 			c.fail(at, "has a path with a parameter that is not a whole segment: "+segment)
 		}
 	}
@@ -201,7 +202,7 @@ func (c *compiler) contents(source *document.Node) contents {
 func (c *compiler) content(source *document.Node, m document.Member) *content {
 	media, ok := parseRange(m.Name)
 	if !ok {
-		c.refuseAt(source, m, "is no media type that can be checked")
+		c.unsupportedAt(source, m, "is no media type that can be checked")
 		return &content{media: m.Name}
 	}
 	result := &content{media: media}
@@ -231,7 +232,7 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 	return result
 }
 
-// parseRange reads a media type or a range. It has no parameters but the charset UTF-8.
+// parseRange parses a media type or media range. The only parameter that it accepts is the charset UTF-8.
 func parseRange(name string) (media string, ok bool) {
 	media, params, err := mime.ParseMediaType(name)
 	if err != nil || len(params) > 1 || len(params) == 1 && !strings.EqualFold(params["charset"], "utf-8") {
@@ -242,16 +243,16 @@ func parseRange(name string) (media string, ok bool) {
 	return media, sub != "" && (isRange || !strings.Contains(media, "*"))
 }
 
-// mediaType compiles the schema of a content; nil allows every value.
+// mediaType compiles the schema of a media type. It returns nil if all values are allowed.
 func (c *compiler) mediaType(media *document.Node, isForm bool) *node {
 	if encoding := media.Get("encoding"); encoding != nil && !isForm {
-		c.refuse(encoding, "is for forms and "+mediaMultipart)
+		c.unsupported(encoding, "is for forms and "+mediaMultipart)
 	}
 	return c.schema(media.Get("schema"))
 }
 
-// opaque returns the least and most bytes of what is not looked into, and refuses a schema that
-// says anything else.
+// opaque returns the minimum and maximum size of a body whose content is not checked. It reports a schema
+// that constrains anything else as unsupported.
 func (c *compiler) opaque(at *document.Node, n *node) (size [2]limit) {
 	if n == nil {
 		return size
@@ -264,26 +265,26 @@ func (c *compiler) opaque(at *document.Node, n *node) (size [2]limit) {
 		rest.format = nil
 	}
 	if !reflect.ValueOf(rest).IsZero() {
-		c.refuse(at, "says more than the length of a body that is not looked into")
+		c.unsupported(at, "says more than the length of a body that is not looked into")
 	}
 	return [2]limit{n.minLength, n.maxLength}
 }
 
 func (c *compiler) responses(o *Operation, source *document.Node) {
-	for status, answer := range source.All() {
+	for status, declared := range source.All() {
 		if strings.HasPrefix(status, "x-") {
 			continue
 		}
-		r := c.response(answer)
+		r := c.response(declared)
 		switch code, err := strconv.Atoi(status); {
 		case status == "default":
 			o.fallback = r
 		case err == nil:
 			o.exact[code] = r
 			if r != nil && len(r.contents) > 0 && (code < 200 || code == http.StatusNoContent || code == http.StatusResetContent) {
-				c.fail(answer, "has content, which this status does not have")
+				c.fail(declared, "has content, which this status does not have")
 			}
-		default: // 2XX
+		default: // a range such as 2XX
 			o.ranges[status[0]-'0'] = r
 		}
 	}
@@ -293,17 +294,17 @@ func (c *compiler) response(source *document.Node) *response {
 	if source = c.resolve(source); source == nil {
 		return nil
 	}
-	if r := c.answers[source]; r != nil {
+	if r := c.responseCache[source]; r != nil {
 		return r
 	}
 	r := &response{headers: c.headers(source.Get("headers"))}
-	c.answers[source] = r
+	c.responseCache[source] = r
 	r.contents = c.contents(source.Get("content"))
 	return r
 }
 
-// headers compiles the headers of a response or a part, but for Content-Type: the content says
-// it, as OpenAPI has it.
+// headers compiles the headers of a response or part. It ignores Content-Type, as OpenAPI requires: the
+// content describes it.
 func (c *compiler) headers(source *document.Node) []*parameter {
 	var headers []*parameter
 	for name, header := range source.All() {

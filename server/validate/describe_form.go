@@ -27,15 +27,15 @@ func (c *compiler) form(at *document.Node, f *form, s *shape) {
 		case contentType != nil && isJSON(contentType.Text):
 			p.json = true
 		case contentType != nil && contentType.Text != mediaText:
-			c.refuse(contentType, "is not JSON or "+mediaText)
+			c.unsupported(contentType, "is not JSON or "+mediaText)
 		case member.types&kindScalar == 0:
-			p.style = styleDeepObject // as the generated client writes elements and members
+			p.style = styleDeepObject // the generated client writes elements and members in this style
 			p.orJSON = member.types&kindArray == 0
 		}
 		if headers := encoding.Get("headers"); headers != nil {
-			c.refuse(headers, "is for multipart")
+			c.unsupported(headers, "is for multipart")
 		}
-		p.settle(member)
+		p.setShape(member)
 		f.fields = append(f.fields, p)
 	}
 	c.checkEncodings(at, s)
@@ -55,7 +55,7 @@ func (c *compiler) multipart(at *document.Node, m *multiparts, s *shape, headers
 		encoding := at.Get("encoding").Get(name)
 		for _, member := range []string{"style", "explode", "allowReserved"} {
 			if style := encoding.Get(member); style != nil {
-				c.refuse(style, "is for "+mediaForm)
+				c.unsupported(style, "is for "+mediaForm)
 			}
 		}
 		p.setMedia(encoding.Get("contentType"))
@@ -69,7 +69,7 @@ func (c *compiler) multipart(at *document.Node, m *multiparts, s *shape, headers
 	c.checkEncodings(at, s)
 }
 
-// encodingHeaders compiles the headers of parts.
+// encodingHeaders compiles the headers of the parts, by part.
 func (c *compiler) encodingHeaders(at *document.Node) map[string][]*parameter {
 	all := make(map[string][]*parameter)
 	for name, encoding := range at.Get("encoding").All() {
@@ -81,8 +81,8 @@ func (c *compiler) encodingHeaders(at *document.Node) map[string][]*parameter {
 	return all
 }
 
-// setMedia sets the media types of a part: those of its encoding, else JSON for an object, text
-// for a scalar, and any for what has no type or the format binary.
+// setMedia sets the media types of a part. The default is JSON for objects, text for scalars, and any type
+// for values without a type or with the format binary.
 func (p *part) setMedia(contentType *document.Node) {
 	if contentType != nil {
 		for media := range strings.SplitSeq(contentType.Text, ",") {
@@ -105,7 +105,7 @@ func (p *part) setMedia(contentType *document.Node) {
 	}
 }
 
-// checkEncodings refuses encodings of properties that the schema does not name.
+// checkEncodings reports encodings for properties that the schema does not have.
 func (c *compiler) checkEncodings(at *document.Node, s *shape) {
 	for name, encoding := range at.Get("encoding").All() {
 		if s.members[name] == nil {

@@ -17,9 +17,8 @@ var (
 	differentialSeed  = flag.Uint64("validate.seed", 1, "seed of the random schemas and documents")
 )
 
-// Random schemas and documents are judged as an independent implementation of JSON Schema
-// judges them.
-func TestDifferential(t *testing.T) {
+// Random schemas and values get the same result as from an independent implementation of JSON Schema.
+func TestSchema_Validate_agreesWithAnotherImplementation(t *testing.T) {
 	t.Parallel()
 	const schemas, perSchema = 50, 100
 	for round := range uint64(*differentialPairs+schemas*perSchema-1) / (schemas * perSchema) {
@@ -45,7 +44,7 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
-// compare has a random document judged by both, and returns how many were valid.
+// compare checks random values with both implementations, and returns how many were valid.
 func compare(t *testing.T, g *generator, i int, mine *validate.Schema, theirs *jsonschema.Schema) int {
 	t.Helper()
 	body := g.body(i)
@@ -63,7 +62,7 @@ func compare(t *testing.T, g *generator, i int, mine *validate.Schema, theirs *j
 	return 0
 }
 
-// FuzzDifferential is the same with schemas and a document that the fuzzer makes.
+// FuzzDifferential is TestSchema_Validate_agreesWithAnotherImplementation with schemas and a value from the fuzzer.
 func FuzzDifferential(f *testing.F) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, seed))
@@ -89,7 +88,7 @@ func FuzzDifferential(f *testing.F) {
 	})
 }
 
-// choices are random numbers of the fuzzer's, and others when it has no more.
+// choices is a source of random numbers that are taken from the fuzzer's input first.
 type choices struct {
 	rest []byte
 	then *rand.PCG
@@ -108,8 +107,8 @@ func (c *choices) Uint64() uint64 {
 	return uint64(next) << 56
 }
 
-// The comparison is of all keywords that have an effect.
-func TestDifferential_hasAllKeywords(t *testing.T) {
+// The generator uses all keywords that have an effect.
+func TestGenerator_usesAllKeywords(t *testing.T) {
 	t.Parallel()
 	found := make(map[string]bool)
 	for seed := range uint64(4) {
@@ -135,8 +134,8 @@ func TestDifferential_hasAllKeywords(t *testing.T) {
 	}
 	for keyword := range keywordCases {
 		switch keyword {
-		case "$anchor", "$id", "$dynamicRef", "$dynamicAnchor": // have no meaning where the other looks; the suite has them
-		case "readOnly", "writeOnly": // have a meaning in requests and answers only
+		case "$anchor", "$id", "$dynamicRef", "$dynamicAnchor": // the generator does not use them; the official suite tests them
+		case "readOnly", "writeOnly": // only apply to requests and responses
 		default:
 			if !found[keyword] {
 				t.Errorf("no random schema has %s", keyword)

@@ -2,34 +2,34 @@ package validate
 
 import "strings"
 
-// Error says why a request, a response or a value does not match the document. All of it is safe
-// to show to the caller.
+// Error is the error for a request, response or value that does not match the document. Its Status, Detail
+// and Violations are safe to send to the caller.
 type Error struct {
-	// Status is 400, 413 or 415 for a request, 400 for a value and 500 for a response.
+	// Status is 400, 413 or 415 for a request, 400 for a value, and 500 for a response.
 	Status int
 	// Detail is a fixed text.
 	Detail string
-	// Violations are in the order of the parameters in the document, then of the body; at most
-	// [MaxViolations]. A body that could not be read, or is no JSON, has none.
+	// Violations lists violations by parameters, in the order of the document, and then by the body. Its
+	// length is at most [MaxViolations], unless [Config] has another limit. It is empty if the body cannot be
+	// read or is not valid JSON.
 	Violations []Violation
-	// Err is why the body could not be read, for the log alone, unless it is an answer in itself.
+	// Err is the error of reading the body, for logging only. It is nil if the body was read.
 	Err error
 }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Violation is one rule that is broken in one place.
+// Violation is a rule of the document that a value breaks at one location.
 type Violation struct {
-	// Pointer is a JSON pointer (RFC 6901) into the body, or "path:NAME", "query:NAME",
-	// "header:NAME" or "cookie:NAME" with a pointer into that parameter, such as
-	// "query:filter/min". A header of a part is "/PART/header:NAME". A member that the document does
-	// not name is "*".
+	// Pointer is a JSON pointer (RFC 6901) into the body, or "path:NAME", "query:NAME", "header:NAME" or
+	// "cookie:NAME" followed by a pointer into that parameter, such as "query:filter/min". For a header of a
+	// part it is "/PART/header:NAME". Names that are not in the document are replaced with "*".
 	Pointer string
-	// Keyword is the broken keyword of the schema, or "duplicate", "case", "repeated", "escape",
-	// "style", "content" for what is no JSON, or "contentType" of a part.
+	// Keyword is the schema keyword, or one of "duplicate", "case", "repeated", "escape", "style", "content"
+	// for invalid JSON, and "contentType" for a part.
 	Keyword string
-	// Detail says what the rule asks for.
+	// Detail describes what the rule requires.
 	Detail string
 }
 

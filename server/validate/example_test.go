@@ -16,7 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// A receiver gets only what the document allows; events that it does not know go through.
+// The receiver only gets notifications that the document allows. Events of unknown types are passed on.
 func ExampleValidator_Webhook() {
 	validator, err := validate.Load(api.Spec, validate.Config{})
 	if err != nil {
@@ -43,7 +43,7 @@ func ExampleValidator_Webhook() {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		var event gen.Event
-		_ = json.Unmarshal(body, &event) // the receiver refuses what is no event
+		_ = json.Unmarshal(body, &event) // the receiver rejects invalid events
 		if operation, ok := validator.Webhook(string(event.EventType)); ok {
 			operation.Handler(receiver, refuse).ServeHTTP(w, r)
 			return

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Work validates body and returns how often a value was checked against a node, and how many
-// bytes were read again.
+// Work validates body and returns the number of node checks plus the number of bytes read more than once.
 func (s *Schema) Work(body []byte) int {
 	w := newWalker(s.pool)
 	defer w.release()
@@ -14,7 +13,7 @@ func (s *Schema) Work(body []byte) int {
 	return w.work
 }
 
-// TranslatePattern writes a pattern of ECMA-262 as RE2 reads it.
+// TranslatePattern translates a pattern of ECMA-262 to the syntax of RE2.
 func TranslatePattern(text string) (string, error) {
 	t := translator{rest: text}
 	err := t.translate()

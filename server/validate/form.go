@@ -9,16 +9,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// form says how the members of an object are in application/x-www-form-urlencoded.
+// form is a compiled application/x-www-form-urlencoded body.
 type form struct {
-	fields []*parameter // one for each name that the schema knows, sorted
+	fields []*parameter // one for each property of the schema, sorted by name
 	shape  *shape
 }
 
-// formJSON returns the JSON of a form, or nil when it has reported why a field cannot be read.
+// formJSON converts a form to JSON. If a field cannot be decoded, it reports a violation and returns nil.
 func (w *walker) formJSON(f *form, body string) []byte {
 	pairs := queryPairs(body)
-	object := spelled{kind: kindObject}
+	object := textValue{kind: kindObject}
 	for _, field := range f.fields {
 		text, err := w.readField(field, pairs)
 		if errors.Is(err, errAbsent) {
@@ -28,20 +28,20 @@ func (w *walker) formJSON(f *form, body string) []byte {
 			err = errNotJSON
 		}
 		if err != nil {
-			w.addFault(field, err)
+			w.addDecodeError(field, err)
 			return nil
 		}
 		object.names = append(object.names, field.name)
-		object.elements = append(object.elements, spelled{kind: kindAny, text: string(text)})
+		object.elements = append(object.elements, textValue{kind: kindAny, text: string(text)})
 	}
 	if err := f.addOthers(&object, pairs); err != nil {
-		w.addFault(&parameter{pointer: anyMember}, err)
+		w.addDecodeError(&parameter{pointer: anyMember}, err)
 		return nil
 	}
 	return f.shape.appendJSON(nil, object, w)
 }
 
-// readField returns the JSON of a field, which is not checked when the field is JSON.
+// readField returns the JSON of a field. It does not check the syntax of a field that is JSON itself.
 func (w *walker) readField(field *parameter, pairs []pair) ([]byte, error) {
 	if hasSemicolon(field, pairs) {
 		return nil, errEscape
@@ -51,8 +51,8 @@ func (w *walker) readField(field *parameter, pairs []pair) ([]byte, error) {
 		bare.style, bare.explode, bare.json = styleForm, false, true
 		field = &bare
 	}
-	return w.readJSON(field, func(as kinds) (spelled, error) {
-		v, present, err := field.readPairs(pairs, as, field.shape, field.takes)
+	return w.readJSON(field, func(as kinds) (textValue, error) {
+		v, present, err := field.readPairs(pairs, as, field.shape, field.acceptsMember)
 		if !present {
 			return v, errAbsent
 		}
@@ -60,8 +60,8 @@ func (w *walker) readField(field *parameter, pairs []pair) ([]byte, error) {
 	})
 }
 
-// addOthers adds the fields that the schema does not name.
-func (f *form) addOthers(object *spelled, pairs []pair) error {
+// addOthers adds the fields that are not properties of the schema.
+func (f *form) addOthers(object *textValue, pairs []pair) error {
 	known := func(name string) bool {
 		for _, field := range f.fields {
 			if rest, ok := strings.CutPrefix(name, field.name); ok && (rest == "" || rest[0] == '[') ||
@@ -71,7 +71,7 @@ func (f *form) addOthers(object *spelled, pairs []pair) error {
 		}
 		return false
 	}
-	others := make(map[string]*spelled)
+	others := make(map[string]*textValue)
 	var names []string
 	for _, p := range pairs {
 		if known(p.name) {
@@ -82,17 +82,17 @@ func (f *form) addOthers(object *spelled, pairs []pair) error {
 			return errEscape
 		}
 		if others[p.name] == nil {
-			others[p.name] = &spelled{kind: kindArray}
+			others[p.name] = &textValue{kind: kindArray}
 			names = append(names, p.name)
 		}
-		others[p.name].elements = append(others[p.name].elements, spelled{kind: kindString, text: text})
+		others[p.name].elements = append(others[p.name].elements, textValue{kind: kindString, text: text})
 	}
 	for _, name := range names {
 		value := *others[name]
 		if len(value.elements) == 1 {
 			value = value.elements[0]
 		}
-		if !value.isUTF8() || !(spelled{text: name}).isUTF8() {
+		if !value.isUTF8() || !(textValue{text: name}).isUTF8() {
 			return errUTF8
 		}
 		object.names, object.elements = append(object.names, name), append(object.elements, value)

@@ -10,15 +10,15 @@ import (
 
 // format is a rule for the text of a scalar.
 type format struct {
-	types  kinds // what it applies to
+	types  kinds // types that the format applies to
 	check  func([]byte) bool
 	detail string
 }
 
-// isBinary reports whether the format is that of any bytes.
+// isBinary reports whether the format allows any bytes.
 func (f *format) isBinary() bool { return f != nil && f.types == kindString && f.detail == "" }
 
-// formatOf returns the rule of a name. A format that every value of its type has may have no check.
+// formatOf returns the format with the given name. It returns false if the name is unknown.
 func formatOf(name string) (*format, bool) {
 	f := &format{types: kindString}
 	switch name {
@@ -62,9 +62,9 @@ func formatOf(name string) (*format, bool) {
 		f.check, f.detail = isRegex, "must be a regular expression of ECMA-262"
 	case "byte":
 		f.check, f.detail = isBase64, "must be base64"
-	case "binary": // any bytes, in a body or a part that is not looked into
+	case "binary": // any bytes, in a body or part whose content is not checked
 		f.check = func([]byte) bool { return true }
-	case "password": // for the eyes of people only
+	case "password": // a hint for user interfaces only
 		f.check, f.detail = func([]byte) bool { return true }, "must be a password"
 	case "int32":
 		f.types, f.check, f.detail = kindInteger, fitsInt(32), "must fit 32 bits"
@@ -80,8 +80,8 @@ func formatOf(name string) (*format, bool) {
 	return f, true
 }
 
-// ownFormat is a format of [Config.Formats].
-func ownFormat(name string, check func(string) bool) *format {
+// customFormat returns a format of [Config.Formats].
+func customFormat(name string, check func(string) bool) *format {
 	return &format{
 		types:  kindString,
 		check:  func(text []byte) bool { return check(string(text)) },
@@ -122,7 +122,7 @@ func isUUID(text []byte) bool {
 	return true
 }
 
-// isBase64 accepts what encoding/json decodes as bytes, in one line.
+// isBase64 accepts base64 on one line, as encoding/json decodes it to bytes.
 func isBase64(text []byte) bool {
 	if bytes.ContainsAny(text, "\r\n") {
 		return false
@@ -131,8 +131,8 @@ func isBase64(text []byte) bool {
 	return err == nil
 }
 
-// consists reports whether text has only ASCII letters, digits and the other characters.
-func consists(text []byte, others string) bool {
+// consistsOf reports whether text consists only of ASCII letters, digits and the bytes in others.
+func consistsOf(text []byte, others string) bool {
 	for _, b := range text {
 		if !isLetter(b) && (b < '0' || b > '9') && strings.IndexByte(others, b) < 0 {
 			return false
@@ -141,15 +141,15 @@ func consists(text []byte, others string) bool {
 	return true
 }
 
-// escaped is consists with percent-encoded bytes.
-func escaped(text []byte, others string) bool {
+// consistsOfEscaped is like consistsOf, but also accepts percent-encoded bytes.
+func consistsOfEscaped(text []byte, others string) bool {
 	for {
 		percent := bytes.IndexByte(text, '%')
 		if percent < 0 {
-			return consists(text, others)
+			return consistsOf(text, others)
 		}
 		if len(text) < percent+3 || !isHex(text[percent+1]) || !isHex(text[percent+2]) ||
-			!consists(text[:percent], others) {
+			!consistsOf(text[:percent], others) {
 			return false
 		}
 		text = text[percent+3:]

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// isIDNHostname accepts the names of RFC 5890. Package idna knows the characters, the hyphens, the
-// direction of a text and its joiners; the other rules of context, and the exceptions, are here.
+// isIDNHostname accepts the names of RFC 5890. Package idna checks characters, hyphens, text direction and
+// joiners. This file checks the other contextual rules and the exceptions.
 func isIDNHostname(text []byte) bool {
 	profile := idna.New(
 		idna.ValidateLabels(true), idna.CheckHyphens(true), idna.CheckJoiners(true), idna.BidiRule(),
@@ -32,7 +32,7 @@ func isIDNHostname(text []byte) bool {
 		if err != nil || !isCanonicalLabel(label, plain) {
 			return false
 		}
-		// What another character stands for is no character of a name.
+		// Characters that map to other characters are not allowed in a name.
 		if mapped, err := idna.New(idna.MapForLookup()).ToUnicode(plain); err != nil || !strings.EqualFold(mapped, plain) {
 			return false
 		}
@@ -40,7 +40,7 @@ func isIDNHostname(text []byte) bool {
 	return true
 }
 
-// isCanonicalLabel reports whether a label in punycode is what its characters become.
+// isCanonicalLabel reports whether a Punycode label is the encoding of its decoded characters.
 func isCanonicalLabel(label, plain string) bool {
 	if !strings.HasPrefix(strings.ToLower(label), "xn--") {
 		return true
@@ -49,7 +49,7 @@ func isCanonicalLabel(label, plain string) bool {
 	return err == nil && strings.EqualFold(ascii, label) && plain != label
 }
 
-// isContextual checks the rules of RFC 5892, appendix A, and the exceptions that are disallowed.
+// isContextual checks the contextual rules of RFC 5892, appendix A, and its disallowed exceptions.
 func isContextual(label []rune) bool {
 	var arabic, extended bool
 	for i, r := range label {
@@ -87,7 +87,7 @@ func isJapanese(r rune) bool {
 	return r != 0x30fb && unicode.In(r, unicode.Hiragana, unicode.Katakana, unicode.Han)
 }
 
-// isNameRune reports whether a character may be in a label wherever it is (RFC 5892, section 2).
+// isNameRune reports whether a character may be anywhere in a label (RFC 5892, section 2).
 func isNameRune(r rune) bool {
 	switch r {
 	case '-', 0x200c, 0x200d, 0x6fd, 0x6fe, 0xf0b, 0x3007:

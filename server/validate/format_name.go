@@ -13,7 +13,7 @@ func isEmail(text []byte) bool {
 		return false
 	}
 	for part := range bytes.SplitSeq(text[:at], []byte{'.'}) {
-		if len(part) == 0 || !consists(part, mailboxMarks) {
+		if len(part) == 0 || !consistsOf(part, mailboxMarks) {
 			return false
 		}
 	}
@@ -35,7 +35,7 @@ func isIDNEmail(text []byte) bool {
 			}
 			return r
 		}, part)
-		if len(part) == 0 || !consists(ascii, mailboxMarks) {
+		if len(part) == 0 || !consistsOf(ascii, mailboxMarks) {
 			return false
 		}
 	}
@@ -45,14 +45,14 @@ func isIDNEmail(text []byte) bool {
 // hasLabels reports whether text consists of labels of letters, digits and inner hyphens.
 func hasLabels(text []byte) bool {
 	for label := range bytes.SplitSeq(text, []byte{'.'}) {
-		if len(label) == 0 || len(label) > 63 || !consists(label, "-") || label[0] == '-' || label[len(label)-1] == '-' {
+		if len(label) == 0 || len(label) > 63 || !consistsOf(label, "-") || label[0] == '-' || label[len(label)-1] == '-' {
 			return false
 		}
 	}
 	return true
 }
 
-// isHostname accepts the names of RFC 1123; labels in the form of punycode must be right.
+// isHostname accepts the names of RFC 1123. Punycode labels must be valid.
 func isHostname(text []byte) bool {
 	if len(text) > 253 || !hasLabels(text) {
 		return false

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// isDateTime accepts what RFC 3339 allows and a time.Time can hold.
+// isDateTime accepts the times of RFC 3339 that time.Time can represent.
 func isDateTime(text []byte) bool {
 	const seconds = "0000-00-00T00:00:00"
 	if len(text) <= len(seconds) || !isShaped(text[:len(seconds)], seconds) {
@@ -19,7 +19,7 @@ func isDateTime(text []byte) bool {
 	if string(zone) != "Z" && !isOffset(zone) {
 		return false
 	}
-	var t time.Time // knows the calendar
+	var t time.Time // checks the calendar
 	return t.UnmarshalText(text) == nil
 }
 
@@ -27,7 +27,7 @@ func isOffset(text []byte) bool {
 	return (isShaped(text, "+00:00") || isShaped(text, "-00:00")) && string(text[1:3]) < "24" && text[4] < '6'
 }
 
-// isShaped reports whether text is shape with any digits in place of its zeros.
+// isShaped reports whether text equals shape, with any digit in place of each 0.
 func isShaped(text []byte, shape string) bool {
 	if len(text) != len(shape) {
 		return false
@@ -49,7 +49,7 @@ func isDate(text []byte) bool {
 	return isDateTime(append(append(buf[:0], text...), midnight...))
 }
 
-// isTime accepts the times of RFC 3339, among them leap seconds where there can be one.
+// isTime accepts the times of RFC 3339, including possible leap seconds.
 func isTime(text []byte) bool {
 	const clock = "00:00:00"
 	if len(text) <= len(clock) || !isShaped(text[:len(clock)], clock) {
@@ -86,7 +86,8 @@ func isTime(text []byte) bool {
 
 func twoDigits(text []byte) int { return int(text[0]-'0')*10 + int(text[1]-'0') }
 
-// isDuration accepts the durations of RFC 3339, appendix A: each unit follows the next larger one.
+// isDuration accepts the durations of RFC 3339, appendix A, where each unit is followed by the next smaller
+// one.
 func isDuration(text []byte) bool {
 	rest, ok := bytes.CutPrefix(text, []byte("P"))
 	if !ok || len(rest) == 0 {
@@ -99,7 +100,7 @@ func isDuration(text []byte) bool {
 	return hasUnits(date, "YMD") && hasUnits(clock, "HMS") && (!hasTime || len(clock) > 0)
 }
 
-// hasUnits reports whether text has numbers with units that are next to each other in units.
+// hasUnits reports whether text consists of numbers with consecutive units of units.
 func hasUnits(text []byte, units string) bool {
 	last := -1
 	for len(text) > 0 {

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// isURI accepts the URIs of RFC 3986 that have a scheme.
+// isURI accepts absolute URIs of RFC 3986.
 func isURI(text []byte) bool { return uriSyntax{}.matches(text) }
 
-// isURIReference accepts relative ones, too.
+// isURIReference accepts absolute and relative URIs.
 func isURIReference(text []byte) bool { return uriSyntax{relative: true}.matches(text) }
 
-// isIRI and isIRIReference accept the characters of RFC 3987 beside those of RFC 3986.
+// isIRI and isIRIReference also accept the characters that RFC 3987 adds.
 func isIRI(text []byte) bool { return uriSyntax{international: true}.matches(text) }
 
 func isIRIReference(text []byte) bool {
 	return uriSyntax{international: true, relative: true}.matches(text)
 }
 
-// uriSyntax is a grammar of identifiers.
+// uriSyntax is a variant of the URI grammar.
 type uriSyntax struct{ relative, international bool }
 
 const pathMarks = "-._~!$&'()*+,;=:@/"
@@ -29,28 +29,28 @@ func (s uriSyntax) matches(text []byte) bool {
 	}
 	rest, fragment, _ := bytes.Cut(text, []byte{'#'})
 	rest, query, _ := bytes.Cut(rest, []byte{'?'})
-	if !escaped(fragment, pathMarks+"?") || !escaped(query, pathMarks+"?") {
+	if !consistsOfEscaped(fragment, pathMarks+"?") || !consistsOfEscaped(query, pathMarks+"?") {
 		return false
 	}
 	scheme, path, ok := bytes.Cut(rest, []byte{':'})
 	switch {
-	case ok && len(scheme) > 0 && isLetter(scheme[0]) && consists(scheme, "+-."):
+	case ok && len(scheme) > 0 && isLetter(scheme[0]) && consistsOf(scheme, "+-."):
 		rest = path
 	case !s.relative || ok && bytes.IndexByte(scheme, '/') < 0:
 		return false
 	}
 	authority, ok := bytes.CutPrefix(rest, []byte("//"))
 	if !ok {
-		return escaped(rest, pathMarks)
+		return consistsOfEscaped(rest, pathMarks)
 	}
 	slash := bytes.IndexByte(authority, '/')
 	if slash < 0 {
 		slash = len(authority)
 	}
-	return isAuthority(authority[:slash]) && escaped(authority[slash:], pathMarks)
+	return isAuthority(authority[:slash]) && consistsOfEscaped(authority[slash:], pathMarks)
 }
 
-// asciiForm puts a letter in the place of each character that only an IRI may have.
+// asciiForm replaces each character that only IRIs may have with a letter.
 func asciiForm(text []byte) []byte {
 	return bytes.Map(func(r rune) rune {
 		switch {
@@ -65,7 +65,7 @@ func asciiForm(text []byte) []byte {
 func isAuthority(text []byte) bool {
 	const name = "-._~!$&'()*+,;="
 	if at := bytes.IndexByte(text, '@'); at >= 0 {
-		if !escaped(text[:at], name+":") {
+		if !consistsOfEscaped(text[:at], name+":") {
 			return false
 		}
 		text = text[at+1:]
@@ -80,14 +80,14 @@ func isAuthority(text []byte) bool {
 		if colon := bytes.IndexByte(text, ':'); colon >= 0 {
 			host, port = text[:colon], text[colon:]
 		}
-		if !escaped(host, name) {
+		if !consistsOfEscaped(host, name) {
 			return false
 		}
 	}
 	return len(port) == 0 || port[0] == ':' && leadingDigits(port[1:]) == len(port)-1
 }
 
-// isIPvFuture accepts the addresses of versions to come that RFC 3986 has room for.
+// isIPvFuture accepts the IPvFuture addresses of RFC 3986.
 func isIPvFuture(text []byte) bool {
 	version, address, ok := bytes.Cut(text, []byte{'.'})
 	if !ok || len(version) < 2 || version[0]|0x20 != 'v' || len(address) == 0 {
@@ -98,7 +98,7 @@ func isIPvFuture(text []byte) bool {
 			return false
 		}
 	}
-	return consists(address, "-._~!$&'()*+,;=:")
+	return consistsOf(address, "-._~!$&'()*+,;=:")
 }
 
 // isURITemplate accepts the templates of RFC 6570.
@@ -144,7 +144,7 @@ func isTemplateExpression(text []byte) bool {
 			name = bytes.TrimSuffix(name, []byte{'*'})
 		}
 		for part := range bytes.SplitSeq(name, []byte{'.'}) {
-			if len(part) == 0 || !escaped(part, "_") {
+			if len(part) == 0 || !consistsOfEscaped(part, "_") {
 				return false
 			}
 		}

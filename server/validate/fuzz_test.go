@@ -14,8 +14,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// FuzzSchema checks that no body makes the walk panic or work out of proportion, and that what is
-// JSON here is JSON for encoding/json, read as strictly as it can be.
+// FuzzSchema checks that no body causes a panic or disproportionate work, and that the package accepts the
+// same JSON as encoding/json in its strictest mode.
 func FuzzSchema(f *testing.F) {
 	anything := compileSchemas(f, `{"S": {}}`)
 	strict := compileSchemas(f, `{"S": {"oneOf": [{"type": "null"},
@@ -59,8 +59,8 @@ func same(a, b *validate.Error) bool {
 	return a.Detail == b.Detail && slices.Equal(a.Violations, b.Violations)
 }
 
-// FuzzQuery checks that no query makes the check panic, and that a parameter which is accepted is
-// what net/url reads.
+// FuzzQuery checks that no query causes a panic, and that an accepted parameter has the value that net/url
+// reads.
 func FuzzQuery(f *testing.F) {
 	o := operationOf(f, "GET", `{"parameters": [{"name": "id", "in": "query", "required": true, "schema": {"type": "string"}}],
 		"responses": {"200": {"description": "d"}}}`, anyObject, validate.Config{})
@@ -75,8 +75,8 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzPattern checks that no pattern makes the translation panic, and that what is without
-// anything to translate is left as it is.
+// FuzzPattern checks that no pattern causes a panic, and that a pattern without special syntax is not changed
+// by the translation.
 func FuzzPattern(f *testing.F) {
 	f.Fuzz(func(t *testing.T, pattern string) {
 		translated, err := validate.TranslatePattern(pattern)
@@ -86,14 +86,14 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// isStrictJSON reads text with encoding/json and adds what that does not check.
+// isStrictJSON parses text with encoding/json and checks what encoding/json does not.
 func isStrictJSON(text []byte) bool {
 	if !json.Valid(text) || !utf8.Valid(text) || hasLoneSurrogate(text) {
 		return false
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	var open []map[string]bool // the names of each container; nil for an array
+	var open []map[string]bool // names in each open container; nil for arrays
 	isName := false
 	for {
 		token, err := decoder.Token()
@@ -129,7 +129,7 @@ func isStrictJSON(text []byte) bool {
 	}
 }
 
-// hasLoneSurrogate reports whether an escape is half of a character. The text is JSON.
+// hasLoneSurrogate reports whether a valid JSON text has an escape that is half of a surrogate pair.
 func hasLoneSurrogate(text []byte) bool {
 	lower := strings.ToLower(strings.ReplaceAll(string(text), `\\`, "--"))
 	for {

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// The server and the client that are generated from a document of every kind of operation speak to
-// each other through the validator. The document and the code are made here; the test of package
-// generated in testdata then runs with them.
-func TestGenerated(t *testing.T) {
+// The generated server and the generated client of a document with all kinds of operations work with each
+// other through the validator. The test writes the document, generates the code, and runs the tests of
+// package generated in testdata.
+func TestHandler_servesGeneratedClients(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("generates and compiles a package")
@@ -49,8 +49,8 @@ func write(tb testing.TB, path string, content any) {
 	}
 }
 
-// withStyles returns the document with an operation for each style of a parameter. Its id says what
-// the parameter is.
+// withStyles returns the document with one operation for each style of a parameter. The operation id
+// describes the parameter.
 func withStyles(tb testing.TB, path string) object {
 	tb.Helper()
 	text, err := os.ReadFile(path)
@@ -73,7 +73,7 @@ func withStyles(tb testing.TB, path string) object {
 			switch {
 			case s.style == "deepObject" && (!isObject || !s.explode),
 				(s.style == "spaceDelimited" || s.style == "pipeDelimited") && (!isObject && !isList || s.explode):
-				continue // OpenAPI does not define it
+				continue // not defined by OpenAPI
 			}
 			id := s.in + "-" + s.style + "-" + strconv.FormatBool(s.explode) + "-" + kind
 			name := "/styles/" + id

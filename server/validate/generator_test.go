@@ -9,7 +9,7 @@ import (
 
 type object = map[string]any
 
-// generator makes schemas with all keywords, and documents that match them more or less.
+// generator creates random schemas with all keywords, and values that often match them.
 type generator struct {
 	*rand.Rand
 	schemas []object
@@ -22,7 +22,7 @@ func pick[T any](g *generator, of ...T) T { return of[g.IntN(len(of))] }
 func (g *generator) document(n int) object {
 	components := object{}
 	for i := range n {
-		// Registered first: members may refer to it, and to those that are yet to come.
+		// registered first, because members may refer to this schema and to later ones
 		g.schemas = append(g.schemas, nil)
 		g.schemas[i] = g.schema(3, n)
 		components[schemaName(i)] = g.schemas[i]
@@ -119,7 +119,7 @@ func (g *generator) apply(s object, depth, n int) {
 	}
 }
 
-// either is a schema for the same value, which may be a boolean or an earlier one.
+// either returns a schema for the same value: a boolean, an earlier schema or a new one.
 func (g *generator) either(depth, n int) any {
 	switch {
 	case g.chance(6):
@@ -130,7 +130,7 @@ func (g *generator) either(depth, n int) any {
 	return g.schema(depth, n)
 }
 
-// inside is a schema for a part of a value, which may be a boolean.
+// inside returns a schema for a part of a value. It may be a boolean.
 func (g *generator) inside(depth, n int) any {
 	if g.chance(8) {
 		return g.chance(60)
@@ -138,7 +138,7 @@ func (g *generator) inside(depth, n int) any {
 	return g.part(depth, n)
 }
 
-// part is the schema of something inside a value; it may lead anywhere.
+// part returns a schema for a part of a value. It may refer to any schema.
 func (g *generator) part(depth, n int) object {
 	if g.chance(15) {
 		ref := object{"$ref": refTo(g.IntN(n))}
@@ -258,7 +258,7 @@ func (g *generator) maybe(s object, keyword string, value any) {
 	}
 }
 
-// tagged is a union that a constant member tells apart.
+// tagged returns a union whose alternatives have different constants in one member.
 func (g *generator) tagged(depth, n int) object {
 	var alternatives []any
 	for _, tag := range []string{"a", "ab", "c"} {
@@ -283,7 +283,7 @@ var (
 	}
 )
 
-// value is any JSON value.
+// value returns any JSON value.
 func (g *generator) value(depth int) any {
 	switch k := g.IntN(10); {
 	case k < 3:
@@ -315,7 +315,7 @@ func (g *generator) body(i int) string { return asJSON(g.match(g.schemas[i], 5))
 func asJSON(value any) string {
 	encoded, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // only values that can be encoded are made
+		panic(err) // only encodable values are generated
 	}
 	return string(encoded)
 }
@@ -328,7 +328,7 @@ func (g *generator) matchAny(s any, depth int) any {
 	return g.value(1)
 }
 
-// match returns a value that tries to match s.
+// match returns a value that often matches s.
 func (g *generator) match(s object, depth int) any {
 	if depth == 0 || g.chance(4) {
 		return g.value(1)

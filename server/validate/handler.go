@@ -2,21 +2,21 @@ package validate
 
 import "net/http"
 
-// Handler checks parameters, content type and body of a request before it calls next. When the
-// request does not match the document it calls fail with an [*Error] in place of next.
+// Handler returns a handler that checks the parameters, the content type and the body of a request before it
+// calls next. If the request does not match the document, the handler calls fail with an [*Error] instead.
 //
-// next finds in r.Body the whole body, from its start, and in r.ContentLength its length; r.Body
-// is put back when next returns, and what next has found there reads nothing after that. The body
-// of an operation that takes none is not touched. Of any other at most one byte over the limit is
-// read, and nothing when the length is declared to be over it.
+// In next, r.Body is the whole body and r.ContentLength its length. Handler restores r.Body when next
+// returns; the body that next has seen cannot be read after that. If the operation has no request body,
+// Handler does not touch r.Body. Otherwise it reads at most one byte over the limit, and nothing if the
+// declared length exceeds the limit.
 //
-// The JSON that a parameter stands for is r.PathValue("query:NAME"), or with path, header or cookie
-// in place of query. It is there for each parameter but scalars of one type in a query or a header,
-// and null for an empty text that is allowed.
+// Handler stores the JSON of parameters as path values: r.PathValue("query:NAME"), or "path:NAME",
+// "header:NAME" and "cookie:NAME". It stores them for all parameters except scalars of a single type in a
+// query or header. The value of an empty parameter that is allowed to be empty is null.
 //
-// A body that is not JSON, text or a form is checked while next reads it, and r.ContentLength is -1
-// for multipart/form-data. What is wrong with such a body is an [*Error] of its Read method, which
-// next must return or answer itself; a [multipart.Reader] wraps it.
+// A body that is not JSON, text or a form is checked while next reads it, and r.ContentLength is -1 for
+// multipart/form-data. If such a body is invalid, its Read method returns an [*Error], which a
+// [multipart.Reader] wraps. next must return that error or respond to it.
 func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	if o.body == nil && len(o.parameters) == 0 {
 		return next
@@ -27,7 +27,7 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 		w.checkRequest(o.parameters, r)
 		if o.body == nil || !o.body.required && (r.ContentLength == 0 || r.Body == nil) {
 			err := w.failure(http.StatusBadRequest, mismatch)
-			w.leave(r)
+			w.setPathValues(r)
 			w.release()
 			if err != nil {
 				fail(rw, r, err)
@@ -42,7 +42,7 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 			fail(rw, r, err)
 			return
 		}
-		w.leave(r)
+		w.setPathValues(r)
 		original, length := r.Body, r.ContentLength
 		r.Body = body
 		switch body := body.(type) {
@@ -54,14 +54,14 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 			r.ContentLength = -1
 		}
 		next.ServeHTTP(rw, r)
-		_ = body.Close() // none of them fails
+		_ = body.Close() // never fails
 		r.Body, r.ContentLength = original, length
 		w.release()
 	})
 }
 
-// leave leaves the parameters for the next handler.
-func (w *walker) leave(r *http.Request) {
+// setPathValues stores the JSON of the parameters in the request, for the next handler.
+func (w *walker) setPathValues(r *http.Request) {
 	for _, p := range w.parameters {
 		r.SetPathValue(p.pointer, string(p.json))
 	}

@@ -22,12 +22,12 @@ const (
 	anyObject = `{"type": "object"}`
 )
 
-func TestOperation_Handler_contentType(t *testing.T) {
+func TestOperation_Handler_checksTheContentType(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
 	for _, c := range []struct {
 		contentType, encoding []string
-		status                int // 0 when next is called
+		status                int // 0 if next is called
 	}{
 		{[]string{"application/json"}, nil, 0},
 		{[]string{"Application/JSON; charset=UTF-8"}, nil, 0},
@@ -65,7 +65,7 @@ func status(err *validate.Error) int {
 	return err.Status
 }
 
-// countingReader counts what is read of a body.
+// countingReader counts the bytes read from a body.
 type countingReader struct {
 	io.Reader
 	n int64
@@ -77,7 +77,7 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func TestOperation_Handler_limit(t *testing.T) {
+func TestOperation_Handler_limitsTheBody(t *testing.T) {
 	t.Parallel()
 	const limit = 1000
 	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{MaxBodyBytes: limit})
@@ -85,7 +85,7 @@ func TestOperation_Handler_limit(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		size     int
-		declared int64 // Content-Length, -1 when chunked
+		declared int64 // Content-Length, or -1 for chunked
 		status   int
 		maxRead  int64
 	}{
@@ -118,7 +118,7 @@ func TestOperation_Handler_limit(t *testing.T) {
 	}
 }
 
-func TestOperation_Handler_defaultLimit(t *testing.T) {
+func TestOperation_Handler_limitsTheBodyToOneMiBByDefault(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", takesBody, `{}`, validate.Config{})
 	for size, want := range map[int]int{1 << 20: 0, 1<<20 + 1: 413} {
@@ -129,8 +129,9 @@ func TestOperation_Handler_defaultLimit(t *testing.T) {
 	}
 }
 
-// What another middleware limits is too large as well; who goes away is told nothing.
-func TestOperation_Handler_readError(t *testing.T) {
+// Exceeding the limit of another middleware is answered with 413. Other read errors are not sent to the
+// caller.
+func TestOperation_Handler_reportsReadErrors(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
 	r := jsonRequest("POST", "/p", `{"a": "`+strings.Repeat("x", 100)+`"}`)
@@ -149,7 +150,7 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("secret cause") }
 
-func TestOperation_Handler_emptyBody(t *testing.T) {
+func TestOperation_Handler_acceptsAnEmptyOptionalBody(t *testing.T) {
 	t.Parallel()
 	required := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
 	optional := operationOf(t, "POST", mayTakeBody, anyObject, validate.Config{})
@@ -177,8 +178,8 @@ func TestOperation_Handler_emptyBody(t *testing.T) {
 	}
 }
 
-// The body of an operation that takes none is left alone, whatever it is.
-func TestOperation_Handler_noBody(t *testing.T) {
+// The body is not touched if the operation has no request body.
+func TestOperation_Handler_ignoresAnUndeclaredBody(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "DELETE", takesNone, anyObject, validate.Config{MaxBodyBytes: 1})
 	r := httptest.NewRequest("DELETE", "/p", strings.NewReader("not JSON"))
@@ -187,8 +188,8 @@ func TestOperation_Handler_noBody(t *testing.T) {
 	}
 }
 
-// Who keeps a body reads nothing later, least of all the body of another request.
-func TestOperation_Handler_keptBody(t *testing.T) {
+// A body that is kept after the request cannot be read, and never returns the body of another request.
+func TestOperation_Handler_closesTheBodyAfterNext(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
 	var kept io.Reader
@@ -204,8 +205,8 @@ func TestOperation_Handler_keptBody(t *testing.T) {
 	}
 }
 
-// A body that is read in small pieces, or closed, behaves like any other.
-func TestOperation_Handler_bodyReader(t *testing.T) {
+// A body can be read in small pieces and closed early.
+func TestOperation_Handler_readsTheBodyInPieces(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
 	o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -229,7 +230,7 @@ func TestOperation_Handler_bodyReader(t *testing.T) {
 	}), nil).ServeHTTP(httptest.NewRecorder(), jsonRequest("POST", "/p", `{"a": 1}`))
 }
 
-func TestOperation_Handler_concurrent(t *testing.T) {
+func TestOperation_Handler_isSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
 	var wg sync.WaitGroup
@@ -250,8 +251,8 @@ func TestOperation_Handler_concurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// A body is checked as the server of net/http gives it.
-func TestOperation_Handler_overHTTP(t *testing.T) {
+// Bodies are checked as the server of net/http provides them.
+func TestOperation_Handler_worksOverHTTP(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{MaxBodyBytes: 100})
 	server := httptest.NewServer(o.Handler(

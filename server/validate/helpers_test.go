@@ -16,7 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// document returns a document in JSON. What text leaves out is added.
+// document returns a complete document in JSON. It adds the required members that text does not have.
 func document(tb testing.TB, text string) []byte {
 	tb.Helper()
 	document := map[string]any{
@@ -25,7 +25,7 @@ func document(tb testing.TB, text string) []byte {
 		"paths":   map[string]any{},
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber() // keeps what is written
+	decoder.UseNumber() // keeps the notation of numbers
 	if err := decoder.Decode(&document); err != nil {
 		tb.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func compileSpec(tb testing.TB) (*openapi3.T, *validate.Validator) {
 	return doc, v
 }
 
-// operationOf compiles a document of one path, /p, with a schema S, and returns its operation.
+// operationOf compiles a document with the single path /p and a schema S, and returns the operation.
 func operationOf(tb testing.TB, method, operation, schema string, cfg validate.Config) *validate.Operation {
 	tb.Helper()
 	v, err := validate.Load(document(tb, `{
@@ -84,10 +84,10 @@ func operationOf(tb testing.TB, method, operation, schema string, cfg validate.C
 	return o
 }
 
-// outcome is what came of a request.
+// outcome is the result of a request.
 type outcome struct {
-	err           *validate.Error // nil when next was called
-	body          string          // that next has read
+	err           *validate.Error // nil if next was called
+	body          string          // the body that next read
 	contentLength int64
 }
 
@@ -105,7 +105,7 @@ func serve(tb testing.TB, o *validate.Operation, r *http.Request) (result outcom
 	return result
 }
 
-// failure returns err as what every error of the package must be.
+// failure returns err as an [*validate.Error], and checks what all errors of the package have in common.
 func failure(tb testing.TB, err error) *validate.Error {
 	tb.Helper()
 	if err == nil {
@@ -118,7 +118,7 @@ func failure(tb testing.TB, err error) *validate.Error {
 	return invalid
 }
 
-// asError keeps a nil pointer from becoming an error.
+// asError converts a nil pointer to a nil error.
 func asError(err *validate.Error) error {
 	if err == nil {
 		return nil
@@ -126,7 +126,7 @@ func asError(err *validate.Error) error {
 	return err
 }
 
-// violations returns "pointer keyword" of each violation, or the detail when there is none.
+// violations returns "pointer keyword" of each violation, or the detail if there are none.
 func violations(err *validate.Error) string {
 	if err == nil {
 		return "ok"
@@ -149,11 +149,11 @@ func jsonRequest(method, target, body string) *http.Request {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// quote returns text as JSON.
+// quote returns text as a JSON string.
 func quote(text string) []byte {
 	encoded, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a string can be encoded
+		panic(err) // strings can always be encoded
 	}
 	return encoded
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// keywordCase is a schema whose keyword makes a difference.
+// keywordCase is a schema with a value that the keyword allows and one that it rejects.
 type keywordCase struct{ schema, valid, invalid string }
 
 // keywordCases has all keywords that have an effect.
@@ -63,14 +63,14 @@ var keywordCases = map[string]keywordCase{
 	"writeOnly":             {`{"properties": {"a": {"writeOnly": true}}}`, ``, ``},
 }
 
-// annotations constrain nothing, by JSON Schema or by OpenAPI.
+// annotations are the keywords that JSON Schema or OpenAPI define as annotations.
 var annotations = []string{
 	"$comment", "$schema", "$vocabulary", "contentEncoding", "contentMediaType", "contentSchema", "default", "deprecated", "description",
 	"discriminator", "example", "examples", "externalDocs", "title", "xml",
 }
 
-// Every keyword that a document may have has an effect, or is an annotation.
-func TestEveryKeyword(t *testing.T) {
+// Each keyword of a document has an effect or is an annotation.
+func TestSchema_Validate_enforcesEveryKeyword(t *testing.T) {
 	t.Parallel()
 	listed := slices.Sorted(maps.Keys(keywordCases))
 	listed = append(listed, annotations...)
@@ -95,9 +95,9 @@ func TestEveryKeyword(t *testing.T) {
 	}
 }
 
-// What is read-only is not sent in requests, and what is write-only not in answers; it need not be
-// there, either. A webhook goes the other way.
-func TestOperation_direction(t *testing.T) {
+// A readOnly value must not be in a request and a writeOnly value must not be in a response, even if it is
+// required. The directions are swapped for webhooks.
+func TestOperation_enforcesReadOnlyAndWriteOnly(t *testing.T) {
 	t.Parallel()
 	const operation = `{"requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/S"}}}},
 		"responses": {"200": {"description": "d", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/S"}}}}}}`
@@ -106,7 +106,7 @@ func TestOperation_direction(t *testing.T) {
 		"ID": {"type": "string", "readOnly": true}}}}`)
 	o, _ := v.Operation("POST", "/p")
 	w, _ := v.Webhook("w")
-	for body, want := range map[string][2]string{ // as the service receives it, and as it sends it
+	for body, want := range map[string][2]string{ // as a request and as a notification
 		`{"id": "1", "password": "p", "name": "n"}`: {"/id readOnly", "/password writeOnly"},
 		`{"password": "p", "name": "n"}`:            {"ok", "/password writeOnly, /id required"},
 		`{"id": "1", "name": "n"}`:                  {"/id readOnly, /password required", "ok"},

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// hostileShapes are bodies that grow with n, each with schemas that make the most of them.
+// hostileShapes are bodies of size n with schemas that could make them expensive.
 var hostileShapes = []struct {
 	name, schemas string
 	body          func(n int) string
-	memory        uint64 // bytes for each of the body, when it may be more than 32
+	memory        uint64 // allowed bytes for each byte of the body, if more than 32
 }{
 	{"deep", `{"S": {"items": {"$ref": "#/components/schemas/S"}, "allOf": [{"items": {"$ref": "#/components/schemas/S"}}]}}`, func(n int) string {
 		return "[" + strings.Repeat(nested(60)+",", n/100) + "0]"
@@ -105,8 +105,8 @@ var hostileShapes = []struct {
 	{"long multiple", `{"S": {"multipleOf": 7e-9}}`, func(n int) string { return strings.Repeat("9", n) + "e" + strings.Repeat("9", 30) }, 0},
 }
 
-// The work for a body is in proportion to its length, whatever is in it.
-func TestSchema_Validate_linearWork(t *testing.T) {
+// The work is proportional to the length of the body.
+func TestSchema_Validate_worksInLinearTime(t *testing.T) {
 	t.Parallel()
 	for _, shape := range hostileShapes {
 		t.Run(shape.name, func(t *testing.T) {
@@ -122,11 +122,32 @@ func TestSchema_Validate_linearWork(t *testing.T) {
 	}
 }
 
-// raceEnabled tells that sync.Pool drops things at random.
+// After the first member over maxProperties, no more members of an object are read.
+func TestSchema_Validate_stopsAtMaxProperties(t *testing.T) {
+	t.Parallel()
+	for schemas, most := range map[string]int{
+		`{"S": {"properties": {"a": {"type": "integer"}}, "maxProperties": 1000}}`: 1000,
+		`{"S": {"maxProperties": 2000, "allOf": [{"maxProperties": 1000}]}}`:       1000,
+		`{"S": {"maxProperties": 3}}`:                                              100, // all violations of small objects are reported
+	} {
+		s := compileSchemas(t, schemas)
+		body := []byte(`{"a":1, ` + names(1<<16, func(name string) string { return `"` + name + `":1` }) + ` and what is no JSON`)
+		err := failure(t, s.Validate(body))
+		if len(err.Violations) != 1 || err.Violations[0].Pointer != "" || err.Violations[0].Keyword != "maxProperties" {
+			t.Errorf("%s: %v", schemas, err)
+		}
+		if work := s.Work(body); work > 3*most {
+			t.Errorf("%s: work of %d", schemas, work)
+		}
+	}
+}
+
+// raceEnabled is true under the race detector, where sync.Pool drops items at random.
 var raceEnabled bool
 
-// The memory that is taken is linear too. It is measured alone, without others in parallel.
-func TestAllocations_areLinear(t *testing.T) {
+// The allocated memory is proportional to the length of the body. The test must not run in parallel with
+// others.
+func TestSchema_Validate_allocatesLinearly(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector lets sync.Pool forget: make test measures this without it")
 	}

@@ -14,8 +14,8 @@ import (
 
 var errLiteral = errors.New("is not a JSON value")
 
-// appendCanonical writes the one text that all spellings of a JSON value share: numbers as
-// decimals, members sorted by name. It reads the value from dec, and no further than to the first
+// appendCanonical appends the canonical text of a JSON value, which is the same for equal values: numbers are
+// decimals and members are sorted by name. It reads the value from dec. It stops with errTooDeep at the first
 // container that is nested deeper than depth.
 func appendCanonical(dst []byte, dec *jsontext.Decoder, depth int) ([]byte, error) {
 	kind := dec.PeekKind()
@@ -67,7 +67,7 @@ func appendCanonicalObject(dst []byte, dec *jsontext.Decoder, depth int) ([]byte
 	return appendMembers(dst, members), err
 }
 
-// appendMembers writes the canonical text of an object from those of its members.
+// appendMembers appends the canonical text of an object, given those of its members.
 func appendMembers(dst []byte, members []string) []byte {
 	slices.Sort(members)
 	dst = append(dst, '{')
@@ -75,12 +75,11 @@ func appendMembers(dst []byte, members []string) []byte {
 	return append(dst, '}')
 }
 
-// appendScalar writes the canonical text of a scalar; a string is given without quotes and
-// escapes.
+// appendScalar appends the canonical text of a scalar. A string is given without quotes and escapes.
 func appendScalar(dst []byte, kind jsontext.Kind, text []byte) []byte {
 	switch kind {
 	case '"':
-		// The length keeps what is in a string apart from what follows it.
+		// The length separates the string from what follows it.
 		dst = strconv.AppendInt(append(dst, '"'), int64(len(text)), 10)
 		return append(append(dst, ':'), text...)
 	case '0':
@@ -91,7 +90,7 @@ func appendScalar(dst []byte, kind jsontext.Kind, text []byte) []byte {
 	return append(dst, text...)
 }
 
-// unquoted returns the text of a string, and any other scalar as it is.
+// unquoted returns the text of a string, and other scalars unchanged.
 func unquoted(value jsontext.Value) []byte {
 	if value.Kind() != '"' {
 		return value
@@ -103,8 +102,7 @@ func unquoted(value jsontext.Value) []byte {
 	return text
 }
 
-// canonicalLiteral returns the canonical text of a value of the document, its JSON and its levels
-// of nesting.
+// canonicalLiteral returns the canonical text of a value of the document, its JSON, and its depth of nesting.
 func canonicalLiteral(value *document.Node) (canonical, text string, depth int, err error) {
 	encoded, err := value.AppendJSON(nil)
 	if err != nil {

@@ -9,37 +9,36 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// The dialects of JSON Schema that a document may name.
+// The dialects of JSON Schema that a document may declare.
 const (
 	dialectJSONSchema = "https://json-schema.org/draft/2020-12/schema"
 	dialectOpenAPI    = "https://spec.openapis.org/oas/3.1/dialect/base"
 )
 
-// loader reads documents, checks that they have the form of OpenAPI 3.1 and finds what references
-// lead to.
+// loader reads documents, checks that they are well-formed OpenAPI 3.1, and resolves references.
 type loader struct {
 	problems
-	documents map[string][]byte // not read yet, by URI
+	documents map[string][]byte // documents that have not been read yet, by URI
 
 	objects    map[string]object
 	visited    map[visit]bool
 	resources  map[string]*resource         // by URI
-	roots      map[*document.Node]*resource // by the node that they begin with
-	root       *document.Node               // the main document
-	links      []link                       // to follow
-	operations []*document.Node             // all of them, in the order of the document
+	roots      map[*document.Node]*resource // by root node
+	root       *document.Node               // root of the main document
+	links      []link                       // references to resolve
+	operations []*document.Node             // all operations, in the order of the document
 	targets    map[*document.Node]*document.Node
 }
 
-// resource is a document, or a schema that has an $id.
+// resource is a document, or a schema with an $id.
 type resource struct {
 	uri     *url.URL
 	root    *document.Node
 	anchors map[string]*document.Node
-	dynamic map[string]*document.Node // those of $dynamicAnchor
+	dynamic map[string]*document.Node // the $dynamicAnchors
 }
 
-// link is a reference to an object of OpenAPI.
+// link is a reference, with the kind of OpenAPI object that it must resolve to.
 type link struct {
 	from *document.Node // the value of $ref or $dynamicRef
 	to   string
@@ -61,7 +60,8 @@ func newLoader(cfg Config) *loader {
 	return l
 }
 
-// fileURI returns the URI of a document that is called name, which may be a URI already.
+// fileURI returns the URI of the document with the given name. If name is an absolute URI, it returns that
+// URI.
 func fileURI(name string) *url.URL {
 	if u, err := url.Parse(name); err == nil && u.IsAbs() {
 		return u
@@ -69,7 +69,7 @@ func fileURI(name string) *url.URL {
 	return &url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(name, "/")}
 }
 
-// load reads the main document.
+// load reads the main document and all documents that it refers to.
 func (l *loader) load(name string, text []byte) {
 	root := l.read(name, fileURI(name), text)
 	if root == nil {
@@ -90,11 +90,11 @@ func (l *loader) load(name string, text []byte) {
 	if root.Get("paths") == nil && root.Get("components") == nil && root.Get("webhooks") == nil {
 		l.fail(root, "must have paths, components or webhooks")
 	}
-	for i := 0; i < len(l.links); i++ { // more are found on the way
+	for i := 0; i < len(l.links); i++ { // follow appends further links
 		l.follow(l.links[i])
 	}
 	for _, link := range l.links {
-		if link.to != "Schema" { // whose circles are those of compilation
+		if link.to != "Schema" { // cycles of schemas are detected during compilation
 			l.resolve(link.from.Parent())
 		}
 	}
@@ -123,11 +123,11 @@ func (l *loader) resource(root *document.Node, uri *url.URL) *resource {
 
 func (l *loader) dialect(n *document.Node) {
 	if text := strings.TrimSuffix(n.Text, "#"); text != dialectJSONSchema && text != dialectOpenAPI {
-		l.refuse(n, "must be the dialect of JSON Schema 2020-12 or of OpenAPI 3.1")
+		l.unsupported(n, "must be the dialect of JSON Schema 2020-12 or of OpenAPI 3.1")
 	}
 }
 
-// schema notes what a schema is called, and where it leads.
+// schema records the identifiers and the references of a schema.
 func (l *loader) schema(n *document.Node) {
 	if id := n.Get("$id"); id != nil && id.Kind == '"' {
 		l.identify(n, id)
@@ -140,8 +140,8 @@ func (l *loader) schema(n *document.Node) {
 			l.anchor(n, anchor, keyword == "$dynamicAnchor")
 		}
 	}
-	l.note(n, "$ref", "Schema")
-	l.note(n, "$dynamicRef", "Schema")
+	l.addLink(n, "$ref", "Schema")
+	l.addLink(n, "$dynamicRef", "Schema")
 	for _, target := range n.Get("discriminator").Get("mapping").All() {
 		if target.Kind == '"' && l.mapped(target.Text) == nil {
 			l.links = append(l.links, link{target, "Schema"})
@@ -149,7 +149,7 @@ func (l *loader) schema(n *document.Node) {
 	}
 }
 
-// mapped returns the schema of components that a discriminator calls by its name, or nil.
+// mapped returns the component schema that a discriminator names, or nil.
 func (l *loader) mapped(name string) *document.Node {
 	return l.root.Get("components").Get("schemas").Get(name)
 }
@@ -171,10 +171,10 @@ func (l *loader) identify(n, id *document.Node) {
 	if r.root != n {
 		r = l.resource(n, uri)
 	}
-	r.uri, l.resources[uri.String()] = uri, r // a document keeps its other name
+	r.uri, l.resources[uri.String()] = uri, r // the document keeps its other URI too
 }
 
-// resourceOf returns the resource that a node belongs to.
+// resourceOf returns the resource that contains n.
 func (l *loader) resourceOf(n *document.Node) *resource {
 	for ; ; n = n.Parent() {
 		if r := l.roots[n]; r != nil {
@@ -184,7 +184,7 @@ func (l *loader) resourceOf(n *document.Node) *resource {
 }
 
 func (l *loader) anchor(n, name *document.Node, dynamic bool) {
-	if name.Text == "" || !isLetter(name.Text[0]) && name.Text[0] != '_' || !consists([]byte(name.Text), "-_.") {
+	if name.Text == "" || !isLetter(name.Text[0]) && name.Text[0] != '_' || !consistsOf([]byte(name.Text), "-_.") {
 		l.fail(name, "must begin with a letter, and have letters, digits and -_. only")
 		return
 	}
@@ -202,14 +202,14 @@ func (l *loader) anchor(n, name *document.Node, dynamic bool) {
 	}
 }
 
-// note remembers a reference, which may lead to what has not been checked yet.
-func (l *loader) note(n *document.Node, keyword, to string) {
+// addLink records a reference, whose target may not have been checked yet.
+func (l *loader) addLink(n *document.Node, keyword, to string) {
 	if ref := n.Get(keyword); ref != nil && ref.Kind == '"' {
 		l.links = append(l.links, link{ref, to})
 	}
 }
 
-// follow finds what a reference leads to and checks it as what it has to be.
+// follow resolves a reference and checks its target.
 func (l *loader) follow(link link) {
 	ref := link.from
 	var target *document.Node
@@ -248,7 +248,7 @@ func (l *loader) lookUp(ref *document.Node) *document.Node {
 		}
 		r = l.resources[uri.String()]
 		if root := r.root; root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil {
-			l.conform(root, "Schema") // so that its anchors are known
+			l.conform(root, "Schema") // registers its anchors
 		}
 	}
 	if r == nil {
@@ -257,7 +257,7 @@ func (l *loader) lookUp(ref *document.Node) *document.Node {
 	return l.inside(r, fragment)
 }
 
-// inside returns the node that a fragment stands for in a resource.
+// inside returns the node that a fragment identifies in a resource, or nil.
 func (l *loader) inside(r *resource, fragment string) *document.Node {
 	if fragment == "" || fragment[0] == '/' {
 		return r.root.Find(fragment)
@@ -265,8 +265,8 @@ func (l *loader) inside(r *resource, fragment string) *document.Node {
 	return r.anchors[fragment]
 }
 
-// resolve returns what stands in the place of n: n itself, or what its $ref leads to in the end.
-// It returns nil when references lead in a circle, which it reports.
+// resolve returns n, or the final target of its $ref. If references form a cycle, it reports that and returns
+// nil.
 func (l *loader) resolve(n *document.Node) *document.Node {
 	var passed []*document.Node
 	for n != nil && n.Get("$ref") != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// places returns what an error of Load names.
+// places returns the document errors that an error of Load wraps.
 func places(tb testing.TB, err error) []*validate.DocumentError {
 	tb.Helper()
 	var all []*validate.DocumentError
@@ -34,8 +34,8 @@ func places(tb testing.TB, err error) []*validate.DocumentError {
 
 const head = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\n"
 
-// Whatever is wrong with a document is an error with its place, for YAML and JSON alike.
-func TestLoad_names(t *testing.T) {
+// All errors of a document have their location, in YAML and in JSON.
+func TestLoad_locatesErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                                    "1:1: is empty",
@@ -80,8 +80,8 @@ func TestLoad_names(t *testing.T) {
 	}
 }
 
-// A document has the same meaning in YAML, in a flow of YAML, and in JSON.
-func TestLoad_spellings(t *testing.T) {
+// A document has the same meaning in YAML block style, YAML flow style and JSON.
+func TestLoad_readsYAMLAndJSONAlike(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		head + "components: {schemas: {S: &s {type: [array, 'null'], items: *s, minItems: 1}}}",
@@ -106,8 +106,8 @@ func TestLoad_spellings(t *testing.T) {
 	}
 }
 
-// References lead to other documents that are given, and to nothing else.
-func TestLoad_documents(t *testing.T) {
+// References may point to the given documents and to nothing else.
+func TestLoad_resolvesReferencesToOtherDocuments(t *testing.T) {
 	t.Parallel()
 	const main = head + `
 paths:
@@ -143,8 +143,8 @@ components:
 	}
 }
 
-// Formats of the user's own are checked, and may take the place of those of the package.
-func TestLoad_formats(t *testing.T) {
+// Custom formats are enforced and may replace those of the package.
+func TestLoad_supportsCustomFormats(t *testing.T) {
 	t.Parallel()
 	v, err := validate.Load(document(t, `{"components": {"schemas": {"S": {"items": {"format": "even"}, "properties": {"a": {"format": "uuid"}}}}}}`),
 		validate.Config{Formats: map[string]func(string) bool{
@@ -164,8 +164,8 @@ func TestLoad_formats(t *testing.T) {
 	}
 }
 
-// A lenient validator reports what it leaves out, once for each place, and enforces the rest.
-func TestLoad_lenient(t *testing.T) {
+// A lenient validator reports each ignored location once and enforces the rest.
+func TestLoad_lenientModeIgnoresUnknownParts(t *testing.T) {
 	t.Parallel()
 	text := head + `x-fine: 1
 more: 1
@@ -202,7 +202,7 @@ components:
 	}
 }
 
-func TestLoad_limits(t *testing.T) {
+func TestLoad_appliesLimits(t *testing.T) {
 	t.Parallel()
 	text := document(t, `{"components": {"schemas": {"S": {"items": {"type": ["array", "null"]}}}}}`)
 	v, err := validate.Load(text, validate.Config{MaxDepth: 3, MaxViolations: 2})
@@ -224,7 +224,7 @@ func TestLoad_limits(t *testing.T) {
 	}
 }
 
-// FuzzLoad checks that no document makes Load panic, and that each error has its place.
+// FuzzLoad checks that no document causes a panic, and that each error has a location.
 func FuzzLoad(f *testing.F) {
 	f.Add(api.Spec)
 	for keyword, c := range keywordCases {

@@ -15,22 +15,22 @@ const (
 	mediaMultipart = "multipart/form-data"
 )
 
-// content is one media type of a body and what its schema says. Only one of the rules is set;
-// without any the body is not looked into.
+// content is one media type of a body, with its compiled schema. At most one of json, text, form and
+// multipart is set. If none is set, the content of the body is not checked.
 type content struct {
-	media     string // or a range: video/*, */*
+	media     string // or a range such as video/* or */*
 	json      bool
-	node      *node       // of JSON, text, a form, or the fields of a multipart body
-	text      *shape      // of text
-	form      *form       // of application/x-www-form-urlencoded
-	multipart *multiparts // of multipart/form-data
-	size      [2]limit    // least and most bytes of a body that is not looked into
+	node      *node       // schema of JSON, text, a form, or the fields of a multipart body
+	text      *shape      // set for text
+	form      *form       // set for application/x-www-form-urlencoded
+	multipart *multiparts // set for multipart/form-data
+	size      [2]limit    // minimum and maximum size of a body whose content is not checked
 }
 
-// streamed reports whether a body passes without being held in memory as a whole.
+// streamed reports whether a body is passed on without being buffered.
 func (c *content) streamed() bool { return !c.json && c.text == nil && c.form == nil }
 
-// contents are the media types of a body, the more specific ones first.
+// contents lists the media types of a body, the more specific ones first.
 type contents []*content
 
 func (cs contents) sort() {
@@ -41,7 +41,7 @@ func (cs contents) sort() {
 
 func generality(media string) int { return strings.Count(media, "*") }
 
-// find returns the content of a media type, or nil.
+// find returns the content for a media type, or nil.
 func (cs contents) find(media string) *content {
 	for _, c := range cs {
 		if inRange(media, c.media) {
@@ -51,7 +51,7 @@ func (cs contents) find(media string) *content {
 	return nil
 }
 
-// String lists the media types, for people.
+// String lists the media types for error messages.
 func (cs contents) String() string {
 	names := make([]string, len(cs))
 	for i, c := range cs {
@@ -68,7 +68,7 @@ func oneOf(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// inRange reports whether a media type is the one that the document names, or in its range.
+// inRange reports whether media equals pattern or is in its range.
 func inRange(media, pattern string) bool {
 	if kind, ok := strings.CutSuffix(pattern, "*"); ok {
 		return media != "" && (pattern == "*/*" || strings.HasPrefix(media, kind))
@@ -80,8 +80,8 @@ func isJSON(media string) bool {
 	return media == mediaJSON || strings.HasSuffix(media, "+json")
 }
 
-// mediaTypeOf returns the media type of a body and its parameters. The type is "" when it is
-// missing, ambiguous, or text in a charset other than UTF-8.
+// mediaTypeOf returns the media type of a body and its parameters. The media type is "" if it is missing,
+// repeated, malformed, or has text in a charset other than UTF-8.
 func mediaTypeOf(header http.Header) (media string, params map[string]string) {
 	values := header["Content-Type"]
 	if len(values) != 1 {
@@ -100,13 +100,13 @@ func mediaTypeOf(header http.Header) (media string, params map[string]string) {
 	return media, params
 }
 
-// isText reports whether a body is read as text, so that its charset matters.
+// isText reports whether a body of this media type is decoded as text, so that its charset matters.
 func isText(media string) bool {
 	return isJSON(media) || media == mediaText || media == mediaForm
 }
 
-// isEncoded reports whether a body is compressed or otherwise encoded. The coding identity is none
-// (RFC 9110, 8.4.1), though a sender should not name it.
+// isEncoded reports whether a body has a content coding. The coding identity has no effect (RFC 9110, section
+// 8.4.1), although senders should not use it.
 func isEncoded(header http.Header) bool {
 	for _, value := range header["Content-Encoding"] {
 		if !strings.EqualFold(value, "identity") {

@@ -14,30 +14,30 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// multiparts says what the parts of multipart/form-data are.
+// multiparts is a compiled multipart/form-data body.
 type multiparts struct {
 	parts map[string]*part
-	shape *shape // of all fields together
+	shape *shape // all fields together as an object
 }
 
-// part is what the document says about the parts of one name.
+// part is the compiled description of the parts with one name.
 type part struct {
 	name     string
 	token    string
 	repeated bool     // one part for each element of an array
-	media    []string // or ranges; empty allows all
+	media    []string // media types or ranges; empty allows all
 	json     bool
-	streamed bool // not looked into
+	streamed bool // content is not checked
 	size     [2]limit
-	shape    *shape // of one part
+	shape    *shape // of a single part
 	headers  []*parameter
 }
 
-// maxHeldBytes limits the fields of a multipart body that are held in memory until its end.
-const maxHeldBytes = 1 << 20
+// maxBufferedBytes limits the total size of the fields of a multipart body that are buffered until its end.
+const maxBufferedBytes = 1 << 20
 
-// multipartBody is a multipart body whose parts are checked while they are read. A part that is
-// not streamed is read and checked before its first byte is given away.
+// multipartBody is a multipart body whose parts are checked while they are read. A part that is not streamed
+// is checked as a whole before its first byte is returned.
 type multipartBody struct {
 	w        *walker
 	content  *content
@@ -46,17 +46,17 @@ type multipartBody struct {
 	reader   *multipart.Reader
 	limits   bodyLimits
 
-	out     []byte // what is to be read before the rest of part
+	out     []byte // data to return before the rest of part
 	part    *multipart.Part
 	rule    *part
 	pointer string
-	size    int64 // of the part so far
-	err     error // after out
+	size    int64 // bytes of the part so far
+	err     error // returned after out
 
-	parts  int
-	held   int
-	counts map[string]int
-	fields spelled
+	parts    int
+	buffered int
+	counts   map[string]int
+	fields   textValue
 }
 
 func newMultipartBody(w *walker, c *content, boundary string, body io.Reader, l bodyLimits) (*multipartBody, error) {
@@ -64,12 +64,11 @@ func newMultipartBody(w *walker, c *content, boundary string, body io.Reader, l 
 		return nil, &Error{Status: http.StatusBadRequest, Detail: "The content type of the body has no boundary."}
 	}
 	source := &headerLimit{source: body, left: -1}
-	own := newWalker(w.pool) // for the body may be read for too long
+	own := newWalker(w.pool) // the body may be read after the walker of the request has been released
 	own.direction = w.direction
 	return &multipartBody{
-		w:       newWalker(w.pool), // of its own, for the body may be read for too long
-		content: c, boundary: boundary, source: source, reader: multipart.NewReader(source, boundary), limits: l,
-		counts: make(map[string]int), fields: spelled{kind: kindObject},
+		w: own, content: c, boundary: boundary, source: source, reader: multipart.NewReader(source, boundary), limits: l,
+		counts: make(map[string]int), fields: textValue{kind: kindObject},
 	}, nil
 }
 
@@ -105,7 +104,7 @@ func (b *multipartBody) Close() error {
 	return nil
 }
 
-// next begins the next part, or ends the body.
+// next starts the next part or ends the body.
 func (b *multipartBody) next() error {
 	delimiter := "--" + b.boundary
 	if b.parts > 0 {
@@ -114,7 +113,7 @@ func (b *multipartBody) next() error {
 	b.source.left = b.limits.partHeader
 	part, err := b.reader.NextPart()
 	b.source.left = -1
-	if err == io.EOF { // a wrapped one is an end too early
+	if err == io.EOF { // a wrapped EOF means that the body is truncated
 		if err := b.checkWhole(); err != nil {
 			return err
 		}
@@ -140,7 +139,7 @@ func (b *multipartBody) next() error {
 	return b.begin(part)
 }
 
-// begin checks the header of a part, and the whole part unless it is streamed.
+// begin checks the header of a part and, unless the part is streamed, its content.
 func (b *multipartBody) begin(p *multipart.Part) error {
 	name := p.FormName()
 	if name == "" || !utf8.ValidString(name) {
@@ -162,10 +161,10 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 		return err
 	}
 	if rule.streamed {
-		b.add(name, rule.repeated, spelled{kind: kindString})
+		b.add(name, rule.repeated, textValue{kind: kindString})
 		return nil
 	}
-	limit := min(b.limits.part, int64(maxHeldBytes-b.held))
+	limit := min(b.limits.part, int64(maxBufferedBytes-b.buffered))
 	text, err := io.ReadAll(io.LimitReader(p, limit+1))
 	if err != nil {
 		return malformedMultipart(err)
@@ -174,12 +173,12 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 		return tooLargeFor("A part of the body", limit)
 	}
 	b.part = nil
-	b.held += len(text)
+	b.buffered += len(text)
 	b.out = append(b.out, text...)
 	return b.checkField(name, text)
 }
 
-// unnamed returns the rule of a part that the schema does not name.
+// unnamed returns the description of a part that is not a property of the schema.
 func (m *multiparts) unnamed(p *multipart.Part) *part {
 	return &part{token: anyMember, streamed: p.FileName() != "" || p.Header.Get("Content-Type") != "", shape: m.shape.rest}
 }
@@ -193,7 +192,7 @@ func (b *multipartBody) checkHeader(p *multipart.Part) error {
 	if given := header["Content-Type"]; len(given) > 0 {
 		media, _ = mediaTypeOf(header)
 	} else if b.rule.json {
-		media = mediaJSON // who sends a form often says nothing
+		media = mediaJSON // senders of forms often omit the content type
 	}
 	if len(b.rule.media) > 0 && !slices.ContainsFunc(b.rule.media, func(pattern string) bool { return inRange(media, pattern) }) {
 		return b.violated("contentType", "must have the content type "+oneOf(b.rule.media))
@@ -204,9 +203,9 @@ func (b *multipartBody) checkHeader(p *multipart.Part) error {
 	return b.w.failure(http.StatusBadRequest, mismatch)
 }
 
-// checkField checks a part that is held in memory.
+// checkField checks a buffered part.
 func (b *multipartBody) checkField(name string, text []byte) error {
-	v := spelled{kind: kindString, text: string(text)}
+	v := textValue{kind: kindString, text: string(text)}
 	switch {
 	case !utf8.Valid(text):
 		return b.violated(errUTF8.keyword, errUTF8.detail)
@@ -221,29 +220,29 @@ func (b *multipartBody) checkField(name string, text []byte) error {
 		b.w.walkBody(value, n)
 	}
 	b.w.root = ""
-	b.add(name, b.rule.repeated, spelled{kind: kindAny, text: string(value)})
+	b.add(name, b.rule.repeated, textValue{kind: kindAny, text: string(value)})
 	return b.w.failure(http.StatusBadRequest, mismatch)
 }
 
-// add adds a part to the object that all parts are together.
-func (b *multipartBody) add(name string, repeated bool, value spelled) {
+// add adds a part to the object of all fields.
+func (b *multipartBody) add(name string, repeated bool, value textValue) {
 	v := &b.fields
 	i := slices.Index(v.names, name)
 	switch {
-	case i >= 0 && v.elements[i].kind != kindArray: // the schema does not name it
-		v.elements[i] = spelled{kind: kindArray, elements: []spelled{v.elements[i], value}}
+	case i >= 0 && v.elements[i].kind != kindArray: // a repeated part that is not in the schema
+		v.elements[i] = textValue{kind: kindArray, elements: []textValue{v.elements[i], value}}
 	case i >= 0:
 		v.elements[i].elements = append(v.elements[i].elements, value)
 	case repeated:
 		v.names = append(v.names, name)
-		v.elements = append(v.elements, spelled{kind: kindArray, elements: []spelled{value}})
+		v.elements = append(v.elements, textValue{kind: kindArray, elements: []textValue{value}})
 	default:
 		v.names, v.elements = append(v.names, name), append(v.elements, value)
 	}
 }
 
-// checkWhole checks what the schema says about all parts together. A part that is streamed is an
-// empty string there, and what is said about its value is left out.
+// checkWhole checks the object of all fields against the schema. Streamed parts are empty strings in that
+// object, and violations about their values are dropped.
 func (b *multipartBody) checkWhole() error {
 	text := b.content.multipart.shape.appendJSON(nil, b.fields, b.w)
 	b.w.walkBody(text, b.content.node)
@@ -259,7 +258,7 @@ func (b *multipartBody) checkWhole() error {
 	return b.w.failure(http.StatusBadRequest, mismatch)
 }
 
-// checkSize compares the bytes of a part with the limits.
+// checkSize checks the size of the current part against the limits.
 func (b *multipartBody) checkSize(ended bool) error {
 	if b.size > b.limits.part {
 		return tooLargeFor("A part of the body", b.limits.part)
@@ -281,10 +280,10 @@ func malformedMultipart(err error) error {
 	return &Error{Status: http.StatusBadRequest, Detail: "The body is not valid " + mediaMultipart + "."}
 }
 
-// headerLimit fails when more is read before a part begins than its header may have.
+// headerLimit is a reader that fails when the header of a part exceeds the limit.
 type headerLimit struct {
 	source io.Reader
-	left   int64 // -1 while a part is read
+	left   int64 // -1 outside of part headers
 }
 
 func (l *headerLimit) Read(p []byte) (int, error) {

@@ -17,6 +17,7 @@ const partsContent = `"multipart/form-data": {
 	"schema": {"type": "object", "required": ["title", "file"], "properties": {
 		"title": {"type": "string", "minLength": 2},
 		"age": {"type": "integer"},
+		"id": {"type": "string", "readOnly": true},
 		"meta": {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}},
 		"tags": {"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 3}},
 		"file": {"type": "string", "format": "binary", "maxLength": 2000},
@@ -63,7 +64,7 @@ func partsOf(tb testing.TB, parts ...sentPart) (contentType string, body []byte)
 	return w.FormDataContentType(), buf.Bytes()
 }
 
-// readParts reads a body as the generated server hands it to an implementation.
+// readParts reads a body the way the generated server passes it to an implementation.
 func readParts(r *http.Request) (string, error) {
 	parts, err := r.MultipartReader()
 	if err != nil {
@@ -86,7 +87,7 @@ func readParts(r *http.Request) (string, error) {
 	}
 }
 
-func TestOperation_Handler_multipart(t *testing.T) {
+func TestOperation_Handler_checksMultipart(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", taking(partsContent), anyObject, validate.Config{MaxParts: 6, MaxPartBytes: 3000, MaxPartHeaderBytes: 1000})
 	post := serveHTTP(t, o, readParts)
@@ -110,6 +111,7 @@ func TestOperation_Handler_multipart(t *testing.T) {
 		"too short":            {[]sentPart{{name: "title", text: "A"}}, "/title minLength"},
 		"before the file":      {[]sentPart{{name: "age", text: "x"}, file}, "/age type"},
 		"number":               {[]sentPart{title, file, {name: "age", text: "36"}}, "title=:Ada;file=a.bin:\x00\xff\r\n--x;age=:36;"},
+		"read-only":            {[]sentPart{title, {name: "id", text: "7"}, file}, "/id readOnly"},
 		"UTF-8":                {[]sentPart{{name: "title", text: "\xff"}}, "/title type"},
 		"given twice":          {[]sentPart{title, title}, "/title repeated"},
 		"JSON":                 {[]sentPart{title, file, {name: "meta", contentType: "application/json", text: `{"a":1}`}}, `title=:Ada;file=a.bin:` + "\x00\xff\r\n--x" + `;meta=:{"a":1};`},
@@ -161,8 +163,8 @@ func TestOperation_Handler_multipart(t *testing.T) {
 	}
 }
 
-// A file reaches the implementation before it has been sent to its end.
-func TestOperation_Handler_multipartStreams(t *testing.T) {
+// The implementation gets the beginning of a file before the file has been sent completely.
+func TestOperation_Handler_streamsFiles(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", taking(partsContent), anyObject, validate.Config{})
 	begun := make(chan struct{})

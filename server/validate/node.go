@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// kinds is a set of JSON types. The zero value allows all.
+// kinds is a set of JSON types. The zero value allows all types.
 type kinds uint8
 
 const (
@@ -23,7 +23,7 @@ const (
 	kindObject
 )
 
-// kindNamed returns the type that a schema calls name, or 0.
+// kindNamed returns the type with the given name in JSON Schema, or 0.
 func kindNamed(name string) kinds {
 	switch name {
 	case "null":
@@ -44,7 +44,7 @@ func kindNamed(name string) kinds {
 	return 0
 }
 
-// kindOf returns the type of a token; numbers are kindNumber.
+// kindOf returns the type of a token. All numbers are kindNumber.
 func kindOf(k jsontext.Kind) kinds {
 	switch k {
 	case 'n':
@@ -63,7 +63,7 @@ func kindOf(k jsontext.Kind) kinds {
 	return 0
 }
 
-// allow reports whether a token of kind k with this text is of one of the types.
+// allow reports whether a token of kind k with the given text has one of the types.
 func (ks kinds) allow(k jsontext.Kind, text []byte) bool {
 	kind := kindOf(k)
 	if ks == 0 || ks&kind != 0 {
@@ -82,42 +82,42 @@ func (ks kinds) String() string {
 	return strings.Join(texts, " or ")
 }
 
-// node is a compiled schema. Where it does not constrain a value it has zero values.
+// node is a compiled schema. Fields for keywords that the schema does not have are zero.
 type node struct {
-	types  kinds
-	barred direction // in which a value must not be sent
-	tree   kinds     // of values that are needed in memory
-	shared bool      // whether several schemas lead here
-	id     uint32    // of a shared node
+	types     kinds
+	forbidden direction // directions in which a value must not be sent
+	tree      kinds     // types of the values that must be in memory to be checked
+	shared    bool      // whether several schemas refer to this node
+	id        uint32    // unique id of a shared node, and 0 otherwise
 
 	literals []*literal // enum and const
 
 	minLength, maxLength limit
 	pattern              *pattern
-	format               *format // of strings
-	number               *format // of numbers
+	format               *format // format of strings
+	number               *format // format of numbers
 	bounds               []bound
 	multipleOf           *multiple
 
-	prefix             []*node // of the first elements
-	items              *node   // of the others
+	prefix             []*node // prefixItems
+	items              *node   // schema of the other elements
 	hasItems           bool
 	minItems, maxItems limit
 	contains           *contains
 	unique             bool
 
 	members            map[string]*member // properties and required names
-	folded             map[string]*member // the same, by foldName
+	folded             map[string]*member // properties by foldName
 	required           []*member
 	patterns           []patternMembers
 	additional         *node
 	hasAdditional      bool
-	closed             bool // no additional members
+	closed             bool // additional members are not allowed
 	names              *node
 	minProps, maxProps limit
 	dependents         []dependent
 
-	allOf     []*node // what a reference leads to, too
+	allOf     []*node // including the targets of references
 	unions    []*union
 	not       *node
 	condition *condition
@@ -125,37 +125,37 @@ type node struct {
 	restMembers, restElements *rest
 }
 
-// contains is what some elements of an array must match.
+// contains is a contains with its minContains and maxContains.
 type contains struct {
 	node        *node
 	least, most limit
 }
 
-// patternMembers are the members whose names match a pattern.
+// patternMembers is one entry of patternProperties.
 type patternMembers struct {
 	pattern *pattern
 	node    *node
 }
 
-// dependent is what the presence of a member asks for.
+// dependent is one entry of dependentRequired or dependentSchemas.
 type dependent struct {
 	name     string
 	required []*member
 	node     *node
 }
 
-// condition is an if with its then and its else.
+// condition is an if with then and else.
 type condition struct {
 	when, then, otherwise *node
 }
 
-// rest is what is asked of members or elements that no other schema has evaluated.
+// rest is an unevaluatedItems or unevaluatedProperties.
 type rest struct {
-	closed bool // there must be none
+	closed bool // whether the schema is false
 	node   *node
 }
 
-// unevaluated returns the rule for what is left over in a value of a kind.
+// unevaluated returns the rule for unevaluated members or elements of a value.
 func (n *node) unevaluated(kind jsontext.Kind) *rest {
 	switch kind {
 	case '{':
@@ -166,7 +166,7 @@ func (n *node) unevaluated(kind jsontext.Kind) *rest {
 	return nil
 }
 
-// direction is a set of ways that a value is sent.
+// direction is a set of directions in which a value is sent.
 type direction uint8
 
 const (
@@ -176,35 +176,35 @@ const (
 	always = inRequest | inResponse | elsewhere
 )
 
-// limit is a bound of a length or count; set tells 0 from none.
+// limit is a bound of a length or count. set distinguishes 0 from no limit.
 type limit struct {
 	n   uint64
 	set bool
 }
 
-// literal is an enum or a const.
+// literal is an enum or const.
 type literal struct {
 	keyword string
-	values  map[string]struct{} // canonical
-	depth   int                 // levels of nesting in them
+	values  map[string]struct{} // in canonical form
+	depth   int                 // depth of nesting of the values
 	detail  string
 }
 
-// member is a name that a schema knows.
+// member is a member that a schema declares or requires.
 type member struct {
 	token    string // "/" and the name, escaped for a JSON pointer
 	name     string
-	declared bool      // among the properties; else it is only required
-	node     *node     // nil when the property may be anything
-	index    int       // among the required ones; -1 when optional
-	exempt   direction // in which it need not be given
+	declared bool      // in properties, and not only in required
+	node     *node     // nil if any value is allowed
+	index    int       // in required, or -1 if optional
+	exempt   direction // directions in which the member may be missing although it is required
 }
 
 func newMember(name string) *member {
 	return &member{token: "/" + document.Escape(name), name: name, index: -1}
 }
 
-// member returns the member of a name, which is new when the schema has not named it yet.
+// member returns the member with the given name, and creates it if necessary.
 func (n *node) member(name string) *member {
 	m := n.members[name]
 	if m == nil {
@@ -217,14 +217,14 @@ func (n *node) member(name string) *member {
 	return m
 }
 
-// also puts another schema beside n.
-func (n *node) also(other *node) {
+// addAllOf applies another schema to the same value. A nil schema has no effect.
+func (n *node) addAllOf(other *node) {
 	if other != nil {
 		n.allOf = append(n.allOf, other)
 	}
 }
 
-// inPlace returns the schemas that n applies to the same value, some of which may be nil.
+// inPlace returns the schemas that n applies to the same value. Some may be nil.
 func (n *node) inPlace() iter.Seq[*node] {
 	return func(yield func(*node) bool) {
 		all := slices.Clone(n.allOf)
@@ -248,27 +248,28 @@ func (n *node) inPlace() iter.Seq[*node] {
 // union is a oneOf or anyOf.
 type union struct {
 	keyword      string
-	alternatives []*node // nil allows everything
-	typesOf      []kinds // of each alternative; 0 allows all
-	types        kinds   // of all alternatives
+	alternatives []*node // nil allows all values
+	typesOf      []kinds // types of each alternative; 0 allows all
+	types        kinds   // types of all alternatives together
 
-	// Alternatives that have to be tried. A hint, the value of the discriminator, chooses whose
-	// violations are reported when none matches.
+	// general is set if the alternatives must be tried one by one. If none matches, hint is the name of the
+	// discriminator, whose value selects the alternative whose violations are reported.
 	general bool
 	hint    string
 	byHint  map[string]*node
 
-	// Alternatives that the type of a value tells apart. The first that allows it counts.
+	// byType is set if the type of a value selects the alternative. The first one that allows the type is
+	// used.
 	byType []typed
 
-	// Alternatives that the value of a member tells apart.
+	// by is set if the value of this member selects the alternative.
 	by      *member
 	byValue map[string]*node
-	values  string             // of by, for people
-	tags    map[string]*member // the by of all unions of the document
+	values  string             // the values of by, for error messages
+	tags    map[string]*member // all members that select an alternative, of all unions of the document
 }
 
-// typed is an alternative of a union.
+// typed is an alternative that is selected by type.
 type typed struct {
 	types kinds
 	node  *node

@@ -10,8 +10,10 @@ import (
 )
 
 const (
-	anyMember    = "/*" // stands for a name that the document does not know
+	anyMember    = "/*" // replaces names that are not in the document
 	closedDetail = "must have no members but those of the document"
+	// fewMembers is the number of members that are always read, to report all violations of small objects.
+	fewMembers = 100
 )
 
 func (w *walker) object(base int) error {
@@ -19,17 +21,22 @@ func (w *walker) object(base int) error {
 	if err != nil {
 		return err
 	}
-	end := len(w.inForce)
+	end := len(w.active)
 	seen := len(w.seen)
 	for i := base; i < end; i++ {
-		w.inForce[i].seen = len(w.seen)
-		for range (len(w.inForce[i].node.required) + 63) / 64 {
+		w.active[i].seen = len(w.seen)
+		for range (len(w.active[i].node.required) + 63) / 64 {
 			w.seen = append(w.seen, 0)
 		}
 	}
+	most := w.mostMembers(base, end)
 	count := 0
-	for ; w.from.PeekKind() != '}'; count++ {
-		name, err := w.from.ReadValue()
+	for ; w.tokens.PeekKind() != '}'; count++ {
+		if most.set && uint64(count) == max(most.n, fewMembers) {
+			w.checkRange(uint64(count)+1, limit{}, most, "", "maxProperties", "members")
+			return errEnough
+		}
+		name, err := w.tokens.ReadValue()
 		if err != nil {
 			w.duplicate(base, end, err)
 			return err
@@ -39,34 +46,45 @@ func (w *walker) object(base int) error {
 			return err
 		}
 		w.path = w.path[:len(w.path)-1]
-		w.inForce = w.inForce[:end]
+		w.active = w.active[:end]
 	}
-	if _, err := w.from.ReadToken(); err != nil {
+	if _, err := w.tokens.ReadToken(); err != nil {
 		return err
 	}
 	for i := base; i < end; i++ {
-		w.closeObject(w.inForce[i], count, start)
+		w.closeObject(w.active[i], count, start)
 	}
 	w.seen = w.seen[:seen]
 	return nil
 }
 
-// member puts in force what the nodes of an object ask of a member, and returns its token.
+// mostMembers returns the smallest maxProperties of the active nodes.
+func (w *walker) mostMembers(base, end int) (most limit) {
+	for _, e := range w.active[base:end] {
+		if l := e.node.maxProps; l.set && (!most.set || l.n < most.n) {
+			most = l
+		}
+	}
+	return most
+}
+
+// member activates the schemas that the nodes of an object have for a member, and returns the JSON pointer
+// token of the member.
 func (w *walker) member(base, end int, name []byte) string {
 	token := ""
 	for i := base; i < end; i++ {
-		e := &w.inForce[i]
+		e := &w.active[i]
 		e.member = e.node.members[string(name)]
 		if m := e.member; m != nil {
 			token = m.token
 			if m.index >= 0 {
 				w.seen[e.seen+m.index/64] |= 1 << (m.index % 64)
 			}
-			w.force(end, m.node)
+			w.activate(end, m.node)
 		}
 	}
 	if token == "" {
-		// encoding/json would bind the value to the known name.
+		// encoding/json would decode the value into the declared member.
 		if m := w.foldedMember(base, end, name); m != nil {
 			w.addBelow(m.token, "case", "must be written "+strconv.Quote(m.name))
 			return anyMember
@@ -74,7 +92,7 @@ func (w *walker) member(base, end int, name []byte) string {
 		token = anyMember
 	}
 	for i := base; i < end; i++ {
-		n, m := w.inForce[i].node, w.inForce[i].member
+		n, m := w.active[i].node, w.active[i].member
 		if n.names != nil {
 			w.checkName(n.names, name)
 		}
@@ -85,13 +103,13 @@ func (w *walker) member(base, end int, name []byte) string {
 		for _, p := range n.patterns {
 			if p.pattern.Match(name) {
 				matched = true
-				w.force(end, p.node)
+				w.activate(end, p.node)
 			}
 		}
 		if matched {
 			continue
 		}
-		w.force(end, n.additional)
+		w.activate(end, n.additional)
 		if n.closed {
 			w.add("additionalProperties", closedDetail)
 		}
@@ -103,7 +121,7 @@ func (w *walker) member(base, end int, name []byte) string {
 func (w *walker) checkName(n *node, name []byte) {
 	w.quiet++
 	before := w.failures
-	ok := w.judgeScalar(n, '"', name)
+	ok := w.checkScalarTree(n, '"', name)
 	w.failures = before
 	w.quiet--
 	if !ok {
@@ -111,11 +129,11 @@ func (w *walker) checkName(n *node, name []byte) {
 	}
 }
 
-// foldedMember finds a known member whose name differs from name only in case.
+// foldedMember returns a declared member whose name differs tokens name only in case, or nil.
 func (w *walker) foldedMember(base, end int, name []byte) *member {
 	folded := false
 	for i := base; i < end; i++ {
-		n := w.inForce[i].node
+		n := w.active[i].node
 		if len(n.folded) == 0 {
 			continue
 		}
@@ -130,10 +148,10 @@ func (w *walker) foldedMember(base, end int, name []byte) *member {
 	return nil
 }
 
-// foldName maps names that encoding/json takes for the same to the same.
+// foldName returns the same text for all names that encoding/json treats as equal.
 func foldName(dst, name []byte) []byte {
 	for _, r := range string(name) {
-		// The smallest rune of the orbit stands for all of it.
+		// The smallest rune of a folding orbit represents all of them.
 		for next := unicode.SimpleFold(r); ; r, next = next, unicode.SimpleFold(next) {
 			if next <= r {
 				r = next
@@ -156,7 +174,7 @@ func (w *walker) closeObject(e entry, count int, start int64) {
 	w.closeLiterals(n, start)
 }
 
-// duplicate reports a name that occurs again in an object, if that is what err says.
+// duplicate reports a duplicate name, if that is what err is about.
 func (w *walker) duplicate(base, end int, err error) {
 	syntactic := (*jsontext.SyntacticError)(nil)
 	if !errors.As(err, &syntactic) || !errors.Is(err, jsontext.ErrDuplicateName) {
@@ -164,7 +182,7 @@ func (w *walker) duplicate(base, end int, err error) {
 	}
 	token, name := "", syntactic.JSONPointer.LastToken()
 	for i := base; i < end; i++ {
-		if m := w.inForce[i].node.members[name]; m != nil {
+		if m := w.active[i].node.members[name]; m != nil {
 			token = m.token
 		}
 	}

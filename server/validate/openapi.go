@@ -1,9 +1,9 @@
 package validate
 
-// The objects of OpenAPI 3.1, and what their members may be: a string, a boolean or anything; the
-// name of another object; [T] for an array and {T} for a map of T; &T where a Reference Object may
-// stand for T. A star marks a member that is required. Members that begin with "x-" may be
-// anything. The names of a map are free, but for those of paths, responses and callbacks.
+// openAPIObject returns the members of an object of OpenAPI 3.1 with their types. A type is string, boolean,
+// any, or the name of another object; [T] is an array and {T} a map of T. &T may be a Reference Object
+// instead of a T. A leading star marks required members. Members that begin with "x-" may have any value.
+// Maps may have any names, except for paths, responses and callbacks.
 func openAPIObject(name string) map[string]string {
 	switch name {
 	case "OpenAPI":

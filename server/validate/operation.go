@@ -11,22 +11,22 @@ import (
 type Operation struct {
 	id, method, path string
 	security         [][]SecurityRequirement
-	direction        direction // of the request: a webhook goes the other way
+	direction        direction // of the request; inverted for webhooks
 	parameters       []*parameter
-	body             *requestBody // nil when the operation takes none
+	body             *requestBody // nil if the operation has no request body
 	exact            map[int]*response
-	ranges           [6]*response // by the first digit: 2 for 2XX
+	ranges           [6]*response // by the first digit of a range such as 2XX
 	fallback         *response
 	pool             *sync.Pool
 }
 
-// ID returns the operationId, or "METHOD path" of an operation that has none: it is unique.
+// ID returns the operationId, or "METHOD path" if the operation has none. It is unique.
 func (o *Operation) ID() string { return o.id }
 
-// Method returns the HTTP method in capitals.
+// Method returns the HTTP method in upper case.
 func (o *Operation) Method() string { return o.method }
 
-// Path returns the path as it is written in the document.
+// Path returns the path as written in the document.
 func (o *Operation) Path() string { return o.path }
 
 // pathItem compiles the operations of a path or webhook, sorted by method.
@@ -64,7 +64,7 @@ func (c *compiler) operation(method, path string, item, source *document.Node) *
 		o.body.limits = c.cfg.bodyLimits(o.id, o.Public())
 	}
 	c.responses(o, source.Get("responses"))
-	for _, callback := range source.Get("callbacks").All() { // of which only the document is checked
+	for _, callback := range source.Get("callbacks").All() { // callbacks are compiled only to report errors
 		for url, item := range c.resolve(callback).All() {
 			if !strings.HasPrefix(url, "x-") {
 				c.pathItem("", item)

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The places of a parameter.
+// The locations of a parameter.
 const (
 	inPath   = "path"
 	inQuery  = "query"
@@ -20,27 +20,27 @@ const (
 	inCookie = "cookie"
 )
 
-// parameter is a parameter of a request, a header of a response or a part, or a member of a form.
+// parameter is a parameter of a request, a header of a response or part, or a field of a form.
 type parameter struct {
-	serialization // by a style, unless it is json
+	serialization // used unless json is set
 	in            string
-	canonical     string // name of a header
+	canonical     string // canonical header name
 	pointer       string
 	required      bool
-	allowEmpty    bool // whether an empty text is right whatever the schema says
-	reserved      bool // whether its text may have a semicolon
+	allowEmpty    bool // whether an empty text is valid regardless of the schema
+	reserved      bool // whether the text may contain semicolons
 	json          bool // whether the text is JSON
-	orJSON        bool // whether an object may be JSON in place of members with keys
+	orJSON        bool // whether an object may be JSON instead of members with keys
 	node          *node
-	plain         bool     // whether it is a scalar of one type in a query or header
-	fromEnd       int      // segments of the path behind it
-	shape         *shape   // set when all schemas have been compiled
-	as            []kinds  // what to read it as: kindString for all scalars, kindArray, kindObject
-	foreign       []string // names of other parameters at the same place
+	plain         bool     // whether it is a scalar of a single type in a query or header
+	fromEnd       int      // number of path segments after it
+	shape         *shape   // set after all schemas have been compiled
+	as            []kinds  // the forms to decode the text as, in this order: kindString for all scalars, kindArray, kindObject
+	siblings      []string // names of the other parameters at the same location
 }
 
-// settle ends the compilation of a parameter, once all schemas have been compiled.
-func (p *parameter) settle(s *shape) {
+// setShape completes a parameter after all schemas have been compiled.
+func (p *parameter) setShape(s *shape) {
 	p.shape = s
 	for _, as := range []struct{ types, kind kinds }{{kindScalar, kindString}, {kindArray, kindArray}, {kindObject, kindObject}} {
 		if p.shape.types&as.types != 0 {
@@ -50,21 +50,21 @@ func (p *parameter) settle(s *shape) {
 	if len(p.as) == 0 {
 		p.as = []kinds{kindString}
 	}
-	if p.style == styleDeepObject { // the keys say what it is
+	if p.style == styleDeepObject { // the keys determine the type
 		p.as = []kinds{kindObject}
 	}
 }
 
-// takes reports whether a name in a query or a cookie is that of a member of an exploded object.
-func (p *parameter) takes(name string) bool {
+// acceptsMember reports whether a name in a query or cookie is a member of the exploded object p.
+func (p *parameter) acceptsMember(name string) bool {
 	others := p.shape.open && p.shape.types&^kindObject == 0
-	return p.shape.members[name] != nil || others && !slices.Contains(p.foreign, name)
+	return p.shape.members[name] != nil || others && !slices.Contains(p.siblings, name)
 }
 
-// readsMembers reports whether a parameter can be an object.
+// readsMembers reports whether the parameter can be an object.
 func (p *parameter) readsMembers() bool { return p.as[len(p.as)-1] == kindObject }
 
-// readParameter is the JSON that a parameter stands for.
+// readParameter is a decoded parameter.
 type readParameter struct {
 	pointer string
 	json    []byte
@@ -85,7 +85,7 @@ func (w *walker) checkRequest(parameters []*parameter, r *http.Request) {
 				query, parsed = queryPairs(r.URL.RawQuery), true
 			}
 			if !p.reserved && hasSemicolon(p, query) {
-				w.addFault(p, errEscape) // net/url drops the pair
+				w.addDecodeError(p, errEscape) // net/url ignores the pair
 				continue
 			}
 			w.checkPairs(p, query)
@@ -101,15 +101,15 @@ func (w *walker) checkRequest(parameters []*parameter, r *http.Request) {
 	}
 }
 
-// hasSemicolon reports whether a pair that may belong to p has one that is not percent-encoded.
+// hasSemicolon reports whether a pair that may belong to p contains an unescaped semicolon.
 func hasSemicolon(p *parameter, pairs []pair) bool {
 	return slices.ContainsFunc(pairs, func(q pair) bool {
-		return (q.name == p.name || strings.HasPrefix(q.name, p.name+"[") || p.explode && p.readsMembers() && p.takes(q.name)) &&
+		return (q.name == p.name || strings.HasPrefix(q.name, p.name+"[") || p.explode && p.readsMembers() && p.acceptsMember(q.name)) &&
 			strings.Contains(q.value, ";")
 	})
 }
 
-// checkHeader checks a header of a request, of a response or of a part.
+// checkHeader checks a header of a request, response or part.
 func (w *walker) checkHeader(p *parameter, header http.Header) {
 	values := header[p.canonical]
 	switch {
@@ -118,19 +118,18 @@ func (w *walker) checkHeader(p *parameter, header http.Header) {
 	case p.plain && len(values) == 1:
 		w.checkText(p, values[0])
 	case p.plain || p.json && len(values) > 1:
-		w.addFault(p, errRepeated)
+		w.addDecodeError(p, errRepeated)
 	default:
-		w.checkStyled(p, func(as kinds) (spelled, error) {
+		w.checkStyled(p, func(as kinds) (textValue, error) {
 			if as == kindString && len(values) > 1 {
-				return spelled{}, errRepeated
+				return textValue{}, errRepeated
 			}
-			return p.readText(strings.Join(values, ","), as) // as RFC 9110 joins the lines of a list
+			return p.readText(strings.Join(values, ","), as) // as RFC 9110 combines field lines
 		})
 	}
 }
 
-// checkQuery checks a scalar in a query. It looks at no other part of the query, which may be
-// malformed.
+// checkQuery checks a scalar in a query. It ignores all other parts of the query, even malformed ones.
 func (w *walker) checkQuery(p *parameter, query string) {
 	value, count := "", 0
 	for query != "" {
@@ -144,8 +143,8 @@ func (w *walker) checkQuery(p *parameter, query string) {
 		value = text
 		if strings.ContainsAny(text, "%+;") {
 			unescaped, err := url.QueryUnescape(text)
-			if err != nil || strings.Contains(text, ";") && !p.reserved { // net/url drops both
-				w.addFault(p, errEscape)
+			if err != nil || strings.Contains(text, ";") && !p.reserved { // net/url ignores both
+				w.addDecodeError(p, errEscape)
 				return
 			}
 			value = unescaped
@@ -157,11 +156,11 @@ func (w *walker) checkQuery(p *parameter, query string) {
 	case 1:
 		w.checkText(p, value)
 	default:
-		w.addFault(p, errRepeated)
+		w.addDecodeError(p, errRepeated)
 	}
 }
 
-// isNamed reports whether a name in a query is, unescaped, the wanted one.
+// isNamed reports whether a percent-encoded name equals wanted.
 func isNamed(escaped, wanted string) bool {
 	if !strings.ContainsAny(escaped, "%+") {
 		return escaped == wanted
@@ -170,15 +169,15 @@ func isNamed(escaped, wanted string) bool {
 	return err == nil && name == wanted
 }
 
-// checkPairs checks a parameter in a query or in cookies that is not plain.
+// checkPairs checks a parameter in a query or cookie that is not plain.
 func (w *walker) checkPairs(p *parameter, pairs []pair) {
 	if p.allowEmpty && slices.Contains(pairs, pair{name: p.name}) {
 		w.parameters = append(w.parameters, readParameter{p.pointer, []byte("null")})
 		return
 	}
 	present := false
-	w.checkStyled(p, func(as kinds) (v spelled, err error) {
-		v, present, err = p.readPairs(pairs, as, p.shape, p.takes)
+	w.checkStyled(p, func(as kinds) (v textValue, err error) {
+		v, present, err = p.readPairs(pairs, as, p.shape, p.acceptsMember)
 		if !present {
 			return v, errAbsent
 		}
@@ -186,16 +185,16 @@ func (w *walker) checkPairs(p *parameter, pairs []pair) {
 	})
 }
 
-// checkSegment checks a parameter of the path, which is a whole segment.
+// checkSegment checks a path parameter, which is a whole segment.
 func (w *walker) checkSegment(p *parameter, path string) {
 	for range p.fromEnd {
 		path = path[:max(0, strings.LastIndexByte(path, '/'))]
 	}
 	text := path[strings.LastIndexByte(path, '/')+1:]
-	w.checkStyled(p, func(as kinds) (spelled, error) { return p.readText(text, as) })
+	w.checkStyled(p, func(as kinds) (textValue, error) { return p.readText(text, as) })
 }
 
-func (w *walker) checkStyled(p *parameter, read func(as kinds) (spelled, error)) {
+func (w *walker) checkStyled(p *parameter, read func(as kinds) (textValue, error)) {
 	text, err := w.readJSON(p, read)
 	switch {
 	case err == nil:
@@ -203,13 +202,13 @@ func (w *walker) checkStyled(p *parameter, read func(as kinds) (spelled, error))
 	case errors.Is(err, errAbsent):
 		w.checkAbsent(p)
 	default:
-		w.addFault(p, err)
+		w.addDecodeError(p, err)
 	}
 }
 
-// readJSON reads a parameter as what its schema allows. It returns the JSON of the first that
-// matches; when none does, of the first that can be read.
-func (w *walker) readJSON(p *parameter, read func(as kinds) (spelled, error)) (text []byte, err error) {
+// readJSON decodes a parameter in each form that its schema allows. It returns the JSON of the first form
+// that matches the schema. If none matches, it returns the first form that can be decoded.
+func (w *walker) readJSON(p *parameter, read func(as kinds) (textValue, error)) (text []byte, err error) {
 	if p.json {
 		v, err := read(kindString)
 		return []byte(v.text), err
@@ -249,7 +248,7 @@ func (w *walker) checkJSON(p *parameter, text []byte) {
 	w.parameters = append(w.parameters, readParameter{p.pointer, text})
 	if w.malformed != "" {
 		w.malformed, w.found = "", w.found[:before]
-		w.addFault(p, errNotJSON)
+		w.addDecodeError(p, errNotJSON)
 	}
 }
 
@@ -259,17 +258,17 @@ func (w *walker) checkAbsent(p *parameter) {
 	}
 }
 
-// checkText checks the text of a plain parameter as the scalar that its schema makes of it.
+// checkText checks the text of a plain parameter as a scalar of the type that the schema allows.
 func (w *walker) checkText(p *parameter, text string) {
 	if p.required && text == "" {
 		w.addParameter(p, "required", "must not be empty")
 		return
 	}
 	if !utf8.ValidString(text) {
-		w.addFault(p, errUTF8)
+		w.addDecodeError(p, errUTF8)
 		return
 	}
-	w.plain = append(w.plain[:0], text...)
+	w.unquoteBuffer = append(w.unquoteBuffer[:0], text...)
 	kind := jsontext.Kind('"')
 	switch p.node.types {
 	case kindBoolean:
@@ -278,18 +277,18 @@ func (w *walker) checkText(p *parameter, text string) {
 		}
 	case kindInteger, kindNumber:
 		var scratch [32]byte
-		if _, ok := parseDecimal(scratch[:], w.plain); ok {
+		if _, ok := parseDecimal(scratch[:], w.unquoteBuffer); ok {
 			kind = '0'
 		}
 	}
 	w.root = p.pointer
-	w.checkScalar(p.node, kind, w.plain)
+	w.checkScalar(p.node, kind, w.unquoteBuffer)
 	w.root = ""
 }
 
-// addFault reports why a parameter cannot be read.
-func (w *walker) addFault(p *parameter, err error) {
-	if f := (*fault)(nil); errors.As(err, &f) {
+// addDecodeError reports why a parameter cannot be decoded.
+func (w *walker) addDecodeError(p *parameter, err error) {
+	if f := (*decodeError)(nil); errors.As(err, &f) {
 		w.addParameter(p, f.keyword, f.detail)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// FuzzStyles checks that no text of a parameter makes the check panic, that a parameter which is
-// accepted is left as JSON, and that this JSON matches the schema, too.
+// FuzzStyles checks that no parameter causes a panic, and that an accepted parameter is stored as JSON that
+// matches the schema.
 func FuzzStyles(f *testing.F) {
 	const schema = `{"type": ["array", "object", "integer"], "items": {"type": ["integer", "string", "null"], "maxLength": 5},
 		"properties": {"a": {"type": "boolean"}, "b": {"type": "array", "items": {"type": "number"}}}, "maxProperties": 4}`
@@ -60,8 +60,8 @@ func FuzzStyles(f *testing.F) {
 	})
 }
 
-// FuzzForm checks that no form makes the check panic, and that the JSON of one that is accepted
-// matches the schema and has the fields that net/url reads.
+// FuzzForm checks that no form causes a panic, and that the JSON of an accepted form matches the schema and
+// has the fields that net/url reads.
 func FuzzForm(f *testing.F) {
 	const schema = `{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "age": {"type": "integer"},
 		"tags": {"type": "array", "items": {"type": "string"}}, "where": {"type": "object", "properties": {"zip": {"type": "integer"}}}}}`
@@ -89,8 +89,8 @@ func FuzzForm(f *testing.F) {
 	})
 }
 
-// FuzzMultipart checks that no multipart body makes the check panic, and that one that is accepted
-// passes unchanged but for what says nothing: it is accepted again and has the same parts.
+// FuzzMultipart checks that no multipart body causes a panic, and that an accepted body is passed on with the
+// same parts, so that it is accepted again.
 func FuzzMultipart(f *testing.F) {
 	o := operationOf(f, "POST", taking(partsContent), anyObject, validate.Config{MaxParts: 10, MaxPartBytes: 5000})
 	const contentType = "multipart/form-data; boundary=b"

@@ -19,7 +19,7 @@ const takesParameters = `{
 		{"name": "key", "in": "query", "schema": {"type": "string", "minLength": 1}}],
 	"responses": {"200": {"description": "d"}}}`
 
-func TestOperation_Handler_query(t *testing.T) {
+func TestOperation_Handler_checksQueryParameters(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "GET", takesParameters, anyObject, validate.Config{})
 	for query, want := range map[string]string{
@@ -63,7 +63,7 @@ func TestOperation_Handler_query(t *testing.T) {
 	}
 }
 
-func TestOperation_Handler_header(t *testing.T) {
+func TestOperation_Handler_checksHeaderParameters(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "GET", takesParameters, anyObject, validate.Config{})
 	for _, c := range []struct {
@@ -92,8 +92,9 @@ func TestOperation_Handler_header(t *testing.T) {
 	}
 }
 
-// Parameters and body are answered for together; what makes the body unreadable comes first.
-func TestOperation_Handler_parametersAndBody(t *testing.T) {
+// Violations of parameters and the body are reported together. An unreadable body is reported instead of
+// them.
+func TestOperation_Handler_reportsParametersAndBodyTogether(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", `{
 		"parameters": [{"name": "key", "in": "header", "required": true, "schema": {"type": "string"}}],
@@ -114,8 +115,8 @@ func TestOperation_Handler_parametersAndBody(t *testing.T) {
 	}
 }
 
-// A parameter of the path holds for all its operations, unless one has its own.
-func TestOperation_Handler_sharedParameters(t *testing.T) {
+// Parameters of a path item apply to all its operations, unless an operation overrides them.
+func TestOperation_Handler_checksParametersOfThePathItem(t *testing.T) {
 	t.Parallel()
 	v := compile(t, `{"paths": {"/p": {
 		"parameters": [

@@ -7,7 +7,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// methods are the members of a path item that are operations, sorted.
+// methods returns the names of the operations in a path item, sorted.
 func methods() []string {
 	return []string{"delete", "get", "head", "options", "patch", "post", "put", "trace"}
 }
@@ -26,8 +26,8 @@ func (l *loader) uniqueIDs() {
 	}
 }
 
-// templates checks that each path has the parameters that its operations declare in it, and no
-// other, and that no two paths differ in the names of their parameters only.
+// templates checks that each path contains exactly the path parameters that its operations declare, and that
+// no two paths differ only in the names of their parameters.
 func (l *loader) templates(paths *document.Node) {
 	if paths == nil {
 		return
@@ -58,7 +58,7 @@ func (l *loader) templates(paths *document.Node) {
 	}
 }
 
-// template compares the names in a path with the parameters of an operation.
+// template compares the names in a path with the path parameters of an operation.
 func (l *loader) template(operation *document.Node, names []string, parameters map[string]*document.Node) {
 	for _, name := range names {
 		if parameters[name] == nil {
@@ -75,7 +75,7 @@ func (l *loader) template(operation *document.Node, names []string, parameters m
 	}
 }
 
-// pathParameters returns the parameters in the path of an operation, by their name.
+// pathParameters returns the path parameters of an operation, by name.
 func (l *loader) pathParameters(item, operation *document.Node) map[string]*document.Node {
 	parameters := make(map[string]*document.Node)
 	for _, list := range []*document.Node{item.Get("parameters"), operation.Get("parameters")} {
@@ -92,7 +92,7 @@ func (l *loader) pathParameters(item, operation *document.Node) map[string]*docu
 	return parameters
 }
 
-// templateNames returns the names between braces in a path, and the path without them.
+// templateNames returns the parameter names in a path, and the path without the names.
 func templateNames(path string) (names []string, shape string, ok bool) {
 	for {
 		before, rest, found := strings.Cut(path, "{")

@@ -9,14 +9,14 @@ import (
 	"unicode/utf16"
 )
 
-// pattern is a regular expression, and what to say of a text that it does not match.
+// pattern is a regular expression with the detail of its violations.
 type pattern struct {
 	*regexp.Regexp
 	detail string
 }
 
-// compilePattern compiles a pattern of ECMA-262 in its Unicode mode. Where RE2 would read it in
-// another way it is translated, or else refused.
+// compilePattern compiles a pattern of ECMA-262 in Unicode mode. It translates syntax that RE2 reads
+// differently, and returns an error for syntax that RE2 cannot express.
 func compilePattern(text string) (*pattern, error) {
 	t := translator{rest: text}
 	if err := t.translate(); err != nil {
@@ -29,8 +29,8 @@ func compilePattern(text string) (*pattern, error) {
 	return &pattern{compiled, "must match " + text}, nil
 }
 
-// isRegex reports whether text is a pattern of ECMA-262. What only RE2 lacks is taken away before
-// RE2 reads it.
+// isRegex reports whether text is a pattern of ECMA-262. It removes the syntax that only RE2 does not support
+// before compiling.
 func isRegex(text []byte) bool {
 	lacking := regexp.MustCompile(`\\\\|\\\[|\(\?(?:<?[=!])|\\[1-9][0-9]*|\\k<\w+>`)
 	plain := lacking.ReplaceAllStringFunc(string(text), func(found string) string {
@@ -46,7 +46,7 @@ func isRegex(text []byte) bool {
 	return err == nil
 }
 
-// Sets of ECMA-262 that RE2 does not have, between brackets.
+// Character sets of ECMA-262 that RE2 lacks, in bracket syntax.
 const (
 	spaces    = `\t-\r\x20\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
 	notSpaces = `\x00-\x08\x0e-\x1f\x21-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}` +
@@ -60,13 +60,13 @@ var (
 	errPatternEscape = errors.New("has an escape that is not of ECMA-262, or that RE2 has no equal for")
 )
 
-// translator writes a pattern as RE2 reads it.
+// translator translates a pattern to the syntax of RE2.
 type translator struct {
 	rest  string
 	out   strings.Builder
-	class bool // between brackets
-	items int  // of the class so far
-	dash  bool // the last item is a dash that may make a range
+	class bool // inside brackets
+	items int  // number of items in the class so far
+	dash  bool // whether the last item is a dash that may form a range
 }
 
 func (t *translator) translate() error {
@@ -81,16 +81,16 @@ func (t *translator) translate() error {
 		case t.class && c == ']':
 			t.class = false
 		case t.class:
-			if c == '[' { // RE2 would read [[:alpha:]]
+			if c == '[' { // RE2 would read [[:alpha:]] as a class
 				t.out.WriteByte('\\')
 			}
 			t.item(c == '-' && t.items > 0)
 		case c == '[':
-			if strings.HasPrefix(t.rest, "[]") { // nothing
+			if strings.HasPrefix(t.rest, "[]") { // matches nothing
 				t.write(len("[]"), `[^\x00-\x{10ffff}]`)
 				continue
 			}
-			if strings.HasPrefix(t.rest, "[^]") { // anything
+			if strings.HasPrefix(t.rest, "[^]") { // matches anything
 				t.write(len("[^]"), `[\x00-\x{10ffff}]`)
 				continue
 			}
@@ -115,7 +115,7 @@ func (t *translator) translate() error {
 
 func (t *translator) item(dash bool) { t.items, t.dash = t.items+1, dash }
 
-// escape translates what begins with a backslash.
+// escape translates an escape sequence.
 func (t *translator) escape() error {
 	if len(t.rest) < 2 {
 		return errPatternEscape
@@ -156,20 +156,20 @@ func (t *translator) escape() error {
 	return t.char(2, rune(c))
 }
 
-// write replaces the next n bytes.
+// write replaces the next n bytes with text.
 func (t *translator) write(n int, text string) {
 	t.out.WriteString(text)
 	t.rest = t.rest[n:]
 }
 
-// char replaces the next n bytes with a character.
+// char replaces the next n bytes with an escaped character.
 func (t *translator) char(n int, r rune) error {
 	t.item(false)
 	t.write(n, `\x{`+strconv.FormatInt(int64(r), 16)+`}`)
 	return nil
 }
 
-// set translates an escape that stands for several characters.
+// set translates an escape that matches several characters.
 func (t *translator) set(c byte) error {
 	n, text := 2, `\`+string(c)
 	switch c {
@@ -203,7 +203,7 @@ func (t *translator) set(c byte) error {
 	return nil
 }
 
-// hexadecimal translates \xHH, \uHHHH, two of them that are one character, and \u{H…}.
+// hexadecimal translates \xHH, \uHHHH, surrogate pairs of \uHHHH, and \u{H…}.
 func (t *translator) hexadecimal() error {
 	size, text := 4, t.rest[2:]
 	if t.rest[1] == 'x' {
@@ -231,7 +231,7 @@ func (t *translator) hexadecimal() error {
 	return t.char(2*(2+size), r)
 }
 
-// hexDigits reads the n digits that text begins with.
+// hexDigits parses the first n digits of text.
 func hexDigits(text string, n int) (rune, bool) {
 	if len(text) < n {
 		return 0, false

@@ -7,8 +7,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// A pattern means what ECMA-262 says, also where RE2 reads the same text in another way.
-func TestSchema_Validate_pattern(t *testing.T) {
+// Patterns have the meaning of ECMA-262, even where RE2 reads the same text differently.
+func TestSchema_Validate_matchesPatternsOfECMA262(t *testing.T) {
 	t.Parallel()
 	for pattern, c := range map[string]struct{ match, other []string }{
 		`^.$`:                     {[]string{"a", "😀", "\v", "\u0085"}, []string{"\n", "\r", "\u2028", "\u2029", ""}},
@@ -53,8 +53,8 @@ func TestSchema_Validate_pattern(t *testing.T) {
 	}
 }
 
-// What RE2 cannot do, or could only do in another way, is refused.
-func TestLoad_refusesPattern(t *testing.T) {
+// Patterns that RE2 cannot express are rejected.
+func TestLoad_rejectsUnsupportedPatterns(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{
 		`(`, `a**`, `a{2000}`, `[b-a]`, `[a-\d]`, `[\s-z]`, `[\B]`,

@@ -10,12 +10,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// What other validators of OpenAPI 3.1 documents, or a walk over tokens, get wrong with values.
-func TestPitfalls(t *testing.T) {
+// Values that other validators of OpenAPI 3.1, or validators that walk over tokens, get wrong.
+func TestSchema_Validate_avoidsKnownPitfalls(t *testing.T) {
 	t.Parallel()
 	const user = `{"type": "object", "required": ["password"], "properties": {"password": {"type": "string", "minLength": 3}}}`
 	for name, c := range map[string]struct {
-		schema, more string // the schema S, and others
+		schema, more string // the schema S, and other schemas
 		body, want   string
 	}{
 		"const is ignored":                       {`{"type": "string", "const": "a"}`, ``, `"b"`, " const"},
@@ -72,8 +72,8 @@ func TestPitfalls(t *testing.T) {
 	}
 }
 
-// What they get wrong with requests.
-func TestPitfalls_request(t *testing.T) {
+// Requests that other validators get wrong.
+func TestOperation_Handler_avoidsKnownPitfalls(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{MaxBodyBytes: 100})
 	for name, c := range map[string]struct {
@@ -108,8 +108,8 @@ func TestPitfalls_request(t *testing.T) {
 	}
 }
 
-// An operation id that a path and a webhook share is refused.
-func TestPitfalls_operationID(t *testing.T) {
+// An operation id that a path and a webhook share is rejected.
+func TestLoad_rejectsADuplicateOperationID(t *testing.T) {
 	t.Parallel()
 	const op = `{"operationId": "same", "responses": {"200": {"description": "d"}}}`
 	doc := document(t, `{"paths": {"/a": {"get": `+op+`}}, "webhooks": {"w": {"post": `+op+`}}}`)
@@ -118,8 +118,8 @@ func TestPitfalls_operationID(t *testing.T) {
 	}
 }
 
-// Operations without an operationId can be told apart.
-func TestPitfalls_noOperationID(t *testing.T) {
+// Operations without an operationId have distinct ids.
+func TestOperation_ID_isUniqueWithoutOperationID(t *testing.T) {
 	t.Parallel()
 	const op = `{"responses": {"200": {"description": "d"}}}`
 	v := compile(t, `{"paths": {"/a": {"get": `+op+`, "put": `+op+`}}}`)
@@ -132,8 +132,8 @@ func TestPitfalls_noOperationID(t *testing.T) {
 	}
 }
 
-// The same with the document of the service.
-func TestPitfalls_spec(t *testing.T) {
+// The document of the service avoids the same pitfalls.
+func TestSpec_avoidsKnownPitfalls(t *testing.T) {
 	t.Parallel()
 	_, v := compileSpec(t)
 	login, _ := v.Operation("POST", "/users/login")

@@ -9,11 +9,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// DocumentError is a place in a document that [Load] refuses.
+// DocumentError is an error at one location of a document that [Load] rejects.
 type DocumentError struct {
 	File         string
-	Line, Column int    // from 1
-	Pointer      string // a JSON pointer (RFC 6901) into the document
+	Line, Column int    // 1-based
+	Pointer      string // JSON pointer (RFC 6901) into the document
 	Detail       string
 }
 
@@ -25,11 +25,11 @@ func (e *DocumentError) Error() string {
 	return text + e.Detail
 }
 
-// problems collects what is wrong with a document, each place once.
+// problems collects the errors of a document, each location once.
 type problems struct {
 	lenient func(*DocumentError)
-	errs    []DocumentError // that stop Load
-	served  []DocumentError // that do not in lenient mode
+	errs    []DocumentError // returned by Load
+	ignored []DocumentError // reported in lenient mode, and ignored
 }
 
 func (p *problems) add(at document.Position, pointer, detail string) {
@@ -39,7 +39,7 @@ func (p *problems) add(at document.Position, pointer, detail string) {
 	}
 }
 
-// fail reports what is wrong and cannot be served.
+// fail reports an error.
 func (p *problems) fail(n *document.Node, detail string) { p.add(n.Position, n.Pointer(), detail) }
 
 // failAt is fail for the name of a member.
@@ -47,29 +47,29 @@ func (p *problems) failAt(n *document.Node, m document.Member, detail string) {
 	p.add(m.Position, n.Pointer()+"/"+document.Escape(m.Name), detail)
 }
 
-// refuse reports what is not supported, and can be left out in lenient mode.
-func (p *problems) refuse(n *document.Node, detail string) {
-	p.leaveOut(n.Position, n.Pointer(), detail)
+// unsupported reports a part that is not supported. Lenient mode ignores such parts.
+func (p *problems) unsupported(n *document.Node, detail string) {
+	p.addUnsupported(n.Position, n.Pointer(), detail)
 }
 
-// refuseAt is refuse for the name of a member.
-func (p *problems) refuseAt(n *document.Node, m document.Member, detail string) {
-	p.leaveOut(m.Position, n.Pointer()+"/"+document.Escape(m.Name), detail)
+// unsupportedAt is unsupported for the name of a member.
+func (p *problems) unsupportedAt(n *document.Node, m document.Member, detail string) {
+	p.addUnsupported(m.Position, n.Pointer()+"/"+document.Escape(m.Name), detail)
 }
 
-func (p *problems) leaveOut(at document.Position, pointer, detail string) {
+func (p *problems) addUnsupported(at document.Position, pointer, detail string) {
 	if p.lenient == nil {
 		p.add(at, pointer, detail)
 		return
 	}
 	err := DocumentError{File: at.File, Line: at.Line, Column: at.Column, Pointer: pointer, Detail: detail}
-	if !slices.Contains(p.served, err) {
-		p.served = append(p.served, err)
+	if !slices.Contains(p.ignored, err) {
+		p.ignored = append(p.ignored, err)
 		p.lenient(&err)
 	}
 }
 
-// err returns what stops Load, in the order of the document, or nil.
+// err returns the errors in the order of the document, or nil.
 func (p *problems) err() error {
 	if len(p.errs) == 0 {
 		return nil

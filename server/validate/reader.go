@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// tokens is what a walker reads JSON from: a [jsontext.Decoder], or a plainReader.
-type tokens interface {
+// tokenReader is the reader from which a walker reads JSON: a [jsontext.Decoder] or a plainReader.
+type tokenReader interface {
 	PeekKind() jsontext.Kind
 	ReadToken() (jsontext.Token, error)
 	ReadValue() (jsontext.Value, error)
@@ -18,35 +18,35 @@ type tokens interface {
 	InputOffset() int64
 }
 
-// plainReader reads the JSON that most requests are, in half of the time. It gives up with errNotPlain
-// on all other JSON, and on what is none: a walker then begins again with a [jsontext.Decoder]. What it
-// gives up on is an escape in a name, a surrogate, an object of many members, and deep nesting.
+// plainReader reads the JSON of most requests, in half the time of a [jsontext.Decoder]. It returns
+// errNotPlain for other or invalid JSON: escapes in names, surrogates, objects with many members, and deep
+// nesting. The walker then starts again with a [jsontext.Decoder].
 type plainReader struct {
 	text  []byte
-	at    int  // where the next token begins, once it has been looked for
-	found bool // whether it has been
-	limit int  // of depth
+	at    int  // offset of the next token, if found is set
+	found bool // whether next has found the next token
+	limit int  // of nesting
 	after after
 	stack []container
-	names [][]byte // of the members so far of all objects that are open
+	names [][]byte // names of the members read so far, of all open objects
 }
 
-// after is what the last token was.
+// after is the kind of the last token.
 type after uint8
 
 const (
-	afterNothing after = iota // in a text or a container that has just begun
+	afterNothing after = iota // at the start of the text or of a container
 	afterName
 	afterValue
 )
 
-// container is one that is open.
+// container is an open container.
 type container struct {
 	isObject bool
-	names    int // where its names begin
+	names    int // index of its first name in plainReader.names
 }
 
-// maxPlainNames limits the members of an object, each of whose names is compared with all others.
+// maxPlainNames limits the members of an object, because each name is compared with all others.
 const maxPlainNames = 32
 
 var errNotPlain = errors.New("not plain")
@@ -55,25 +55,26 @@ func (p *plainReader) reset(text []byte, limit int) {
 	*p = plainReader{text: text, limit: limit, stack: p.stack[:0], names: p.names[:0]}
 }
 
-// forget lets go of the text.
+// forget drops the references to the text.
 func (p *plainReader) forget() {
 	clear(p.names[:cap(p.names)])
 	p.reset(nil, 0)
 }
 
-// giveUp leaves nothing that could be read.
+// giveUp makes all further reads fail.
 func (p *plainReader) giveUp() byte {
 	p.text, p.at = nil, 1
 	return 0
 }
 
-// StackDepth returns how many containers are open.
+// StackDepth returns the number of open containers.
 func (p *plainReader) StackDepth() int { return len(p.stack) }
 
-// InputOffset returns a place before the next token and behind the last one.
+// InputOffset returns an offset between the end of the last token and the start of the next one.
 func (p *plainReader) InputOffset() int64 { return int64(p.at) }
 
-// next finds the next token and returns its first byte; 0 at the end of the text, and where no token may be.
+// next finds the next token and returns its first byte. It returns 0 at the end of the text, or if no token
+// is allowed there.
 func (p *plainReader) next() byte {
 	if p.found {
 		return p.byte()
@@ -118,7 +119,7 @@ func (p *plainReader) space() {
 	}
 }
 
-// PeekKind returns the kind of the next token, which need not be a valid one.
+// PeekKind returns the kind of the next token, which may be invalid.
 func (p *plainReader) PeekKind() jsontext.Kind {
 	c := p.next()
 	if c == '-' || '0' <= c && c <= '9' {
@@ -127,7 +128,7 @@ func (p *plainReader) PeekKind() jsontext.Kind {
 	return jsontext.Kind(c)
 }
 
-// ReadToken reads the start or the end of a container, or [io.EOF].
+// ReadToken reads the start or end of a container. It returns [io.EOF] at the end of the text.
 func (p *plainReader) ReadToken() (token jsontext.Token, err error) {
 	c := p.next()
 	switch {
@@ -155,12 +156,12 @@ func (p *plainReader) ReadToken() (token jsontext.Token, err error) {
 	return token, nil
 }
 
-// inName reports whether the next token is a name.
+// inName reports whether the next token is a member name.
 func (p *plainReader) inName() bool {
 	return len(p.stack) > 0 && p.stack[len(p.stack)-1].isObject && p.after != afterName
 }
 
-// ReadValue reads a name or a value.
+// ReadValue reads a member name or a value.
 func (p *plainReader) ReadValue() (jsontext.Value, error) {
 	c, start := p.next(), p.at
 	switch {
@@ -178,7 +179,7 @@ func (p *plainReader) ReadValue() (jsontext.Value, error) {
 	return p.text[start:p.at], nil
 }
 
-// container reads all of one.
+// container reads a whole container.
 func (p *plainReader) container() error {
 	for depth := len(p.stack); ; {
 		var err error
@@ -198,7 +199,7 @@ func (p *plainReader) container() error {
 	}
 }
 
-// name reads a name, which must be new in its object.
+// name reads a member name. It returns false if the name is a duplicate or not plain.
 func (p *plainReader) name() bool {
 	start := p.at
 	if p.byte() != '"' || !p.string() {
@@ -219,7 +220,7 @@ func (p *plainReader) name() bool {
 	return true
 }
 
-// scalar reads one that begins with c.
+// scalar reads a scalar that begins with c.
 func (p *plainReader) scalar(c byte) (ok bool) {
 	switch c {
 	case '"':
@@ -268,7 +269,7 @@ func (p *plainReader) number() bool {
 	return true
 }
 
-// digits reads one or more.
+// digits reads one or more digits.
 func (p *plainReader) digits() bool {
 	start := p.at
 	for c := p.byte(); '0' <= c && c <= '9'; c = p.byte() {
@@ -277,15 +278,15 @@ func (p *plainReader) digits() bool {
 	return p.at > start
 }
 
-// isPlainByte says which bytes are a character of a string.
-var isPlainByte = func() (plain [256]bool) { //nolint:gochecknoglobals // a constant
+// isPlainByte has the bytes that are one character of a string by themselves.
+var isPlainByte = func() (plain [256]bool) { //nolint:gochecknoglobals // never changed
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		plain[c] = c != '"' && c != '\\'
 	}
 	return plain
 }()
 
-// string reads one.
+// string reads a string.
 func (p *plainReader) string() bool {
 	start, ascii := p.at, true
 	for i := p.at + 1; i < len(p.text); i++ {
@@ -310,7 +311,7 @@ func (p *plainReader) string() bool {
 	return false
 }
 
-// escapeLength returns the length of the escape that text begins with; 0 when it is none, or a surrogate.
+// escapeLength returns the length of the escape at the start of text, or 0 if it is invalid or a surrogate.
 func escapeLength(text []byte) int {
 	const long = len(`\u0000`)
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// readAll reads a text token by token, and each third value as a whole. It returns what it has read.
-func readAll(from tokens) (read []string, err error) {
+// readAll reads a text token by token, but every third value as a whole. It returns what it has read.
+func readAll(from tokenReader) (read []string, err error) {
 	for i := 0; ; i++ {
 		kind := from.PeekKind()
 		read = append(read, kind.String())
@@ -43,7 +43,7 @@ func readStrictly(text []byte) ([]string, error) {
 	return readAll(jsontext.NewDecoder(bytes.NewBuffer(text)))
 }
 
-// What is read plainly is JSON, and reads alike.
+// Text that plainReader accepts is JSON, and the tokens are the same as those of jsontext.Decoder.
 func FuzzPlainReader(f *testing.F) {
 	for _, text := range append(plainTexts(), notPlainTexts()...) {
 		f.Add([]byte(text))
@@ -66,7 +66,7 @@ func FuzzPlainReader(f *testing.F) {
 	})
 }
 
-func TestPlainReader_readsWhatIsUsual(t *testing.T) {
+func TestPlainReader_readsCommonJSON(t *testing.T) {
 	t.Parallel()
 	for _, text := range plainTexts() {
 		if _, err := readPlainly([]byte(text)); err != nil {
@@ -75,7 +75,7 @@ func TestPlainReader_readsWhatIsUsual(t *testing.T) {
 	}
 }
 
-func TestPlainReader_leavesTheRest(t *testing.T) {
+func TestPlainReader_givesUpOnOtherText(t *testing.T) {
 	t.Parallel()
 	for _, text := range notPlainTexts() {
 		if read, err := readPlainly([]byte(text)); !errors.Is(err, errNotPlain) {

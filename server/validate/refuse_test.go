@@ -8,8 +8,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// What is not known stops the start-up, and the error names the place.
-func TestLoad_refusesSchema(t *testing.T) {
+// Unknown parts of a schema are errors of Load with their location.
+func TestLoad_rejectsInvalidSchemas(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
 		`{"nullable": true}`:                    "/nullable: is not known",
@@ -83,13 +83,13 @@ func TestLoad_refusesSchema(t *testing.T) {
 	}
 }
 
-// tagged is an object with a constant member k.
+// tagged returns an object schema with a constant member k.
 func tagged(value, more string) string {
 	return `{"type": "object", "required": ["k"], "properties": {"k": {"const": "` + value + `"}` + more + `}}`
 }
 
-// Null is a value of const and nothing else.
-func TestLoad_refusesNull(t *testing.T) {
+// null is only allowed as a value of const and similar keywords.
+func TestLoad_rejectsNull(t *testing.T) {
 	t.Parallel()
 	for _, keyword := range []string{
 		"enum", "type", "maxLength", "maximum", "properties", "required", "items", "allOf", "oneOf", "not", "if",
@@ -123,7 +123,7 @@ func TestLoad_acceptsAnnotations(t *testing.T) {
 		"properties": {"a": {"$ref": "#/components/schemas/T", "description": "d", "x-y": 1, "deprecated": true}}}, "T": {"type": "string"}}`)
 }
 
-func TestLoad_refusesOperation(t *testing.T) {
+func TestLoad_rejectsInvalidOperations(t *testing.T) {
 	t.Parallel()
 	const ok = `"responses": {"200": {"description": "d"}}`
 	for operation, place := range map[string]string{
@@ -188,8 +188,8 @@ func TestLoad_refusesOperation(t *testing.T) {
 	}
 }
 
-// net/http routes no other path.
-func TestLoad_refusesPath(t *testing.T) {
+// net/http cannot route such paths.
+func TestLoad_rejectsUnroutablePaths(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/a/{a}.json", "/a/x{a}"} {
 		_, err := validate.Load(document(t, `{"paths": {"`+path+`": {"get": {
@@ -201,7 +201,7 @@ func TestLoad_refusesPath(t *testing.T) {
 	}
 }
 
-func TestLoad_refusesLimits(t *testing.T) {
+func TestLoad_rejectsInvalidLimits(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]validate.Config{
 		"body":        {MaxBodyBytes: -1},
@@ -218,8 +218,8 @@ func TestLoad_refusesLimits(t *testing.T) {
 	}
 }
 
-// A place that several operations share is reported once.
-func TestLoad_reportsOnce(t *testing.T) {
+// An error in a part that several operations share is reported once.
+func TestLoad_reportsSharedErrorsOnce(t *testing.T) {
 	t.Parallel()
 	const op = `{"parameters": [{"$ref": "#/components/parameters/P"}], "responses": {"200": {"$ref": "#/components/responses/R"}}}`
 	_, err := validate.Load(document(t, `{"security": [{"none": []}], "paths": {"/a": {"get": `+op+`, "put": `+op+`}}, "components": {
@@ -233,15 +233,15 @@ func TestLoad_reportsOnce(t *testing.T) {
 	}
 }
 
-// A document may have nothing but webhooks.
-func TestLoad_withoutPaths(t *testing.T) {
+// A document may consist of webhooks only.
+func TestLoad_acceptsADocumentOfWebhooks(t *testing.T) {
 	t.Parallel()
 	if _, err := validate.Load([]byte("{openapi: 3.1.0, info: {title: t, version: '1'}, webhooks: {}}"), validate.Config{}); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestLoad_refusesDocument(t *testing.T) {
+func TestLoad_rejectsInvalidDocuments(t *testing.T) {
 	t.Parallel()
 	const op = `{"operationId": "same", "responses": {"200": {"description": "d"}}}`
 	for text, want := range map[string]string{

@@ -32,11 +32,11 @@ const takesEverything = `{"paths": {"/things/{thing-id}/parts/{part}": {
 		{"name": "prefs", "in": "cookie", "content": {"application/json": {"schema": {"type": "object", "required": ["dark"]}}}}],
 	"responses": {"200": {"description": "d"}}}}}}`
 
-// Parameters are checked wherever they are, behind the mux that finds their operation.
-func TestOperation_Handler_everyParameter(t *testing.T) {
+// Parameters in all locations are checked, behind the mux that finds the operation.
+func TestOperation_Handler_checksParametersInAllLocations(t *testing.T) {
 	t.Parallel()
 	v := compile(t, takesEverything)
-	o, ok := v.Operation("GET", "/things/{thing_id}/parts/{part}") // as the generated code calls it
+	o, ok := v.Operation("GET", "/things/{thing_id}/parts/{part}") // the pattern of the generated code
 	if !ok {
 		t.Fatal("the operation is not found")
 	}
@@ -144,8 +144,8 @@ func TestOperation_Handler_everyParameter(t *testing.T) {
 	}
 }
 
-// The next handler finds the JSON of what is not a plain scalar.
-func TestOperation_Handler_leavesParameters(t *testing.T) {
+// The next handler can read the JSON of all parameters that are not plain scalars.
+func TestOperation_Handler_storesParametersAsPathValues(t *testing.T) {
 	t.Parallel()
 	o, _ := compile(t, takesEverything).Operation("GET", "/things/{thing_id}/parts/{part}")
 	r := httptest.NewRequest("GET", `/things/a/parts/;part=1;part=2?flag&path=a;b&filter[min]=5&json={"a":1}`, nil)
@@ -162,8 +162,8 @@ func TestOperation_Handler_leavesParameters(t *testing.T) {
 	}), func(_ http.ResponseWriter, _ *http.Request, err error) { t.Error(err) }).ServeHTTP(httptest.NewRecorder(), r)
 }
 
-// An exploded object without properties is made of all parameters that the document does not name.
-func TestOperation_Handler_freeForm(t *testing.T) {
+// An exploded object without properties contains all parameters that the document does not declare.
+func TestOperation_Handler_collectsUndeclaredParameters(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "GET", `{"parameters": [
 		{"name": "rest", "in": "query", "schema": {"type": "object", "additionalProperties": {"type": "integer"}, "maxProperties": 2}},

@@ -8,17 +8,18 @@ import (
 	"strconv"
 )
 
-// response is what the document says about the answers of one or several statuses.
+// response is the compiled description of the responses with one status, a range of statuses, or any other
+// status.
 type response struct {
 	headers  []*parameter
-	contents contents // empty when the body must be empty
+	contents contents // empty if the body must be empty
 }
 
 const mismatchedResponse = "The response does not match the interface."
 
-// Response checks an answer: its status is declared, exactly, as a range or by default; the
-// declared headers are right; and the body has a declared content type and matches its schema.
-// Where no content is declared the body is empty, as it is for HEAD and 304. The error is an
+// Response checks a response. The status must be declared, exactly, by range or by default. The declared
+// headers must be valid. The body must have a declared content type and match its schema. If no content is
+// declared, the body must be empty. A response to HEAD and a 304 may be empty in any case. The error is an
 // [*Error] with status 500.
 func (o *Operation) Response(status int, header http.Header, body []byte) error {
 	w := newWalker(o.pool)
@@ -36,12 +37,12 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 			w.record(*v)
 		}
 	default:
-		w.checkHeld(c, body)
+		w.checkBuffered(c, body)
 	}
 	return w.failure(http.StatusInternalServerError, mismatchedResponse)
 }
 
-// checkParts checks a multipart body that is held in memory.
+// checkParts checks a multipart body that is in memory.
 func (w *walker) checkParts(c *content, header http.Header, body []byte) {
 	_, params := mediaTypeOf(header)
 	all := int64(len(body)) + 1
@@ -57,9 +58,9 @@ func (w *walker) checkParts(c *content, header http.Header, body []byte) {
 	}
 }
 
-// ResponseHeader checks status, headers and content type of an answer, as [Operation.Response]
-// does. It reports whether the body is a stream: of a media type that is not JSON, text or a form,
-// so that there is no need to hold it in memory.
+// ResponseHeader checks the status, the headers and the content type of a response, as [Operation.Response]
+// does. It reports whether the body is streamed: a body whose media type is not JSON, text or a form does not
+// have to be buffered.
 func (o *Operation) ResponseHeader(status int, header http.Header) (stream bool, err error) {
 	w := newWalker(o.pool)
 	defer w.release()
@@ -71,7 +72,7 @@ func (o *Operation) ResponseHeader(status int, header http.Header) (stream bool,
 	return c != nil && c.streamed(), err
 }
 
-// responseHeader returns the content that the body must have; nil when it must be empty.
+// responseHeader returns the content that the body must have, or nil if the body must be empty.
 func (o *Operation) responseHeader(w *walker, status int, header http.Header, hasBody bool) (*content, error) {
 	declared := o.declared(status)
 	if declared == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-func TestOperation_Response(t *testing.T) {
+func TestOperation_Response_checksStatusHeadersAndBody(t *testing.T) {
 	t.Parallel()
 	content := func(media string) string {
 		return `"content": {"` + media + `": {"schema": {"$ref": "#/components/schemas/S"}}}`
@@ -74,8 +74,8 @@ func TestOperation_Response(t *testing.T) {
 	}
 }
 
-// Answers of other media types are checked as far as they are looked into.
-func TestOperation_Response_mediaTypes(t *testing.T) {
+// Responses of other media types are checked for size only, and multipart responses by part.
+func TestOperation_Response_checksAllMediaTypes(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "GET", `{"responses": {
 		"200": {"description": "d", "content": {
@@ -136,8 +136,9 @@ func TestOperation_Response_mediaTypes(t *testing.T) {
 	}
 }
 
-// The header of an answer says whether it is a stream, and is checked before the body is there.
-func TestOperation_ResponseHeader(t *testing.T) {
+// ResponseHeader checks the header of a response before its body exists, and reports whether the body is
+// streamed.
+func TestOperation_ResponseHeader_reportsStreams(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "GET", `{"responses": {"200": {"description": "d", "content": {"application/json": {}, "video/*": {}},
 		"headers": {"X-A": {"schema": {"type": "integer"}}}}, "204": {"description": "d"}}}`, anyObject, validate.Config{})

@@ -28,11 +28,10 @@ func (b *bound) allows(d decimal) bool {
 	}
 }
 
-// scalar checks a scalar against the nodes in force from base on; a string is given without
-// quotes and escapes.
+// scalar checks a scalar against the active nodes from base on. A string is given without quotes and escapes.
 func (w *walker) scalar(base int, kind jsontext.Kind, text []byte) {
-	for i := base; i < len(w.inForce); i++ {
-		n := w.inForce[i].node
+	for i := base; i < len(w.active); i++ {
+		n := w.active[i].node
 		if !w.begin(n, kind, text) {
 			continue
 		}
@@ -49,12 +48,12 @@ func (w *walker) scalar(base int, kind jsontext.Kind, text []byte) {
 	}
 }
 
-// checkScalar checks a scalar that is not in a text, a string without quotes and escapes.
+// checkScalar checks a scalar that is not part of a JSON text. A string is given without quotes and escapes.
 func (w *walker) checkScalar(n *node, kind jsontext.Kind, text []byte) {
-	w.path, w.inForce = w.path[:0], w.inForce[:0]
-	w.force(0, n)
+	w.path, w.active = w.path[:0], w.active[:0]
+	w.activate(0, n)
 	if w.needsTree(0, kindOf(kind)) {
-		w.judgeScalar(n, kind, text)
+		w.checkScalarTree(n, kind, text)
 		return
 	}
 	w.expand(0, kind)
@@ -104,7 +103,7 @@ func (w *walker) checkNumber(n *node, text []byte) {
 	}
 }
 
-// checkRange checks a length or a count.
+// checkRange checks a length or count.
 func (w *walker) checkRange(got uint64, least, most limit, leastKeyword, mostKeyword, unit string) {
 	if least.set && got < least.n {
 		w.add(leastKeyword, "must have "+strconv.FormatUint(least.n, 10)+" or more "+unit)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSchema_Validate(t *testing.T) {
+func TestSchema_Validate_reportsViolations(t *testing.T) {
 	t.Parallel()
 	for _, group := range []struct {
 		name, schema string
@@ -185,8 +185,8 @@ func firstRequired(n int) string {
 	return names(n, func(name string) string { return "/" + name + " required" })
 }
 
-// Schemas that refer to each other and to themselves compile, with or without siblings.
-func TestSchema_Validate_references(t *testing.T) {
+// Schemas that refer to each other and to themselves compile, with and without sibling keywords.
+func TestSchema_Validate_followsReferences(t *testing.T) {
 	t.Parallel()
 	s := compileSchemas(t, `{
 		"S": {"type": "object", "required": ["name"], "properties": {
@@ -216,8 +216,8 @@ func TestSchema_Validate_references(t *testing.T) {
 	}
 }
 
-// Schemas that lead to themselves on several ways do not take exponential time.
-func TestSchema_Validate_doubling(t *testing.T) {
+// Schemas that refer to themselves in several ways do not take exponential time.
+func TestSchema_Validate_isNotExponential(t *testing.T) {
 	t.Parallel()
 	s := compileSchemas(t, `{"S": {"items": {"$ref": "#/components/schemas/S"}, "allOf": [
 		{"items": {"$ref": "#/components/schemas/S"}}, {"items": {"allOf": [{"$ref": "#/components/schemas/S"}]}, "maxItems": 1}]}}`)
@@ -226,8 +226,9 @@ func TestSchema_Validate_doubling(t *testing.T) {
 	}
 }
 
-// A discriminator changes no verdict: it chooses whose violations are reported.
-func TestSchema_Validate_discriminator(t *testing.T) {
+// A discriminator does not change whether a value is valid. It selects the alternative whose violations are
+// reported.
+func TestSchema_Validate_usesTheDiscriminatorAsAHint(t *testing.T) {
 	t.Parallel()
 	s := compileSchemas(t, `{
 		"S": {"oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
@@ -251,7 +252,7 @@ func TestSchema_Validate_discriminator(t *testing.T) {
 	}
 }
 
-func TestSchema_Validate_format(t *testing.T) {
+func TestSchema_Validate_checksFormats(t *testing.T) {
 	t.Parallel()
 	for format, cases := range map[string]struct{ valid, invalid []string }{
 		"uuid": {

@@ -9,9 +9,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// scope is the dynamic scope of JSON Schema as far as it matters: for each $dynamicAnchor, the
-// schema that has it in the outermost of the resources that led here. It is known when a schema
-// is compiled, so that a $dynamicRef is a plain reference to the walk. nil is the empty scope.
+// scope is the dynamic scope of JSON Schema: for each $dynamicAnchor, the schema with that anchor in the
+// outermost resource. The scope is known when a schema is compiled, so that a $dynamicRef becomes an ordinary
+// reference. The nil scope is empty.
 type scope struct {
 	dynamic map[string]*document.Node
 	text    string
@@ -24,7 +24,7 @@ func (s *scope) key() string {
 	return s.text
 }
 
-// enter returns the scope within a resource.
+// enter returns the scope inside a resource.
 func (s *scope) enter(r *resource) *scope {
 	var dynamic map[string]*document.Node
 	for name, target := range r.dynamic {
@@ -49,7 +49,7 @@ func (s *scope) enter(r *resource) *scope {
 	return inner
 }
 
-// dynamicTarget returns the schema that a $dynamicRef leads to.
+// dynamicTarget returns the target of a $dynamicRef.
 func (c *compiler) dynamicTarget(s *scope, ref *document.Node) *document.Node {
 	target := c.targets[ref]
 	anchor := target.Get("$dynamicAnchor")

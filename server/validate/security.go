@@ -7,45 +7,45 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// SecurityKind says what a request presents to satisfy a security scheme.
+// SecurityKind is the kind of credential that a security scheme requires.
 type SecurityKind string
 
-// The kinds. OAuth 2 and OpenID Connect are bearer tokens to who receives them.
+// The kinds of credentials. OAuth 2 and OpenID Connect use bearer tokens.
 const (
-	SecurityBearer    SecurityKind = "bearer"    // a token, in Authorization
-	SecurityBasic     SecurityKind = "basic"     // user and password, in Authorization
-	SecurityAPIKey    SecurityKind = "apiKey"    // a key, in a header, a query parameter or a cookie
-	SecurityMutualTLS SecurityKind = "mutualTLS" // a certificate of the client, in the connection
+	SecurityBearer    SecurityKind = "bearer"    // a token in the Authorization header
+	SecurityBasic     SecurityKind = "basic"     // username and password in the Authorization header
+	SecurityAPIKey    SecurityKind = "apiKey"    // a key in a header, a query parameter or a cookie
+	SecurityMutualTLS SecurityKind = "mutualTLS" // a client certificate
 )
 
 // SecurityScheme is a security scheme of the document.
 type SecurityScheme struct {
-	// Name is the name in the document's components.
+	// Name is the name of the scheme in the components of the document.
 	Name string
 	Kind SecurityKind
-	// In is "header", "query" or "cookie", and Parameter the name there; both are of an API key.
+	// In is "header", "query" or "cookie", and Parameter is the name there. Both are set only for API keys.
 	In, Parameter string
 }
 
-// SecurityRequirement asks for one scheme. Scopes are those of OAuth 2 and OpenID Connect, and
-// names of roles with any other scheme.
+// SecurityRequirement requires one scheme. Scopes are the scopes of OAuth 2 and OpenID Connect, and role
+// names for all other schemes.
 type SecurityRequirement struct {
 	Scheme *SecurityScheme
 	Scopes []string
 }
 
-// Security returns the alternatives of which a request must satisfy one. The requirements of an
-// alternative, sorted by the names of their schemes, must be satisfied together; where there are
-// none, as where there are no alternatives, a request may be anonymous.
+// Security returns the alternatives of security requirements. A request must satisfy one alternative, which
+// means all of its requirements. They are sorted by the names of their schemes. A request may be anonymous if
+// an alternative is empty or there are no alternatives.
 func (o *Operation) Security() [][]SecurityRequirement { return o.security }
 
-// Public reports whether the document allows an anonymous request.
+// Public reports whether the document allows anonymous requests.
 func (o *Operation) Public() bool {
 	return len(o.security) == 0 ||
 		slices.ContainsFunc(o.security, func(all []SecurityRequirement) bool { return len(all) == 0 })
 }
 
-// securityOf compiles the requirements of an operation, or else those of the document.
+// securityOf compiles the requirements of an operation, or those of the document if the operation has none.
 func (c *compiler) securityOf(source *document.Node) [][]SecurityRequirement {
 	alternatives := source.Get("security")
 	if alternatives == nil {
@@ -70,7 +70,7 @@ func (c *compiler) securityOf(source *document.Node) [][]SecurityRequirement {
 	return security
 }
 
-// securityScheme compiles a scheme. One that is refused has no kind, so that nothing satisfies it.
+// securityScheme compiles a scheme. An unsupported scheme has no kind, so that no request satisfies it.
 func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityScheme {
 	scheme := &SecurityScheme{Name: name}
 	source := c.resolve(c.root.Get("components").Get("securitySchemes").Get(name))
@@ -91,7 +91,7 @@ func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityS
 		case strings.EqualFold(how.Text, "basic"):
 			scheme.Kind, own = SecurityBasic, "scheme"
 		default:
-			c.refuse(how, "is not bearer or basic")
+			c.unsupported(how, "is not bearer or basic")
 		}
 	case "apiKey":
 		own = "in name"
@@ -112,7 +112,7 @@ func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityS
 	}
 	for _, m := range source.Members {
 		if m.Name != "type" && m.Name != "description" && !strings.HasPrefix(m.Name, "x-") && !slices.Contains(strings.Fields(own), m.Name) {
-			c.refuseAt(source, m, "is not of this type")
+			c.unsupportedAt(source, m, "is not of this type")
 		}
 	}
 	return scheme
@@ -132,7 +132,7 @@ func (c *compiler) apiKey(scheme *SecurityScheme, source *document.Node) {
 	}
 }
 
-// checkScopes refuses a scope that the flows of OAuth 2 do not offer.
+// checkScopes reports scopes that no OAuth 2 flow offers.
 func (c *compiler) checkScopes(source *document.Node, name string, scopes *document.Node) {
 	flows := source.Get("flows")
 	if flows == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// The security of an operation is its own, else that of the document.
-func TestOperation_Public(t *testing.T) {
+// The security of an operation replaces that of the document.
+func TestOperation_Public_reportsWhetherAnonymousRequestsAreAllowed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		global, own string
@@ -32,7 +32,7 @@ func TestOperation_Public(t *testing.T) {
 	}
 }
 
-// schemes are one of each kind, and some that are refused.
+// schemes has schemes of all kinds, and some that are not supported.
 const schemes = `"securitySchemes": {
 	"bearer": {"type": "http", "scheme": "Bearer", "bearerFormat": "JWT", "description": "d", "x-y": 1},
 	"basic": {"type": "http", "scheme": "basic"},
@@ -47,7 +47,7 @@ const schemes = `"securitySchemes": {
 	"body": {"type": "apiKey", "in": "body", "name": "n"}, "nameless": {"type": "apiKey", "in": "query"},
 	"mixed": {"type": "http", "scheme": "bearer", "in": "header"}}`
 
-func TestOperation_Security(t *testing.T) {
+func TestOperation_Security_listsAlternatives(t *testing.T) {
 	t.Parallel()
 	for security, want := range map[string]string{
 		`[]`:                          "",
@@ -82,7 +82,7 @@ func TestOperation_Security(t *testing.T) {
 	}
 }
 
-func TestLoad_refusesSecurity(t *testing.T) {
+func TestLoad_rejectsInvalidSecurity(t *testing.T) {
 	t.Parallel()
 	for security, place := range map[string]string{
 		`[{"missing": []}]`:               "/security/0/missing",

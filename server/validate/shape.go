@@ -8,20 +8,20 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// visit is a value that has been checked, and what it had to be.
+// visit is a node that has been checked against a rule.
 type visit struct {
 	node *document.Node
 	as   string
 }
 
-// object is what openAPIObject says of an object, and which of its members are required.
+// object is the result of openAPIObject, with the required members.
 type object struct {
 	members  map[string]string
 	required []string
 }
 
-// conform checks that n is what a rule of openAPIObject asks for. What is wrong with it, and with
-// all that it contains, is reported. Every reference in it is noted, to be followed later.
+// conform checks n against a rule of openAPIObject. It reports all errors in n and its descendants, and
+// records all references to be followed later.
 func (l *loader) conform(n *document.Node, rule string) {
 	rule = strings.TrimPrefix(rule, "*")
 	if l.visited[visit{n, rule}] {
@@ -66,12 +66,12 @@ func (l *loader) object(n *document.Node, rule string) {
 		rule = inner
 		if n.Get("$ref") != nil {
 			l.members(n, "Reference")
-			l.note(n, "$ref", inner)
+			l.addLink(n, "$ref", inner)
 			return
 		}
 	}
 	if rule == "Schema" {
-		l.schema(n) // before the schemas in it, whose names depend on that
+		l.schema(n) // first, because the URIs of inner schemas depend on it
 	}
 	switch rule {
 	case "SecurityRequirement":
@@ -85,11 +85,11 @@ func (l *loader) object(n *document.Node, rule string) {
 	case "Operation":
 		l.operations = append(l.operations, n)
 	case "PathItem":
-		l.note(n, "$ref", rule)
+		l.addLink(n, "$ref", rule)
 	}
 }
 
-// named checks an object whose members have names of a form.
+// named checks an object whose member names must have a certain form.
 func (l *loader) named(n *document.Node, rule string) {
 	for _, m := range n.Members {
 		switch {
@@ -112,7 +112,7 @@ func isStatus(name string) bool {
 		(name[1:] == "XX" || leadingDigits([]byte(name)) == 3)
 }
 
-// members checks an object whose members OpenAPI names.
+// members checks an object whose member names OpenAPI defines.
 func (l *loader) members(n *document.Node, rule string) {
 	o, ok := l.objects[rule]
 	if !ok {
@@ -128,7 +128,7 @@ func (l *loader) members(n *document.Node, rule string) {
 		if rule, ok := o.members[m.Name]; ok {
 			l.conform(m.Value, rule)
 		} else if !strings.HasPrefix(m.Name, "x-") {
-			l.refuseAt(n, m, "is not known")
+			l.unsupportedAt(n, m, "is not known")
 		}
 	}
 	for _, name := range o.required {
@@ -138,7 +138,7 @@ func (l *loader) members(n *document.Node, rule string) {
 	}
 }
 
-// countOf reads an integer that is not negative, however it is written.
+// countOf parses a non-negative integer in any notation.
 func countOf(n *document.Node) (uint64, bool) {
 	if n == nil || n.Kind != '0' {
 		return 0, false

@@ -15,13 +15,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// described is an operation beside what it was compiled from.
+// described is a compiled operation with its source.
 type described struct {
 	*validate.Operation
 	source *openapi3.Operation
 }
 
-// allOperations returns every operation and webhook of the service's document.
+// allOperations returns all operations and webhooks of the document of the service.
 func allOperations(tb testing.TB) []described {
 	tb.Helper()
 	doc, v := compileSpec(tb)
@@ -61,7 +61,7 @@ func (d described) request(tb testing.TB, body string) *http.Request {
 	return r
 }
 
-// requestBodies returns the examples of the request body in JSON, or an empty one when there is no body.
+// requestBodies returns the JSON examples of the request body, or one empty body if there is no request body.
 func (d described) requestBodies(tb testing.TB) []string {
 	tb.Helper()
 	if d.source.RequestBody == nil {
@@ -69,7 +69,7 @@ func (d described) requestBodies(tb testing.TB) []string {
 	}
 	media := d.source.RequestBody.Value.Content["application/json"]
 	if media == nil {
-		return nil // bytes of any kind have no example
+		return nil // media types with arbitrary bytes have no examples
 	}
 	return examples(tb, media)
 }
@@ -87,8 +87,8 @@ func examples(tb testing.TB, media *openapi3.MediaType) []string {
 	return all
 }
 
-// Every example of the service's document is what the document allows.
-func TestSpec_examples(t *testing.T) {
+// All examples in the document of the service are valid.
+func TestSpec_examplesAreValid(t *testing.T) {
 	t.Parallel()
 	checked := 0
 	for _, d := range allOperations(t) {
@@ -124,7 +124,7 @@ func TestSpec_examples(t *testing.T) {
 	}
 }
 
-func TestSpec_operations(t *testing.T) {
+func TestSpec_operationsAreCompiled(t *testing.T) {
 	t.Parallel()
 	_, v := compileSpec(t)
 	public := map[string]bool{"login": true, "refreshTokens": true}
@@ -155,7 +155,7 @@ func TestSpec_operations(t *testing.T) {
 	}
 }
 
-// The address that the document gives for the server has no part in the paths.
+// The URL in servers is not part of the paths.
 func TestLoad_ignoresServers(t *testing.T) {
 	t.Parallel()
 	v := compile(t, `{"servers": [{"url": "{base_url}/v9", "variables": {"base_url": {"default": "http://a"}}}],

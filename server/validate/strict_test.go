@@ -10,7 +10,7 @@ const (
 	tooDeep   = "The JSON is nested more than 64 levels deep."
 )
 
-func TestSchema_Validate_strictJSON(t *testing.T) {
+func TestSchema_Validate_rejectsLaxJSON(t *testing.T) {
 	t.Parallel()
 	s := compileSchemas(t, `{"S": {"type": ["object", "array", "string"], "properties": {
 		"password": {"type": "string"}, "ſKey": {}, "list": {"type": "array", "items": {"$ref": "#/components/schemas/S"}}},
@@ -70,8 +70,8 @@ func TestSchema_Validate_strictJSON(t *testing.T) {
 	}
 }
 
-// Names are compared as encoding/json compares them only where the schema has properties.
-func TestSchema_Validate_caseOfMapKeys(t *testing.T) {
+// Names that differ only in case are rejected only if the schema has properties.
+func TestSchema_Validate_allowsMapKeysInAnyCase(t *testing.T) {
 	t.Parallel()
 	s := compileSchemas(t, `{"S": {"type": "object", "additionalProperties": {"type": "integer"}}}`)
 	if err := s.Validate([]byte(`{"a": 1, "A": 2}`)); err != nil {
@@ -88,8 +88,8 @@ func TestSchema_Validate_limitsViolations(t *testing.T) {
 	}
 }
 
-// What is wrong with the place of a value comes in the order of the body.
-func TestSchema_Validate_details(t *testing.T) {
+// Violations are reported in the order of the body.
+func TestSchema_Validate_reportsDetailsInOrder(t *testing.T) {
 	t.Parallel()
 	s := compileSchemas(t, `{"S": {"type": "object", "required": ["id"], "additionalProperties": false, "maxProperties": 9, "properties": {
 		"id": {"type": ["string", "null"]},

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The styles of OpenAPI 3.1.
+// The parameter styles of OpenAPI 3.1.
 const (
 	styleMatrix         = "matrix"
 	styleLabel          = "label"
@@ -19,31 +19,31 @@ const (
 	styleDeepObject     = "deepObject"
 )
 
-// fault is why a parameter could not be read.
-type fault struct{ keyword, detail string }
+// decodeError is the reason why a parameter cannot be decoded.
+type decodeError struct{ keyword, detail string }
 
-func (f *fault) Error() string { return f.keyword + ": " + f.detail }
+func (f *decodeError) Error() string { return f.keyword + ": " + f.detail }
 
 var (
-	errEscape   = &fault{"escape", "must be percent-encoded"}
-	errRepeated = &fault{"repeated", "must be given once"}
-	errUTF8     = &fault{"type", "must be UTF-8"}
-	errEmpty    = &fault{"required", "must not be empty"}
+	errEscape   = &decodeError{"escape", "must be percent-encoded"}
+	errRepeated = &decodeError{"repeated", "must be given once"}
+	errUTF8     = &decodeError{"type", "must be UTF-8"}
+	errEmpty    = &decodeError{"required", "must not be empty"}
 	errAbsent   = errors.New("the parameter is not there")
-	errNotJSON  = &fault{"content", "must be valid JSON"}
+	errNotJSON  = &decodeError{"content", "must be valid JSON"}
 )
 
-// wrongStyle says which style a text does not have.
+// wrongStyle returns the error for a text that does not have the given style.
 func wrongStyle(style string) error {
-	return &fault{"style", "must be serialized in the style " + style}
+	return &decodeError{"style", "must be serialized in the style " + style}
 }
 
-// serialization is how a value becomes the text of a path segment, a header, a query or a cookie.
+// serialization describes how a value is written in a path segment, header, query or cookie.
 type serialization struct {
 	name     string
 	style    string
 	explode  bool
-	unescape func(string) (string, error) // nil where nothing is percent-encoded
+	unescape func(string) (string, error) // nil if the location uses no percent-encoding
 }
 
 func (s *serialization) unescaped(text string) (string, error) {
@@ -57,14 +57,14 @@ func (s *serialization) unescaped(text string) (string, error) {
 	return unescaped, nil
 }
 
-// readText reads a text in the style matrix, label or simple.
-func (s *serialization) readText(text string, as kinds) (spelled, error) {
+// readText decodes a text in the style matrix, label or simple.
+func (s *serialization) readText(text string, as kinds) (textValue, error) {
 	delimiter := ","
 	switch s.style {
 	case styleLabel:
 		after, ok := strings.CutPrefix(text, ".")
 		if !ok {
-			return spelled{}, wrongStyle(s.style)
+			return textValue{}, wrongStyle(s.style)
 		}
 		text = after
 		if s.explode {
@@ -73,13 +73,13 @@ func (s *serialization) readText(text string, as kinds) (spelled, error) {
 	case styleMatrix:
 		after, ok := strings.CutPrefix(text, ";")
 		if !ok {
-			return spelled{}, wrongStyle(s.style)
+			return textValue{}, wrongStyle(s.style)
 		}
 		text = after
 		if !s.explode || as == kindString {
 			name, value, _ := strings.Cut(text, "=")
 			if name, err := s.unescaped(name); err != nil || name != s.name {
-				return spelled{}, wrongStyle(s.style)
+				return textValue{}, wrongStyle(s.style)
 			}
 			text = value
 			break
@@ -92,31 +92,30 @@ func (s *serialization) readText(text string, as kinds) (spelled, error) {
 	return s.readList(text, as, delimiter)
 }
 
-// readNamed reads elements that each have the name of the parameter.
-func (s *serialization) readNamed(pairs []string) (spelled, error) {
-	v := spelled{kind: kindArray}
+// readNamed decodes elements that are each preceded by the name of the parameter.
+func (s *serialization) readNamed(pairs []string) (textValue, error) {
+	v := textValue{kind: kindArray}
 	for _, pair := range pairs {
 		escaped, text, _ := strings.Cut(pair, "=")
 		name, err := s.unescaped(escaped)
 		if err != nil || name != s.name {
-			return spelled{}, wrongStyle(s.style)
+			return textValue{}, wrongStyle(s.style)
 		}
 		if text, err = s.unescaped(text); err != nil {
-			return spelled{}, err
+			return textValue{}, err
 		}
-		v.elements = append(v.elements, spelled{kind: kindString, text: text})
+		v.elements = append(v.elements, textValue{kind: kindString, text: text})
 	}
 	return v, nil
 }
 
-// readList reads a scalar, or an array or object between whose parts are delimiters. A list
-// without any text is empty.
-func (s *serialization) readList(text string, as kinds, delimiter string) (spelled, error) {
+// readList decodes a scalar, or an array or object with delimiters. An empty text is an empty list.
+func (s *serialization) readList(text string, as kinds, delimiter string) (textValue, error) {
 	if as == kindString {
 		text, err := s.unescaped(text)
-		return spelled{kind: kindString, text: text}, err
+		return textValue{kind: kindString, text: text}, err
 	}
-	v := spelled{kind: as}
+	v := textValue{kind: as}
 	if text == "" {
 		return v, nil
 	}
@@ -127,40 +126,40 @@ func (s *serialization) readList(text string, as kinds, delimiter string) (spell
 			for _, part := range parts {
 				name, value, ok := strings.Cut(part, "=")
 				if !ok {
-					return spelled{}, wrongStyle(s.style)
+					return textValue{}, wrongStyle(s.style)
 				}
 				names = append(names, name, value)
 			}
 			parts = names
 		}
 		if len(parts)%2 != 0 {
-			return spelled{}, wrongStyle(s.style)
+			return textValue{}, wrongStyle(s.style)
 		}
 	}
 	for i, part := range parts {
-		if s.unescape == nil { // a header may have space around the delimiters
+		if s.unescape == nil { // headers may have whitespace around delimiters
 			part = strings.Trim(part, " \t")
 		}
 		part, err := s.unescaped(part)
 		if err != nil {
-			return spelled{}, err
+			return textValue{}, err
 		}
 		if as == kindObject && i%2 == 0 {
 			v.names = append(v.names, part)
 		} else {
-			v.elements = append(v.elements, spelled{kind: kindString, text: part})
+			v.elements = append(v.elements, textValue{kind: kindString, text: part})
 		}
 	}
 	return v, nil
 }
 
-// pair is a name and its value as they are in a query, a form or the cookies.
+// pair is a name and value in a query, form or cookie.
 type pair struct {
 	name  string // unescaped
 	value string
 }
 
-// queryPairs splits a query or a form. It leaves out what has no readable name.
+// queryPairs splits a query or form. It ignores pairs whose name cannot be decoded.
 func queryPairs(query string) []pair {
 	var pairs []pair
 	for text := range strings.SplitSeq(query, "&") {
@@ -180,17 +179,17 @@ func queryPairs(query string) []pair {
 	return pairs
 }
 
-// readPairs reads what pairs say in the style form, spaceDelimited, pipeDelimited or deepObject.
-// takes reports whether a name is that of a member of an exploded object. It returns false when
-// no pair belongs to the value.
+// readPairs decodes the pairs of a value in the style form, spaceDelimited, pipeDelimited or deepObject.
+// acceptsMember reports whether a name is a member of an exploded object. present is false if no pair belongs
+// to the value.
 func (s *serialization) readPairs(
-	pairs []pair, as kinds, shape *shape, takes func(string) bool,
-) (v spelled, present bool, err error) {
+	pairs []pair, as kinds, shape *shape, acceptsMember func(string) bool,
+) (v textValue, present bool, err error) {
 	if s.style == styleDeepObject {
 		return s.readDeep(pairs, shape)
 	}
 	if s.explode && as == kindObject {
-		return s.readMembers(pairs, shape, takes)
+		return s.readMembers(pairs, shape, acceptsMember)
 	}
 	var values []string
 	for _, p := range pairs {
@@ -221,24 +220,24 @@ func (s *serialization) readPairs(
 	return v, true, err
 }
 
-func (s *serialization) texts(values []string) (spelled, error) {
-	v := spelled{kind: kindArray}
+func (s *serialization) texts(values []string) (textValue, error) {
+	v := textValue{kind: kindArray}
 	for _, value := range values {
 		text, err := s.unescaped(value)
 		if err != nil {
-			return spelled{}, err
+			return textValue{}, err
 		}
-		v.elements = append(v.elements, spelled{kind: kindString, text: text})
+		v.elements = append(v.elements, textValue{kind: kindString, text: text})
 	}
 	return v, nil
 }
 
-// readMembers reads an exploded object, whose members are pairs of their own. A member that is an
-// array may be given more than once.
-func (s *serialization) readMembers(pairs []pair, shape *shape, takes func(string) bool) (v spelled, present bool, err error) {
+// readMembers decodes an exploded object, which has one pair for each member. A member that is an array may
+// be repeated.
+func (s *serialization) readMembers(pairs []pair, shape *shape, acceptsMember func(string) bool) (v textValue, present bool, err error) {
 	var entries []deepEntry
 	for _, p := range pairs {
-		if !takes(p.name) {
+		if !acceptsMember(p.name) {
 			continue
 		}
 		text, err := s.unescaped(p.value)
@@ -254,22 +253,22 @@ func (s *serialization) readMembers(pairs []pair, shape *shape, takes func(strin
 	return v, true, err
 }
 
-// deepEntry is a text with the keys that lead to it.
+// deepEntry is a text with its path of keys.
 type deepEntry struct {
 	path []string
 	text string
 }
 
-// readDeep reads name[key]=value. Keys below keys, which OpenAPI leaves open, lead to members of
-// members, and to elements when they are indexes or empty.
-func (s *serialization) readDeep(pairs []pair, shape *shape) (v spelled, present bool, err error) {
+// readDeep decodes name[key]=value. OpenAPI does not define nested keys; here they are members of members, or
+// elements if they are indexes or empty.
+func (s *serialization) readDeep(pairs []pair, shape *shape) (v textValue, present bool, err error) {
 	var entries []deepEntry
 	for _, p := range pairs {
 		keys, ok := strings.CutPrefix(p.name, s.name)
 		if !ok || keys != "" && keys[0] != '[' {
 			continue
 		}
-		path, ok := brackets(keys)
+		path, ok := splitBrackets(keys)
 		if !ok {
 			return v, true, wrongStyle(s.style)
 		}
@@ -286,8 +285,8 @@ func (s *serialization) readDeep(pairs []pair, shape *shape) (v spelled, present
 	return v, true, err
 }
 
-// brackets splits "[a][b]".
-func brackets(text string) (keys []string, ok bool) {
+// splitBrackets splits "[a][b]" into its keys.
+func splitBrackets(text string) (keys []string, ok bool) {
 	for text != "" {
 		end := strings.IndexByte(text, ']')
 		if text[0] != '[' || end < 0 || len(keys) == MaxDepth {
@@ -299,14 +298,14 @@ func brackets(text string) (keys []string, ok bool) {
 	return keys, true
 }
 
-// nest makes one value of all entries.
-func nest(entries []deepEntry, s *shape, style string) (spelled, error) {
+// nest combines entries into one value.
+func nest(entries []deepEntry, s *shape, style string) (textValue, error) {
 	var keys []string
 	below := make(map[string][]deepEntry)
-	leaf := spelled{kind: kindArray}
+	leaf := textValue{kind: kindArray}
 	for _, e := range entries {
 		if len(e.path) == 0 {
-			leaf.elements = append(leaf.elements, spelled{kind: kindString, text: e.text})
+			leaf.elements = append(leaf.elements, textValue{kind: kindString, text: e.text})
 			continue
 		}
 		key := e.path[0]
@@ -318,9 +317,9 @@ func nest(entries []deepEntry, s *shape, style string) (spelled, error) {
 	isArray := s.types&kindArray != 0 && s.types&kindObject == 0
 	switch {
 	case len(leaf.elements) > 0 && len(keys) > 0:
-		return spelled{}, wrongStyle(style)
+		return textValue{}, wrongStyle(style)
 	case len(leaf.elements) > 1 && s.types&kindArray == 0:
-		return spelled{}, errRepeated
+		return textValue{}, errRepeated
 	case len(leaf.elements) == 1 && !isArray:
 		return leaf.elements[0], nil
 	case len(leaf.elements) > 0:
@@ -328,39 +327,39 @@ func nest(entries []deepEntry, s *shape, style string) (spelled, error) {
 	case isArray:
 		return nestElements(keys, below, s.items, style)
 	}
-	v := spelled{kind: kindObject, names: keys}
+	v := textValue{kind: kindObject, names: keys}
 	for _, key := range keys {
 		member, err := nest(below[key], s.member(key), style)
 		if err != nil {
-			return spelled{}, err
+			return textValue{}, err
 		}
 		v.elements = append(v.elements, member)
 	}
 	return v, nil
 }
 
-// nestElements makes an array of keys that are indexes from 0 on, in any order, or all empty.
-func nestElements(keys []string, below map[string][]deepEntry, items *shape, style string) (spelled, error) {
+// nestElements returns an array. The keys must be the indexes from 0, in any order, or all empty.
+func nestElements(keys []string, below map[string][]deepEntry, items *shape, style string) (textValue, error) {
 	if slices.Equal(keys, []string{""}) {
-		v := spelled{kind: kindArray}
+		v := textValue{kind: kindArray}
 		for _, e := range below[""] {
 			element, err := nest([]deepEntry{e}, items, style)
 			if err != nil {
-				return spelled{}, err
+				return textValue{}, err
 			}
 			v.elements = append(v.elements, element)
 		}
 		return v, nil
 	}
-	v := spelled{kind: kindArray, elements: make([]spelled, len(keys))}
+	v := textValue{kind: kindArray, elements: make([]textValue, len(keys))}
 	for _, key := range keys {
 		i, err := strconv.Atoi(key)
 		if err != nil || i < 0 || i >= len(keys) || strconv.Itoa(i) != key {
-			return spelled{}, wrongStyle(style)
+			return textValue{}, wrongStyle(style)
 		}
 		element, err := nest(below[key], items, style)
 		if err != nil {
-			return spelled{}, err
+			return textValue{}, err
 		}
 		v.elements[i] = element
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// styled is a way to write a parameter.
+// styled is a style of a parameter in one location.
 type styled struct {
 	in, style string
 	explode   bool
 }
 
-// styles are all that OpenAPI 3.1 defines for arrays and objects.
+// styles returns all combinations that OpenAPI 3.1 defines for arrays and objects.
 func styles() []styled {
 	var all []styled
 	for in, names := range map[string][]string{
@@ -39,7 +39,7 @@ func (s styled) String() string {
 	return s.in + " " + s.style + map[bool]string{true: " exploded"}[s.explode]
 }
 
-// escape writes a text as it is in the place of the parameter.
+// escape escapes a text for the location of the parameter.
 func (s styled) escape(text string) string {
 	switch s.in {
 	case "path":
@@ -50,8 +50,8 @@ func (s styled) escape(text string) string {
 	return text
 }
 
-// write is the other direction of what the package reads: RFC 6570 as OpenAPI uses it. A value is
-// a text, a list of texts, or names and texts in turn.
+// write is the inverse of the decoding in the package: RFC 6570 as OpenAPI uses it. texts is a single text, a
+// list of texts, or alternating names and texts.
 func (s styled) write(name string, kind string, texts []string) string {
 	escaped := make([]string, len(texts))
 	for i, text := range texts {
@@ -133,7 +133,7 @@ func (s styled) operation(tb testing.TB, name, schema string) *validate.Operatio
 	return nil
 }
 
-// request puts what has been written where it belongs.
+// request returns a request with the written parameter.
 func (s styled) request(tb testing.TB, name, written string) *http.Request {
 	tb.Helper()
 	target := "/p"
@@ -158,8 +158,8 @@ func (s styled) request(tb testing.TB, name, written string) *http.Request {
 	return r
 }
 
-// texts returns texts that the style can carry: a style that escapes nothing has no delimiters in
-// its values, and a label no dots.
+// texts returns random texts that the style can represent: without delimiters in styles without escaping, and
+// without dots in labels.
 func (s styled) texts(g *generator, n int) []string {
 	alphabet := []string{"a", "Z", "7", "-", "_", "~", "ä", "€"}
 	if s.in == "path" || s.in == "query" {
@@ -185,7 +185,7 @@ func (s styled) texts(g *generator, n int) []string {
 	}
 	all := make([]string, n)
 	for i := range all {
-		all[i] = strconv.Itoa(i) // so that names differ, and no text looks empty
+		all[i] = strconv.Itoa(i) // makes names unique, and no text is empty
 		for range g.IntN(4) {
 			all[i] += pick(g, alphabet...)
 		}
@@ -194,9 +194,9 @@ func (s styled) texts(g *generator, n int) []string {
 	return all
 }
 
-// What is written in a style is read as what was written: as a constant the value matches, and as
-// another it does not.
-func TestStyles_inverse(t *testing.T) {
+// A value that is written in a style decodes to the same value: it matches a const of the value and no other
+// const.
+func TestStyles_decodeWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	const name = "it"
 	for _, s := range styles() {
@@ -222,7 +222,7 @@ func TestStyles_inverse(t *testing.T) {
 				schema["const"] = value
 				written := s.write(name, kind, texts)
 				if s.in == "cookie" && kind == "object" && s.explode {
-					continue // names of cookies are tokens
+					continue // cookie names must be tokens
 				}
 				o := s.operation(t, name, asJSON(schema))
 				if got := violations(serve(t, o, s.request(t, name, written)).err); got != "ok" {
@@ -238,8 +238,8 @@ func TestStyles_inverse(t *testing.T) {
 	}
 }
 
-// Texts are numbers, booleans and null where the schema allows these, exactly as they are written.
-func TestStyles_types(t *testing.T) {
+// Texts become numbers, booleans and null where the schema allows these types, without normalization.
+func TestStyles_decodeScalarsByType(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type": "array", "items": {"type": ["integer", "boolean", "null"], "maximum": 900719925474099}, "minItems": 1}`
 	for _, s := range styles() {
@@ -265,8 +265,8 @@ func TestStyles_types(t *testing.T) {
 	}
 }
 
-// Of several types that a text can have, the one that matches counts.
-func TestStyles_severalTypes(t *testing.T) {
+// If a text can have several types, the type that matches the schema is used.
+func TestStyles_decodeTheMatchingType(t *testing.T) {
 	t.Parallel()
 	for schema, cases := range map[string]map[string]string{
 		`{"type": ["string", "integer"], "maximum": 5, "maxLength": 3}`:     {"4": "ok", "6": "ok", "abc": "ok", "abcd": "query:it maxLength"},

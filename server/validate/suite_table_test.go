@@ -1,17 +1,17 @@
 package validate_test
 
-// What is judged otherwise than the suite of JSON Schema says, or refused: the items of a list in
-// the documentation of the package.
+// The reasons for deviations from the official suite of JSON Schema. Each is a list item in the documentation
+// of the package.
 const (
-	goInteger      = "an integer is written without fraction and exponent, and fits int64 or its format: its Go type holds no other"
-	goTime         = "a date-time is what time.Time can read: no leap second, no lower-case T or Z"
-	plainEmail     = "an email address has no quotes and no address literal"
-	assertedFormat = "a format is an assertion, and one that is not known is refused"
-	otherDialect   = "a $schema other than that of 2020-12 is refused, and with it vocabularies and older drafts"
-	unknownKeyword = "a keyword that is not known is refused, also those that 2020-12 has given up, such as dependencies"
+	goInteger      = "an integer must have no fraction and no exponent, and must fit int64 or its format, like its Go type"
+	goTime         = "a date-time must be readable by time.Time: no leap second, no lower-case T or Z"
+	plainEmail     = "an email address must have no quotes and no address literal"
+	assertedFormat = "a format is an assertion, and an unknown format is an error of Load"
+	otherDialect   = "a $schema other than that of 2020-12, and therefore vocabularies and older drafts"
+	unknownKeyword = "an unknown keyword, including those that 2020-12 has removed, such as dependencies"
 )
 
-// suiteExceptions has files, groups and cases of the suite.
+// suiteExceptions maps files, groups and cases of the suite to the reason for their deviation.
 var suiteExceptions = map[string]string{
 	"format.json": assertedFormat,
 	"optional/bignum.json: integer: a bignum is an integer":          goInteger,

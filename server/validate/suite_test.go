@@ -17,11 +17,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// suiteDir names the directory of the JSON-Schema-Test-Suite, which is not part of this module:
-// https://github.com/json-schema-org/JSON-Schema-Test-Suite.
+// suiteDir is the environment variable with the directory of the JSON-Schema-Test-Suite, which is not part of
+// this module: https://github.com/json-schema-org/JSON-Schema-Test-Suite.
 const suiteDir = "JSON_SCHEMA_TEST_SUITE"
 
-// suiteServer is where the schemas of the suite look for its remotes.
+// suiteServer is the base URL of the remote schemas of the suite.
 const suiteServer = "http://localhost:1234"
 
 type suiteGroup struct {
@@ -34,10 +34,10 @@ type suiteGroup struct {
 	} `json:"tests"`
 }
 
-// Every case of draft 2020-12 and of its optional parts is judged as the suite says, but for the
-// exceptions that the documentation of the package lists. What is refused there is refused with
-// its place.
-func TestSuite(t *testing.T) {
+// All cases of draft 2020-12 and its optional parts have the result that the suite expects, except for the
+// deviations in the documentation of the package. Schemas that are not supported are rejected with their
+// location.
+func TestSuite_passesExceptDocumentedDeviations(t *testing.T) {
 	t.Parallel()
 	root := os.Getenv(suiteDir)
 	if _, err := os.Stat(root); err != nil {
@@ -83,8 +83,8 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// suiteDocuments returns the documents that schemas of the suite refer to, by their URI. Those of
-// the suite itself are there when it is complete.
+// suiteDocuments returns the documents that schemas of the suite refer to, by URI. The remote schemas are
+// only available in a complete checkout of the suite.
 func suiteDocuments(t *testing.T, remotes string) map[string][]byte {
 	t.Helper()
 	documents := metaschemas(t)
@@ -136,17 +136,17 @@ func checkSuiteGroup(t *testing.T, file string, group suiteGroup, documents map[
 	}
 }
 
-// compileSuiteSchema compiles a schema as a component of a document.
+// compileSuiteSchema compiles a schema as a component schema of a document.
 func compileSuiteSchema(t *testing.T, text json.RawMessage, documents map[string][]byte) (*validate.Schema, error) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // keeps what is written
+	decoder.UseNumber() // keeps the notation of numbers
 	var schema any
 	if err := decoder.Decode(&schema); err != nil {
 		t.Fatal(err)
 	}
 	if s, ok := schema.(object); ok && s["$id"] == nil {
-		s["$id"] = "urn:suite" // so that # is the schema
+		s["$id"] = "urn:suite" // makes # refer to the schema
 	}
 	v, err := validate.Load([]byte(asJSON(object{
 		"openapi": "3.1.1", "info": object{"title": "t", "version": "1"},
@@ -159,7 +159,7 @@ func compileSuiteSchema(t *testing.T, text json.RawMessage, documents map[string
 	return s, nil
 }
 
-// The exceptions are those of the documentation.
+// All reasons for deviations are in the documentation of the package.
 func TestSuite_exceptionsAreDocumented(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "validate.go", nil, parser.ParseComments|parser.PackageClauseOnly)
@@ -174,8 +174,7 @@ func TestSuite_exceptionsAreDocumented(t *testing.T) {
 	}
 }
 
-// metaschemas returns the schemas of JSON Schema 2020-12 itself, as the other implementation has
-// them.
+// metaschemas returns the schemas of JSON Schema 2020-12 itself, from the module of the other implementation.
 func metaschemas(t *testing.T) map[string][]byte {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/santhosh-tekuri/jsonschema/v6")

@@ -14,20 +14,20 @@ const (
 	kindAny    = kindScalar | kindArray | kindObject
 )
 
-// shape says which JSON values a text may stand for at one place of a value. The text of a
-// parameter, a form or a part has no types; the schema gives them.
+// shape describes which JSON values the texts at one location may represent. Texts in parameters, forms and
+// parts have no types, so the types of the schema determine their JSON.
 type shape struct {
-	nodes    []*node  // which the value must match
-	types    kinds    // which the schema allows
+	nodes    []*node  // the schemas that the value must match
+	types    kinds    // the types that the schemas allow
 	prefix   []*shape // of the first elements
-	items    *shape   // of the others
+	items    *shape   // of the other elements
 	members  map[string]*shape
-	rest     *shape      // of all other members, unless there are patterns
-	patterns []restShape // instead of rest, of each schema
-	open     bool        // whether it is meant to have members that it does not name
+	rest     *shape      // of all other members, if there are no patterns
+	patterns []restShape // replaces rest; one for each schema
+	open     bool        // whether the object is meant to have members that are not declared
 }
 
-// restShape is what one schema says of members that none names.
+// restShape is what one schema says about undeclared members.
 type restShape struct {
 	patterns []patternShape
 	shape    *shape // of a member whose name matches no pattern
@@ -38,7 +38,7 @@ type patternShape struct {
 	shape   *shape
 }
 
-// names returns the names of the members that the schema knows, sorted.
+// names returns the names of the declared members, sorted.
 func (s *shape) names() []string { return slices.Sorted(maps.Keys(s.members)) }
 
 func (s *shape) element(i int) *shape {
@@ -73,7 +73,7 @@ func (s *shape) member(name string) *shape {
 	case 1:
 		return all[0]
 	}
-	both := *all[0] // and the rest of them, for scalars
+	both := *all[0] // the types and nodes are merged, so that scalars are correct
 	for _, other := range all[1:] {
 		both.types &= other.types
 		both.nodes = slices.Concat(both.nodes, other.nodes)
@@ -81,13 +81,13 @@ func (s *shape) member(name string) *shape {
 	return &both
 }
 
-// shapes builds each shape once, for schemas can contain themselves.
+// shapes caches shapes, because schemas may be recursive.
 type shapes map[string]*shape
 
 // of returns the shape of a value that must match all nodes.
 func (known shapes) of(nodes ...*node) *shape {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return n == nil })
-	key := fmt.Sprint(nodes) // their addresses
+	key := fmt.Sprint(nodes) // the addresses of the nodes
 	if s := known[key]; s != nil {
 		return s
 	}
@@ -150,7 +150,7 @@ func (s *shape) addMembers(known shapes, parts []*node) {
 	}
 }
 
-// membersNamed returns what parts say of the member of a name; nil is nothing.
+// membersNamed returns the schemas that parts have for the member with the given name.
 func membersNamed(name string, parts []*node) (nodes []*node) {
 	for _, n := range parts {
 		m := n.members[name]
@@ -170,7 +170,7 @@ func membersNamed(name string, parts []*node) (nodes []*node) {
 	return nodes
 }
 
-// orRest returns nodes, or what parts say of what nothing else evaluates.
+// orRest returns nodes. If all of them are nil, it adds the schemas for unevaluated members or elements.
 func orRest(nodes, parts []*node, kind jsontext.Kind) []*node {
 	if slices.ContainsFunc(nodes, func(n *node) bool { return n != nil }) {
 		return nodes
@@ -183,8 +183,7 @@ func orRest(nodes, parts []*node, kind jsontext.Kind) []*node {
 	return nodes
 }
 
-// collect appends n and all nodes that may constrain the same value, and returns the types that
-// they allow.
+// collect appends n and all nodes that may apply to the same value, and returns the types that they allow.
 func (n *node) collect(parts *[]*node) kinds {
 	if n == nil {
 		return kindAny
@@ -194,8 +193,8 @@ func (n *node) collect(parts *[]*node) kinds {
 	}
 	*parts = append(*parts, n)
 	types := n.types.orAny()
-	for _, also := range n.allOf {
-		types &= also.collect(parts)
+	for _, other := range n.allOf {
+		types &= other.collect(parts)
 	}
 	for _, u := range n.unions {
 		var either kinds
@@ -213,7 +212,7 @@ func (n *node) collect(parts *[]*node) kinds {
 	return types
 }
 
-// orAny spells out what the zero value allows, and that an integer is a number.
+// orAny expands the zero value to all types, and adds integer to number.
 func (ks kinds) orAny() kinds {
 	switch {
 	case ks == 0:
@@ -224,16 +223,16 @@ func (ks kinds) orAny() kinds {
 	return ks
 }
 
-// spelled is a value whose scalars are texts.
-type spelled struct {
-	kind     kinds // kindString, kindArray, kindObject, or kindAny for what is JSON already
+// textValue is a value whose scalars are texts.
+type textValue struct {
+	kind     kinds // kindString, kindArray or kindObject; kindAny if text is JSON
 	text     string
-	elements []spelled
-	names    []string // of the elements of an object
+	elements []textValue
+	names    []string // names of the elements, for an object
 }
 
-// appendJSON writes the JSON that v stands for.
-func (s *shape) appendJSON(dst []byte, v spelled, w *walker) []byte {
+// appendJSON appends the JSON that v represents.
+func (s *shape) appendJSON(dst []byte, v textValue, w *walker) []byte {
 	switch v.kind {
 	case kindAny:
 		return append(dst, v.text...)
@@ -260,12 +259,13 @@ func (s *shape) appendJSON(dst []byte, v spelled, w *walker) []byte {
 	return s.appendScalar(dst, v.text, w)
 }
 
-// appendScalar writes the scalar that a text stands for: null, a boolean or a number where the
-// schema allows it, else a string. Where it allows both, what matches the schema decides.
+// appendScalar appends the scalar that a text represents: null, a boolean or a number if the schema allows
+// that type, and otherwise a string. If the schema allows both, the result is the one that matches the
+// schema.
 func (s *shape) appendScalar(dst []byte, text string, w *walker) []byte {
 	types := s.types
 	if types&kindScalar == 0 {
-		types = kindAny // it will not match anyhow, unless schemas that exclude each other do
+		types = kindAny // the types exclude each other: try all scalars
 	}
 	start := len(dst)
 	if isLiteral(text, types) {
@@ -277,12 +277,12 @@ func (s *shape) appendScalar(dst []byte, text string, w *walker) []byte {
 	}
 	quoted, err := jsontext.AppendQuote(dst, text)
 	if err != nil {
-		quoted = append(dst, `""`...) // what is not UTF-8 has been refused before
+		quoted = append(dst, `""`...) // invalid UTF-8 has been rejected before
 	}
 	return quoted
 }
 
-// isLiteral reports whether the text is a JSON value of one of the types other than a string.
+// isLiteral reports whether text is a JSON value of one of the types, except string.
 func isLiteral(text string, types kinds) bool {
 	switch text {
 	case "null":
@@ -309,8 +309,8 @@ func (w *walker) matches(nodes []*node, text []byte) bool {
 	return len(trial.found) == 0 && trial.malformed == ""
 }
 
-// isUTF8 reports whether all texts of v are.
-func (v spelled) isUTF8() bool {
+// isUTF8 reports whether all texts of v are valid UTF-8.
+func (v textValue) isUTF8() bool {
 	for _, element := range v.elements {
 		if !element.isUTF8() {
 			return false

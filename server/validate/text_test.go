@@ -9,8 +9,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// The schema, all of it, says what JSON a text stands for.
-func TestOperation_Handler_typesOfTexts(t *testing.T) {
+// All parts of the schema together determine the JSON of a text.
+func TestOperation_Handler_decodesTextsByTheWholeSchema(t *testing.T) {
 	t.Parallel()
 	const (
 		strings2   = `{"type": "string", "minLength": 2}`

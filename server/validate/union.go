@@ -12,8 +12,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// choose returns the alternative that a value must match, which may be none. The decoder stands
-// before the value, whose kind it has peeked.
+// choose returns the alternative that a value must match, which may be nil. It must be called before the
+// value is read.
 func (w *walker) choose(u *union, kind jsontext.Kind) *node {
 	for _, alternative := range u.byType {
 		if alternative.types.allow(kind, nil) {
@@ -27,22 +27,22 @@ func (w *walker) choose(u *union, kind jsontext.Kind) *node {
 	return nil
 }
 
-// tag is a member of an object that may tell the alternatives of a union apart.
+// tag identifies a member of an object that may select the alternative of a union.
 type tag struct {
-	object int64 // where it begins in the text
+	object int64 // offset of the object in the text
 	name   string
 }
 
-// chooseByMember looks ahead in the object for the member that tells the alternatives apart.
+// chooseByMember looks ahead in the object for the member that selects the alternative.
 func (w *walker) chooseByMember(u *union) *node {
-	at := w.from.InputOffset()
+	at := w.tokens.InputOffset()
 	at += int64(bytes.IndexByte(w.text[at:], '{'))
 	if at >= w.aheadEnd {
 		w.lookAhead(at, u.tags)
 	}
 	value, ok := w.tags[tag{at, u.by.name}]
 	if !ok {
-		if !w.aheadFailed { // else the walk fails, too, and nobody knows what is behind that
+		if !w.aheadFailed { // after a syntax error the walk fails too, and the member may exist
 			w.addBelow(u.by.token, "required", "is required")
 		}
 		return nil
@@ -54,8 +54,8 @@ func (w *walker) chooseByMember(u *union) *node {
 	return nil
 }
 
-// lookAhead collects the tags of the object at an offset and of all that it contains. If each of
-// those were read ahead on its own, a text would be read once for each of its levels.
+// lookAhead collects the tags of the object at an offset and of everything nested in it. Looking ahead for
+// each nested object separately would read a text once for each level of nesting.
 func (w *walker) lookAhead(at int64, names map[string]*member) {
 	if w.tags == nil {
 		w.tags = make(map[tag]jsontext.Value)
@@ -70,8 +70,7 @@ func (w *walker) lookAhead(at int64, names map[string]*member) {
 	w.work += int(w.ahead.InputOffset())
 }
 
-// collectTags reads a value of the text that begins at start. It returns those that are no
-// containers.
+// collectTags reads a value from the text that begins at start. It returns the value if it is a scalar.
 func (w *walker) collectTags(start int64, names map[string]*member) (jsontext.Value, error) {
 	kind := w.ahead.PeekKind()
 	if kind != '{' && kind != '[' {
@@ -126,7 +125,7 @@ func (c *compiler) union(s *scope, keyword string, schemas, discriminator *docum
 	return u
 }
 
-// hint notes what the values of a discriminator stand for.
+// hint sets the alternatives that the values of a discriminator name.
 func (c *compiler) hint(u *union, discriminator *document.Node, schemas []*document.Node) {
 	u.hint, u.byHint = discriminator.Get("propertyName").Text, make(map[string]*node)
 	for i, schema := range schemas {
@@ -143,7 +142,7 @@ func (c *compiler) hint(u *union, discriminator *document.Node, schemas []*docum
 	}
 }
 
-// nullable takes care of an anyOf of null and something else, which may allow null, too.
+// nullable compiles an anyOf of null and one other schema, which may itself allow null.
 func (c *compiler) nullable(u *union, schemas *document.Node, alternatives []alternative) bool {
 	if u.keyword != "anyOf" || len(alternatives) != 2 {
 		return false
@@ -160,7 +159,7 @@ func (c *compiler) nullable(u *union, schemas *document.Node, alternatives []alt
 	return false
 }
 
-// byType makes the type of a value choose the alternative, where all have types of their own.
+// byType selects the alternative by the type of the value, if all alternatives have disjoint types.
 func (c *compiler) byType(u *union, alternatives []alternative) bool {
 	taken, byType := kinds(0), make([]typed, 0, len(alternatives))
 	for _, a := range alternatives {
@@ -179,14 +178,14 @@ func (c *compiler) byType(u *union, alternatives []alternative) bool {
 	return true
 }
 
-// alternative is one of a union. Its source is what its $ref leads to.
+// alternative is an alternative of a union. Its source is the target of its $ref.
 type alternative struct {
 	source *document.Node
 	node   *node
 	types  kinds
 }
 
-// constant returns the string that a required member of the alternative must be.
+// constant returns the string that a required member of the alternative must equal.
 func (c *compiler) constant(a alternative, name string) (string, bool) {
 	required := a.source.Get("required")
 	if required == nil || !slices.ContainsFunc(required.Elements, func(n *document.Node) bool { return n.Text == name }) {
@@ -199,8 +198,8 @@ func (c *compiler) constant(a alternative, name string) (string, bool) {
 	return value.Text, true
 }
 
-// byMember makes a required member choose the alternative, which has another constant in each;
-// one of them may be null in place of an object.
+// byMember selects the alternative by a required member that has a different constant in each alternative.
+// One further alternative may be null.
 func (c *compiler) byMember(u *union, alternatives []alternative) bool {
 	objects := alternatives[:0:0]
 	var null []typed

@@ -1,78 +1,74 @@
 // Package validate checks HTTP requests and responses against an OpenAPI 3.1 document.
 //
-// The document is compiled once by [Load]. Nothing in it is ignored: a member that OpenAPI does not
-// know, a keyword with a value of the wrong type, or a null where there is none is an error with
-// file, line and column. A body is then checked in one pass over its JSON tokens; where a schema
-// has to look at a value more than once, that value is held in memory.
+// [Load] compiles the document once. It ignores nothing: unknown members, keywords with a value of the wrong
+// type, and unexpected nulls are errors with file, line and column. A body is checked in a single pass over
+// its JSON tokens. Only values that a schema must evaluate more than once are held in memory.
 //
-// JSON is strict (I-JSON, RFC 7493): duplicate names, invalid UTF-8, trailing data and nesting over
-// [MaxDepth] are refused. So are names that differ only in case from one that a schema for the
-// object knows, for encoding/json would take them for it.
+// The accepted JSON is strict (I-JSON, RFC 7493): duplicate names, invalid UTF-8, trailing data, and nesting
+// deeper than [MaxDepth] are rejected. Names that differ only in case from a declared member of the object
+// are rejected too, because encoding/json would decode them as that member.
 //
 // # JSON Schema
 //
-// All keywords of JSON Schema 2020-12 are enforced, but for contentEncoding, contentMediaType and
-// contentSchema, which it makes annotations. Numbers are compared exactly, as decimals. A value whose
-// schema is readOnly must not be sent in a request, nor writeOnly in an answer, and required does
-// not ask for it there; for webhooks, which the service sends, it is the other way round. A
-// discriminator has the meaning of OpenAPI: it never changes a verdict, but chooses whose violations
-// are reported when no alternative matches. These differ from what JSON Schema says:
+// All keywords of JSON Schema 2020-12 are enforced, except contentEncoding, contentMediaType and
+// contentSchema, which are annotations. Numbers are compared exactly, as decimals. A readOnly value must not
+// be sent in a request and a writeOnly value must not be sent in a response; required does not apply to them
+// there. For webhooks, which the service sends, the directions are swapped. A discriminator never changes
+// whether a value is valid. It only selects the alternative whose violations are reported if none matches.
+// The package deviates from JSON Schema as follows:
 //
-//   - an integer is written without fraction and exponent, and fits int64 or its format: its Go
-//     type holds no other
-//   - a date-time is what time.Time can read: no leap second, no lower-case T or Z
-//   - an email address has no quotes and no address literal
-//   - a format is an assertion, and one that is not known is refused
+//   - an integer must have no fraction and no exponent, and must fit int64 or its format, like its Go type
+//   - a date-time must be readable by time.Time: no leap second, no lower-case T or Z
+//   - an email address must have no quotes and no address literal
+//   - a format is an assertion, and an unknown format is an error of Load
 //
-// And these are refused by [Load]:
+// [Load] does not support:
 //
-//   - a keyword that is not known is refused, also those that 2020-12 has given up, such as
-//     dependencies
-//   - a $schema other than that of 2020-12 is refused, and with it vocabularies and older drafts
-//   - a pattern is one of ECMA-262 in its Unicode mode that RE2 can match: no look-around, no
-//     back-reference, no repetition over 1000
-//   - a multipleOf has at most 18 significant digits
-//   - a schema must not contain itself without a member or an element between
+//   - an unknown keyword, including those that 2020-12 has removed, such as dependencies
+//   - a $schema other than that of 2020-12, and therefore vocabularies and older drafts
+//   - a pattern that is not ECMA-262 in Unicode mode, or that RE2 cannot match: look-around, back-references,
+//     repetition over 1000
+//   - a multipleOf with more than 18 significant digits
+//   - a schema that contains itself without a member or element in between
 //
 // # Parameters and bodies
 //
-// A parameter is read in its style, percent-decoded in a path and a query only, as the JSON that it
-// stands for: null, a boolean or a number where the schema allows it and the text is one, else a
-// string. Where several are allowed, what matches the schema counts. OpenAPI leaves open, and this
-// package decides:
+// A parameter is decoded by its style, with percent-decoding only in paths and queries, to the JSON that it
+// represents: null, a boolean or a number if the schema allows that type and the text has its syntax, and
+// otherwise a string. If the schema allows several, the value is the one that matches the schema. Where
+// OpenAPI is silent, this package decides:
 //
-//   - a query parameter or a cookie that the document does not name is let through, unless an
-//     exploded object has no properties or has additionalProperties; it takes all others
-//   - an empty text is no element of a list between delimiters; that of a required scalar is missing
-//   - keys below the keys of a deepObject lead to members of members, and indexes from 0 on, or
-//     empty keys, to elements
-//   - an exploded value in cookies is several cookies
-//   - a default is for the implementation to apply
-//   - the body of an operation that takes none is not touched
+//   - A query parameter or cookie that the document does not declare is ignored. But an exploded object that
+//     has no properties, or has additionalProperties, takes all undeclared parameters.
+//   - An empty text between delimiters is no element. An empty required scalar is missing.
+//   - Nested keys of a deepObject are members of members. Indexes from 0, or empty keys, are elements.
+//   - An exploded value in cookies is several cookies.
+//   - Defaults are not applied; the implementation applies them.
+//   - If an operation has no request body, the body of a request is not touched.
 //
-// JSON, text/plain and forms are held in memory and checked before the next handler is called. The
-// parts of multipart/form-data are checked while they are read: a field before its first byte, a
-// file for its media type, headers and size. What is of any other media type passes as a stream of
-// limited size, of which a schema can say the length only. A field of a form is as its encoding
-// says, else name=value, with an array or an object as name[key]=value, or an object as JSON.
+// JSON, text/plain and forms are buffered and checked before the next handler is called. The parts of
+// multipart/form-data are checked while they are read: a field before its first byte is returned, a file for
+// its media type, headers and size. Bodies of all other media types are streamed with a limit on their size,
+// and a schema can only constrain their length. A form field has the form that its encoding declares. Without
+// an encoding it is name=value, with name[key]=value for arrays and objects, or JSON for an object.
 //
-// The strict server that oapi-codegen generates with the templates of this module binds all of it.
-// The client that oapi-codegen 2.8.2 generates cannot write everything:
+// The strict server that oapi-codegen generates with the templates of this module supports all of this. The
+// client that oapi-codegen 2.8.2 generates has these limitations:
 //
-//   - a query array that is spaceDelimited is sent with spaces in the URL, which net/http answers
-//     with 400, and an object that is spaceDelimited or pipeDelimited is not sent at all
-//   - an array or an object in a cookie is written as if explode were false and the style simple;
-//     say explode: false
-//   - deepObject is not sent without explode: true
-//   - commas in an array of a header or a cookie, dots in that of a label, and pipes in one that is
-//     pipeDelimited are delimiters, however they are written
+//   - It sends a spaceDelimited query array with spaces in the URL, which net/http rejects with 400, and does
+//     not send spaceDelimited and pipeDelimited objects at all.
+//   - It writes arrays and objects in cookies as if explode were false and the style were simple. Declare
+//     explode: false.
+//   - It does not send deepObject without explode: true.
+//   - It does not escape delimiters: commas in arrays in headers and cookies, dots in label arrays, and pipes
+//     in pipeDelimited arrays.
 //
-// And an operation whose body has two media types besides JSON, text, forms and multipart becomes a
-// type with two fields of one name, which does not compile.
+// An operation whose body has two media types other than JSON, text, forms and multipart becomes a type with
+// two fields of the same name, which does not compile.
 //
-// [Config] has formats of the user's own, and a lenient mode that leaves out what is not known.
+// [Config] adds custom formats, and a lenient mode that ignores what is not supported.
 //
-// No text that this package returns contains a submitted value or a submitted name.
+// No text that this package returns contains a submitted value or name.
 package validate
 
 import (
@@ -87,49 +83,48 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// Limits on what is read and reported, unless [Config] has others.
+// The default limits of [Config].
 const (
 	MaxDepth      = 64 // levels of nesting of a body
 	MaxViolations = 32 // in one [Error]
 )
 
-// Config holds the settings of [Load]. The zero value works.
+// Config configures [Load]. The zero value is valid.
 type Config struct {
-	// Name is the file name, or the URI, of the document. Errors name it, and references are
-	// relative to it. Default "openapi.yaml".
+	// Name is the file name or URI of the document. Errors contain it, and references are relative to it.
+	// Defaults to "openapi.yaml".
 	Name string
-	// Documents are the others that references may lead to, by the name or URI that Name makes of
-	// a reference. Load opens no file and no connection. Default: none.
+	// Documents are the other documents that references may point to. Each key is the name or URI that a
+	// reference resolves to, relative to Name. Load opens no files and no connections. Empty by default.
 	Documents map[string][]byte
-	// MaxBodyBytes limits the body of a request. Default 1 MiB.
+	// MaxBodyBytes limits the size of a request body in bytes. Defaults to 1 MiB.
 	MaxBodyBytes int64
-	// AnonymousBodyBytes limits the bodies of the operations that ask for no credentials. Default:
-	// MaxBodyBytes.
+	// AnonymousBodyBytes limits the request bodies of public operations in bytes. Defaults to MaxBodyBytes.
 	AnonymousBodyBytes int64
-	// OperationBodyBytes limits the bodies of the operations with these ids, in place of both.
+	// OperationBodyBytes limits the request bodies of single operations in bytes, by operation id. It
+	// overrides MaxBodyBytes and AnonymousBodyBytes.
 	OperationBodyBytes map[string]int64
-	// MaxParts limits how many parts a multipart body has. Default 100.
+	// MaxParts limits the number of parts of a multipart body. Defaults to 100.
 	MaxParts int
-	// MaxPartBytes limits each part of a multipart body. Default: as the body. The parts that are
-	// not files may have 1 MiB together.
+	// MaxPartBytes limits the size of each part of a multipart body in bytes. Defaults to the limit of the
+	// body. All parts that are not files may have at most 1 MiB together.
 	MaxPartBytes int64
-	// MaxPartHeaderBytes limits the header of each part. Default 8 KiB.
+	// MaxPartHeaderBytes limits the size of the header of each part in bytes. Defaults to 8 KiB.
 	MaxPartHeaderBytes int64
-	// MaxDepth limits the levels of nesting of a body. Default [MaxDepth].
+	// MaxDepth limits the levels of nesting of a body. Defaults to [MaxDepth].
 	MaxDepth int
-	// MaxViolations limits the violations in one [Error]. Default [MaxViolations].
+	// MaxViolations limits the number of violations in one [Error]. Defaults to [MaxViolations].
 	MaxViolations int
-	// Formats are formats of strings beside those of the package, or in place of them. The
-	// functions are called concurrently. Default: none.
+	// Formats adds string formats, or replaces those of the package. Each function reports whether a text has
+	// the format. The functions are called concurrently. Empty by default.
 	Formats map[string]func(string) bool
-	// Lenient, when it is set, is called once for each place of the document that Load would
-	// refuse as not supported or not known, and Load leaves that out: a member, a keyword or a
-	// format that is left out constrains nothing. What is wrong in itself is still refused.
-	// Default: all of it is refused.
+	// Lenient, if not nil, is called once for each part of the document that is unknown or not supported,
+	// instead of Load returning an error. Load ignores these members, keywords and formats: they constrain
+	// nothing. Invalid documents are still rejected. Defaults to nil.
 	Lenient func(*DocumentError)
 }
 
-// Validator holds what was compiled from a document. It is immutable and safe for concurrent use.
+// Validator is a compiled document. It is immutable and safe for concurrent use.
 type Validator struct {
 	operations []*Operation
 	byRoute    map[route]*Operation
@@ -139,15 +134,15 @@ type Validator struct {
 
 type route struct{ method, path string }
 
-// routeOf leaves out the names of path parameters, which a router may spell in another way.
+// routeOf removes the names of path parameters, because routers may spell them differently.
 func routeOf(method, path string) route {
 	_, shape, _ := templateNames(path)
 	return route{method, shape}
 }
 
-// Load compiles every operation, webhook and component schema of an OpenAPI 3.1 document in YAML
-// or JSON. Its error wraps a [*DocumentError] for each place that is wrong, or that the package
-// does not know how to check. The servers of the document do not matter.
+// Load compiles all operations, webhooks and component schemas of an OpenAPI 3.1 document in YAML or JSON.
+// The error wraps one [*DocumentError] for each location that is invalid or not supported. The servers of the
+// document are ignored.
 func Load(text []byte, cfg Config) (*Validator, error) {
 	if min(cfg.MaxBodyBytes, cfg.MaxPartBytes, cfg.MaxPartHeaderBytes) < 0 || min(cfg.MaxDepth, cfg.MaxViolations, cfg.MaxParts) < 0 {
 		return nil, errors.New("validate: a limit is negative")
@@ -158,20 +153,20 @@ func Load(text []byte, cfg Config) (*Validator, error) {
 		return nil, err
 	}
 	c := &compiler{
-		loader:  l,
-		cfg:     cfg,
-		formats: cfg.Formats,
-		pool:    newPool(limits{cmp.Or(cfg.MaxDepth, MaxDepth), cmp.Or(cfg.MaxViolations, MaxViolations)}),
-		nodes:   make(map[compiled]*node),
-		answers: make(map[*document.Node]*response),
-		tags:    make(map[string]*member),
+		loader:        l,
+		cfg:           cfg,
+		formats:       cfg.Formats,
+		pool:          newPool(limits{cmp.Or(cfg.MaxDepth, MaxDepth), cmp.Or(cfg.MaxViolations, MaxViolations)}),
+		nodes:         make(map[nodeKey]*node),
+		responseCache: make(map[*document.Node]*response),
+		tags:          make(map[string]*member),
 	}
 	v := c.validator()
-	c.refuseCycles()
+	c.rejectCycles()
 	if len(c.errs) == 0 {
 		known := make(shapes)
-		for _, settle := range c.pending {
-			settle(known)
+		for _, setShape := range c.pending {
+			setShape(known)
 		}
 	}
 	if err := c.err(); err != nil {
@@ -180,11 +175,11 @@ func Load(text []byte, cfg Config) (*Validator, error) {
 	if err := v.checkLimits(cfg); err != nil {
 		return nil, err
 	}
-	c.closeTrees()
+	c.propagateTrees()
 	return v, nil
 }
 
-// validator compiles the document.
+// validator compiles the operations, webhooks and schemas.
 func (c *compiler) validator() *Validator {
 	v := &Validator{
 		byRoute:  make(map[route]*Operation),
@@ -218,19 +213,19 @@ func (c *compiler) validator() *Validator {
 	return v
 }
 
-// Operation returns the operation of a path of the document. The names of its parameters do not
-// matter, for the generated router writes {avatar_id} for {avatar-id}.
+// Operation returns the operation with the given method and path. The names of the path parameters are
+// ignored, because the generated router writes {avatar_id} for {avatar-id}.
 func (v *Validator) Operation(method, path string) (*Operation, bool) {
 	o, ok := v.byRoute[routeOf(method, path)]
 	return o, ok
 }
 
-// Operations returns all operations but webhooks, sorted by path and method.
+// Operations returns all operations except webhooks, sorted by path and method.
 func (v *Validator) Operations() iter.Seq[*Operation] { return slices.Values(v.operations) }
 
-// Webhook returns the operation of a webhook. Its path is the name of the webhook. Who receives it
-// can put [Operation.Handler] in front of the receiver, as the example does; it answers for more
-// than it has to, for a document of tomorrow may allow what that of today does not.
+// Webhook returns the operation of a webhook. Its path is the name of the webhook. A receiver of webhooks can
+// wrap its handler with [Operation.Handler], as the example does. Note that it then rejects notifications
+// that only a later version of the document allows.
 func (v *Validator) Webhook(name string) (*Operation, bool) {
 	o, ok := v.webhooks[name]
 	return o, ok
@@ -248,7 +243,7 @@ type Schema struct {
 	pool *sync.Pool
 }
 
-// Validate checks body, which must be one JSON value. The error is an [*Error] with status 400.
+// Validate checks body, which must be a single JSON value. The error is an [*Error] with status 400.
 func (s *Schema) Validate(body []byte) error {
 	w := newWalker(s.pool)
 	defer w.release()
@@ -256,24 +251,23 @@ func (s *Schema) Validate(body []byte) error {
 	return w.failure(http.StatusBadRequest, "The value does not match the document.")
 }
 
-// compiler turns a document that has the form of OpenAPI into operations and nodes, and collects
-// what it does not know how to check.
+// compiler compiles a loaded document, and collects what is invalid or not supported.
 type compiler struct {
 	*loader
-	formats map[string]func(string) bool
-	cfg     Config
-	pool    *sync.Pool
-	nodes   map[compiled]*node
-	order   []placed // nodes with where they are, in the order of compilation
-	answers map[*document.Node]*response
-	tags    map[string]*member // what tells the alternatives of unions apart
-	pending []func(shapes)     // what needs all schemas compiled
+	formats       map[string]func(string) bool
+	cfg           Config
+	pool          *sync.Pool
+	nodes         map[nodeKey]*node
+	order         []locatedNode // nodes with their locations, in the order of compilation
+	responseCache map[*document.Node]*response
+	tags          map[string]*member // members that select the alternatives of unions
+	pending       []func(shapes)     // called after all schemas have been compiled
 }
 
-// whenCompiled calls f once all schemas have been compiled, if they could be.
+// whenCompiled calls f after all schemas have been compiled without errors.
 func (c *compiler) whenCompiled(f func(shapes)) { c.pending = append(c.pending, f) }
 
-type placed struct {
+type locatedNode struct {
 	at   *document.Node
 	node *node
 }

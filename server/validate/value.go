@@ -7,32 +7,32 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// tree is a JSON text in memory, for schemas that have to look at a value more than once. Its
-// values are in the order of the text; the members of an object are names and values in turn.
+// tree is a JSON text in memory, for schemas that must evaluate a value more than once. The values are in the
+// order of the text. The members of an object are alternating names and values.
 type tree struct {
 	text   []byte
 	values []value
 	seed   maphash.Seed
-	hashes []uint64 // of values, when they have been asked for
+	hashes []uint64 // of the values, if computed
 }
 
-// value is small, for a text has up to one for each two of its bytes.
+// value is small, because a text can have one for every two bytes.
 type value struct {
 	kind       jsontext.Kind
-	escaped    bool   // whether a string has escapes
-	tall       bool   // whether a container has another
-	start, end uint32 // in the text; of a string without its quotes
-	size       int32  // how many values begin here, with those that it contains
+	escaped    bool   // whether a string contains escapes
+	nested     bool   // whether a container contains another container
+	start, end uint32 // offsets in the text; without the quotes of a string
+	size       int32  // number of values, including nested ones
 }
 
-// readTree reads what is known to be one value.
+// readTree reads a text that is known to be a single JSON value.
 func readTree(text []byte) tree {
 	t := tree{text: text, values: make([]value, 0, countValues(text))}
 	t.read(0)
 	return t
 }
 
-// countValues returns how many values a text has, names included.
+// countValues returns an upper bound for the values in a text, including names.
 func countValues(text []byte) int {
 	count := 1
 	for i := 0; i < len(text); i++ {
@@ -46,7 +46,7 @@ func countValues(text []byte) int {
 	return count
 }
 
-// endOfString returns where the string ends that begins at i.
+// endOfString returns the offset of the closing quote of the string that begins at i.
 func endOfString(text []byte, i int) int {
 	for {
 		i += 1 + bytes.IndexByte(text[i+1:], '"')
@@ -60,7 +60,7 @@ func endOfString(text []byte, i int) int {
 	}
 }
 
-// read reads the value that begins at i or behind the space there, and returns where it ends.
+// read reads the value at i, after skipping whitespace, and returns the offset of its end.
 func (t *tree) read(i int) int {
 	for isSpace(t.text[i]) {
 		i++
@@ -73,7 +73,7 @@ func (t *tree) read(i int) int {
 	t.values = append(t.values, v)
 	switch v.kind {
 	case '{', '[':
-		i, v.tall = t.readInside(i + 1)
+		i, v.nested = t.readInside(i + 1)
 	case '"':
 		end := endOfString(t.text, i)
 		v.start++
@@ -93,18 +93,18 @@ func (t *tree) read(i int) int {
 	return i
 }
 
-// readInside reads what a container has, and reports whether that has a container.
-func (t *tree) readInside(i int) (end int, tall bool) {
+// readInside reads the content of a container, and reports whether it contains another container.
+func (t *tree) readInside(i int) (end int, nested bool) {
 	for {
 		switch c := t.text[i]; {
 		case c == '}' || c == ']':
-			return i + 1, tall
+			return i + 1, nested
 		case c == ',' || c == ':' || isSpace(c):
 			i++
 		default:
 			at := len(t.values)
 			i = t.read(i)
-			tall = tall || t.isContainer(at)
+			nested = nested || t.isContainer(at)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\
 
 func (t *tree) isContainer(v int) bool { return t.values[v].kind == '{' || t.values[v].kind == '[' }
 
-// content returns the text of a scalar; a string is without quotes and escapes.
+// content returns the text of a scalar. A string is returned without quotes and escapes.
 func (t *tree) content(v int) []byte {
 	text := t.text[t.values[v].start:t.values[v].end]
 	if t.values[v].escaped {
@@ -122,10 +122,10 @@ func (t *tree) content(v int) []byte {
 	return text
 }
 
-// next returns the value behind v and all that v contains.
+// next returns the value after v and all values that v contains.
 func (t *tree) next(v int) int { return v + int(t.values[v].size) }
 
-// find returns the name of a member of an object, or -1.
+// find returns the index of a member name in an object, or -1.
 func (t *tree) find(v int, name string) int {
 	if t.values[v].kind == '{' {
 		for at := v + 1; at < t.next(v); at = t.next(at + 1) {
@@ -137,8 +137,7 @@ func (t *tree) find(v int, name string) int {
 	return -1
 }
 
-// appendCanonical writes the canonical text of v, and reports whether v is nested no deeper than
-// depth.
+// appendCanonical appends the canonical text of v. It reports false if v is nested deeper than depth.
 func (t *tree) appendCanonical(dst []byte, v, depth int) ([]byte, bool) {
 	if !t.isContainer(v) {
 		return appendScalar(dst, t.values[v].kind, t.content(v)), true
@@ -169,7 +168,7 @@ func (t *tree) appendCanonical(dst []byte, v, depth int) ([]byte, bool) {
 	return appendMembers(dst, members), true
 }
 
-// hash returns what equal values share.
+// hash returns the same number for equal values.
 func (t *tree) hash(v int) uint64 {
 	if t.hashes == nil {
 		t.seed, t.hashes = maphash.MakeSeed(), make([]uint64, len(t.values))
@@ -185,7 +184,7 @@ func (t *tree) hash(v int) uint64 {
 			maphash.WriteComparable(&h, t.hash(at))
 		}
 	case '{':
-		total := uint64(1) // in no order
+		total := uint64(1) // independent of the order of the members
 		for at := v + 1; at < t.next(v); at = t.next(at + 1) {
 			total += maphash.Comparable(t.seed, [2]uint64{maphash.Bytes(t.seed, t.content(at)), t.hash(at + 1)})
 		}
@@ -198,7 +197,7 @@ func (t *tree) hash(v int) uint64 {
 	return t.hashes[v]
 }
 
-// equal reports whether two values are the same to JSON Schema.
+// equal reports whether two values are equal by JSON Schema.
 func (t *tree) equal(v, other int) bool {
 	kind := t.values[v].kind
 	if kind != t.values[other].kind || t.hash(v) != t.hash(other) {

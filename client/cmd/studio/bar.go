@@ -10,19 +10,19 @@ import (
 const (
 	clearLine = "\r\x1b[K"
 	barWidth  = 20
-	// barPause is between two pictures of a bar.
+	// barPause is the shortest time between two updates of a bar.
 	barPause = 100 * time.Millisecond
 )
 
-// bar is a line of a terminal that shows how many bytes of a file have been moved.
+// bar is a progress bar for an upload or download, on one line of a terminal.
 type bar struct {
-	out   io.Writer // nil when there is no terminal
+	out   io.Writer // nil without a terminal
 	what  string
 	pace  pace
 	drawn time.Time
 }
 
-// newBar makes the bar of an upload or a download, which is not mixed with what is written to Stdout.
+// newBar returns the bar of an upload or download. It writes to Stderr, so that Stdout has only output.
 func (p *program) newBar(what string) *bar {
 	b := &bar{what: printable(what)}
 	if p.StderrTerminal {
@@ -31,7 +31,7 @@ func (p *program) newBar(what string) *bar {
 	return b
 }
 
-// show draws the bar. It is a report of [client.WithProgress].
+// show redraws the bar. It is a callback of [client.WithProgress].
 func (b *bar) show(done, total int64) {
 	left := b.pace.left(done, total)
 	if b.out == nil || time.Since(b.drawn) < barPause && done != total {
@@ -45,7 +45,7 @@ func (b *bar) show(done, total int64) {
 	_, _ = io.WriteString(b.out, line)
 }
 
-// end ends the line.
+// end ends the line of the bar.
 func (b *bar) end() {
 	if !b.drawn.IsZero() {
 		_, _ = fmt.Fprintln(b.out)
@@ -54,22 +54,22 @@ func (b *bar) end() {
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
 
-// picture is a bar and the per cent that it stands for.
+// picture returns the text of a bar with its percentage.
 func picture(done, total int64) string {
 	done = min(max(done, 0), total)
 	full := int(barWidth * done / total)
 	return fmt.Sprintf("[%s%s] %3d %%", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), 100*done/total)
 }
 
-// pace tells how long something takes still, from how fast it has been since it was first seen.
+// pace estimates the remaining time from the speed since the first report.
 type pace struct {
 	began time.Time
 	first int64
 }
 
-// left is the time that is left, for the end of a line; "" when nobody can know.
+// left returns the remaining time for the end of a line, or "" if it cannot be estimated.
 func (p *pace) left(done, total int64) string {
-	if p.began.IsZero() || done < p.first { // also when it is sent again
+	if p.began.IsZero() || done < p.first { // also after a retry
 		p.began, p.first = time.Now(), done
 	}
 	elapsed := time.Since(p.began)

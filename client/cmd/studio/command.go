@@ -14,9 +14,9 @@ func (p *program) rootCommand() *cli.Command {
 	root := &cli.Command{
 		Name:  "studio",
 		Usage: "work with Avatar Studio",
-		Description: `Flags go before the environment, and the environment before what "studio login" has kept:
-STUDIO_BASE_URL, STUDIO_EMAIL and STUDIO_PASSWORD or STUDIO_TOKEN, STUDIO_WORKSPACE, and
-STUDIO_WEBHOOK_SECRET for listen and trigger.
+		Description: `Flags override environment variables, and environment variables override the login stored by
+"studio login". The variables are STUDIO_BASE_URL, STUDIO_EMAIL and STUDIO_PASSWORD or STUDIO_TOKEN,
+STUDIO_WORKSPACE, and STUDIO_WEBHOOK_SECRET for listen and trigger.
 
 Examples:
   studio login --base-url http://127.0.0.1:8080 --email ada@example.com
@@ -29,7 +29,7 @@ Examples:
 		ErrWriter:             p.Stderr,
 		HideVersion:           true,
 		EnableShellCompletion: true,
-		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // Run prints and decides
+		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // Run prints the error and chooses the exit code
 		Commands: []*cli.Command{
 			p.loginCommand(),
 			p.logoutCommand(),
@@ -46,8 +46,8 @@ Examples:
 	return root
 }
 
-// prepare makes every command return what is wrong with its input, in place of printing help, and
-// every group of commands refuse what it does not have.
+// prepare makes every command return input errors instead of printing help, and every group of commands
+// refuse unknown subcommands.
 func prepare(command *cli.Command) {
 	command.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error { return err }
 	if len(command.Commands) > 0 {
@@ -63,7 +63,7 @@ func prepare(command *cli.Command) {
 	}
 }
 
-// leaf makes a command that takes exactly the arguments that argsUsage names. It has a --json.
+// leaf returns a command with exactly the arguments in argsUsage and the flag --json.
 func leaf(name, usage, argsUsage, examples string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: argsUsage, Description: "Examples:\n" + examples,
@@ -81,7 +81,7 @@ func leaf(name, usage, argsUsage, examples string, flags []cli.Flag, action cli.
 	}
 }
 
-// text is the value of a flag, if it was given.
+// text returns the value of a flag, if the flag was set.
 func text(command *cli.Command, name string) gen.Nullable[string] {
 	if !command.IsSet(name) {
 		return gen.Nullable[string]{}

@@ -11,40 +11,40 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
-func TestCommands_refuseBadInputInOneLine(t *testing.T) {
+func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		args []string
 		says string
 	}{
-		"an unknown command":           {[]string{"sing"}, "no command"},
-		"an unknown subcommand":        {[]string{"avatar", "sing"}, "no command"},
-		"an unknown flag":              {[]string{"projects", "--loud"}, "loud"},
-		"an argument too many":         {[]string{"projects", "now"}, "usage: studio projects"},
-		"an argument too few":          {[]string{"avatar", "show"}, "usage: studio avatar show ID"},
-		"a password as a flag":         {[]string{"login", "--password=hunter2"}, "password"},
-		"a login without a service":    {[]string{"login", "--email=a", "--password-stdin"}, "--base-url"},
-		"a login at no service":        {[]string{"login", "--base-url=ftp://x", "--email=a", "--password-stdin"}, "BaseURL"},
-		"a login in clear text":        {[]string{"login", "--base-url=http://example.com", "--email=a", "--password-stdin"}, "https"},
-		"a login without an email":     {[]string{"login", "--base-url=http://127.0.0.1:1"}, "--email"},
-		"a login without a password":   {[]string{"login", "--base-url=http://127.0.0.1:1", "--email=a"}, "--password-stdin"},
-		"a video of no avatar":         {[]string{"video", "create"}, "avatar"},
-		"a limit that is none":         {[]string{"avatar", "list", "--limit=0"}, "positive"},
-		"a test of nothing":            {[]string{"webhook", "test"}, "usage: studio webhook test URL"},
-		"a test of no event":           {[]string{"webhook", "test", "--event=party", "https://hooks.example.com/"}, "--event"},
-		"no decision":                  {[]string{"avatar", "consent", "ID"}, "either"},
-		"two decisions":                {[]string{"avatar", "consent", "--granted", "--refused", "ID"}, "either"},
-		"listening without a secret":   {[]string{"listen"}, "--unverified"},
-		"a secret file and none":       {[]string{"listen", "--unverified", "--secret-file=-"}, "either"},
-		"an address that is none":      {[]string{"listen", "--unverified", "--addr=here"}, "HOST:PORT"},
-		"forwarding to nothing":        {[]string{"listen", "--unverified", "--forward=/hooks"}, "--forward"},
-		"a secret file that is none":   {[]string{"listen", "--secret-file=nowhere.txt"}, "nowhere.txt"},
-		"an event that is none":        {[]string{"trigger", "--unsigned", "party"}, "no such event"},
-		"a status that is none":        {[]string{"trigger", "--unsigned", "--status=resting", "avatar_event"}, "--status"},
-		"a status of another event":    {[]string{"trigger", "--unsigned", "--status=published", "lipsync_inference_event"}, "--status"},
-		"an event to nowhere":          {[]string{"trigger", "--unsigned", "--to=example.com", "avatar_event"}, "--to"},
-		"an event without a secret":    {[]string{"trigger", "avatar_event"}, "--unsigned"},
-		"an event with a wrong secret": {[]string{"trigger", "--secret-file=-", "avatar_event"}, "no secret"},
+		"an unknown command":             {[]string{"sing"}, "no command"},
+		"an unknown subcommand":          {[]string{"avatar", "sing"}, "no command"},
+		"an unknown flag":                {[]string{"projects", "--loud"}, "loud"},
+		"an extra argument":              {[]string{"projects", "now"}, "usage: studio projects"},
+		"a missing argument":             {[]string{"avatar", "show"}, "usage: studio avatar show ID"},
+		"a password as a flag":           {[]string{"login", "--password=hunter2"}, "password"},
+		"a login without a service":      {[]string{"login", "--email=a", "--password-stdin"}, "--base-url"},
+		"a login at an ftp URL":          {[]string{"login", "--base-url=ftp://x", "--email=a", "--password-stdin"}, "BaseURL"},
+		"a login over plain http":        {[]string{"login", "--base-url=http://example.com", "--email=a", "--password-stdin"}, "https"},
+		"a login without an email":       {[]string{"login", "--base-url=http://127.0.0.1:1"}, "--email"},
+		"a login without a password":     {[]string{"login", "--base-url=http://127.0.0.1:1", "--email=a"}, "--password-stdin"},
+		"a video without an avatar":      {[]string{"video", "create"}, "avatar"},
+		"an invalid limit":               {[]string{"avatar", "list", "--limit=0"}, "positive"},
+		"a test without a URL":           {[]string{"webhook", "test"}, "usage: studio webhook test URL"},
+		"a test of an unknown event":     {[]string{"webhook", "test", "--event=party", "https://hooks.example.com/"}, "--event"},
+		"no decision":                    {[]string{"avatar", "consent", "ID"}, "either"},
+		"two decisions":                  {[]string{"avatar", "consent", "--granted", "--refused", "ID"}, "either"},
+		"listening without a secret":     {[]string{"listen"}, "--unverified"},
+		"a secret file and --unverified": {[]string{"listen", "--unverified", "--secret-file=-"}, "either"},
+		"an invalid address":             {[]string{"listen", "--unverified", "--addr=here"}, "HOST:PORT"},
+		"forwarding to an invalid URL":   {[]string{"listen", "--unverified", "--forward=/hooks"}, "--forward"},
+		"an invalid secret file":         {[]string{"listen", "--secret-file=nowhere.txt"}, "nowhere.txt"},
+		"an unknown event":               {[]string{"trigger", "--unsigned", "party"}, "no such event"},
+		"an invalid status":              {[]string{"trigger", "--unsigned", "--status=resting", "avatar_event"}, "--status"},
+		"a status of another event":      {[]string{"trigger", "--unsigned", "--status=published", "lipsync_inference_event"}, "--status"},
+		"an event to an invalid URL":     {[]string{"trigger", "--unsigned", "--to=example.com", "avatar_event"}, "--to"},
+		"an event without a secret":      {[]string{"trigger", "avatar_event"}, "--unsigned"},
+		"an event with a wrong secret":   {[]string{"trigger", "--secret-file=-", "avatar_event"}, "no secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +77,7 @@ func TestSecrets_areNotShown(t *testing.T) {
 	}
 }
 
-// Every command, and every group of them, says how it is used, by example.
+// The help of every command and group has an example.
 func TestCommands_haveHelpWithExamples(t *testing.T) {
 	t.Parallel()
 	var walk func(command *cli.Command, path []string)

@@ -21,8 +21,8 @@ const (
 	lockInterval    = 20 * time.Millisecond
 )
 
-// login is what "studio login" keeps. The refresh token works once, so the file changes with every
-// renewal.
+// login is the content of the credentials file. A refresh token works once, so every renewal rewrites the
+// file.
 type login struct {
 	BaseURL      string `json:"base_url"`
 	Email        string `json:"email"`
@@ -31,13 +31,14 @@ type login struct {
 	RefreshToken string `json:"refresh_token"`
 }
 
-// credentials is the file of the login. What reads and then writes it holds the lock.
+// credentials accesses the credentials file in a directory. A caller that reads and then writes the file
+// must hold the lock.
 type credentials struct{ directory string }
 
 func (c credentials) path() string { return filepath.Join(c.directory, credentialsName) }
 
-// load returns the login. The error is fs.ErrNotExist when there is none. A file that others can
-// read is refused.
+// load returns the stored login, or fs.ErrNotExist if there is none. It refuses a file that other users
+// can read.
 func (c credentials) load() (kept login, err error) {
 	if c.directory == "" {
 		return kept, fs.ErrNotExist
@@ -64,13 +65,13 @@ func (c credentials) load() (kept login, err error) {
 	return kept, nil
 }
 
-// save replaces the file at once, so that nobody reads half of it.
+// save replaces the file atomically, so that no reader sees a part of it.
 func (c credentials) save(kept login) (err error) {
-	data, err := json.MarshalIndent(kept, "", "  ") //nolint:gosec // the file is for the user alone
+	data, err := json.MarshalIndent(kept, "", "  ") //nolint:gosec // only the user can read the file
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(c.directory, credentialsName+".*") // with the mode 0600
+	file, err := os.CreateTemp(c.directory, credentialsName+".*") // has mode 0600
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (c credentials) remove() error {
 	return err
 }
 
-// lock waits until no other command renews or replaces the login. It makes the directory.
+// lock creates the directory and waits until no other command is changing the credentials file.
 func (c credentials) lock(ctx context.Context) (unlock func(), err error) {
 	if c.directory == "" {
 		return nil, errors.New("there is no directory for settings: set HOME")

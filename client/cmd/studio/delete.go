@@ -9,9 +9,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// deleteCommand makes the command that deletes a subject. It prints nothing unless asked for JSON.
+// deleteCommand returns the command that deletes a record. It prints nothing without --json.
 func (p *program) deleteCommand(kind, what string, remove func(id string) request) *cli.Command {
-	return leaf("delete", "delete the "+what+", stop what runs, and send nothing more about it", "ID", example(kind, "delete ID"), serviceFlags(),
+	return leaf("delete", "delete the "+what+" and its files, and cancel its notifications", "ID", example(kind, "delete ID"), serviceFlags(),
 		func(ctx context.Context, command *cli.Command) error {
 			c, err := p.service(command)
 			if err != nil {

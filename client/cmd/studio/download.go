@@ -12,16 +12,16 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// downloadCommand makes the command that writes a file of a subject: main, or its still picture if
-// there is another.
+// downloadCommand returns the command that downloads the main file of a record, or its thumbnail if there
+// is one.
 func (p *program) downloadCommand(kind, what string, main, thumbnail func(id string) client.File) *cli.Command {
 	flags := serviceFlags(
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "file that is written; - is the standard output", Required: true},
-		&cli.BoolFlag{Name: "force", Usage: "replace the file if there is one"})
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "file to write; - is the standard output", Required: true},
+		&cli.BoolFlag{Name: "force", Usage: "overwrite an existing file"})
 	if thumbnail != nil {
-		flags = append(flags, &cli.BoolFlag{Name: "thumbnail", Usage: "the still picture in place of the video"})
+		flags = append(flags, &cli.BoolFlag{Name: "thumbnail", Usage: "download the thumbnail instead of the video"})
 	}
-	return leaf("download", "write the "+what+" to a file; what broke off continues", "ID", example(kind, "download ID -o FILE"), flags,
+	return leaf("download", "write the "+what+" to a file; resumes an interrupted download", "ID", example(kind, "download ID -o FILE"), flags,
 		func(ctx context.Context, command *cli.Command) error {
 			c, err := p.service(command)
 			if err != nil {
@@ -56,7 +56,7 @@ func (p *program) download(ctx context.Context, command *cli.Command, c *client.
 		return usagef("%s is a directory", name)
 	case !command.Bool("force"):
 		return usagef("%s is there already; --force replaces it", name)
-	case !info.Mode().IsRegular(): // a device has no other file beside it
+	case !info.Mode().IsRegular(): // a device cannot have a partial file beside it
 		device, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			return err

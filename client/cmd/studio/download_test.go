@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// films starts a service whose records have files, and returns a program that is logged in. The first
-// byte after breaks, unless 0, ends the first answer with a video.
+// films starts a service whose records have files, and returns a logged-in program. If breaks is not 0,
+// the first response with a video ends after that many bytes.
 func films(t *testing.T, breaks int) (p *program, ranges *atomic.Value) {
 	t.Helper()
 	var broken atomic.Bool
@@ -69,7 +69,7 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// A file that is there stays as it is, unless it is to be replaced.
+// An existing file is not overwritten without the flag.
 func TestDownload_refusesToOverwrite(t *testing.T) {
 	t.Parallel()
 	p, _ := films(t, 0)
@@ -94,7 +94,7 @@ func TestDownload_refusesToOverwrite(t *testing.T) {
 	}
 }
 
-// What one process began another one ends.
+// A second process resumes a download that the first one began.
 func TestDownload_resumes(t *testing.T) {
 	t.Parallel()
 	p, ranges := films(t, 2000)
@@ -117,7 +117,7 @@ func TestDownload_resumes(t *testing.T) {
 	}
 }
 
-// A bar shows how far it is and how long it takes still, and is drawn ten times a second at most.
+// A bar shows the progress and the remaining time, and is drawn at most ten times a second.
 func TestBar(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestBar(t *testing.T) {
 	quiet.end()
 }
 
-// A watch on a terminal shows the progress and the time that is left.
+// A watch on a terminal shows the progress and the remaining time.
 func TestWatch_showsProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestWatch_showsProgress(t *testing.T) {
 	})
 }
 
-func TestTitle_isCut(t *testing.T) {
+func TestTitle_cutsLongTitles(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                       "-",

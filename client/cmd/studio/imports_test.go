@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The command knows the service by its interface only.
+// The command uses only the public interface of the service.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()

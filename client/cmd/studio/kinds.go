@@ -11,12 +11,12 @@ import (
 
 func (p *program) avatarCommand() *cli.Command {
 	return &cli.Command{
-		Name: "avatar", Usage: "create avatars and follow them",
+		Name: "avatar", Usage: "create avatars and watch their progress",
 		Description: "Examples:\n" + example("avatar", "create --title Ada --watch"),
 		Commands: []*cli.Command{
 			p.createCommand("avatar", example("avatar", `create --title Ada --base-video-url https://media.example.com/ada.mp4
   studio avatar create --title Ada --webhook-url https://hooks.example.com/ --watch`),
-				[]cli.Flag{&cli.StringFlag{Name: "base-video-url", Usage: "recording that the avatar is made from"}, webhookFlag()},
+				[]cli.Flag{&cli.StringFlag{Name: "base-video-url", Usage: "video that the avatar is made from"}, webhookFlag()},
 				[]fileFlag{{"video", "base-video-url"}}, createAvatar, getAvatar),
 			p.showCommand("avatar", getAvatar),
 			p.watchCommand("avatar", getAvatar),
@@ -37,7 +37,7 @@ func createAvatar(command *cli.Command) request {
 }
 
 func (p *program) consentCommand() *cli.Command {
-	return leaf("consent", "say what the person that an avatar shows has decided", "ID",
+	return leaf("consent", "give or refuse the consent of the person in an avatar", "ID",
 		example("avatar", "consent --granted ID\n  studio avatar consent --refused ID"),
 		serviceFlags(
 			&cli.BoolFlag{Name: "granted", Usage: "consent is given"},
@@ -64,7 +64,7 @@ func (p *program) consentCommand() *cli.Command {
 
 func (p *program) videoCommand() *cli.Command {
 	return &cli.Command{
-		Name: "video", Usage: "create videos from avatars and follow them",
+		Name: "video", Usage: "create videos from avatars and watch their progress",
 		Description: "Examples:\n" + example("video", "create --avatar ID --text Hello. --watch"),
 		Commands: []*cli.Command{
 			p.createCommand("video", example("video", `create --avatar ID --text "Good morning."
@@ -72,13 +72,13 @@ func (p *program) videoCommand() *cli.Command {
 				[]cli.Flag{
 					&cli.StringFlag{Name: "avatar", Usage: "id of a published avatar", Required: true},
 					&cli.StringFlag{Name: "text", Usage: "what the avatar says"},
-					&cli.StringFlag{Name: "audio-url", Usage: "what the avatar says, as a recording"},
+					&cli.StringFlag{Name: "audio-url", Usage: "recording of what the avatar says"},
 				},
 				[]fileFlag{{"audio", "audio-url"}}, createVideo, getVideo),
 			p.showCommand("video", getVideo),
 			p.watchCommand("video", getVideo),
 			p.downloadCommand("video", "video", client.VideoFile, client.VideoThumbnail),
-			p.listCommand("video", "processing, succeeded or failed", listVideos, &cli.StringFlag{Name: "avatar", Usage: "only those made from the avatar with this id"}),
+			p.listCommand("video", "processing, succeeded or failed", listVideos, &cli.StringFlag{Name: "avatar", Usage: "only videos made from the avatar with this id"}),
 			p.deleteCommand("video", "video with this id", deleteVideo),
 		},
 	}
@@ -96,16 +96,16 @@ func createVideo(command *cli.Command) request {
 
 func (p *program) lipsyncCommand() *cli.Command {
 	return &cli.Command{
-		Name: "lipsync", Usage: "create lip-syncs and follow them",
+		Name: "lipsync", Usage: "create lip-syncs and watch their progress",
 		Description: "Examples:\n" + example("lipsync", "create --title Greeting --watch"),
 		Commands: []*cli.Command{
 			p.createCommand("lipsync", example("lipsync", `create --video-url https://media.example.com/ada.mp4 --audio-url https://media.example.com/hello.mp3
   studio lipsync create --video face.jpg --audio hello.wav --watch`),
 				[]cli.Flag{
-					&cli.StringFlag{Name: "video-url", Usage: "video whose lips are moved"},
-					&cli.StringFlag{Name: "audio-url", Usage: "recording that the lips follow"},
-					&cli.BoolFlag{Name: "use-audio-from-video", Usage: "let the lips follow the sound of the video"},
-					&cli.StringFlag{Name: "sync-mode", Usage: "when the lengths differ: bounce, loop, cut_off, silence or remap"},
+					&cli.StringFlag{Name: "video-url", Usage: "video to change the lips in"},
+					&cli.StringFlag{Name: "audio-url", Usage: "recording for the lips to follow"},
+					&cli.BoolFlag{Name: "use-audio-from-video", Usage: "use the sound of the video instead of a recording"},
+					&cli.StringFlag{Name: "sync-mode", Usage: "what to do if the lengths differ: bounce, loop, cut_off, silence or remap"},
 					&cli.StringFlag{Name: "description", Usage: "description of the lip-sync"},
 					webhookFlag(),
 				},

@@ -12,19 +12,19 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// pageLimit is how many records a page of the service has at most.
+// pageLimit is the largest page that the service returns.
 const pageLimit = 100
 
-// listed is a page of a list.
+// listed returns the request for one page of a list.
 type listed func(command *cli.Command, limit int, cursor *string) request
 
-// listCommand makes the command that lists subjects. list makes the call for a page.
+// listCommand returns the command that lists records. The function list makes the request for a page.
 func (p *program) listCommand(kind, statuses string, list listed, flags ...cli.Flag) *cli.Command {
 	flags = append(serviceFlags(flags...),
-		&cli.StringFlag{Name: "status", Usage: "only those that are " + statuses},
-		&cli.IntFlag{Name: "limit", Usage: "how many are listed at most", Value: 20, Validator: positive},
-		&cli.BoolFlag{Name: "all", Usage: "list all of them"})
-	return leaf("list", "list each "+kind+", the newest first", "", example(kind, "list --status failed\n  studio "+kind+" list --all --json"), flags,
+		&cli.StringFlag{Name: "status", Usage: "only records that are " + statuses},
+		&cli.IntFlag{Name: "limit", Usage: "largest number of records to list", Value: 20, Validator: positive},
+		&cli.BoolFlag{Name: "all", Usage: "list all records"})
+	return leaf("list", "list each "+kind+", newest first", "", example(kind, "list --status failed\n  studio "+kind+" list --all --json"), flags,
 		func(ctx context.Context, command *cli.Command) error {
 			c, err := p.service(command)
 			if err != nil {
@@ -56,8 +56,8 @@ func positive(n int) error {
 	return nil
 }
 
-// records ranges over what is to be listed, page by page. It reads the documents by itself, in place
-// of [client.Client.Avatars] and its like, to print them with all their members.
+// records iterates over the records of a list. Unlike [client.Client.Avatars], it keeps the JSON of each
+// record, to print all its members.
 func (p *program) records(ctx context.Context, command *cli.Command, c *client.Client, list listed) func(func(*subject, error) bool) {
 	return func(yield func(*subject, error) bool) {
 		left, all := command.Int("limit"), command.Bool("all")
@@ -117,7 +117,7 @@ func listLipsyncs(command *cli.Command, limit int, cursor *string) request {
 	}
 }
 
-// given is the value of a flag that was given, or nil.
+// given returns the value of a flag, or nil if the flag was not set.
 func given[T ~string](command *cli.Command, name string) *T {
 	if !command.IsSet(name) {
 		return nil

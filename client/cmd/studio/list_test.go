@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What there is can be listed, over pages, and deleted.
+// All records can be listed, over several pages, and deleted.
 func TestListAndDelete(t *testing.T) {
 	t.Parallel()
 	s := startService(t)

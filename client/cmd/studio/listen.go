@@ -27,7 +27,7 @@ import (
 const (
 	listenAddress = "127.0.0.1:9000"
 
-	maxNotification   = 1 << 20 // what client/webhook takes
+	maxNotification   = 1 << 20 // limit of client/webhook
 	maxHeaderBytes    = 64 << 10
 	maxConnections    = 64
 	readHeaderTimeout = 10 * time.Second
@@ -38,14 +38,14 @@ const (
 )
 
 func (p *program) listenCommand() *cli.Command {
-	return leaf("listen", "receive notifications, print them, and pass them on", "", `  studio listen --secret-file secret.txt
+	return leaf("listen", "receive notifications, print them, and forward them", "", `  studio listen --secret-file secret.txt
   studio listen --unverified --json
   studio listen --secret-file secret.txt --forward http://127.0.0.1:3000/webhooks`,
 		[]cli.Flag{
 			&cli.StringFlag{Name: "addr", Usage: "address to listen on", Value: listenAddress},
 			secretFileFlag(),
-			&cli.BoolFlag{Name: "unverified", Usage: "take notifications of anybody"},
-			&cli.StringFlag{Name: "forward", Usage: "URL that gets each notification as it came, and whose answer is given"},
+			&cli.BoolFlag{Name: "unverified", Usage: "accept unsigned notifications"},
+			&cli.StringFlag{Name: "forward", Usage: "URL to forward each notification to; its response is returned"},
 		}, p.listen)
 }
 
@@ -97,7 +97,7 @@ func (p *program) listen(ctx context.Context, command *cli.Command) error {
 	return err
 }
 
-// receiverURL reads the URL that a flag gives.
+// receiverURL parses the URL of a receiver in a flag.
 func receiverURL(flag, text string) (*url.URL, error) {
 	target, err := url.Parse(text)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
@@ -106,8 +106,8 @@ func receiverURL(flag, text string) (*url.URL, error) {
 	return target, nil
 }
 
-// forwarder passes requests on with their headers and bytes, and answers what target does. It
-// follows no redirect.
+// forwarder returns a handler that forwards requests unchanged to target and returns its responses. It
+// does not follow redirects.
 func (p *program) forwarder(target *url.URL) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -124,16 +124,15 @@ func (p *program) forwarder(target *url.URL) http.Handler {
 	})
 }
 
-// listener prints every notification, also one that comes again: a [webhook.Receiver] is for
-// programs that want each of them once.
+// listener prints every notification, including duplicates, which a [webhook.Receiver] would drop.
 type listener struct {
 	*program
 
-	secrets []webhook.Secret // none: unverified
-	forward http.Handler     // nil: every notification is taken
+	secrets []webhook.Secret // empty to accept unsigned notifications
+	forward http.Handler     // nil to accept every notification
 	json    bool
 
-	mu sync.Mutex // held to print
+	mu sync.Mutex // held while printing
 }
 
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -179,12 +178,12 @@ func (l *listener) refuse(w http.ResponseWriter, status int, err error) {
 	_, _ = fmt.Fprintf(l.Stderr, "refused with %d: %s\n", status, printable(err.Error()))
 }
 
-// notification is how --json shows one.
+// notification is the JSON of a notification for --json.
 type notification struct {
 	WebhookID string          `json:"webhook_id"`
 	Sequence  string          `json:"sequence,omitempty"`
 	Timestamp string          `json:"timestamp,omitempty"`
-	Status    int             `json:"status"` // that was answered
+	Status    int             `json:"status"` // status of the response
 	Event     json.RawMessage `json:"event"`
 }
 
@@ -199,12 +198,12 @@ func (l *listener) print(header http.Header, event gen.Event, body []byte, statu
 		return
 	}
 	var about subject
-	_ = json.Unmarshal(event.Data, &about) // an event that the document does not list may say anything
+	_ = json.Unmarshal(event.Data, &about) // an event that the document does not list may have any data
 	words := []string{string(event.EventType), cmp.Or(about.id(), "-"), cmp.Or(about.Status, "-"), "#" + cmp.Or(sequence, "-")}
 	_, _ = fmt.Fprintf(l.Stdout, "%s -> %d\n", printable(strings.Join(words, " ")), status)
 }
 
-// statusWriter knows what was answered.
+// statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 

@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
-// newSecretFile returns a secret and a file that holds it after another one.
+// newSecretFile returns a secret and the path of a file that has it as its second secret.
 func newSecretFile(t *testing.T) (webhook.Secret, string) {
 	t.Helper()
 	secret, path := webhook.NewSecret(), filepath.Join(t.TempDir(), "secret.txt")
@@ -23,7 +23,7 @@ func newSecretFile(t *testing.T) (webhook.Secret, string) {
 	return secret, path
 }
 
-// post sends a request and returns what was answered.
+// post sends a request and returns the response.
 func post(t *testing.T, method, url, body string, header http.Header) (status int, answer string, answered http.Header) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -38,7 +38,7 @@ func post(t *testing.T, method, url, body string, header http.Header) (status in
 	return response.StatusCode, string(content), response.Header
 }
 
-// What is passed on is what came, to the byte, and what is answered is what was answered.
+// The forwarder changes neither the request nor the response.
 func TestListen_forwardsUnchanged(t *testing.T) {
 	t.Parallel()
 	const body = "{ \"event_type\" : \"avatar_event\",\n\"data\":{\"status\":\"published\",\"avatar_id\":\"a\u202e\"}, \"new\":1.0 }\r\n"
@@ -69,7 +69,7 @@ func TestListen_forwardsUnchanged(t *testing.T) {
 	got := <-arrived
 	got.Header.Del("Content-Length")
 	want := header.Clone()
-	want.Del("X-Forwarded-For") // says who sent it, which a forwarder must not believe
+	want.Del("X-Forwarded-For") // names the client, which a forwarder must not trust
 	if diff := cmp.Diff(received{body, want}, got); diff != "" {
 		t.Errorf("what arrived (-want +got):\n%s", diff)
 	}
@@ -81,7 +81,7 @@ func TestListen_forwardsUnchanged(t *testing.T) {
 	}
 }
 
-func TestListen_refuses(t *testing.T) {
+func TestListen_refusesInvalidRequests(t *testing.T) {
 	t.Parallel()
 	secret, file := newSecretFile(t)
 	const event = `{"event_type":"avatar_event","data":{}}`
@@ -92,11 +92,11 @@ func TestListen_refuses(t *testing.T) {
 		signed       bool
 		status       int
 	}{
-		"no signature":        {http.MethodPost, event, false, http.StatusUnauthorized},
-		"no event":            {http.MethodPost, `{}`, true, http.StatusBadRequest},
-		"no JSON":             {http.MethodPost, "\x1b[2J", true, http.StatusBadRequest},
-		"a body that is long": {http.MethodPost, strings.Repeat(" ", maxNotification) + event, true, http.StatusRequestEntityTooLarge},
-		"another method":      {http.MethodGet, "", true, http.StatusMethodNotAllowed},
+		"no signature":   {http.MethodPost, event, false, http.StatusUnauthorized},
+		"no event":       {http.MethodPost, `{}`, true, http.StatusBadRequest},
+		"no JSON":        {http.MethodPost, "\x1b[2J", true, http.StatusBadRequest},
+		"a long body":    {http.MethodPost, strings.Repeat(" ", maxNotification) + event, true, http.StatusRequestEntityTooLarge},
+		"another method": {http.MethodGet, "", true, http.StatusMethodNotAllowed},
 	} {
 		header := http.Header{}
 		if test.signed {
@@ -113,7 +113,7 @@ func TestListen_refuses(t *testing.T) {
 	}
 }
 
-func TestListen_answers502WhenNobodyTakesIt(t *testing.T) {
+func TestListen_respondsWith502IfTheTargetIsDown(t *testing.T) {
 	t.Parallel()
 	in := newTest(t).startListening(t, "--unverified", "--forward", "http://127.0.0.1:1/")
 	if status, _, _ := post(t, http.MethodPost, in.url, `{"event_type":"party\u001b"}`, http.Header{}); status != http.StatusBadGateway {
@@ -122,8 +122,8 @@ func TestListen_answers502WhenNobodyTakesIt(t *testing.T) {
 	eventually(t, "that the event is printed", func() bool { return in.out.String() == "party\\x1b - - #- -> 502\n" })
 }
 
-// What trigger sends is what listen takes: one secret of several, and every event there is.
-func TestTrigger(t *testing.T) {
+// listen accepts every event that trigger sends, signed with one of several secrets.
+func TestTrigger_sendsWhatListenAccepts(t *testing.T) {
 	t.Parallel()
 	secret, file := newSecretFile(t)
 	p := newTest(t)

@@ -16,22 +16,22 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// maxLine is more than a password may have.
+// maxLine is longer than any password.
 const maxLine = 4096
 
 func (p *program) loginCommand() *cli.Command {
-	return leaf("login", "log in, and keep the tokens (not the password) for later commands", "", `  studio login --base-url http://127.0.0.1:8080
+	return leaf("login", "log in, and store the tokens (not the password) for later commands", "", `  studio login --base-url http://127.0.0.1:8080
   studio login --email ada@example.com --password-stdin < password.txt
   studio login --workspace 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10`,
 		serviceFlags(
-			&cli.StringFlag{Name: "email", Usage: "who logs in", DefaultText: "STUDIO_EMAIL, or asked for"},
-			&cli.BoolFlag{Name: "password-stdin", Usage: "take the first line of the standard input for the password, in place of STUDIO_PASSWORD or asking"},
+			&cli.StringFlag{Name: "email", Usage: "email of the user", DefaultText: "STUDIO_EMAIL, or a prompt"},
+			&cli.BoolFlag{Name: "password-stdin", Usage: "read the password from the first line of the standard input"},
 			workspaceFlag(),
 		), p.login)
 }
 
 func (p *program) logoutCommand() *cli.Command {
-	return leaf("logout", "forget the tokens; the service has no way to end them before they run out", "", "  studio logout", nil,
+	return leaf("logout", "delete the stored tokens; the service cannot revoke them before they expire", "", "  studio logout", nil,
 		func(ctx context.Context, _ *cli.Command) error {
 			file := credentials{p.Directory}
 			unlock, err := file.lock(ctx)
@@ -45,7 +45,7 @@ func (p *program) logoutCommand() *cli.Command {
 
 func (p *program) login(ctx context.Context, command *cli.Command) error {
 	file := credentials{p.Directory}
-	before, _ := file.load() // what cannot be read is replaced
+	before, _ := file.load() // an invalid file is replaced
 	kept := login{BaseURL: cleanURL(cmp.Or(command.String("base-url"), p.Env.BaseURL, before.BaseURL))}
 	kept.Workspace = cmp.Or(command.String("workspace"), p.Env.Workspace)
 	if kept.BaseURL == before.BaseURL {
@@ -101,7 +101,8 @@ func (p *program) email(ctx context.Context, command *cli.Command) (string, erro
 	return email, nil
 }
 
-// password never takes a password from the arguments, where other users could see it.
+// password reads the password from a terminal or Stdin. It never takes one from the arguments, where other
+// users could see it.
 func (p *program) password(ctx context.Context, command *cli.Command) (password string, err error) {
 	switch {
 	case command.Bool("password-stdin"):
@@ -127,7 +128,7 @@ func readLine(in io.Reader) (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// readPassword leaves the terminal as it was when it is interrupted.
+// readPassword reads a line without echo. It restores the terminal when it is interrupted.
 func readPassword(ctx context.Context, terminal int) (string, error) {
 	state, err := term.GetState(terminal)
 	if err != nil {
@@ -143,7 +144,8 @@ func readPassword(ctx context.Context, terminal int) (string, error) {
 	return password, err
 }
 
-// interruptible stops waiting for read when ctx ends. The process ends then, and read with it.
+// interruptible returns when ctx ends, even if read is still blocked. The process exits soon afterwards
+// and ends read.
 func interruptible(ctx context.Context, read func() (string, error)) (string, error) {
 	var line string
 	done := make(chan error, 1)

@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// spoil makes the access token that is kept one that the service refuses, as after an hour.
+// spoil replaces the stored access token by one that the service rejects, as if it had expired.
 func spoil(t *testing.T, p *program) {
 	t.Helper()
 	file := credentials{p.Directory}
@@ -23,7 +23,7 @@ func spoil(t *testing.T, p *program) {
 	check(t, file.save(kept))
 }
 
-func TestLogin_keepsTokensForTheUserAlone(t *testing.T) {
+func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	p := s.loggedIn(t)
@@ -60,7 +60,7 @@ func TestLogin_keepsTokensForTheUserAlone(t *testing.T) {
 	}
 }
 
-func TestLogin_asksOnATerminal(t *testing.T) {
+func TestLogin_promptsOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	p := newTest(t)
@@ -75,7 +75,7 @@ func TestLogin_asksOnATerminal(t *testing.T) {
 	}
 }
 
-// The service takes a refresh token that comes twice for theft and ends the login.
+// The service treats the reuse of a refresh token as theft and ends the login.
 func TestTokens_areRenewedByOneCommandAtATime(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
@@ -101,8 +101,8 @@ func TestTokens_areRenewedByOneCommandAtATime(t *testing.T) {
 	}
 }
 
-// A renewal takes what another command has got in the meantime, and nothing of another user.
-func TestTokens_lookBeforeTheyRenew(t *testing.T) {
+// A renewal uses the tokens that another command stored meanwhile, but not those of another user.
+func TestTokens_useTheRenewalOfAnotherCommand(t *testing.T) {
 	t.Parallel()
 	file := credentials{t.TempDir()}
 	old := login{BaseURL: "http://127.0.0.1:1", Email: testEmail, AccessToken: "old", RefreshToken: "used"}
@@ -127,8 +127,8 @@ func TestTokens_lookBeforeTheyRenew(t *testing.T) {
 	}
 }
 
-// What the service has answered to a renewal is kept even by a command that is interrupted.
-func TestTokens_areKeptWhenARenewalIsInterrupted(t *testing.T) {
+// The response to a renewal is stored even if the command is interrupted.
+func TestTokens_areStoredWhenARenewalIsInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
 	p := newTest(t)
@@ -152,9 +152,9 @@ func TestTokens_areKeptWhenARenewalIsInterrupted(t *testing.T) {
 	}
 }
 
-// Flags go before the environment, and the environment before the file; and what is kept for one
-// service is sent to no other.
-func TestService_precedence(t *testing.T) {
+// Flags override the environment, and the environment overrides the credentials file. Tokens are sent only
+// to the service that issued them.
+func TestService_flagsOverrideEnvironmentAndFile(t *testing.T) {
 	t.Parallel()
 	type seen struct{ authorization, workspace string }
 	serve := func(t *testing.T) (string, *seen) {
@@ -167,7 +167,7 @@ func TestService_precedence(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		env   client.Config
-		url   int // of the environment: 1 is that of the file, 2 another
+		url   int // environment variable: 1 is the URL of the file, 2 is another URL
 		args  []string
 		flag  int
 		code  int
@@ -175,10 +175,10 @@ func TestService_precedence(t *testing.T) {
 		want  seen
 	}{
 		"the file alone":                          {calls: 1, want: seen{"Bearer kept", "kept"}},
-		"a workspace of the environment":          {env: client.Config{Workspace: "env"}, calls: 1, want: seen{"Bearer kept", "env"}},
-		"a workspace of a flag":                   {env: client.Config{Workspace: "env"}, args: []string{"--workspace=flag"}, calls: 1, want: seen{"Bearer kept", "flag"}},
-		"a token of the environment":              {env: client.Config{Token: "env"}, calls: 1, want: seen{"Bearer env", "kept"}},
-		"a password of the environment":           {env: client.Config{Email: "a", Password: "b"}, calls: 1, want: seen{"Bearer of a login", "kept"}},
+		"a workspace in the environment":          {env: client.Config{Workspace: "env"}, calls: 1, want: seen{"Bearer kept", "env"}},
+		"a workspace in a flag":                   {env: client.Config{Workspace: "env"}, args: []string{"--workspace=flag"}, calls: 1, want: seen{"Bearer kept", "flag"}},
+		"a token in the environment":              {env: client.Config{Token: "env"}, calls: 1, want: seen{"Bearer env", "kept"}},
+		"a password in the environment":           {env: client.Config{Email: "a", Password: "b"}, calls: 1, want: seen{"Bearer of a login", "kept"}},
 		"the same service in the environment":     {url: 1, calls: 1, want: seen{"Bearer kept", "kept"}},
 		"another service in the environment":      {url: 2, code: exitUnauthorized},
 		"another service in a flag":               {url: 1, flag: 2, code: exitUnauthorized},
@@ -216,7 +216,7 @@ func TestService_precedence(t *testing.T) {
 	}
 }
 
-func TestCredentials_refusesWhatIsNoLogin(t *testing.T) {
+func TestCredentials_refusesInvalidFiles(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{}", "[]", "hunter2", `{"base_url":7}`} {
 		p := newTest(t)

@@ -19,13 +19,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-// asStudio makes the test program be the command, for tests that need a process of its own.
+// asStudio is the environment variable that makes the test binary run as the command.
 const asStudio = "STUDIO_TEST_AS_STUDIO"
 
 const (
 	testEmail    = "ada@example.com"
 	testPassword = "correct horse battery staple"
-	// patience is how long a test waits for what must happen.
+	// patience limits how long a test waits for an event.
 	patience = 30 * time.Second
 )
 
@@ -65,8 +65,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// service is a daemon in a process of its own, with a user who is a member of a workspace that has
-// two projects.
+// service is a daemon process with a user who is a member of a workspace with two projects.
 type service struct {
 	url, workspace, secretFile string
 }
@@ -128,13 +127,13 @@ func startService(t *testing.T, args ...string) *service {
 	return s
 }
 
-// newTest returns a program without an environment and with a directory of its own.
+// newTest returns a program without environment variables and with its own directory.
 func newTest(t *testing.T) *program {
 	t.Helper()
 	return &program{Directory: filepath.Join(t.TempDir(), "avatarstudio")}
 }
 
-// loggedIn returns a program whose user has logged in.
+// loggedIn returns a program with a stored login.
 func (s *service) loggedIn(t *testing.T) *program {
 	t.Helper()
 	p := newTest(t)
@@ -142,7 +141,7 @@ func (s *service) loggedIn(t *testing.T) *program {
 	return p
 }
 
-// run runs a command in a copy of p and returns what it wrote.
+// run runs a command in a copy of p and returns its exit code and output.
 func (p *program) run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return p.runWith(t.Context(), stdin, args...)
@@ -156,7 +155,7 @@ func (p *program) runWith(ctx context.Context, stdin string, args ...string) (co
 	return code, strings.TrimSuffix(out.String(), "\n"), strings.TrimSpace(errs.String())
 }
 
-// must runs a command that has to succeed.
+// must runs a command that has to succeed, and returns its output.
 func (p *program) must(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	code, stdout, stderr := p.run(t, stdin, args...)
@@ -166,7 +165,7 @@ func (p *program) must(t *testing.T, stdin string, args ...string) string {
 	return stdout
 }
 
-// running is a command that goes on until it is stopped.
+// running is a command that runs until it is stopped.
 type running struct {
 	out, errs *lockedBuffer
 	url       string
@@ -174,7 +173,7 @@ type running struct {
 	ended     chan int
 }
 
-// startListening starts to listen on a free port.
+// startListening runs "studio listen" on a free port.
 func (p *program) startListening(t *testing.T, args ...string) *running {
 	t.Helper()
 	r := &running{out: &lockedBuffer{}, errs: &lockedBuffer{}, ended: make(chan int, 1)}
@@ -198,7 +197,7 @@ func (p *program) startListening(t *testing.T, args ...string) *running {
 	return r
 }
 
-// eventually waits until what must become true is.
+// eventually waits until holds returns true.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(patience)
@@ -213,7 +212,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// lockedBuffer is written while it is read.
+// lockedBuffer is a buffer that may be read and written concurrently.
 type lockedBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -231,7 +230,7 @@ func (b *lockedBuffer) String() string {
 	return b.buffer.String()
 }
 
-// startFake starts a server for what the real one does not do.
+// startFake starts a server for responses that the real service does not give.
 func startFake(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
 	fake := httptest.NewServer(handler)

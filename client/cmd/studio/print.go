@@ -11,8 +11,7 @@ import (
 	"unicode/utf16"
 )
 
-// printable escapes what a terminal would not show as text: control characters, and those that
-// change the direction of others.
+// printable escapes control characters and characters that change the direction of text.
 func printable(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -26,10 +25,10 @@ func printable(text string) string {
 	return out.String()
 }
 
-// maxTitle is how many characters of a title a table shows.
+// maxTitle is the number of characters of a title in a table.
 const maxTitle = 60
 
-// title is a cell of a table that is cut where it would be too wide.
+// title returns a title for a table, cut if it is too long.
 func title(text *string) string {
 	runes := []rune(cell(text))
 	if len(runes) <= maxTitle {
@@ -38,13 +37,13 @@ func title(text *string) string {
 	return string(runes[:maxTitle-1]) + "…"
 }
 
-// printJSON writes a document as one line that a terminal can show too.
+// printJSON writes a document on one line that is safe for a terminal.
 func printJSON(out io.Writer, document []byte) error {
 	var compact, line bytes.Buffer
 	if err := json.Compact(&compact, document); err != nil {
 		return err
 	}
-	// Outside of ASCII there are strings only, and in them an escape means the same.
+	// Only strings have characters outside of ASCII, and an escape does not change their meaning.
 	for _, r := range compact.String() {
 		switch {
 		case unicode.IsPrint(r):

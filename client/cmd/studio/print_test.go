@@ -26,7 +26,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// A line of JSON means what the document meant, and holds nothing but what can be printed.
+// A printed line of JSON equals the document and has only printable characters.
 func FuzzPrintJSON(f *testing.F) {
 	f.Add(`{"title":"Ada \u001b[2J","more":[1.0,{"a":null}]}`)
 	f.Add("{\"title\":\"\u202e\u009b\U000e0001\"}")

@@ -15,8 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
-// process prepares the command in a process of its own, with the environment that is given and no
-// other.
+// process prepares the command as a process with only the given environment variables.
 func process(t *testing.T, env, args []string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
@@ -32,7 +31,7 @@ func ends(t *testing.T, command *exec.Cmd) int {
 	t.Helper()
 	slow := time.AfterFunc(patience, func() { _ = command.Process.Kill() })
 	defer slow.Stop()
-	_ = command.Wait() // the exit code tells
+	_ = command.Wait() // the exit code has the result
 	return command.ProcessState.ExitCode()
 }
 
@@ -64,7 +63,7 @@ func TestProcess_readsTheEnvironment(t *testing.T) {
 	}
 }
 
-// An interrupt ends what would go on, without a word and without leaving half a line.
+// An interrupt ends a running command silently and without a partial line.
 func TestProcess_endsWhenItIsInterrupted(t *testing.T) {
 	t.Parallel()
 	url := startFake(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -18,7 +18,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// Exit codes, as the help shows them.
+// Exit codes.
 const (
 	exitOK           = 0
 	exitFailure      = 1
@@ -38,8 +38,7 @@ const exitCodes = `Exit codes:
   5    what was watched has failed, or was refused consent
   130  interrupted`
 
-// answerTimeout bounds a request that the program sends to a receiver. It is the deadline that the
-// service has for it too.
+// answerTimeout limits a request to a receiver. The service uses the same limit.
 const answerTimeout = 15 * time.Second
 
 var (
@@ -47,39 +46,39 @@ var (
 	errEnded = errors.New("has ended")
 )
 
-// usageError is bad input that an action found.
+// usageError is an input error that an action found.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// failureError is what an action could not do with good input. Any other error that a command ends
-// with, from the parsing of its flags on, is bad input.
+// failureError is a failure with valid input. All other errors of a command, including those of parsing
+// flags, are input errors.
 type failureError struct{ error }
 
 func (e failureError) Unwrap() error { return e.error }
 
-// program is everything that the commands know of the world around them.
+// program is the environment of the commands.
 type program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
-	// Terminal says that Stdout is one: the line of a watch is rewritten.
+	// Terminal reports whether Stdout is a terminal. A watch then rewrites its line.
 	Terminal bool
 
-	// StderrTerminal says that Stderr is one: uploads and downloads show a bar there.
+	// StderrTerminal reports whether Stderr is a terminal. Uploads and downloads then show a bar.
 	StderrTerminal bool
 
-	// ReadPassword reads a line that is not shown. Nil when Stdin is no terminal; then nothing is
-	// asked for.
+	// ReadPassword reads a line without echo. It is nil if Stdin is not a terminal, and nothing is asked
+	// for then.
 	ReadPassword func(context.Context) (string, error)
 
-	// Env and WebhookSecret are what the environment says.
+	// Env and WebhookSecret are the values of environment variables.
 	Env           client.Config
 	WebhookSecret string
 
-	// Directory is where the login is kept. Empty when the user has none.
+	// Directory stores the login. It is empty if the user has no configuration directory.
 	Directory string
 
 	transport *http.Transport
@@ -102,14 +101,14 @@ func newProgram() *program {
 	return p
 }
 
-// Run runs one command and returns the exit code. An error is one line on Stderr, where prompts and
-// what listen says of itself go too. The first interrupt ends the command, the second one the process.
+// Run runs a command and returns its exit code. Errors are one line on Stderr, which also has prompts and
+// the messages of listen. The first interrupt ends the command, and the second one kills the process.
 func (p *program) Run(ctx context.Context, args []string) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	p.transport = http.DefaultTransport.(*http.Transport).Clone()
-	p.transport.DisableCompression = true // what is forwarded gets no header of ours
+	p.transport.DisableCompression = true // forwarded requests must not get another header
 	defer p.transport.CloseIdleConnections()
 
 	err := p.rootCommand().Run(ctx, args)

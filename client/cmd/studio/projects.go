@@ -54,7 +54,7 @@ func (p *program) projects(ctx context.Context, command *cli.Command) error {
 	return table.Flush()
 }
 
-// cell is a text that may be missing.
+// cell returns a text for a table, or "-" if it is missing.
 func cell(text *string) string {
 	if text == nil || *text == "" {
 		return "-"

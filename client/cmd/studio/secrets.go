@@ -15,12 +15,12 @@ const maxSecretFile = 64 << 10
 
 func secretFileFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "secret-file", Usage: `file with the secrets that sign, one per line, as "studiod secret show" prints them; - is the standard input`,
+		Name: "secret-file", Usage: `file with the signing secrets, one per line, as "studiod secret show" prints them; - is the standard input`,
 		DefaultText: "STUDIO_WEBHOOK_SECRET",
 	}
 }
 
-// secrets are those of the file or of the environment. without is the flag that makes do with none.
+// secrets returns the secrets from the file or the environment. The flag without permits having none.
 func (p *program) secrets(command *cli.Command, without string) ([]webhook.Secret, error) {
 	if command.Bool(without) {
 		if command.IsSet("secret-file") {

@@ -12,7 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// retry lets a watch outlive a restart of the service.
+// retry lets a watch survive a restart of the service.
 var retry = client.Retry{Attempts: 8} //nolint:gochecknoglobals // never changed
 
 func serviceFlags(flags ...cli.Flag) []cli.Flag {
@@ -23,8 +23,8 @@ func workspaceFlag() cli.Flag {
 	return &cli.StringFlag{Name: "workspace", Usage: "id of the workspace whose projects are listed", DefaultText: "STUDIO_WORKSPACE, or that of the login"}
 }
 
-// service returns a client of the service, and as the user, that the flags, the environment and
-// the login name. The tokens of a login are sent to the service that they are from and to no other.
+// service returns a client configured by the flags, the environment and the stored login. Stored tokens
+// are sent only to the service that issued them.
 func (p *program) service(command *cli.Command) (*client.Client, error) {
 	config := p.Env
 	config.BaseURL = cleanURL(cmp.Or(command.String("base-url"), config.BaseURL))
@@ -69,7 +69,7 @@ func (p *program) newClient(config client.Config) (*client.Client, error) {
 	return c, nil
 }
 
-// cleanURL makes one address of those that mean the same.
+// cleanURL returns the same text for equivalent base URLs.
 func cleanURL(text string) string { return strings.TrimRight(text, "/") }
 
 func notKept(err error) error {

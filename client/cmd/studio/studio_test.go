@@ -17,7 +17,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
-// states returns the statuses of lines of JSON.
+// states returns the id and the statuses in lines of JSON.
 func states(t *testing.T, lines string) (id string, statuses []string) {
 	t.Helper()
 	for line := range strings.Lines(lines) {
@@ -29,9 +29,9 @@ func states(t *testing.T, lines string) (id string, statuses []string) {
 	return id, statuses
 }
 
-// The way through the whole house: log in, list, create and watch an avatar, a video and a lip-sync,
-// and have the notifications passed on to a program that verifies them.
-func TestStudio(t *testing.T) {
+// A user logs in, lists projects, creates and watches an avatar, a video and a lip-sync, and forwards the
+// notifications to a program that verifies them.
+func TestStudio_createsWatchesAndForwards(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	secret, err := os.ReadFile(s.secretFile)
@@ -107,7 +107,7 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// Every member of a lip-sync has a flag.
+// Every member of a lip-sync request has a flag.
 func TestLipsyncCreate_sendsEveryMember(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
@@ -123,8 +123,8 @@ func TestLipsyncCreate_sendsEveryMember(t *testing.T) {
 	}
 }
 
-// The document of the service is printed with all its members, one to a line.
-func TestJSON(t *testing.T) {
+// With --json, each line has all members of a document of the service.
+func TestJSON_printsAllMembers(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	p := s.loggedIn(t)
@@ -167,15 +167,15 @@ func TestExitCodes(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"an avatar that is not there":   {"", []string{"avatar", "show", nothing}, exitNotFound, "404"},
-		"a video that is not there":     {"", []string{"video", "watch", nothing}, exitNotFound, "404"},
+		"an unknown avatar":             {"", []string{"avatar", "show", nothing}, exitNotFound, "404"},
+		"an unknown video":              {"", []string{"video", "watch", nothing}, exitNotFound, "404"},
 		"another's workspace":           {"", []string{"projects", "--workspace", nothing}, exitUnauthorized, "403"},
-		"a sync mode that is none":      {"", []string{"lipsync", "create", "--sync-mode", "stretch"}, exitUsage, "/sync_mode"},
+		"an invalid sync mode":          {"", []string{"lipsync", "create", "--sync-mode", "stretch"}, exitUsage, "/sync_mode"},
 		"a webhook URL that is refused": {"", []string{"lipsync", "create", "--webhook-url", "ftp://x"}, exitUsage, "/webhook_data/webhook_url"},
-		"a service that is another":     {"", []string{"avatar", "show", "--base-url", broken, nothing}, exitUnauthorized, "not logged in"},
+		"another service":               {"", []string{"avatar", "show", "--base-url", broken, nothing}, exitUnauthorized, "not logged in"},
 		"a wrong password":              {"hunter2hunter2", []string{"login", "--email", testEmail, "--password-stdin"}, exitUnauthorized, "401"},
-		"a service that is none":        {"hunter2hunter2", []string{"login", "--base-url", broken, "--email", testEmail, "--password-stdin"}, exitFailure, "501"},
-		"no service there":              {"hunter2hunter2", []string{"login", "--base-url", "http://127.0.0.1:1", "--email", testEmail, "--password-stdin"}, exitFailure, "127.0.0.1:1"},
+		"an invalid service URL":        {"hunter2hunter2", []string{"login", "--base-url", broken, "--email", testEmail, "--password-stdin"}, exitFailure, "501"},
+		"no service at the address":     {"hunter2hunter2", []string{"login", "--base-url", "http://127.0.0.1:1", "--email", testEmail, "--password-stdin"}, exitFailure, "127.0.0.1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,7 +190,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A creation that may have happened says how to ask for it again, also when it is interrupted.
+// A creation with an unknown outcome prints how to repeat it, even when it is interrupted.
 func TestCreate_namesTheKeyWhenTheOutcomeIsUnknown(t *testing.T) {
 	t.Parallel()
 	for want, answer := range map[int]func(http.ResponseWriter, *http.Request, context.CancelFunc){
@@ -220,7 +220,7 @@ func TestCreate_namesTheKeyWhenTheOutcomeIsUnknown(t *testing.T) {
 	}
 }
 
-// The time on a terminal goes on while nothing else does; elsewhere nothing is said twice.
+// On a terminal the elapsed time advances between changes. Elsewhere no line is printed twice.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	for terminal, want := range map[bool]string{
@@ -241,7 +241,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// On a terminal a watch has one line.
+// A watch on a terminal rewrites one line.
 func TestWatch_onATerminal(t *testing.T) {
 	t.Parallel()
 	s := startService(t)

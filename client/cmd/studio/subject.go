@@ -18,13 +18,13 @@ import (
 
 // subject is an avatar, a video or a lip-sync.
 type subject struct {
-	document []byte // as the service answered it
+	document []byte // response of the service
 
 	AvatarID      string     `json:"avatar_id"`
 	InferenceID   string     `json:"inference_id"`
 	Status        string     `json:"status"`
 	Title         *string    `json:"title"`
-	Progress      *float64   `json:"progress"` // in per cent
+	Progress      *float64   `json:"progress"` // in percent
 	FailureReason *string    `json:"failure_reason"`
 	Video         *string    `json:"video"`     // of a video
 	VideoURL      *string    `json:"video_url"` // of a lip-sync
@@ -38,15 +38,15 @@ func (s *subject) succeeded() bool {
 	return s.Status == string(gen.AvatarStatusPublished) || s.Status == string(gen.InferenceStatusSucceeded)
 }
 
-// failed is true in the final states that are no success.
+// failed reports whether the status is final and not a success.
 func (s *subject) failed() bool {
 	return s.Status == string(gen.AvatarStatusFailed) || s.Status == string(gen.AvatarStatusConsentFailed)
 }
 
-// request is a call that answers a subject.
+// request is a call that returns a subject.
 type request func(context.Context, *client.Client, ...client.CallOption) error
 
-// ask makes the call and reads what was answered.
+// ask makes a call and decodes the response.
 func ask(ctx context.Context, c *client.Client, call request, options ...client.CallOption) (*subject, error) {
 	var answer client.Response
 	if err := call(ctx, c, append(options, client.WithResponse(&answer))...); err != nil {
@@ -59,7 +59,7 @@ func ask(ctx context.Context, c *client.Client, call request, options ...client.
 	return s, nil
 }
 
-// failure is the error of a call whose answer has been read already.
+// failure drops the value of a call whose response is decoded separately.
 func failure[T any](_ T, err error) error { return err }
 
 func getAvatar(id string) request {
@@ -111,7 +111,7 @@ func stamp(at *time.Time) *string {
 	return new(at.Format(time.RFC3339))
 }
 
-// showCommand makes the command that shows a subject.
+// showCommand returns the command that shows a record.
 func (p *program) showCommand(kind string, get func(id string) request) *cli.Command {
 	return leaf("show", "show the "+kind+" with this id", "ID", example(kind, "show ID"), serviceFlags(),
 		func(ctx context.Context, command *cli.Command) error {
@@ -127,16 +127,17 @@ func (p *program) showCommand(kind string, get func(id string) request) *cli.Com
 		})
 }
 
-// createCommand makes the command that starts a subject. create makes the call of the flags.
+// createCommand returns the command that creates a record. The function create makes the request from the
+// flags.
 func (p *program) createCommand(kind, examples string, flags []cli.Flag, files []fileFlag, create func(*cli.Command) request, get func(id string) request) *cli.Command {
 	for _, file := range files {
-		flags = append(flags, &cli.StringFlag{Name: file.name, Usage: "file that is uploaded first, in place of --" + file.url})
+		flags = append(flags, &cli.StringFlag{Name: file.name, Usage: "file to upload instead of giving --" + file.url})
 	}
 	flags = append(serviceFlags(flags...),
 		&cli.StringFlag{Name: "title", Usage: "title of the " + kind},
-		&cli.StringFlag{Name: "idempotency-key", Usage: "name of this creation: the same one creates once", DefaultText: "a new one"},
-		&cli.BoolFlag{Name: "watch", Usage: "wait for the end, as watch does"})
-	return leaf("create", "start one "+kind+" and print its id", "", examples, flags,
+		&cli.StringFlag{Name: "idempotency-key", Usage: "key of this creation; repeating the command with the same key creates nothing new", DefaultText: "a new one"},
+		&cli.BoolFlag{Name: "watch", Usage: "wait until it is finished, like watch"})
+	return leaf("create", "create one "+kind+" and print its id", "", examples, flags,
 		func(ctx context.Context, command *cli.Command) error {
 			c, err := p.service(command)
 			if err != nil {
@@ -167,10 +168,10 @@ func (p *program) createCommand(kind, examples string, flags []cli.Flag, files [
 func example(kind, line string) string { return "  studio " + kind + " " + line }
 
 func webhookFlag() cli.Flag {
-	return &cli.StringFlag{Name: "webhook-url", Usage: "URL that is notified"}
+	return &cli.StringFlag{Name: "webhook-url", Usage: "URL to send notifications to"}
 }
 
-// webhookOf is the registration of a URL, if there is one.
+// webhookOf returns the members of a request that register the URL in the flags, if there is one.
 func webhookOf(command *cli.Command) (data gen.Nullable[gen.WebhookData], toggle gen.Nullable[gen.WebhookSwitch]) {
 	url := text(command, "webhook-url")
 	if url.IsZero() {

@@ -12,8 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// openTerminal returns the two ends of a terminal: what a person types and sees, and what a
-// program reads and writes.
+// openTerminal returns both ends of a pseudo-terminal: the one of a person and the one of a program.
 func openTerminal(t *testing.T) (person, program *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -31,7 +30,7 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 	return person, program
 }
 
-// seen returns what the person has been shown, which goes on until the test ends.
+// seen returns a buffer that collects what the person sees until the test ends.
 func seen(t *testing.T, person *os.File, program *os.File) *lockedBuffer {
 	t.Helper()
 	shown, ended := &lockedBuffer{}, make(chan struct{})
@@ -46,7 +45,7 @@ func seen(t *testing.T, person *os.File, program *os.File) *lockedBuffer {
 		}
 	}()
 	t.Cleanup(func() {
-		_ = program.Close() // the last one to hold it: the other end reads an error
+		_ = program.Close() // the other end gets an error when the last descriptor is closed
 		<-ended
 	})
 	return shown

@@ -10,9 +10,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// keptTokens gives the access token of the login that is kept, and renews it when it is refused.
-// Using a refresh token twice ends the login, so one command at a time renews, and those that
-// waited for it take what it has got.
+// keptTokens is a [client.TokenSource] with the stored access token, which it renews when the service
+// rejects it. Using a refresh token twice ends the login, so only one command renews at a time. Commands
+// that waited use the new tokens.
 type keptTokens struct {
 	file credentials
 	api  *gen.ClientWithResponses
@@ -23,8 +23,8 @@ type keptTokens struct {
 
 var _ client.TokenSource = (*keptTokens)(nil)
 
-// Token implements [client.TokenSource]. A renewal that has begun does not end with ctx, because
-// its answer must be kept.
+// Token implements [client.TokenSource]. A renewal does not end with ctx, because its response must be
+// stored.
 func (t *keptTokens) Token(ctx context.Context, refused client.Credential) (client.Credential, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,16 +19,16 @@ import (
 )
 
 func (p *program) triggerCommand() *cli.Command {
-	return leaf("trigger", "send an event of your own to a receiver: "+eventNames(), "EVENT",
+	return leaf("trigger", "send a test event to a receiver: "+eventNames(), "EVENT",
 		`  studio trigger --secret-file secret.txt avatar_event
   studio trigger --secret-file secret.txt --status failed --to http://127.0.0.1:3000/webhooks lipsync_inference_event`,
 		[]cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "URL of the receiver", Value: "http://" + listenAddress + "/"},
-			&cli.StringFlag{Name: "status", Usage: "state that the event tells", DefaultText: "that of the example in the document"},
+			&cli.StringFlag{Name: "status", Usage: "status in the event", DefaultText: "the status in the example of the document"},
 			&cli.StringFlag{Name: "id", Usage: "id of the avatar, the video or the lip-sync", DefaultText: "a new one"},
-			&cli.Int64Flag{Name: "sequence", Usage: "position among the events of the id", Value: 1},
+			&cli.Int64Flag{Name: "sequence", Usage: "position of the event among the events of the id", Value: 1},
 			secretFileFlag(),
-			&cli.BoolFlag{Name: "unsigned", Usage: "send it without a signature"},
+			&cli.BoolFlag{Name: "unsigned", Usage: "send the event without a signature"},
 		}, p.trigger)
 }
 
@@ -62,7 +62,7 @@ func (p *program) trigger(ctx context.Context, command *cli.Command) error {
 	sequence := strconv.FormatInt(command.Int64("sequence"), 10)
 	request.Header.Set(webhook.HeaderSequence, sequence)
 	request.Header.Set("Content-Type", "application/json")
-	response, err := p.transport.RoundTrip(request) // follows no redirect, as the service does not
+	response, err := p.transport.RoundTrip(request) // follows no redirects, like the service
 	if err != nil {
 		return fmt.Errorf("no answer from %s: %w", target.Host, err)
 	}
@@ -78,7 +78,7 @@ func (p *program) trigger(ctx context.Context, command *cli.Command) error {
 	return err
 }
 
-// sampleEvent is an event with its members in the order in which the service writes them.
+// sampleEvent returns an event with its members in the order of the service.
 func sampleEvent(eventType gen.EventType, id, status string) ([]byte, error) {
 	if !eventType.Valid() {
 		return nil, usagef("there is no such event; see studio trigger --help")
@@ -93,7 +93,7 @@ func sampleEvent(eventType gen.EventType, id, status string) ([]byte, error) {
 	}{event.EventType, event.Data})
 }
 
-// eventNames lists the events of the document.
+// eventNames returns the event types of the document.
 func eventNames() string {
 	var names []string
 	for _, eventType := range gen.EventTypes() {

@@ -14,13 +14,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// uploadTimeout is how long the upload of a file may take.
+// uploadTimeout limits the upload of a file.
 const uploadTimeout = 30 * time.Minute
 
-// fileFlag is a flag that names a file, and the one that takes its URL once it is uploaded.
+// fileFlag is a pair of flags: one names a file to upload, and the other one has its URL.
 type fileFlag struct{ name, url string }
 
-// uploadFlag uploads the file that a flag names, if it names one, and sets the flag of the URL.
+// uploadFlag uploads the file that a flag names, if it is set, and sets the flag for the URL.
 func (p *program) uploadFlag(ctx context.Context, c *client.Client, command *cli.Command, flag fileFlag) error {
 	path := command.String(flag.name)
 	if path == "" {
@@ -47,7 +47,8 @@ func (p *program) uploadFlag(ctx context.Context, c *client.Client, command *cli
 	return command.Set(flag.url, media.URL)
 }
 
-// mediaTypeOf knows a file by its extension, on every machine alike.
+// mediaTypeOf returns the media type for the extension of a file. The result does not depend on the
+// machine.
 func mediaTypeOf(path string) string {
 	extension := strings.ToLower(filepath.Ext(path))
 	switch extension {

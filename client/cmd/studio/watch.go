@@ -13,9 +13,9 @@ const (
 	slowestPoll = 2 * time.Second
 )
 
-// watchCommand makes the command that follows a subject to its end.
+// watchCommand returns the command that watches a record until its status is final.
 func (p *program) watchCommand(kind string, get func(id string) request) *cli.Command {
-	return leaf("watch", "print each state of the "+kind+" until it has ended; exit code 5 unless that is a success", "ID",
+	return leaf("watch", "print each status of the "+kind+" until it is final; exit code 5 if it failed", "ID",
 		example(kind, "watch ID"), serviceFlags(),
 		func(ctx context.Context, command *cli.Command) error {
 			c, err := p.service(command)
@@ -31,8 +31,8 @@ func (p *program) watchCommand(kind string, get func(id string) request) *cli.Co
 		})
 }
 
-// watch shows s, and each other state that read answers, until one is final. It asks by itself in
-// place of [client.Client.WaitAvatar] and its like, because those show the last state only.
+// watch prints s and each further status until one is final. It polls by itself, because
+// [client.Client.WaitAvatar] returns only the last status.
 func (p *program) watch(ctx context.Context, command *cli.Command, kind string, s *subject, read func(context.Context) (*subject, error)) error {
 	progress := progress{program: p, json: command.Bool("json"), began: time.Now()}
 	defer progress.end()
@@ -58,8 +58,8 @@ func (p *program) watch(ctx context.Context, command *cli.Command, kind string, 
 	}
 }
 
-// progress is what is shown while a subject is watched: on a terminal one line that is rewritten,
-// elsewhere a line for each state.
+// progress prints the state of a watched record: on a terminal in one line that is rewritten, elsewhere in
+// one line per status.
 type progress struct {
 	*program
 
@@ -68,7 +68,7 @@ type progress struct {
 	last  string
 	line  string
 	pace  pace
-	left  string // the end of the line
+	left  string // end of the line
 }
 
 func (p *progress) rewrites() bool { return p.Terminal && !p.json }
@@ -97,7 +97,7 @@ func (p *progress) rewrite() error {
 	return err
 }
 
-// wait lets the time on a terminal go on.
+// wait waits for delay and keeps updating the elapsed time on a terminal.
 func (p *progress) wait(ctx context.Context, delay time.Duration) error {
 	timer, second := time.NewTimer(delay), time.NewTicker(time.Second)
 	defer timer.Stop()

@@ -17,11 +17,11 @@ func (p *program) webhookCommand() *cli.Command {
 		Commands: []*cli.Command{
 			leaf("secret", "print the secrets in force, newest first", "", example("webhook", "secret > secret.txt"), serviceFlags(),
 				p.webhookSecrets((*client.Client).GetWebhookSecrets)),
-			leaf("rotate", "add a secret and print those in force; the old ones sign beside it for 24 hours", "", example("webhook", "rotate > secret.txt"), serviceFlags(),
+			leaf("rotate", "add a secret and print those in force; old secrets stay in force for 24 hours", "", example("webhook", "rotate > secret.txt"), serviceFlags(),
 				p.webhookSecrets((*client.Client).RotateWebhookSecret)),
-			leaf("test", "let the service send one sample notification to a URL", "URL",
+			leaf("test", "make the service send one sample notification to a URL", "URL",
 				example("webhook", "test https://hooks.example.com/\n  studio webhook test --event lipsync_inference_event https://hooks.example.com/"),
-				serviceFlags(&cli.StringFlag{Name: "event", Usage: "which of " + eventNames(), Value: string(gen.EventTypes()[0])}),
+				serviceFlags(&cli.StringFlag{Name: "event", Usage: "event type: " + eventNames(), Value: string(gen.EventTypes()[0])}),
 				p.testWebhook),
 		},
 	}

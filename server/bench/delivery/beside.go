@@ -9,8 +9,7 @@ import (
 
 const floodPorts = 12
 
-// hanging measures the latency of one origin beside very many to which nothing was sent before, and that
-// take events and never answer.
+// hanging measures the latency of a healthy origin while many new origins accept events and never respond.
 func hanging(users int) func(ctx context.Context, s *scene) ([]figure, error) {
 	return func(ctx context.Context, s *scene) ([]figure, error) {
 		ids, err := s.db.addUsers(ctx, users)
@@ -37,7 +36,7 @@ func hanging(users int) func(ctx context.Context, s *scene) ([]figure, error) {
 	}
 }
 
-// flooded measures the latency of one origin without and with others that answer with as much as they can.
+// flooded measures the latency of a healthy origin with and without other origins that send huge responses.
 func flooded(ctx context.Context, s *scene) ([]figure, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
@@ -49,7 +48,7 @@ func flooded(ctx context.Context, s *scene) ([]figure, error) {
 	if err := s.d.stop(); err != nil {
 		return nil, err
 	}
-	// At 50 a second, enough for all rounds.
+	// At 50 per second, these last for all rounds.
 	events := floodPorts * (s.rounds*s.healthy*50/besideRate + 100)
 	if err := s.db.seed(ctx, batch{name: "floods", urls: s.in.urls[floods], subjects: events, events: 1}); err != nil {
 		return nil, err
@@ -64,7 +63,7 @@ func flooded(ctx context.Context, s *scene) ([]figure, error) {
 	}}, err
 }
 
-// addUsers adds users who cannot log in.
+// addUsers inserts users that cannot log in, because they have no password.
 func (db *database) addUsers(ctx context.Context, users int) (ids []string, err error) {
 	return ids, db.change(ctx, func(tx *sql.Tx) error {
 		for i := range users {

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	wantedCreations = 1270 // in a second, from 16 callers
-	wantedTogether  = 1185 // creations with their deliveries in a second
-	// heavyConnections is how many a user has that creates avatars with titles of heavyTitle bytes.
+	wantedCreations = 1270 // per second, from 16 callers
+	wantedTogether  = 1185 // creations with their deliveries, per second
+	// heavyConnections is the number of connections from which one user creates avatars with titles of
+	// heavyTitle bytes.
 	heavyConnections = 300
 	heavyTitle       = 800_000
 	heavyEmail       = "heavy@example.com"
-	// besideCreations is how often another user creates a lip-sync meanwhile, in a second.
+	// besideCreations is the rate at which another user creates lip-syncs at the same time, per second.
 	besideCreations = 10
 )
 
-// creationRate measures how many creations a daemon takes in a second, each with a token, a webhook, an
-// idempotency key and a title: while it renders nothing, and until the last event of as many was
-// delivered.
+// creationRate measures the creations per second, each with a token, a webhook, an idempotency key and a
+// title. It measures once while nothing is rendered, and once until the last event is delivered.
 func creationRate(ctx context.Context, s *scene) ([]figure, error) {
 	var floors, alone, together []float64
 	for range s.rounds {
@@ -72,7 +72,7 @@ func creationRate(ctx context.Context, s *scene) ([]figure, error) {
 	}, nil
 }
 
-// createAndDeliver returns how many events arrive in a second from the first creation on.
+// createAndDeliver returns the delivered events per second, measured from the first creation.
 func (s *scene) createAndDeliver(ctx context.Context, token string) (float64, error) {
 	if _, err := s.in.forget(); err != nil {
 		return 0, err
@@ -81,7 +81,7 @@ func (s *scene) createAndDeliver(ctx context.Context, token string) (float64, er
 		return 0, err
 	}
 	c := newCreator(s.d, token, s.in.urls[accepts])
-	// The daemon before was killed: on PostgreSQL its lease has to end first.
+	// The previous daemon was killed. On PostgreSQL, its lease has to expire first.
 	if _, err := c.lipsync(ctx); err != nil {
 		return 0, err
 	}
@@ -111,7 +111,7 @@ func (s *scene) createAndDeliver(ctx context.Context, token string) (float64, er
 	return float64(t.Accepted) / t.Last.Sub(began).Seconds(), s.d.stop()
 }
 
-// forgetSubjects leaves nothing to be rendered or delivered.
+// forgetSubjects removes all pending renderings.
 func (s *scene) forgetSubjects(ctx context.Context) error {
 	queries := []string{`UPDATE subjects SET render_at = NULL`}
 	if s.db.name == postgresName {
@@ -125,8 +125,8 @@ func (s *scene) forgetSubjects(ctx context.Context) error {
 	return nil
 }
 
-// createdToReceived measures the time from the answer to a creation to the arrival of its event, at 50
-// creations a second.
+// createdToReceived measures the time from the response to a creation to the arrival of its event, at 50
+// creations per second.
 func createdToReceived(ctx context.Context, s *scene) ([]figure, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
@@ -151,8 +151,8 @@ func createdToReceived(ctx context.Context, s *scene) ([]figure, error) {
 	}}, s.d.stop()
 }
 
-// besideHeavy measures the creations of a user beside another who creates very large avatars from very
-// many connections.
+// besideHeavy measures the creations of one user while another user creates very large avatars over many
+// connections.
 func besideHeavy(ctx context.Context, s *scene) ([]figure, error) {
 	if _, err := s.db.studiod(ctx, password, "user", "add", heavyEmail); err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func besideHeavy(ctx context.Context, s *scene) ([]figure, error) {
 		all.Go(func() {
 			for working.Err() == nil {
 				switch status, _, err := large.create(working, "/v1/avatars/create_avatar", title); {
-				case err != nil: // the last of all, which is cut off
+				case err != nil: // the last request, which is cancelled
 				case status == http.StatusOK:
 					taken.Add(1)
 				default:
@@ -217,8 +217,8 @@ func latenciesOf(took []float64) latencies {
 	return latencies{time.Duration(percentile(took, 50)), time.Duration(percentile(took, 99))}
 }
 
-// paceCreations creates lip-syncs at a rate in a second and returns how long the calls took, and how long after
-// them the events arrived.
+// paceCreations creates lip-syncs at a rate per second. It returns the durations of the calls, and the
+// times from each response to the arrival of its event.
 func (s *scene) paceCreations(ctx context.Context, c *creator, rate, creations int) (calls, events []float64, err error) {
 	if _, err := s.in.forget(); err != nil {
 		return nil, nil, err
@@ -258,7 +258,7 @@ func (s *scene) paceCreations(ctx context.Context, c *creator, rate, creations i
 	return calls, events, err
 }
 
-// arrivals returns when the event of each subject arrived.
+// arrivals returns the arrival times of events by subject.
 func (s *scene) arrivals(ctx context.Context, t tally) (map[string]time.Time, error) {
 	rows, err := s.db.sql.QueryContext(ctx, `SELECT subject_id, id FROM events`)
 	if err != nil {
@@ -278,7 +278,7 @@ func (s *scene) arrivals(ctx context.Context, t tally) (map[string]time.Time, er
 	return all, rows.Err()
 }
 
-// creator creates as plainly as can be, over connections that it keeps.
+// creator sends creations with minimal overhead over persistent connections. It is safe for concurrent use.
 type creator struct {
 	base      string
 	token     string
@@ -309,7 +309,7 @@ func (c *creator) lipsync(ctx context.Context) (id string, err error) {
 	return answer.ID, json.Unmarshal(body, &answer)
 }
 
-// create creates something with a title and an idempotency key.
+// create sends a creation with a title and a new idempotency key.
 func (c *creator) create(ctx context.Context, path, title string) (status int, answer []byte, err error) {
 	body := `{"title":"` + title + `"`
 	if len(c.urls) > 0 {

@@ -13,18 +13,18 @@ import (
 
 const (
 	sharedPorts = 16
-	alone       = "one daemon at a time" // on SQLite
+	alone       = "one daemon at a time" // result on SQLite
 )
 
-// frozen stops one of two daemons for a while and measures how long what the other makes takes, for the
-// origins that each has.
+// frozen stops one of two daemons with SIGSTOP. It measures the latency of the events that the other daemon
+// makes, separately for the origins of each daemon.
 func frozen(ctx context.Context, s *scene) ([]figure, error) {
 	name := fmt.Sprintf("one of two daemons is stopped for %v: ", s.frozen)
 	const healthy, taken = "the other's p99", "the longest wait for what it had"
 	if s.db.name == sqliteName {
 		return []figure{{name + healthy, "", alone, true}, {name + taken, "", alone, true}}, nil
 	}
-	if err := s.start(ctx, "--render-workers", "0"); err != nil { // or what it renders is late, too
+	if err := s.start(ctx, "--render-workers", "0"); err != nil { // otherwise its renderings would be late, too
 		return nil, err
 	}
 	if err := s.shared(ctx, 1); err != nil {
@@ -53,7 +53,7 @@ func frozen(ctx context.Context, s *scene) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.in.all(events, patience, true)
+	t, err := s.in.all(events, maxWait, true)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,7 @@ func frozen(ctx context.Context, s *scene) ([]figure, error) {
 	}, s.db.delivered(ctx)
 }
 
-// daemons measures how fast several daemons on one database deliver a backlog, and how late events come
-// with them.
+// daemons measures throughput and latency with several daemons on one database.
 func daemons(ctx context.Context, s *scene) (figures []figure, err error) {
 	for _, n := range s.plan.daemons {
 		name := plural(n, "daemon") + " on one database"
@@ -112,7 +111,7 @@ func daemons(ctx context.Context, s *scene) (figures []figure, err error) {
 	return figures, nil
 }
 
-// limit is how many deliveries in a second would take all CPUs of this machine for the database.
+// limit returns the deliveries per second at which the database would use all CPUs of this machine.
 func (d drained) limit() float64 {
 	if d.database == 0 {
 		return 0
@@ -120,8 +119,8 @@ func (d drained) limit() float64 {
 	return float64(runtime.NumCPU()) * float64(time.Second) / float64(d.database)
 }
 
-// startAll stops the daemons that run and starts some that share all lanes. With one more than run, it
-// starts only that.
+// startAll makes n daemons run that share all lanes. If n-1 daemons run, it starts one more. Otherwise it
+// stops all of them first.
 func (s *scene) startAll(ctx context.Context, n int) error {
 	if s.running() != n-1 {
 		if err := s.stopAll(); err != nil {
@@ -136,13 +135,13 @@ func (s *scene) startAll(ctx context.Context, n int) error {
 	return s.shared(ctx, n)
 }
 
-// shared waits until so many daemons have the same number of lanes.
+// shared waits until n daemons hold the same number of lanes.
 func (s *scene) shared(ctx context.Context, n int) error {
 	return s.db.until(ctx, 1, fmt.Sprintf(`SELECT CASE WHEN COUNT(*) = %d AND MIN(n) = %d THEN 1 ELSE 0 END
 		FROM (SELECT COUNT(*) n FROM lanes WHERE holder IS NOT NULL GROUP BY holder) h`, n, store.Lanes/n))
 }
 
-// drainShared is drain with several daemons, which begin at the same moment.
+// drainShared is like drain, but with n daemons that are running when the batch is inserted.
 func (s *scene) drainShared(ctx context.Context, b batch, n int) (d drained, err error) {
 	if _, err := s.in.forget(); err != nil {
 		return d, err
@@ -163,21 +162,21 @@ func (s *scene) drainShared(ctx context.Context, b batch, n int) (d drained, err
 	return d, s.stopAll()
 }
 
-// announce tells the daemons of a batch.
+// announce notifies the daemons of a batch.
 func (db *database) announce(ctx context.Context, b batch) error {
 	opened, err := store.Open(ctx, db.dsn, store.Config{})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = opened.Close() }()
-	var lines []store.Line
+	var flows []store.Flow
 	for _, url := range b.urls {
-		lines = append(lines, store.Line{UserID: db.userID, Origin: strings.TrimSuffix(url, "/")})
+		flows = append(flows, store.Flow{UserID: db.userID, Origin: strings.TrimSuffix(url, "/")})
 	}
-	return opened.Announce(ctx, lines)
+	return opened.NotifyDue(ctx, flows)
 }
 
-// lanesOf returns the lanes that a holder has.
+// lanesOf returns the lanes of a holder.
 func (db *database) lanesOf(ctx context.Context, holder string) (map[int]bool, error) {
 	rows, err := db.sql.QueryContext(ctx, `SELECT lane FROM lanes WHERE holder = $1`, holder)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql's driver pgx
 	_ "modernc.org/sqlite"             // database/sql's driver sqlite
 
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest" //nolint:depguard // for its PostgreSQL
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest" //nolint:depguard // for PostgreSQL
 )
 
 // The kinds of databases.
@@ -31,19 +31,19 @@ const (
 const (
 	email    = "bench@example.com"
 	password = "correct horse battery staple"
-	callers  = 16 // of the floor
+	callers  = 16 // concurrent transactions of the baseline
 )
 
-// databases makes new databases of one kind.
+// databases creates databases of one kind.
 type databases struct {
 	name      string
 	directory string // for files
-	server    string // of PostgreSQL
+	server    string // URL of the PostgreSQL server
 	program   string // studiod
 }
 
-// openDatabases returns the kinds of databases that there are. PostgreSQL is a server of this
-// program's own unless the environment names one.
+// openDatabases returns the available kinds of databases. PostgreSQL is started by this program, unless the
+// environment names a server.
 func openDatabases(directory, program string) (all []*databases, stop func() error, err error) {
 	all = []*databases{{name: sqliteName, directory: directory, program: program}}
 	server := os.Getenv("STUDIO_TEST_POSTGRES")
@@ -61,14 +61,15 @@ func openDatabases(directory, program string) (all []*databases, stop func() err
 	return append(all, &databases{name: postgresName, directory: directory, program: program, server: server}), stop, nil
 }
 
-// database is one with a user in it. Its own connections are for what the service does not do.
+// database is a new database with one user. Its connections are used for operations that the service does
+// not offer.
 type database struct {
 	*databases
 	dsn    string
 	sql    *sql.DB
 	userID string
 	secret string
-	schema string // of PostgreSQL
+	schema string // schema on PostgreSQL
 }
 
 func (d *databases) create(ctx context.Context) (_ *database, err error) {
@@ -88,7 +89,7 @@ func (d *databases) create(ctx context.Context) (_ *database, err error) {
 	} else if err := db.createSchema(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { //nolint:contextcheck // ctx may have ended
+	defer func() { //nolint:contextcheck // ctx may be done
 		if err != nil {
 			err = errors.Join(err, db.drop())
 		}
@@ -119,7 +120,7 @@ func (db *database) createSchema(ctx context.Context) error {
 	return err
 }
 
-// drop removes what create made.
+// drop removes the database.
 func (db *database) drop() error {
 	var errs []error
 	if db.schema != "" {
@@ -133,7 +134,7 @@ func (db *database) drop() error {
 	return errors.Join(errs...)
 }
 
-// studiod runs an operator's command and returns what it prints.
+// studiod runs a command of studiod and returns its standard output.
 func (db *database) studiod(ctx context.Context, input string, args ...string) (string, error) {
 	args = append(args[:2:2], append([]string{"--db", db.dsn}, args[2:]...)...)
 	command := exec.CommandContext(ctx, db.program, args...) //nolint:gosec // a path of ours
@@ -147,7 +148,7 @@ func (db *database) studiod(ctx context.Context, input string, args ...string) (
 	return strings.TrimSpace(string(out)), nil
 }
 
-// floor returns how many transactions of one row the database takes in a second.
+// floor measures the baseline of the database: transactions of one row per second.
 func (db *database) floor(ctx context.Context, d time.Duration) (float64, error) {
 	if _, err := db.sql.ExecContext(ctx, `CREATE TABLE floor (n BIGINT)`); err != nil {
 		return 0, err
@@ -162,17 +163,17 @@ func (db *database) floor(ctx context.Context, d time.Duration) (float64, error)
 	return rate, err
 }
 
-// delivered waits until every event has ended as delivered.
+// delivered waits until all events are recorded as delivered.
 func (db *database) delivered(ctx context.Context) error {
 	return db.until(ctx, 0, `SELECT -COUNT(*) FROM events WHERE state <> 'delivered'`)
 }
 
-// attempted waits until so many events were attempted.
+// attempted waits until the given number of events have been attempted.
 func (db *database) attempted(ctx context.Context, events int64) error {
 	return db.until(ctx, events, `SELECT COUNT(DISTINCT event_id) FROM attempts`)
 }
 
-// until waits until a query returns a number or more.
+// until waits until a query returns at least want, at most for a minute.
 func (db *database) until(ctx context.Context, want int64, query string) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -195,13 +196,14 @@ func (db *database) number(ctx context.Context, query string) (n int64, err erro
 	return n, err
 }
 
-// made is where an event goes, and when it was made.
+// made is the origin and the creation time of an event.
 type made struct {
 	at     time.Time
 	origin string
 }
 
-// made returns when the service made its events: just before it wrote and committed them.
+// made returns the creation times of all events by id. The service takes the time just before it writes an
+// event.
 func (db *database) made(ctx context.Context) (map[string]made, error) {
 	rows, err := db.sql.QueryContext(ctx, `SELECT e.id, e.created_at, s.origin FROM events e JOIN subjects s ON s.id = e.subject_id`)
 	if err != nil {
@@ -220,7 +222,7 @@ func (db *database) made(ctx context.Context) (map[string]made, error) {
 	return all, rows.Err()
 }
 
-// perSecond calls do from many goroutines for a while and returns how often it ended in a second.
+// perSecond calls do repeatedly from several goroutines and returns the number of calls per second.
 func perSecond(goroutines int, d time.Duration, do func() error) (float64, error) {
 	var count atomic.Int64
 	var working sync.WaitGroup

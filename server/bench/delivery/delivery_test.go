@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
-// The tests run this program as a receiver, as the program itself does.
+// TestMain runs this program as a receiver when a test starts it as one.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "-receiver" {
 		if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
@@ -21,13 +21,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	_ = flag.Set("test.parallel", "20") // the rows wait more than they work
+	_ = flag.Set("test.parallel", "20") // rows spend most of their time waiting
 	os.Exit(m.Run())
 }
 
-// Every row reaches its end on every database: nothing is lost, out of order or wrongly signed. How
-// fast it is decides nothing.
-func TestRows(t *testing.T) {
+// Every row finishes on every database without a lost, misordered or wrongly signed event. Speed does not
+// matter.
+func TestRows_deliverEveryEventInOrder(t *testing.T) {
 	t.Parallel()
 	program, err := buildDaemon(t.Context(), t.TempDir())
 	if err != nil {
@@ -67,8 +67,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// What a receiver says it saw decides whether a run fails, so it must see what is wrong.
-func TestInbox_seesWhatIsWrong(t *testing.T) {
+// The result of a run depends on the receiver, so the receiver must detect every kind of error.
+func TestInbox_detectsErrors(t *testing.T) {
 	t.Parallel()
 	secret := webhook.NewSecret()
 	for name, c := range map[string]struct {
@@ -104,7 +104,7 @@ func TestInbox_seesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// sent sends events of one subject.
+// sent sends events of one subject to a receiver.
 type sent struct {
 	t      *testing.T
 	url    string
@@ -118,7 +118,7 @@ func (s *sent) event(sequence int) {
 	}
 }
 
-func TestReport(t *testing.T) {
+func TestReport_marksMissedTargets(t *testing.T) {
 	t.Parallel()
 	r := report{plan: short()}
 	r.add(sqliteName, []figure{{"speed", "≥ 2", "3", true}, {"size", "≤ 5", "4", true}})
@@ -132,7 +132,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-func TestPercentile(t *testing.T) {
+func TestPercentile_isNearestRank(t *testing.T) {
 	t.Parallel()
 	values := []float64{5, 1, 4, 2, 3}
 	for percent, want := range map[float64]float64{50: 3, 99: 5, 20: 1, 21: 2} {

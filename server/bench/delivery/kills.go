@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-const patience = 10 * time.Minute
+const maxWait = 10 * time.Minute
 
-// workers is how many a daemon has for deliveries when nothing else is said.
+// workers is the default number of delivery workers of a daemon.
 const workers = 256
 
-// kills kills the daemon in the middle of a backlog, again and again.
+// kills measures the effect of killing the daemon repeatedly while it delivers a backlog.
 func kills(ctx context.Context, s *scene) ([]figure, error) {
 	rounds := s.kills
 	if s.db.name == postgresName {
-		rounds = (rounds + 3) / 4 // each waits for the end of a lease
+		rounds = (rounds + 3) / 4 // each round waits for a lease to expire
 	}
 	duplicates, wanted := 0, s.db.targets().throughput
-	var late, took time.Duration // the worst
+	var late, took time.Duration // maxima of all rounds
 	for round := range rounds {
 		d, all, rest, err := s.kill(ctx, round)
 		if err != nil {
@@ -40,8 +40,8 @@ func kills(ctx context.Context, s *scene) ([]figure, error) {
 	}, nil
 }
 
-// kill kills it once, and returns how many events came twice, how long it took from the restart
-// until all had come, and how many the restart had before it.
+// kill kills the daemon once. It returns the number of duplicates, the time from the restart to the last
+// delivery, and the number of events that were left at the restart.
 func (s *scene) kill(ctx context.Context, round int) (duplicates int, took time.Duration, rest int, err error) {
 	_, err = s.in.forget()
 	if err == nil {
@@ -61,26 +61,26 @@ func (s *scene) kill(ctx context.Context, round int) (duplicates int, took time.
 	return t.Duplicates, t.Last.Sub(s.d.began), s.killed - before.Accepted, err
 }
 
-// killAt starts a daemon and kills it when the receiver has accepted so many events.
+// killAt starts a daemon and kills it when the receiver has accepted the given number of events.
 func (s *scene) killAt(ctx context.Context, accepted int) error {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	if _, err := s.in.ask(question{Accepted: accepted, Patience: patience}); err != nil {
+	if _, err := s.in.ask(question{Accepted: accepted, MaxWait: maxWait}); err != nil {
 		return err
 	}
 	return s.d.kill()
 }
 
-// finish starts a daemon and stops it when every event is delivered.
+// finish starts a daemon and stops it when all events are delivered.
 func (s *scene) finish(ctx context.Context, events int) (tally, error) {
 	if err := s.start(ctx); err != nil {
 		return tally{}, err
 	}
-	if t, err := s.in.all(events, patience, false); err != nil {
+	if t, err := s.in.all(events, maxWait, false); err != nil {
 		return t, err
 	}
-	// What was accepted and not recorded before a kill comes again, perhaps at last.
+	// Events that were accepted but not recorded before a kill are sent again.
 	if err := s.db.delivered(ctx); err != nil {
 		return tally{}, err
 	}
@@ -91,8 +91,8 @@ func (s *scene) finish(ctx context.Context, events int) (tally, error) {
 	return t, s.d.stop()
 }
 
-// order watches the order of events that a receiver refuses at times, with a daemon that is killed
-// at times.
+// order verifies the order of events while a receiver rejects some of them and the daemon is killed
+// repeatedly.
 func order(ctx context.Context, s *scene) ([]figure, error) {
 	each := s.ordered / s.subjects
 	events := each * s.subjects

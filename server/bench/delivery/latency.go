@@ -13,12 +13,12 @@ import (
 const (
 	latencyPorts = 8
 	hungEvents   = 64
-	// besideRate keeps one origin below its limit of 50 a second.
+	// besideRate is below the limit of 50 per second for each origin.
 	besideRate = 40
 	pacedRate  = 50
 )
 
-// latency measures the time from the making of an event to its receiver, at 50 events a second.
+// latency measures the time from the creation of an event to its arrival, at 50 events per second.
 func latency(ctx context.Context, s *scene) ([]figure, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func latency(ctx context.Context, s *scene) ([]figure, error) {
 	}}, s.d.stop()
 }
 
-// beside measures it for one origin while another takes events and never answers.
+// beside measures the latency of one origin while another origin accepts events and never responds.
 func beside(ctx context.Context, s *scene) ([]figure, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func beside(ctx context.Context, s *scene) ([]figure, error) {
 	}}, err
 }
 
-// waiting measures it without and with very many events that wait for an origin that hangs.
+// waiting measures the latency with and without many events that wait for an origin that hangs.
 func waiting(ctx context.Context, s *scene) ([]figure, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
@@ -85,8 +85,8 @@ func (l latencies) String() string {
 	return fmt.Sprintf("p50 %s, p99 %s", milliseconds(l.p50), milliseconds(l.p99))
 }
 
-// pace makes events for the healthy origins at a steady rate and returns how long they took to
-// arrive from just before they were written.
+// pace makes events for the healthy origins at a steady rate. It returns the time from just before an event
+// is written to its arrival.
 func (s *scene) pace(ctx context.Context, rate, events int) (l latencies, err error) {
 	var p50s, p99s []float64
 	for range s.rounds {
@@ -113,8 +113,8 @@ func (s *scene) pace(ctx context.Context, rate, events int) (l latencies, err er
 	return latencies{time.Duration(median(p50s)), time.Duration(median(p99s))}, nil
 }
 
-// create makes lip-syncs, which are rendered at once and have one event each, for the URLs in turn:
-// at a rate in a second, or as fast as it can for 0.
+// create creates lip-syncs for the URLs in turn. They are rendered at once and have one event each. rate is
+// per second, and 0 means as fast as possible.
 func (d *daemon) create(ctx context.Context, rate, events int, urls []string) error {
 	studio, err := client.New(client.Config{BaseURL: d.url, Email: email, Password: password})
 	if err != nil {

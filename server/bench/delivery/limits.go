@@ -13,12 +13,12 @@ import (
 
 const (
 	hostilePorts = 64
-	deadline     = 15 * time.Second // of an attempt
+	deadline     = 15 * time.Second // timeout of an attempt
 )
 
-// hostileAnswers sends one event to each of many receivers that answer as badly as they can.
+// hostileAnswers sends one event to each of many receivers that send hostile responses.
 func hostileAnswers(ctx context.Context, s *scene) ([]figure, error) {
-	// The memory of as many events to good receivers is no growth.
+	// Memory that the same number of ordinary events needs does not count.
 	if err := s.warm(ctx, hostilePorts); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func hostileAnswers(ctx context.Context, s *scene) ([]figure, error) {
 	}, nil
 }
 
-// warm starts a daemon and has some events delivered.
+// warm starts a daemon and lets it deliver some events.
 func (s *scene) warm(ctx context.Context, events int) error {
 	if err := s.start(ctx); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (s *scene) warm(ctx context.Context, events int) error {
 	return s.db.delivered(ctx)
 }
 
-// idle measures what a daemon costs that has nothing to do.
+// idle measures the CPU time and memory of an idle daemon.
 func idle(ctx context.Context, s *scene) ([]figure, error) {
 	if err := s.warm(ctx, 1); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// projects lists a workspace that has very many.
+// projects measures the listing of a workspace with many projects.
 func projects(ctx context.Context, s *scene) ([]figure, error) {
 	workspace, err := s.db.studiod(ctx, "", "workspace", "add", "Bench")
 	if err != nil {
@@ -148,7 +148,7 @@ func (d *daemon) login(ctx context.Context, email string) (token string, err err
 	return pair.AccessToken, json.NewDecoder(response.Body).Decode(&pair)
 }
 
-// listProjects returns when the first byte of the answer's body came.
+// listProjects returns the time to the first byte of the response body.
 func (d *daemon) listProjects(ctx context.Context, token, workspace string, want int) (first time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+"/projects/v2", nil)
 	if err != nil {

@@ -1,9 +1,10 @@
-// Command delivery measures how studiod delivers events, on each database and beside two floors of
-// the same run: what the database takes in plain transactions, and what the receiver takes in plain
-// requests. The daemon and the receiver are processes of their own. "go run ." writes
-// ../DELIVERY.md; "go run . -short" takes a minute, prints, and writes nothing. It fails when
-// an event is lost, out of order or wrongly signed, never because something is slow.
-// Memory and CPU time are read from /proc and are 0 where there is none.
+// Command delivery measures how studiod delivers events on each database. It compares the rates with two
+// baselines of the same run: plain transactions of the database, and plain requests to the receiver. The
+// daemon and the receiver run as separate processes.
+//
+// "go run ." writes ../DELIVERY.md. "go run . -short" takes a minute, prints the report and writes no file.
+// The command fails if an event is lost, out of order or wrongly signed, and never because something is
+// slow. Memory and CPU time are read from /proc and are 0 on systems without it.
 package main
 
 import (
@@ -27,28 +28,28 @@ func main() {
 	}
 }
 
-// plan says how much to measure.
+// plan configures how much to measure.
 type plan struct {
-	rounds   int           // of which the median counts
-	ports    int           // of the receiver, each an origin with limits of its own
-	floor    time.Duration // of each floor
-	backlog  int           // events, for the throughput
+	rounds   int           // rounds per figure; the report shows medians
+	ports    int           // ports of the receiver; each is an origin with its own limits
+	floor    time.Duration // duration of each baseline
+	backlog  int           // events for the throughput
 	single   int           // events to one origin
-	paced    int           // events at 50 a second, for the latency
-	healthy  int           // events beside those to a receiver that hangs
-	fresh    int           // events beside new origins that hang
-	hangs    int           // new origins that hang
-	frozen   time.Duration // of a daemon
-	daemons  []int         // on one database
+	paced    int           // events at 50 per second, for the latency
+	healthy  int           // events for a healthy origin next to a receiver that hangs
+	fresh    int           // events for a healthy origin next to new origins that hang
+	hangs    int           // number of new origins that hang
+	frozen   time.Duration // how long a daemon is stopped
+	daemons  []int         // numbers of daemons on one database
 	kills    int
-	killed   int // events of each kill
-	ordered  int // events
-	subjects int // of the ordered ones
-	restarts int // kills among the ordered ones
-	waiting  int // events that wait
+	killed   int // events per kill
+	ordered  int // events whose order is verified
+	subjects int // subjects of the ordered events
+	restarts int // kills while ordered events are delivered
+	waiting  int // waiting events
 	idle     time.Duration
 	projects int
-	creating time.Duration // of each measurement of creations
+	creating time.Duration // duration of each measurement of creations
 }
 
 func full() plan {
@@ -121,16 +122,16 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	return os.WriteFile(*file, []byte(text), 0o600)
 }
 
-// figure is what was measured beside what is wanted.
+// figure is a result and its target.
 type figure struct {
 	name, wanted, measured string
 	met                    bool
 }
 
-// row measures some figures on a database that is its own.
+// row is a benchmark with one or more figures. Each row has its own database.
 type row struct {
 	name    string
-	modes   map[string]int // how many ports of the receiver answer in which way
+	modes   map[string]int // number of receiver ports by the way they respond
 	measure func(ctx context.Context, s *scene) ([]figure, error)
 }
 
@@ -156,7 +157,7 @@ func rows(p plan) []row {
 	}
 }
 
-// measure measures every row, or only one, on one kind of database.
+// measure runs every row, or the one named only, on one kind of database.
 func measure(ctx context.Context, p plan, kind *databases, only string, progress io.Writer) ([]figure, error) {
 	var all []figure
 	for _, row := range rows(p) {
@@ -179,7 +180,8 @@ func measure(ctx context.Context, p plan, kind *databases, only string, progress
 	return all, nil
 }
 
-// on measures the row on a database and with a receiver of its own, which end with it, as its daemons do.
+// on runs the row with a new database and receiver. It stops the receiver and all daemons before it
+// returns.
 func (r row) on(ctx context.Context, p plan, kind *databases) (figures []figure, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -198,21 +200,21 @@ func (r row) on(ctx context.Context, p plan, kind *databases) (figures []figure,
 		err = s.d.explain(err)
 	}
 	for _, d := range s.daemons {
-		err = errors.Join(err, d.kill()) // unless it has been stopped
+		err = errors.Join(err, d.kill()) // does nothing to daemons that have been stopped
 	}
 	return figures, err
 }
 
-// scene is where a row is measured.
+// scene is the environment of one row.
 type scene struct {
 	plan
 	db      *database
 	in      *inbox
-	daemons []*daemon // all that were started
-	d       *daemon   // the last of them
+	daemons []*daemon // all daemons that were started
+	d       *daemon   // the daemon that was started last
 }
 
-// start starts a daemon.
+// start starts a daemon with additional flags.
 func (s *scene) start(ctx context.Context, more ...string) error {
 	d, err := startDaemon(ctx, s.db.program, s.db.dsn, s.db.directory, more...)
 	if err == nil {
@@ -221,7 +223,7 @@ func (s *scene) start(ctx context.Context, more ...string) error {
 	return err
 }
 
-// running returns how many daemons run.
+// running returns the number of running daemons.
 func (s *scene) running() (n int) {
 	for _, d := range s.daemons {
 		if d.runs() {
@@ -231,7 +233,7 @@ func (s *scene) running() (n int) {
 	return n
 }
 
-// stopAll stops the daemons that run.
+// stopAll stops all running daemons.
 func (s *scene) stopAll() error {
 	var errs []error
 	for _, d := range s.daemons {
@@ -242,7 +244,7 @@ func (s *scene) stopAll() error {
 	return errors.Join(errs...)
 }
 
-// cpu returns the CPU time that the daemons that run have used.
+// cpu returns the CPU time of all running daemons.
 func (s *scene) cpu() (used time.Duration) {
 	for _, d := range s.daemons {
 		if d.runs() {

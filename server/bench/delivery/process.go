@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// inbox is a receiver in a process of its own.
+// inbox is a receiver in its own process.
 type inbox struct {
-	urls      map[string][]string // by the way in which they answer
+	urls      map[string][]string // by the way they respond
 	command   *exec.Cmd
 	questions io.WriteCloser
 	encoder   *gob.Encoder
@@ -49,7 +49,7 @@ func startInbox(ctx context.Context, s setting) (*inbox, error) {
 	return in, nil
 }
 
-// ask waits until the receiver has accepted so many events.
+// ask sends a question to the receiver and returns its answer.
 func (in *inbox) ask(q question) (t tally, err error) {
 	if err := errors.Join(in.encoder.Encode(q), in.answers.Decode(&t)); err != nil {
 		return t, fmt.Errorf("receiver: %w", err)
@@ -57,10 +57,10 @@ func (in *inbox) ask(q question) (t tally, err error) {
 	return t, nil
 }
 
-// all waits until the receiver has accepted every event. It fails when one is lost, out of order or
-// wrongly signed.
-func (in *inbox) all(events int, patience time.Duration, arrivals bool) (tally, error) {
-	t, err := in.ask(question{Accepted: events, Patience: patience, Arrivals: arrivals})
+// all waits until the receiver has accepted all events, at most for maxWait. It fails if an event is lost,
+// out of order or wrongly signed.
+func (in *inbox) all(events int, maxWait time.Duration, arrivals bool) (tally, error) {
+	t, err := in.ask(question{Accepted: events, MaxWait: maxWait, Arrivals: arrivals})
 	switch {
 	case err != nil:
 		return t, err
@@ -69,12 +69,12 @@ func (in *inbox) all(events int, patience time.Duration, arrivals bool) (tally, 
 	case t.Inversions > 0:
 		return t, fmt.Errorf("%d attempts are out of order", t.Inversions)
 	case t.Accepted != events:
-		return t, fmt.Errorf("%d events of %d arrived within %v", t.Accepted, events, patience)
+		return t, fmt.Errorf("%d events of %d arrived within %v", t.Accepted, events, maxWait)
 	}
 	return t, nil
 }
 
-// forget makes the receiver forget what it saw, and returns it.
+// forget resets the receiver and returns what it had received.
 func (in *inbox) forget() (tally, error) { return in.ask(question{Forget: true}) }
 
 func (in *inbox) close() error {
@@ -82,17 +82,17 @@ func (in *inbox) close() error {
 	return in.command.Wait()
 }
 
-// daemon is studiod in a process of its own.
+// daemon is a studiod in its own process.
 type daemon struct {
 	url     string
-	began   time.Time // when it was started
+	began   time.Time // start time
 	command *exec.Cmd
 	log     string // path
 	ended   chan struct{}
-	err     error // of its end
+	err     error // result of the process, valid once ended is closed
 }
 
-// buildDaemon builds studiod into a directory and returns its path.
+// buildDaemon builds studiod in a directory and returns the path of the program.
 func buildDaemon(ctx context.Context, directory string) (string, error) {
 	root := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/avatarstudio/avatarstudio")
 	root.Stderr = os.Stderr
@@ -106,7 +106,8 @@ func buildDaemon(ctx context.Context, directory string) (string, error) {
 	return program, build.Run()
 }
 
-// startDaemon serves a database, and webhooks to this machine; a rendering takes no time.
+// startDaemon starts studiod and waits until it serves. Webhooks to this machine are allowed, and
+// renderings take no time.
 func startDaemon(ctx context.Context, program, dsn, directory string, more ...string) (*daemon, error) {
 	log, err := os.CreateTemp(directory, "studiod-*.log")
 	if err != nil {
@@ -148,7 +149,7 @@ func startDaemon(ctx context.Context, program, dsn, directory string, more ...st
 	}
 }
 
-// stop ends the daemon as an operator would.
+// stop stops the daemon with SIGTERM, as an operator would.
 func (d *daemon) stop() error {
 	if err := d.command.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -157,7 +158,7 @@ func (d *daemon) stop() error {
 	return d.err
 }
 
-// kill ends it as a crash would, if it still runs.
+// kill kills the daemon if it still runs.
 func (d *daemon) kill() error {
 	if err := d.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -166,14 +167,14 @@ func (d *daemon) kill() error {
 	return nil
 }
 
-// explain adds the end of the log to an error.
+// explain adds the end of the daemon's log to an error.
 func (d *daemon) explain(err error) error {
 	text, _ := os.ReadFile(d.log)
 	return fmt.Errorf("%w\n%s", err, text[max(0, len(text)-2000):])
 }
 
-// memory returns how many bytes are resident: now, or the most since forgetPeak. Zero where nothing
-// tells.
+// memory returns the resident memory in bytes, and its peak since forgetPeak. Both are 0 on systems without
+// /proc.
 func (d *daemon) memory() (now, peak int64) {
 	status, _ := os.ReadFile(d.proc("status"))
 	for line := range strings.Lines(string(status)) {
@@ -183,7 +184,7 @@ func (d *daemon) memory() (now, peak int64) {
 	return now << 10, peak << 10
 }
 
-// runs reports whether the daemon has not ended.
+// runs reports whether the daemon is still running.
 func (d *daemon) runs() bool {
 	select {
 	case <-d.ended:
@@ -195,7 +196,7 @@ func (d *daemon) runs() bool {
 
 func (d *daemon) forgetPeak() { _ = os.WriteFile(d.proc("clear_refs"), []byte("5"), 0) }
 
-// cpu returns the CPU time that the daemon has used.
+// cpu returns the CPU time of the daemon.
 func (d *daemon) cpu() time.Duration { return cpuOf(d.command.Process.Pid) }
 
 func (d *daemon) proc(file string) string {

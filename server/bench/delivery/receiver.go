@@ -19,46 +19,47 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
-// The ways in which a receiver answers.
+// The ways in which a receiver responds.
 const (
-	accepts = "accepts" // at once
-	fails   = "fails"   // at once; the first attempt of one event in ten with 500
+	accepts = "accepts" // accepts every event at once
+	fails   = "fails"   // rejects the first attempt of one event in ten with 500
 	hangs   = "hangs"
-	hostile = "hostile" // each port in another way
-	// floods answers at once with as much as a receiver can.
+	hostile = "hostile" // each port sends another hostile response
+	// floods sends huge responses at once.
 	floods = "floods"
 )
 
-// setting says how a receiver process is to behave: how many ports answer in which way.
+// setting is the configuration of a receiver process.
 type setting struct {
 	Secret string
 	Ports  map[string]int
 }
 
-// question asks a receiver process to wait until it has accepted so many events, or for so long.
+// question tells a receiver process to wait until it has accepted a number of events, at most for MaxWait,
+// and to report.
 type question struct {
 	Accepted int
-	Patience time.Duration
-	Arrivals bool // whether to tell when each event was accepted
-	Forget   bool // whether to forget afterwards what was seen
+	MaxWait  time.Duration
+	Arrivals bool // include the arrival time of each event
+	Forget   bool // reset the receiver after the report
 }
 
-// tally is what a receiver process saw.
+// tally is the report of a receiver process.
 type tally struct {
 	Accepted   int // events
-	Duplicates int // acceptances of an event after its first
-	Failed     int // attempts that were answered with an error
-	Wrong      int // attempts with a signature that does not verify
-	Inversions int // attempts out of the order of their subject
+	Duplicates int // accepted repetitions of events
+	Failed     int // attempts that were rejected on purpose
+	Wrong      int // attempts whose signature or body is wrong
+	Inversions int // attempts out of order within their subject
 	First      time.Time
-	Last       time.Time            // of the first acceptances
-	Arrivals   map[string]time.Time // of events, first acceptances
+	Last       time.Time            // First and Last are times of first acceptances
+	Arrivals   map[string]time.Time // by event id, first acceptance
 }
 
-// rate is how many events were accepted in a second.
+// rate returns the accepted events per second.
 func (t tally) rate() float64 { return float64(t.Accepted-1) / t.Last.Sub(t.First).Seconds() }
 
-// receiverRole is the program as a receiver: it reads its setting, says where it listens, and answers
+// receiverRole runs this program as a receiver. It reads its setting, writes its URLs, and answers
 // questions until its input ends.
 func receiverRole(ctx context.Context, in io.Reader, out io.Writer) error {
 	questions, answers := gob.NewDecoder(in), gob.NewEncoder(out)
@@ -98,15 +99,15 @@ func receiverRole(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// receiver verifies and counts what arrives at any of its ports.
+// receiver verifies and counts the events that arrive at its ports. It is safe for concurrent use.
 type receiver struct {
 	secret webhook.Secret
 
 	mu       sync.Mutex
 	tally    tally
 	failed   map[string]bool  // by event
-	sequence map[string]int64 // of the last event accepted, by subject
-	waiting  int              // for how many events somebody waits
+	sequence map[string]int64 // sequence of the last accepted event, by subject
+	waiting  int              // number of events at which reached is closed
 	reached  chan struct{}
 }
 
@@ -140,8 +141,7 @@ func (r *receiver) script(mode string, port int) faultserver.Script {
 	return func(faultserver.Request) faultserver.Fault { return fault }
 }
 
-// hostileFaults are answers that try to hold the sender for longer than its deadline, or to fill its
-// memory.
+// hostileFaults are responses that try to exceed the deadline or the memory of the sender.
 func hostileFaults() []faultserver.Fault {
 	return []faultserver.Fault{
 		faultserver.Hang(), faultserver.Stall(),
@@ -151,7 +151,7 @@ func hostileFaults() []faultserver.Fault {
 	}
 }
 
-// receive verifies and counts a request and returns the status that it gets.
+// receive verifies and counts a request. It returns the status of the response.
 func (r *receiver) receive(request faultserver.Request, mode string) int {
 	now := time.Now()
 	verified := webhook.Verify(request.Header, request.Body, now, r.secret)
@@ -171,7 +171,7 @@ func (r *receiver) receive(request faultserver.Request, mode string) int {
 		r.tally.Wrong++
 		return http.StatusUnauthorized
 	}
-	// The last event may come again, if the daemon was killed before it wrote that it was accepted.
+	// The last event may be repeated if the daemon was killed before it recorded the acceptance.
 	if last := r.sequence[subject]; sequence != last && sequence != last+1 {
 		r.tally.Inversions++
 	}
@@ -197,7 +197,7 @@ func (r *receiver) receive(request faultserver.Request, mode string) int {
 	return http.StatusNoContent
 }
 
-// failsFirst chooses one event in ten.
+// failsFirst selects one event in ten.
 func failsFirst(id string) bool {
 	hash := fnv.New32a()
 	_, _ = io.WriteString(hash, id)
@@ -213,7 +213,7 @@ func (r *receiver) answer(ctx context.Context, q question) tally {
 		r.reached = reached
 	}
 	r.mu.Unlock()
-	timer := time.NewTimer(q.Patience)
+	timer := time.NewTimer(q.MaxWait)
 	defer timer.Stop()
 	select {
 	case <-reached:

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// report is what one run measured.
+// report contains the results of one run.
 type report struct {
 	plan  plan
 	kinds []string
@@ -74,7 +74,7 @@ func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seco
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }
 
-// thousands writes a number with a comma before the last three digits.
+// thousands formats a number below a million with a comma.
 func thousands(n int) string {
 	if n < 1000 {
 		return strconv.Itoa(n)
@@ -84,7 +84,8 @@ func thousands(n int) string {
 
 func median(values []float64) float64 { return percentile(values, 50) }
 
-// percentile returns the smallest value that so many of a hundred do not exceed.
+// percentile returns the smallest value that is greater than or equal to the given percentage of the
+// values.
 func percentile(values []float64, percent float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -11,18 +11,19 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest" //nolint:depguard // for what it inserts
 )
 
-// batch is events that wait from the start: some for each subject, the subjects in turn at the URLs.
+// batch is a number of pending events to insert. Each subject has the same number of events, and the
+// subjects are distributed over the URLs.
 type batch struct {
-	name     string // of its own in a database
-	userID   string // "" for the user of the database
+	name     string // unique in a database
+	userID   string // defaults to the user of the database
 	urls     []string
 	subjects int
-	events   int // for each subject
+	events   int // events per subject
 }
 
 const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS INTEGER)) `
 
-// seed adds a batch in one transaction, as if the service had made the events before it stopped.
+// seed inserts a batch in one transaction, as if the service had made the events before it stopped.
 func (db *database) seed(ctx context.Context, b batch) error {
 	return db.change(ctx, func(tx *sql.Tx) error {
 		for i, address := range b.urls {
@@ -41,7 +42,7 @@ func (db *database) seed(ctx context.Context, b batch) error {
 	})
 }
 
-// seedProjects adds projects to a workspace.
+// seedProjects inserts projects into a workspace.
 func (db *database) seedProjects(ctx context.Context, workspaceID string, projects int) error {
 	return db.change(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, numbers+`
@@ -64,6 +65,6 @@ func (db *database) change(ctx context.Context, do func(tx *sql.Tx) error) error
 	if err := tx.Commit(); err != nil || db.name == sqliteName {
 		return err
 	}
-	_, err = db.sql.ExecContext(ctx, "ANALYZE") // as the server does by itself, but later
+	_, err = db.sql.ExecContext(ctx, "ANALYZE") // autovacuum would do this later
 	return err
 }

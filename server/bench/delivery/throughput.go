@@ -12,13 +12,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
-const posters = 64 // of the floor
+const posters = 64 // concurrent requests of the baseline
 
-// targets are those that depend on the database.
+// targets are the targets that depend on the database.
 type targets struct {
-	throughput int           // deliveries in a second
-	cpu        time.Duration // of all processes for each delivery
-	p99        time.Duration // from the commit to the receiver
+	throughput int           // deliveries per second
+	cpu        time.Duration // CPU time of all processes per delivery
+	p99        time.Duration // from commit to arrival
 }
 
 func (d *databases) targets() targets {
@@ -28,11 +28,11 @@ func (d *databases) targets() targets {
 	return targets{4000, 400 * time.Microsecond, 5 * time.Millisecond}
 }
 
-// mostMemory is that of all processes that deliver a backlog.
-const mostMemory = 446 << 20
+// maxMemory is the target for the memory of all processes that deliver a backlog, in bytes.
+const maxMemory = 446 << 20
 
-// throughput measures how fast a backlog is delivered to receivers that answer at once, beside the
-// two floors.
+// throughput measures how fast a backlog is delivered to receivers that respond at once, and the two
+// baselines.
 func throughput(ctx context.Context, s *scene) ([]figure, error) {
 	var singles, transactions, requests []float64
 	var all []drained
@@ -69,15 +69,15 @@ func throughput(ctx context.Context, s *scene) ([]figure, error) {
 			"CPU for each of them", fmt.Sprintf("≤ %s in all processes", milliseconds(target.cpu)), d.String(),
 			d.daemons+d.database <= target.cpu,
 		},
-		{"memory of all processes then", "≤ " + mebibytes(mostMemory), mebibytes(d.memory), d.memory <= mostMemory},
+		{"memory of all processes then", "≤ " + mebibytes(maxMemory), mebibytes(d.memory), d.memory <= maxMemory},
 		{"deliveries, one origin, at its limit of 50/s", "", fmt.Sprintf("%.0f/s", median(singles)), true},
 	}, nil
 }
 
-// drained is what the deliveries of a backlog took.
+// drained is the cost of delivering a backlog.
 type drained struct {
-	rate              float64       // in a second
-	daemons, database time.Duration // CPU time for each
+	rate              float64       // deliveries per second
+	daemons, database time.Duration // CPU time per delivery
 	memory            int64         // of all processes, at the end
 }
 
@@ -104,7 +104,7 @@ func medianOf(all []drained) drained {
 	}
 }
 
-// drain seeds a batch for some origins, serves, and measures until all events have arrived.
+// drain inserts a batch, starts a daemon, and measures until all events have arrived.
 func (s *scene) drain(ctx context.Context, b batch, origins int) (d drained, err error) {
 	if _, err := s.in.forget(); err != nil {
 		return d, err
@@ -122,19 +122,19 @@ func (s *scene) drain(ctx context.Context, b batch, origins int) (d drained, err
 	return d, s.d.stop()
 }
 
-// measureDrain waits until so many events are delivered. What the first took is not counted: daemons
-// have started before it.
+// measureDrain waits until all events are delivered. It measures from the first arrival on, so that the
+// start of the daemons does not count.
 func (s *scene) measureDrain(ctx context.Context, events int) (d drained, err error) {
 	server, err := s.db.postmaster(ctx)
 	if err != nil {
 		return d, err
 	}
-	first, err := s.in.ask(question{Accepted: 1, Patience: patience})
+	first, err := s.in.ask(question{Accepted: 1, MaxWait: maxWait})
 	if err != nil {
 		return d, err
 	}
 	daemonsBefore, databaseBefore := s.cpu(), cpuOf(server)
-	t, err := s.in.all(events, patience, false)
+	t, err := s.in.all(events, maxWait, false)
 	if err != nil {
 		return d, err
 	}
@@ -155,7 +155,7 @@ func (s *scene) measureDrain(ctx context.Context, events int) (d drained, err er
 	return d, err
 }
 
-// postFloor returns how many requests the receiver takes in a second from a plain loop.
+// postFloor measures the baseline of the receiver: requests per second from a plain loop.
 func (s *scene) postFloor(ctx context.Context) (float64, error) {
 	secret, err := webhook.ParseSecret(s.db.secret)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *scene) postFloor(ctx context.Context) (float64, error) {
 	})
 }
 
-// post sends an event of the subject "floor" as plainly as can be.
+// post sends an event of the subject "floor" without the service.
 func post(ctx context.Context, to http.RoundTripper, url, id string, sequence int, secret webhook.Secret) (status int, err error) {
 	body := []byte(`{"event_type":"lipsync_inference_event","data":{"inference_id":"floor","status":"succeeded"}}`)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))

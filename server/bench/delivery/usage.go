@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// tick is the kernel's unit of CPU time for programs.
+// tick is the kernel's unit of CPU time in /proc.
 const tick = time.Second / 100
 
-// processStat is what /proc tells of a process.
+// processStat is the content of /proc/PID/stat.
 type processStat struct {
 	pid, parent int
-	used, ended time.Duration // CPU time: its own, and that of its children that have ended
+	used, ended time.Duration // CPU time of the process, and of its children that have ended
 }
 
-// readStat returns the zero value where nothing tells.
+// readStat returns the zero value if there is no such process, or no /proc.
 func readStat(pid string) (p processStat) {
 	stat, _ := os.ReadFile(filepath.Join("/proc", pid, "stat"))
 	_, after, _ := strings.Cut(string(stat), ") ")
@@ -52,7 +52,7 @@ func family(pid int) []processStat {
 	return all
 }
 
-// cpuOf returns the CPU time that a process and its children have used; zero for no process.
+// cpuOf returns the CPU time of a process and its children, or 0 if pid is 0.
 func cpuOf(pid int) (used time.Duration) {
 	if pid == 0 {
 		return 0
@@ -65,7 +65,7 @@ func cpuOf(pid int) (used time.Duration) {
 	return used
 }
 
-// memoryOf returns how many bytes a process and its children have, of what they share a part each.
+// memoryOf returns the memory of a process and its children as proportional set size, in bytes.
 func memoryOf(pid int) (bytes int64) {
 	if pid == 0 {
 		return 0
@@ -82,7 +82,8 @@ func memoryOf(pid int) (bytes int64) {
 	return bytes
 }
 
-// postmaster returns the process of the PostgreSQL server; 0 on SQLite and for a server elsewhere.
+// postmaster returns the process id of the PostgreSQL server. It returns 0 for SQLite and for servers on
+// other machines.
 func (db *database) postmaster(ctx context.Context) (pid int, err error) {
 	if db.name == sqliteName {
 		return 0, nil

@@ -1,11 +1,11 @@
-// Command derive writes the contract as far as ogen can express it. What it changes:
+// Command derive writes the part of the contract that ogen supports. It makes these changes:
 //
-//   - type: [X, 'null'] becomes type: X with nullable: true, for ogen takes one type only;
-//   - a oneOf of a schema and null becomes the schema: null is lost, in responses alone;
-//   - members beside a $ref, examples and x- members go;
-//   - additionalProperties without a constraint becomes true, which keeps unknown members;
-//   - X-Request-Id goes, for it is the wrapper that sees to it;
-//   - webhooks and servers go, for they are no part of the server that is measured.
+//   - type: [X, 'null'] becomes type: X with nullable: true, because ogen supports one type only.
+//   - A oneOf of a schema and null becomes the schema. The contract has these in responses only.
+//   - Siblings of $ref, examples and x- members are removed.
+//   - additionalProperties without a constraint becomes true, which keeps unknown members.
+//   - X-Request-Id is removed, because the wrapper implements it.
+//   - webhooks and servers are removed, because the measured server does not use them.
 package main
 
 import (
@@ -45,8 +45,8 @@ func derive(spec []byte) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// adapt returns value without what ogen does not take. Names of properties that look like
-// keywords would be taken for them; the contract has none.
+// adapt returns value without the parts that ogen does not support. It would mistake properties whose names
+// are keywords for keywords, but the contract has none.
 func adapt(value any) any {
 	switch value := value.(type) {
 	case []any:
@@ -61,7 +61,7 @@ func adapt(value any) any {
 	return value
 }
 
-// isRequestID reports whether value refers to the parameter or the header.
+// isRequestID reports whether value is a reference to the parameter or header X-Request-Id.
 func isRequestID(value any) bool {
 	object, _ := value.(map[string]any)
 	ref, _ := object["$ref"].(string)
@@ -94,7 +94,7 @@ func adaptObject(object map[string]any) any {
 	return object
 }
 
-// orNull returns the one alternative that a oneOf has besides null.
+// orNull returns the alternative of a oneOf that allows one schema or null. Otherwise it returns nil.
 func orNull(oneOf any) any {
 	alternatives, _ := oneOf.([]any)
 	if len(alternatives) != 2 {

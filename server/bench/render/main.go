@@ -1,9 +1,10 @@
-// Command render measures studio-render beside a plain transcode by ffmpeg of the same clip, in
-// turn and in one run: wall time, CPU time of all processes, and memory of all processes at
-// once, which is read from /proc and is 0 where there is none. It measures how fast the files are
-// served beside http.FileServer too. "go run ./render" writes
-// RENDER.md; "go run ./render -short" takes seconds, prints, and writes nothing. It never
-// fails because something is slow.
+// Command render compares studio-render with a plain transcode of the same clip by ffmpeg. It measures wall
+// time, the CPU time of all processes, and the peak memory of all processes together. Memory is read from
+// /proc and is 0 on systems without it. The command also compares the speed of serving files with
+// http.FileServer. All measurements are made in turn in one run.
+//
+// "go run ./render" writes RENDER.md. "go run ./render -short" takes seconds, prints the report and writes
+// no file. The command never fails because something is slow.
 package main
 
 import (
@@ -66,10 +67,10 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		_, err := io.WriteString(out, report)
 		return err
 	}
-	return os.WriteFile(*file, []byte(report), 0o644) //nolint:gosec // it is to be read
+	return os.WriteFile(*file, []byte(report), 0o644) //nolint:gosec // the report is public
 }
 
-// A setting has the program and the clips.
+// A setting is the directory with the program and the clips.
 type setting struct {
 	io.Writer
 	dir, program string
@@ -77,7 +78,7 @@ type setting struct {
 
 func (s setting) path(name string) string { return filepath.Join(s.dir, name) }
 
-// prepare builds the program and makes clips of the face that the module pigo comes with.
+// prepare builds studio-render and makes clips from a picture of a face that the module pigo contains.
 func (s setting) prepare(ctx context.Context, seconds, long int) error {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/avatarstudio/avatarstudio").Output()
 	if err != nil {
@@ -96,14 +97,14 @@ func (s setting) prepare(ctx context.Context, seconds, long int) error {
 	}
 	face := filepath.Join(strings.TrimSpace(string(module)), "testdata", "sample.jpg")
 	for name, length := range map[string]int{"clip.mp4": seconds, "long.mp4": long} {
-		// A head that moves before a picture that has some noise, as a camera's has.
+		// The head moves, and the picture has the noise of a camera.
 		filter := "scale=-2:800,pad=1480:840:(ow-iw)/2:20:color=0x5a6a72,rotate=0.04*sin(2*PI*t/3):c=0x5a6a72,noise=alls=5:allf=t," +
 			"crop=1280:720:100+60*sin(2*PI*t/4):60+25*sin(2*PI*t/3),format=yuv420p"
 		if err := s.ffmpeg(ctx, "-loop", "1", "-r", "25", "-i", face, "-t", fmt.Sprint(length), "-vf", filter,
 			"-c:v", "libx264", "-preset", "veryfast", "-crf", "18", s.path(name)); err != nil {
 			return err
 		}
-		// Syllables of a voice that hums: four a second.
+		// A humming voice with four syllables per second.
 		voice := "0.2*(0.5-0.5*cos(2*PI*4*t))*(sin(2*PI*120*t)+sin(2*PI*720*t)+0.5*sin(2*PI*1200*t))"
 		if err := s.ffmpeg(ctx, "-f", "lavfi", "-i", "aevalsrc="+strings.ReplaceAll(voice, ",", "\\,")+":s=48000", "-t", fmt.Sprint(length),
 			s.path(strings.TrimSuffix(name, ".mp4")+".wav")); err != nil {
@@ -121,13 +122,13 @@ func (s setting) ffmpeg(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// Sizes of the files that are served.
+// Sizes of the served files.
 const (
 	videoSize   = 32 << 20
 	pictureSize = 64 << 10
 )
 
-// measure runs everything and returns the report.
+// measure makes all measurements and returns the report.
 func (s setting) measure(ctx context.Context, rounds, seconds, long int) (string, error) {
 	var plain, lips, still usage
 	for round := range rounds {
@@ -193,14 +194,14 @@ Files are read over loopback, %d and %d times from either, in turn; the best cou
 	return b.String(), nil
 }
 
-// transcode encodes a clip as studio-render does, without changing it.
+// transcode encodes a clip with the settings of studio-render, without changing its pictures.
 func (s setting) transcode(ctx context.Context, name string) (usage, error) {
 	return measure(exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-nostdin", "-y", "-i", s.path(name+".mp4"), "-i", s.path(name+".wav"), //nolint:gosec // no shell
 		"-map", "0:v", "-map", "1:a", "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-profile:v", "high", "-pix_fmt", "yuv420p",
 		"-threads", "2", "-x264-params", "sync-lookahead=0", "-c:a", "aac", "-b:a", "160k", "-movflags", "+faststart", s.path("plain.mp4")))
 }
 
-// lipsync runs studio-render.
+// lipsync runs studio-render. Without a video, it renders the presenter.
 func (s setting) lipsync(ctx context.Context, video, name string) (usage, error) {
 	output := s.path("output")
 	if err := errors.Join(os.RemoveAll(output), os.Mkdir(output, 0o700)); err != nil {
@@ -216,7 +217,7 @@ func (s setting) lipsync(ctx context.Context, video, name string) (usage, error)
 	}); err != nil {
 		return usage{}, err
 	}
-	program := exec.CommandContext(ctx, s.program) //nolint:gosec // it was built before
+	program := exec.CommandContext(ctx, s.program) //nolint:gosec // prepare has built it
 	program.Stdin, program.Stdout, program.Stderr = &request, &answer, s
 	used, err := measure(program)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 )
 
-// served is how long the answer with a file took at best, through all that the service has before
-// its files and from http.FileServer.
+// served are the shortest times for serving a file, through all of the service's middleware and with
+// http.FileServer.
 type served struct{ media, fileServer time.Duration }
 
-// serve reads a file over loopback, in turn from either.
+// serve requests a file over loopback from both servers in turn.
 func (s setting) serve(ctx context.Context, size int64, rounds int) (best served, err error) {
 	const key = "results/1/out.mp4"
 	directory := s.path("media")
@@ -43,7 +43,7 @@ func (s setting) serve(ctx context.Context, size int64, rounds int) (best served
 	service, plain := httptest.NewServer(handler), httptest.NewServer(http.FileServer(http.Dir(directory)))
 	defer service.Close()
 	defer plain.Close()
-	address, _ := store.URL(key) //nolint:contextcheck // of a directory: it asks nobody
+	address, _ := store.URL(key) //nolint:contextcheck // URLs of a directory need no request
 	for range rounds {
 		for _, turn := range []struct {
 			from *httptest.Server
@@ -80,7 +80,7 @@ func read(ctx context.Context, from *httptest.Server, path string, size int64) (
 	return time.Since(began), err
 }
 
-// row is the row of a table.
+// row returns a row of the report's table.
 func (s served) row(name string, size int64) string {
 	rate := func(took time.Duration) float64 { return float64(size) / 1e6 / took.Seconds() }
 	return fmt.Sprintf("| %s | %.0f MB/s | %.0f MB/s | %.2f |\n", name, rate(s.media), rate(s.fileServer), rate(s.media)/rate(s.fileServer))

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// usage is what processes used.
+// usage is the resource usage of a command and its child processes.
 type usage struct {
 	cpu, wall time.Duration
-	memory    int64 // bytes, the most that all had at once
+	memory    int64 // peak of all processes together, in bytes
 }
 
 // improve keeps the shorter times and the larger memory.
@@ -27,7 +27,7 @@ func (u *usage) improve(other usage) {
 	u.memory = max(u.memory, other.memory)
 }
 
-// measure runs a command to its end.
+// measure runs a command and returns its usage.
 func measure(command *exec.Cmd) (u usage, err error) {
 	began := time.Now()
 	if err := command.Start(); err != nil {
@@ -56,19 +56,19 @@ func measure(command *exec.Cmd) (u usage, err error) {
 	if err != nil {
 		return usage{}, fmt.Errorf("%s: %w", filepath.Base(command.Path), err)
 	}
-	// The system adds the time of the processes that a process waited for.
+	// The times include those of child processes that have been waited for.
 	u.cpu = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 	return u, nil
 }
 
-// resident is the memory of a process and of those that it started; what several share counts
+// resident returns the proportional set size of a process and its descendants, which counts shared memory
 // once.
 func resident(pid int) (bytes int64) {
 	parents := map[int][]int{}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
 		stat, _ := os.ReadFile(path)
-		// The name of the program, in parentheses, may have blanks in it.
+		// The program name, in parentheses, may contain spaces.
 		_, rest, _ := strings.Cut(string(stat), ") ")
 		if fields := strings.Fields(rest); len(fields) > 1 {
 			parent, _ := strconv.Atoi(fields[1])

@@ -1,6 +1,5 @@
-// Studio-render makes avatars, videos and lip-syncs that speak, on any CPU, with ffmpeg. It
-// reads one request from its standard input and writes messages to its standard output, as
-// package protocol says.
+// Studio-render renders avatars, videos and lip-syncs on any CPU, with ffmpeg. It reads one request from
+// its standard input and writes messages to its standard output, as described in package protocol.
 package main
 
 import (

@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
 )
 
-// speechPrefix is what the value of -speech begins with.
+// speechPrefix is the required prefix of the flag -speech.
 const speechPrefix = "exec:"
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
@@ -62,15 +62,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return 0
 }
 
-// A renderer answers one request.
+// A renderer renders one request.
 type renderer struct {
 	talkinghead.Config
 	output io.Writer
-	last   float64 // progress that was written
+	last   float64 // the progress that was written last
 	failed error
 }
 
-// progress writes each hundredth that is done.
+// progress writes a message for each percent.
 func (r *renderer) progress(done float64) {
 	if r.failed == nil && done >= r.last+0.01 {
 		r.last = done
@@ -78,16 +78,16 @@ func (r *renderer) progress(done float64) {
 	}
 }
 
-// parameters are the members of a client's request that say how it is rendered. The service
-// has checked them.
+// parameters are the members of a client's request that control the rendering. The service has validated
+// them.
 type parameters struct {
 	Text              string               `json:"text"`
 	UseAudioFromVideo bool                 `json:"use_audio_from_video"`
 	SyncMode          talkinghead.SyncMode `json:"sync_mode"`
 }
 
-// render returns the last message: the result, or why there is none. An error is one that may
-// pass.
+// render returns the last message of the output: a result, or a failure that is the input's fault. Any
+// other failure is returned as an error, and may be transient.
 func (r *renderer) render(ctx context.Context, request protocol.Request) (protocol.Message, error) {
 	if missing := talkinghead.Missing(); len(missing) > 0 {
 		return protocol.Message{}, fmt.Errorf("not installed: %s", strings.Join(missing, ", "))

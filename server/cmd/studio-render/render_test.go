@@ -12,8 +12,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
-// The program prepares an avatar, and then makes it speak with a voice of the operator's.
-func TestRun(t *testing.T) {
+// The program prepares an avatar, and then makes it speak with the operator's speech program.
+func TestRun_makesAvatarAndVideo(t *testing.T) {
 	t.Parallel()
 	need(t, "ffmpeg", "ffprobe")
 	avatarDir, videoDir := t.TempDir(), t.TempDir()
@@ -50,8 +50,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What the input is to blame for is told as a failure for good, and the program succeeds.
-func TestRun_failures(t *testing.T) {
+// Failures caused by the input are reported as permanent, with exit status 0.
+func TestRun_reportsInputFailures(t *testing.T) {
 	t.Parallel()
 	need(t, "ffmpeg", "ffprobe")
 	text := filepath.Join(t.TempDir(), "text")
@@ -70,8 +70,8 @@ func TestRun_failures(t *testing.T) {
 	}
 }
 
-// What is not the input's fault is an exit status, and says nothing on standard output.
-func TestRun_usage(t *testing.T) {
+// Other failures are reported by the exit status, with nothing on standard output.
+func TestRun_exitStatusOfOtherFailures(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		args  []string
@@ -107,7 +107,7 @@ func exchange(t *testing.T, request protocol.Request, args ...string) (protocol.
 	return protocol.Read(&output, func(float64) {})
 }
 
-// need skips a test where programs are not installed. In CI all must be.
+// need skips the test if a program is not installed. In CI it fails the test instead.
 func need(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, program := range programs {

@@ -26,9 +26,9 @@ func secretCommand() *cli.Command {
 	return &cli.Command{
 		Name: "secret", Usage: "show and rotate the secrets that sign a user's webhooks",
 		Commands: []*cli.Command{
-			leaf("show", "print the secrets in force, newest first", "EMAIL", nil,
+			leaf("show", "print the valid secrets, newest first", "EMAIL", nil,
 				secrets((*studio.Service).WebhookSecretsInForce)),
-			leaf("rotate", "add a secret; the old ones sign beside it for 24 hours", "EMAIL", nil,
+			leaf("rotate", "add a secret; for 24 hours, webhooks are signed with the old ones too", "EMAIL", nil,
 				secrets((*studio.Service).RotateWebhookSecret)),
 		},
 	}
@@ -36,7 +36,7 @@ func secretCommand() *cli.Command {
 
 func idFlag(of string) cli.Flag {
 	return &cli.StringFlag{
-		Name: "id", Usage: "UUID of the " + of + ", to keep one from elsewhere", DefaultText: "a new one",
+		Name: "id", Usage: "UUID of the " + of + ", to reuse one from elsewhere", DefaultText: "a new one",
 		Validator: checkID,
 	}
 }

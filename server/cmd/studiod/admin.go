@@ -20,20 +20,20 @@ import (
 const (
 	defaultAdminAddr = "127.0.0.1:9090"
 	noAdmin          = "off"
-	// readyTimeout bounds the question whether a daemon is ready.
+	// readyTimeout is the timeout of the database check of /readyz.
 	readyTimeout = 2 * time.Second
 )
 
-// adminConfig says where a process shows its state to operators.
+// adminConfig configures the HTTP server for operators.
 type adminConfig struct {
-	Addr string // "" is nowhere
-	// Optional makes an address that another process uses no error.
+	Addr string // "" disables the server
+	// Optional means that the process starts without the server if another process uses Addr.
 	Optional bool
 }
 
 func adminFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "admin-addr", Usage: "address for operators alone, with /metrics, /debug/pprof, /healthz and /readyz; off is none",
+		Name: "admin-addr", Usage: "address for operators only, with /metrics, /debug/pprof, /healthz and /readyz; off disables it",
 		Value: defaultAdminAddr, Sources: cli.EnvVars("STUDIO_ADMIN_ADDR"),
 		Validator: func(addr string) error {
 			if _, port, err := net.SplitHostPort(addr); addr != noAdmin && (err != nil || !isPort(port)) {
@@ -44,7 +44,8 @@ func adminFlag() cli.Flag {
 	}
 }
 
-// adminConfigOf lets several daemons run on one machine with the default.
+// adminConfigOf reads --admin-addr. The default address is optional, so that several daemons can run on one
+// machine.
 func adminConfigOf(command *cli.Command) adminConfig {
 	addr := command.String("admin-addr")
 	if addr == noAdmin {
@@ -53,8 +54,8 @@ func adminConfigOf(command *cli.Command) adminConfig {
 	return adminConfig{Addr: addr, Optional: !command.IsSet("admin-addr")}
 }
 
-// admin is an HTTP server for operators. It is there from the beginning of the start to the end of the
-// stop, and says how far either has come.
+// admin is an HTTP server for operators. It serves from the beginning of the daemon's start to the end of
+// its stop, and reports the state of both.
 type admin struct {
 	metrics  *metrics.Metrics
 	listener net.Listener
@@ -64,10 +65,10 @@ type admin struct {
 
 type adminState struct {
 	name string       // "starting", "ready" or "stopping"
-	db   *store.Store // once it is open
+	db   *store.Store // nil until the database is open
 }
 
-// openAdmin serves from its return on. It sets no admin when there is to be none.
+// openAdmin starts the server for operators, unless it is disabled.
 func (d *daemon) openAdmin(ctx context.Context) error {
 	if d.cfg.Admin.Addr == "" {
 		return nil
@@ -86,12 +87,12 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 		Handler: a.handler(), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(d.cfg.Logger.Handler(), slog.LevelWarn),
 	}
-	go func() { _ = a.http.Serve(listener) }() // until close
+	go func() { _ = a.http.Serve(listener) }() // until the server is closed
 	d.admin = a
 	return nil
 }
 
-// showAdmin says to operators that the database is open, and to the log where they can see that.
+// showAdmin reports on /readyz that the database is open, and logs the URL of the server for operators.
 func (d *daemon) showAdmin(ctx context.Context) {
 	switch {
 	case d.admin != nil:
@@ -103,7 +104,7 @@ func (d *daemon) showAdmin(ctx context.Context) {
 	}
 }
 
-// handler leaves out pprof's command line, in which a password may stand.
+// handler serves no pprof command line, because it may contain a password.
 func (a *admin) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())
@@ -118,7 +119,7 @@ func (a *admin) handler() http.Handler {
 	return mux
 }
 
-// stopping says that no more requests are taken.
+// stopping reports on /readyz that the daemon is stopping.
 func (a *admin) stopping() {
 	if a != nil {
 		a.state.Store(&adminState{name: "stopping"})
@@ -132,7 +133,7 @@ func (a *admin) close() error {
 	return a.http.Close()
 }
 
-// readiness is the answer of /healthz and /readyz.
+// readiness is the response of /healthz and /readyz.
 type readiness struct {
 	Status    string        `json:"status"`
 	Rendering *queueWaiting `json:"rendering,omitempty"`
@@ -144,9 +145,9 @@ type queueWaiting struct {
 	Oldest float64 `json:"oldest_due_seconds"`
 }
 
-// ready answers 200 when requests are served and the database is there with its tables. What waits is
-// shown and decides nothing: all daemons on a database have it in common, so that one receiver that is
-// down would take all of them out of service.
+// ready responds with 200 if requests are served and the database is available and migrated. It reports the
+// waiting work, but that does not affect readiness: all daemons on a database share the queues, so one
+// receiver that is down would make all of them unready.
 func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	state := a.state.Load()
 	if state.db == nil {
@@ -175,5 +176,5 @@ func answerState(w http.ResponseWriter, status int, answer readiness) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer) // the caller may have gone
+	_ = json.NewEncoder(w).Encode(answer) // the client may have disconnected
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// fetchPage returns what is at a URL.
+// fetchPage returns the content at a URL.
 func fetchPage(t *testing.T, url string) (status int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	check(t, err)
 	transport := &http.Transport{DisableKeepAlives: true}
-	answer, err := (&http.Client{Transport: transport, Timeout: patience}).Do(request)
+	answer, err := (&http.Client{Transport: transport, Timeout: waitTimeout}).Do(request)
 	check(t, err)
 	defer func() { _ = answer.Body.Close() }()
 	content, err := io.ReadAll(answer.Body)
@@ -29,7 +29,7 @@ func fetchPage(t *testing.T, url string) (status int, body string) {
 	return answer.StatusCode, string(content)
 }
 
-// operators is what an operator gets at a path.
+// operators returns the response of the server for operators at a path.
 func (d *daemon) operators(t *testing.T, path string) (status int, body string) {
 	t.Helper()
 	return fetchPage(t, "http://"+d.admin.listener.Addr().String()+path)
@@ -44,7 +44,7 @@ func newLogin(t *testing.T, url, body string) *http.Request {
 	return request
 }
 
-// metric returns the value of a series, as it is written, and "" when there is none.
+// metric returns the value of a series as printed, or "" if there is none.
 func (d *daemon) metric(t *testing.T, series string) string {
 	t.Helper()
 	_, body := d.operators(t, "/metrics")
@@ -55,13 +55,13 @@ func (d *daemon) metric(t *testing.T, series string) string {
 	return found[1]
 }
 
-func TestDaemon_showsOperatorsWhatItDoes(t *testing.T) {
+func TestDaemon_servesMetricsAndProfiles(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Admin.Addr = dsn, "127.0.0.1:0" })
 		in := startInbox(t, d.secret, nil)
 		for _, body := range []string{`{"email":"` + testEmail + `","password":"wrong"}`, `{"email":7,"password":8}`} {
-			answer, err := new(http.Client).Do(newLogin(t, d.url(), body)) // which keeps no connection
+			answer, err := new(http.Client).Do(newLogin(t, d.url(), body)) // the client keeps no connection open
 			check(t, err)
 			check(t, answer.Body.Close())
 		}
@@ -104,7 +104,7 @@ func TestDaemon_showsOperatorsWhatItDoes(t *testing.T) {
 		if status, _ := d.operators(t, "/debug/pprof/goroutine?debug=1"); status != http.StatusOK {
 			t.Errorf("pprof: %d", status)
 		}
-		// In which a password may stand.
+		// pprof's command line may contain a password.
 		if status, _ := d.operators(t, "/debug/pprof/cmdline"); status != http.StatusNotFound {
 			t.Errorf("the command line: %d", status)
 		}
@@ -114,7 +114,7 @@ func TestDaemon_showsOperatorsWhatItDoes(t *testing.T) {
 	})
 }
 
-func TestDaemon_isReadyWhenItsDatabaseIs(t *testing.T) {
+func TestDaemon_readinessFollowsDatabase(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		d := &daemon{cfg: daemonConfig{Admin: adminConfig{Addr: "127.0.0.1:0"}, Logger: slog.New(slog.DiscardHandler)}}
@@ -144,7 +144,7 @@ func TestDaemon_isReadyWhenItsDatabaseIs(t *testing.T) {
 		want(http.StatusServiceUnavailable, "database not migrated")
 		check(t, d.store.Close())
 		want(http.StatusServiceUnavailable, "database unavailable")
-		d.admin.metrics.Watch(d.store) // and forget what was read
+		d.admin.metrics.Watch(d.store) // also drops cached values
 		if up := d.metric(t, "studiod_database_up"); up != "0" {
 			t.Errorf("studiod_database_up is %s", up)
 		}
@@ -153,8 +153,8 @@ func TestDaemon_isReadyWhenItsDatabaseIs(t *testing.T) {
 	})
 }
 
-// Only who asks for an address needs it: others may run several daemons on a machine.
-func TestDaemon_doesWithoutTheAddressForOperators(t *testing.T) {
+// Several daemons can run on one machine, so only an address that --admin-addr names must be free.
+func TestDaemon_defaultAdminAddressMayBeTaken(t *testing.T) {
 	t.Parallel()
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	check(t, err)
@@ -167,7 +167,7 @@ func TestDaemon_doesWithoutTheAddressForOperators(t *testing.T) {
 	}
 }
 
-func TestNewLogger_writesTextOnlyWhereItIsReadByPeople(t *testing.T) {
+func TestNewLogger_writesTextOnTerminalsOnly(t *testing.T) {
 	t.Parallel()
 	for format, text := range map[string]bool{logAuto: false, logText: true, logJSON: false} {
 		var log strings.Builder

@@ -17,7 +17,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// attempt is how an attempt is printed.
+// attempt is the printed form of an attempt.
 type attempt struct {
 	Number   int       `json:"number"`
 	At       time.Time `json:"at"`
@@ -28,7 +28,7 @@ type attempt struct {
 	Excerpt  string    `json:"excerpt,omitempty"`
 }
 
-// eventDetail is how an event is printed alone.
+// eventDetail is the printed form of an event with its body and attempts.
 type eventDetail struct {
 	event
 
@@ -68,7 +68,7 @@ func showEvent(ctx context.Context, command *cli.Command) error {
 }
 
 func (e eventDetail) print(out io.Writer) error {
-	var text bytes.Buffer // which takes everything
+	var text bytes.Buffer // writing to a bytes.Buffer does not fail
 	_ = printTable(
 		&text,
 		[]string{"id", e.ID},
@@ -94,7 +94,7 @@ func (e eventDetail) print(out io.Writer) error {
 		if a.Excerpt != "" {
 			fmt.Fprintf(&text, "\nanswer to attempt %d:\n", a.Number)
 		}
-		// Behind a bar, so that no line of a receiver's passes for one of ours.
+		// The bar marks lines that the receiver wrote, so that they cannot imitate lines of this program.
 		for line := range strings.Lines(a.Excerpt) {
 			fmt.Fprintln(&text, "| "+printable(strings.TrimRight(line, "\r\n")))
 		}
@@ -118,7 +118,7 @@ func idArgument(command *cli.Command) (string, error) {
 	return id, nil
 }
 
-// eventByID does not blame the input for an event that is not there: it may have been pruned.
+// eventByID returns an event. A missing event is not a usage error, because it may have been pruned.
 func eventByID(ctx context.Context, db *store.Store, id string) (store.Event, error) {
 	found, err := db.Event(ctx, id)
 	if errors.Is(err, studio.ErrNotFound) {

@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// What PostgreSQL itself does better than a program beside it could.
+// Commands for backing up and restoring PostgreSQL, which has better tools than studiod could offer.
 const (
 	dumpLine    = `pg_dump --format=custom --no-owner --file=FILE "postgres://…"`
 	restoreLine = `pg_restore --single-transaction --no-owner --dbname="postgres://…" FILE`
@@ -18,24 +18,24 @@ const (
 
 func backupCommand() *cli.Command {
 	return described(leaf("backup", "write the whole database to a new file", "FILE", nil, backup),
-		`Daemons may work on the database meanwhile: the file shows it at one moment. It holds password hashes, and
-only its owner can read it. Its keys and webhook secrets are encrypted with the key file, which is needed
-to use it: keep a copy of that file apart from the backup. Media are not in it: copy their folder after
-the database, so that every file which a row names is there.
+		`Daemons may be running: the backup is a consistent snapshot. It contains password hashes, and only its owner
+can read it. Its keys and webhook secrets are encrypted, so it cannot be used without the key file: keep a
+copy of that file apart from the backup. The backup contains no media: copy their folder after the database,
+so that it has every file that a row names.
 
-PostgreSQL has a program of its own for this:
+Back up PostgreSQL with its own program:
     `+dumpLine+`
 
 Example: studiod backup studio-$(date +%F).db`)
 }
 
 func restoreCommand() *cli.Command {
-	return described(leaf("restore", "make a backup the database, where there is none yet", "FILE", nil, restore),
-		`The backup is checked first. Put the key file that belongs to it beside the database, named as that is but
-with .keys at the end, or give it to studiod serve as --key-file. Of an earlier version, its tables are brought up to date. Events that were on
-their way when the backup was made are sent again, with the ids that receivers know.
+	return described(leaf("restore", "restore a backup where there is no database yet", "FILE", nil, restore),
+		`The backup is checked first. Tables of an earlier version are migrated. Put the key file of the backup beside
+the database, with the same name but the extension .keys, or give it to studiod serve as --key-file. Events
+that were being delivered when the backup was made are sent again, with the same ids.
 
-PostgreSQL has a program of its own for this; the database must be empty:
+Restore PostgreSQL with its own program, to an empty database:
     `+restoreLine+`
 
 Example: studiod restore --db sqlite:studio.db studio-2026-01-31.db`)

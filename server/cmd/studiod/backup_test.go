@@ -8,7 +8,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-func TestBackup_restoresWhatWasThere(t *testing.T) {
+func TestBackup_restoreRoundTrips(t *testing.T) {
 	t.Parallel()
 	db := fillEvents(t, studiotest.NewSQLite(t))
 	directory := t.TempDir()
@@ -42,7 +42,7 @@ func TestBackup_restoresWhatWasThere(t *testing.T) {
 	}
 }
 
-func TestBackup_ofPostgreSQLNamesItsOwnProgram(t *testing.T) {
+func TestBackup_ofPostgreSQLNamesPgDump(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewPostgres(t)
 	db := fillEvents(t, dsn)

@@ -15,11 +15,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// wantPlays checks that a browser plays the video at an address to its end, and that ffprobe finds no
-// fault with it.
+// wantPlays checks that a browser plays the video at url to its end, and that ffprobe reports no error.
 func wantPlays(t *testing.T, url string) {
 	t.Helper()
-	probe := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-count_frames", "-show_entries", "stream=nb_read_frames", url) // reads all
+	probe := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-count_frames", "-show_entries", "stream=nb_read_frames", url) // decodes all frames
 	var says bytes.Buffer
 	probe.Stderr = &says
 	if err := probe.Run(); err != nil || says.Len() > 0 {

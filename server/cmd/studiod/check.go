@@ -9,17 +9,17 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// violation is how a [store.Violation] is printed.
+// violation is the printed form of a [store.Violation].
 type violation struct {
 	SubjectID string `json:"subject_id"`
 	Rule      string `json:"rule"`
 }
 
 func checkCommand() *cli.Command {
-	return described(leaf("check", "look for rows that contradict each other", "", []cli.Flag{jsonFlag()}, checkDatabase),
-		`The database is only read. While a daemon works on it, what has just changed may be reported too: check
-again before you believe a single line. A daemon repairs, when it starts, what is due at the wrong time.
-JSON fields: subject_id, rule. The exit code is 1 when something is found.
+	return described(leaf("check", "report rows that contradict each other", "", []cli.Flag{jsonFlag()}, checkDatabase),
+		`The command changes nothing. While a daemon is running, rows that have just changed may be reported by
+mistake: check again before you act. When a daemon starts, it repairs work that is due at the wrong time.
+JSON fields: subject_id, rule. The exit code is 1 if anything is reported.
 
 Example: studiod check`)
 }

@@ -15,27 +15,27 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Exit codes. Everything that the user of a command can put right by other input is exitUsage.
+// Exit codes. exitUsage is returned for every error that the caller can fix with other input.
 const (
 	exitOK      = 0
 	exitFailure = 1
 	exitUsage   = 2
 )
 
-// usageError is bad input that an action found: a value that is none, a record that is not there.
+// usageError reports invalid input that an action found, such as a malformed value or a missing record.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// failureError is what an action could not do with good input. Any other error that a command ends
-// with, from the parsing of its flags on, is bad input.
+// failureError reports a failure of an action whose input was valid. All other errors, such as those of the
+// flag parser, are usage errors.
 type failureError struct{ error }
 
 func (e failureError) Unwrap() error { return e.error }
 
-// run is the program. It returns the exit code after writing at most one line to stderr.
+// run runs the command line. It returns the exit code, and writes at most one line to stderr.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	err := rootCommand(stdin, stdout, stderr).Run(ctx, args)
 	if err == nil {
@@ -58,7 +58,7 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 		ErrWriter:             stderr,
 		HideVersion:           true,
 		EnableShellCompletion: true,
-		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // run prints and decides
+		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // run prints errors and chooses the exit code
 		Commands: []*cli.Command{
 			serveCommand(),
 			workCommand(),
@@ -80,8 +80,8 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 	return root
 }
 
-// prepare makes every command return what is wrong with its input, in place of printing help, and
-// every group of commands refuse what it does not have.
+// prepare makes every command return usage errors instead of printing help, and every command group reject
+// unknown subcommands.
 func prepare(command *cli.Command) {
 	command.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error { return err }
 	if len(command.Commands) > 0 {
@@ -97,7 +97,8 @@ func prepare(command *cli.Command) {
 	}
 }
 
-// leaf makes a command that takes the arguments that argsUsage names; one in brackets may be left out.
+// leaf returns a command without subcommands. argsUsage names its arguments; those in brackets are
+// optional.
 func leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
 	most := len(strings.Fields(argsUsage))
 	least := most - strings.Count(argsUsage, "[")
@@ -117,7 +118,7 @@ func leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc
 	}
 }
 
-// explain turns what the domain says of a record into what a command says of its input.
+// explain converts an error of package studio about a record to a usage error of the command.
 func explain(err error, record string) error {
 	switch {
 	case errors.Is(err, studio.ErrNotFound):
@@ -135,8 +136,8 @@ func databaseFlag() cli.Flag {
 	}
 }
 
-// databaseOf returns the database that a command works on; name is the file in the data
-// directory when none is given.
+// databaseOf returns the DSN from --db. Without --db, it is the SQLite file called name in the data
+// directory.
 func databaseOf(command *cli.Command, name string) (string, error) {
 	if dsn := command.String("db"); dsn != "" {
 		return dsn, nil
@@ -150,8 +151,8 @@ func databaseOf(command *cli.Command, name string) (string, error) {
 
 func isSQLite(dsn string) bool { return strings.HasPrefix(dsn, "sqlite:") }
 
-// dataDirectory is where the platform keeps the data of users: XDG_DATA_HOME or
-// ~/.local/share on Unix, and what os.UserConfigDir says where data and settings live together.
+// dataDirectory returns the directory for the user's data: XDG_DATA_HOME or ~/.local/share on Unix, and
+// [os.UserConfigDir] on systems that keep data and settings in one place.
 func dataDirectory() (string, error) {
 	const name = "avatarstudio"
 	if directory := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(directory) {

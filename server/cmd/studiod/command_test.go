@@ -13,10 +13,11 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// studiod runs a command and returns what it wrote.
+// studiod runs a command and returns its exit code and output.
 func studiod(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -24,7 +25,7 @@ func studiod(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 	return code, strings.TrimSpace(out.String()), strings.TrimSpace(errs.String())
 }
 
-// must runs a command that has to succeed.
+// must runs a command and fails the test if the command fails.
 func must(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	code, stdout, stderr := studiod(t, stdin, args...)
@@ -34,8 +35,8 @@ func must(t *testing.T, stdin string, args ...string) string {
 	return stdout
 }
 
-// Each command works on the database of a daemon that runs, and the daemon sees the change at once.
-func TestCommands_workBesideADaemon(t *testing.T) {
+// Commands work on the database of a running daemon, and the daemon sees their changes at once.
+func TestCommands_workWhileDaemonRuns(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, testCommands)
 }
@@ -68,6 +69,12 @@ func testCommands(t *testing.T, dsn string) {
 	if _, err := d.studio.Login(t.Context(), netip.Addr{}, "bob@example.com", "another password"); err != nil {
 		t.Error(err)
 	}
+	for role, want := range map[string]studio.Role{"operator": studio.Operator, "user": studio.NoRole} {
+		must(t, "", "user", "role", db, "Bob@example.com", role)
+		if bob, err := d.studio.UserByEmail(t.Context(), "bob@example.com"); err != nil || bob.Role != want {
+			t.Errorf("after the role %s, the user's is %q, %v", role, bob.Role, err)
+		}
+	}
 	must(t, "a third password", "user", "password", db, "bob@example.com")
 	if _, err := d.studio.Login(t.Context(), netip.Addr{}, "bob@example.com", "a third password"); err != nil {
 		t.Error(err)
@@ -81,7 +88,7 @@ func testCommands(t *testing.T, dsn string) {
 	}
 }
 
-func TestCommands_refuseBadInputInOneLine(t *testing.T) {
+func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 	t.Parallel()
 	dsn := newDatabase(t)
 	db := "--db=" + dsn
@@ -111,6 +118,8 @@ func TestCommands_refuseBadInputInOneLine(t *testing.T) {
 		{"a long password", strings.Repeat("hunter2", 200), []string{"user", "add", db, "bob@example.com"}, exitUsage, "8 to 1024"},
 		{"an id that is none", testPassword, []string{"user", "add", db, "--id=7", "bob@example.com"}, exitUsage, "UUID"},
 		{"an id in capitals", testPassword, []string{"user", "add", db, "--id=01936F3E-6A00-7B2C-9D33-1E5E0E9F8C00", "bob@example.com"}, exitUsage, "lower case"},
+		{"the role of nobody", "", []string{"user", "role", db, "bob@example.com", "operator"}, exitUsage, "no such user"},
+		{"a role that there is not", "", []string{"user", "role", db, testEmail, "admin"}, exitUsage, "operator or user"},
 		{"the password of nobody", testPassword, []string{"user", "password", db, "bob@example.com"}, exitUsage, "no such user"},
 		{"a workspace without a name", "", []string{"workspace", "add", db, " "}, exitUsage, "name"},
 		{"a member of nothing", "", []string{"workspace", "member", db, "films", testEmail}, exitUsage, "no such workspace"},
@@ -166,8 +175,8 @@ func TestCommands_refuseBadInputInOneLine(t *testing.T) {
 	}
 }
 
-// A path that was mistyped must not become a database.
-func TestCommands_createADatabaseOnlyToAddToIt(t *testing.T) {
+// A mistyped path must not create a database.
+func TestCommands_createDatabaseOnlyForNewRecords(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	db := "--db=sqlite:" + filepath.Join(directory, "new", "studio.db")
@@ -200,9 +209,9 @@ func TestCommands_createADatabaseOnlyToAddToIt(t *testing.T) {
 	}
 }
 
-func TestCommands_createTablesOnlyToAddToThem(t *testing.T) {
+func TestCommands_createTablesOnlyForNewRecords(t *testing.T) {
 	t.Parallel()
-	db := "--db=" + studiotest.NewPostgres(t)
+	db := "--db=" + studiotest.NewEmptyPostgres(t)
 	if code, _, stderr := studiod(t, "", "secret", "show", db, testEmail); code != exitUsage || !strings.Contains(stderr, "no tables") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
@@ -210,7 +219,7 @@ func TestCommands_createTablesOnlyToAddToThem(t *testing.T) {
 	must(t, "", "secret", "show", db, testEmail)
 }
 
-func TestServe_refusesAPortThatIsTaken(t *testing.T) {
+func TestServe_failsIfPortIsTaken(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	check(t, err)
@@ -221,7 +230,7 @@ func TestServe_refusesAPortThatIsTaken(t *testing.T) {
 	}
 }
 
-func TestServe_refusesTheFileOfAnotherDaemon(t *testing.T) {
+func TestServe_failsIfAnotherDaemonHasTheFile(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t)
 	code, _, stderr := studiod(t, "", "serve", "--db="+d.cfg.Database, "--addr=127.0.0.1:0")
@@ -251,7 +260,7 @@ func TestCommands_readTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestCommands_useTheDataDirectoryOfTheUser(t *testing.T) {
+func TestCommands_defaultToUserDataDirectory(t *testing.T) {
 	directory := t.TempDir()
 	t.Setenv("XDG_DATA_HOME", directory)
 	must(t, testPassword, "user", "add", testEmail)

@@ -1,14 +1,16 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 )
 
-// withConsole serves the console beside an API, unless it is switched off.
+// withConsole adds the console to the handler of the API, unless it is disabled.
 func (d *daemon) withConsole(api http.Handler) http.Handler {
 	if d.console == nil {
 		return api
@@ -16,14 +18,19 @@ func (d *daemon) withConsole(api http.Handler) http.Handler {
 	return d.console.Wrap(api)
 }
 
-// openConsole makes the console of a daemon whose domain is there.
-func (d *daemon) openConsole() (err error) {
+// openConsole creates the console. The daemon's service must exist.
+func (d *daemon) openConsole(ctx context.Context) (err error) {
 	if !d.cfg.Console {
 		return nil
 	}
+	secure := d.cfg.TLSCert != "" || strings.HasPrefix(d.cfg.PublicURL, "https:")
+	if !secure && len(d.cfg.TrustedProxies) > 0 {
+		d.cfg.Logger.WarnContext(ctx, "browsers may send the sessions of the console by http; where the proxy adds TLS, --public-url https://… forbids that")
+	}
 	d.console, err = console.New(console.Config{
-		Studio: d.studio, Store: d.store, ServeFile: d.media.ServeFile, MapError: rest.MapError,
-		Secure: d.cfg.TLSCert != "" || strings.HasPrefix(d.cfg.PublicURL, "https:"), Logger: d.cfg.Logger,
+		Studio: d.studio, Store: d.store, ServeFile: d.media.ServeFile, MapError: rest.MapError, Admit: d.userRates.AdmitPage,
+		Secure: secure, Logger: d.cfg.Logger,
+		Daemon: console.Daemon{Version: version(), Started: time.Now(), Workers: d.cfg.Workers, RenderWorkers: d.cfg.Render.Workers},
 	})
 	return err
 }

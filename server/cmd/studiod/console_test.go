@@ -4,66 +4,75 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/netip"
 	"net/url"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// The console is there unless it is switched off, and the operations are there beside it.
-func TestServe_showsTheConsole(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		args []string
-		want int
-	}{
-		"by default":    {want: http.StatusOK},
-		"console=false": {args: []string{"--console=false"}, want: http.StatusNotFound},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dsn := newDatabase(t)
-			prepareDatabase(t, dsn)
-			p := startProcess(t, dsn, c.args...)
-			for _, path := range []string{"/console", "/console/login", "/console/assets/console.css"} {
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+path, nil)
-				check(t, err)
-				response, err := http.DefaultClient.Do(request)
-				check(t, err)
-				check(t, response.Body.Close())
-				if response.StatusCode != c.want {
-					t.Errorf("%s: %s, want %d", path, response.Status, c.want)
-				}
-			}
-			_, err := p.client.GetWebhookSecrets(t.Context())
-			check(t, err)
-		})
-	}
-}
-
-// Open pages do not hold up the stop of a daemon: what keeps them up to date ends, and is not cut off.
-func TestProcess_endsTheStreamsOfTheConsole(t *testing.T) {
-	t.Parallel()
-	dsn := newDatabase(t)
-	prepareDatabase(t, dsn)
-	p := startProcess(t, dsn)
+// visit signs in to the console of a daemon at a URL, and returns what then sends a form, or asks for a page.
+func visit(t *testing.T, base string) (open func(method, path string, form url.Values) *http.Response) {
+	t.Helper()
 	jar, err := cookiejar.New(nil)
 	check(t, err)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	browser := &http.Client{Jar: jar, Transport: transport}
-	form := url.Values{"email": {testEmail}, "password": {testPassword}}.Encode()
-	open := func(method, path string) *http.Response {
-		request, err := http.NewRequestWithContext(t.Context(), method, p.url+path, strings.NewReader(form))
+	open = func(method, path string, form url.Values) *http.Response {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(form.Encode()))
 		check(t, err)
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		response, err := browser.Do(request)
 		check(t, err)
 		return response
 	}
-	check(t, open(http.MethodPost, "/console/login").Body.Close())
-	stream := open(http.MethodGet, "/console/avatars/live")
-	_, err = io.ReadFull(stream.Body, make([]byte, 1))
+	response := open(http.MethodPost, "/console/login", url.Values{"email": {testEmail}, "password": {testPassword}})
+	if readAll(t, response); response.Request.URL.Path != "/console/projects" {
+		t.Fatalf("the login leads to %s", response.Request.URL)
+	}
+	return open
+}
+
+func readAll(t *testing.T, response *http.Response) string {
+	t.Helper()
+	text, err := io.ReadAll(response.Body)
+	check(t, err)
+	check(t, response.Body.Close())
+	return string(text)
+}
+
+// An operator sees all daemons on a PostgreSQL, whichever of them answers, until one ends.
+func TestProcess_operatorsSeeAllDaemons(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	prepareDatabase(t, dsn)
+	must(t, "", "user", "role", "--db="+dsn, testEmail, "operator")
+	one, other := startProcess(t, dsn), startProcess(t, dsn)
+	for _, p := range []*process{one, other} {
+		open := visit(t, p.url)
+		eventually(t, "the fair share of both daemons", func() bool {
+			return strings.Count(readAll(t, open(http.MethodGet, "/console/service", nil)), "<td>128</td>") == 2
+		})
+	}
+	check(t, other.end(os.Interrupt))
+	open := visit(t, one.url)
+	eventually(t, "a daemon that has all", func() bool {
+		return strings.Contains(readAll(t, open(http.MethodGet, "/console/service", nil)), "<td>256</td>")
+	})
+}
+
+// Event streams of open pages end when the daemon stops, so they do not delay the stop.
+func TestProcess_stopEndsConsoleStreams(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t)
+	prepareDatabase(t, dsn)
+	p := startProcess(t, dsn)
+	stream := visit(t, p.url)(http.MethodGet, "/console/avatars/live", nil)
+	_, err := io.ReadFull(stream.Body, make([]byte, 1))
 	check(t, err)
 	if err := p.end(os.Interrupt); err != nil {
 		t.Error(err)
@@ -72,4 +81,29 @@ func TestProcess_endsTheStreamsOfTheConsole(t *testing.T) {
 		t.Errorf("the stream ends with %v after %q", err, text)
 	}
 	check(t, stream.Body.Close())
+}
+
+// With an https --public-url, the session cookie is sent over https only. Without it, the daemon logs a
+// warning.
+func TestConsole_sessionCookieIsSecureBehindTLSProxy(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{"": "studio=", "http://studio.example": "studio=", "https://studio.example": "__Host-studio="} {
+		d := startDaemon(t, func(cfg *daemonConfig) {
+			cfg.Console, cfg.PublicURL = true, url
+			cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+		})
+		form := "email=" + testEmail + "&password=" + strings.ReplaceAll(testPassword, " ", "+")
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url()+"/console/login", strings.NewReader(form))
+		check(t, err)
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		request.Header.Set("X-Forwarded-Proto", "https")
+		request.Close = true
+		answer, err := http.DefaultTransport.RoundTrip(request)
+		check(t, err)
+		check(t, answer.Body.Close())
+		cookie, secure := answer.Header.Get("Set-Cookie"), strings.HasPrefix(url, "https:")
+		if !strings.HasPrefix(cookie, want) || strings.Contains(cookie, "; Secure") != secure || strings.Contains(d.log.String(), "by http") == secure {
+			t.Errorf("%s: the cookie is %q, and the log\n%s", url, cookie, d.log)
+		}
+	}
 }

@@ -23,17 +23,17 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// crowd is connections of strangers that use a daemon up if they can. One that is closed comes back
-// later, for a machine has not as many ports as would be used up otherwise.
+// crowd is a number of hostile connections that try to exhaust a daemon. A closed connection is opened
+// again after a pause, so that the machine does not run out of ports.
 type crowd struct {
 	name      string
 	behave    func(ctx context.Context, c net.Conn, token string)
-	divide    int // large bodies come on fewer connections
+	divide    int // divisor of the number of connections, for crowds with large bodies
 	reopened  atomic.Int64
 	connected atomic.Int64
 }
 
-// raceEnabled says that the race detector takes memory of its own.
+// raceEnabled is true under the race detector, which needs additional memory.
 var raceEnabled bool
 
 func crowds() []*crowd {
@@ -84,7 +84,7 @@ func drip(ctx context.Context, c net.Conn, text string) {
 	}
 }
 
-// gather opens n connections from so many addresses and returns once each was opened.
+// gather opens n connections from n addresses, and returns when each has been opened.
 func (c *crowd) gather(ctx context.Context, address, token string, n, addresses int) (leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var members, arrived sync.WaitGroup
@@ -94,7 +94,7 @@ func (c *crowd) gather(ctx context.Context, address, token string, n, addresses 
 			tried := sync.OnceFunc(arrived.Done)
 			dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+i%addresses/250), byte(1+i%addresses%250))}}
 			if addresses == 1 {
-				dialer.LocalAddr = nil // that of the healthy client
+				dialer.LocalAddr = nil // this address belongs to the healthy client
 			}
 			for ctx.Err() == nil {
 				conn, err := dialer.DialContext(ctx, "tcp", address)
@@ -121,7 +121,8 @@ func (c *crowd) gather(ctx context.Context, address, token string, n, addresses 
 	return func() { cancel(); members.Wait() }
 }
 
-// health is what a client sees that asks for its lip-syncs, on a new connection each second time.
+// health are the results of a client that lists its lip-syncs, with a new connection for every second
+// request.
 type health struct {
 	latencies []time.Duration
 	failed    int
@@ -144,7 +145,7 @@ func examine(ctx context.Context, url, token string, requests int) *health {
 		if i%2 == 1 {
 			transport = fresh
 		}
-		client := &http.Client{Transport: transport, Timeout: patience}
+		client := &http.Client{Transport: transport, Timeout: waitTimeout}
 		began := time.Now()
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/v1/lipsync/list", nil)
 		if err == nil {
@@ -167,7 +168,7 @@ func examine(ctx context.Context, url, token string, requests int) *health {
 	return h
 }
 
-// memory returns how much of a process is in memory, and the most that ever was, in MiB.
+// memory returns the resident memory of a process and its peak, in MiB.
 func memory(t testing.TB, pid int) (now, peak int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -190,7 +191,7 @@ func memory(t testing.TB, pid int) (now, peak int) {
 	return now, peak
 }
 
-// besideCrowd runs one crowd against a process and returns what a healthy client saw.
+// besideCrowd runs one crowd against a process and returns the results of a healthy client.
 func besideCrowd(t testing.TB, p *process, c *crowd, token string, n, addresses, requests int) *health {
 	t.Helper()
 	n /= max(1, c.divide)
@@ -203,9 +204,12 @@ func besideCrowd(t testing.TB, p *process, c *crowd, token string, n, addresses,
 	return h
 }
 
-// TestProcess_servesBesideACrowd opens connections that use a daemon up if they can, 1,000 of each kind,
-// or as many as STUDIO_TEST_CROWD says. With -v it prints what a healthy client sees.
-func TestProcess_servesBesideACrowd(t *testing.T) {
+// TestProcess_survivesHostileConnections opens 1,000 hostile connections of each kind, or as many as
+// STUDIO_TEST_CROWD says. With -v it prints the results of a healthy client.
+func TestProcess_survivesHostileConnections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not in the short form: it opens thousands of connections")
+	}
 	n, _ := strconv.Atoi(cmp.Or(os.Getenv("STUDIO_TEST_CROWD"), "1000"))
 	for name, create := range studiotest.Databases() {
 		t.Run(name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
+	"github.com/avatarstudio/avatarstudio/server/internal/fairqueue"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
@@ -27,7 +28,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/turns"
+	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
+	"github.com/avatarstudio/avatarstudio/server/internal/tracing/otlp"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -35,64 +37,64 @@ import (
 // Limits of the HTTP server.
 const (
 	maxHeaderBytes    = 64 << 10
-	maxAnonymousBody  = 16 << 10 // of operations without a token
-	maxReading        = 8 << 20  // of bodies at once, so that no address gets to the limit of the listener
+	maxAnonymousBody  = 16 << 10 // for operations that need no token
+	maxReading        = 8 << 20  // for all bodies together, so that no address reaches the limit of the listener
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 30 * time.Second
-	writeTimeout      = 10 * time.Minute // a long project list to a slow reader
+	writeTimeout      = 10 * time.Minute // enough for a long project list and a slow client
 	idleTimeout       = 2 * time.Minute
-	// stopTimeout bounds how long requests, renderings and attempts in flight may take to finish
-	// when the daemon stops. It is above the deadline of an attempt.
+	// stopTimeout is how long requests, renderings and delivery attempts in flight may take to finish when
+	// the daemon stops. It exceeds the timeout of an attempt.
 	stopTimeout = 20 * time.Second
 )
 
-// Names of the keys that are kept in the database.
-const (
-	cursorKeyName = "cursor"
-)
+// cursorKeyName is the name of the key in the database that signs pagination cursors.
+const cursorKeyName = "cursor"
 
 type daemonConfig struct {
 	Addr              string
 	Database          string
 	Keys              keySource
 	Render            renderConfig
-	Media             string // see media.Config; "" is beside the database
+	Media             string // see media.Config; defaults to a directory beside the database
 	MediaURLTTL       time.Duration
-	MaxUpload         int64  // bytes; 0 is 300 MB
-	PublicURL         string // "" is the listener's
+	MaxUpload         int64  // in bytes; 0 means 300 MB
+	PublicURL         string // defaults to the URL of the listener
 	Docs              bool
 	Console           bool
 	AutoConsent       bool
 	AllowHTTP         bool
 	AllowNetworks     []netip.Prefix
-	Workers           int // this and the next two: see jobs.Config
+	Workers           int // see jobs.Config for Workers, InFlight and Rate
 	InFlight          int
 	Rate              int
 	Listener          listener.Config
-	TLSCert, TLSKey   string           // files; "" is plain HTTP
-	UserRates         ratelimit.Config // but Announce and Logger
+	TLSCert, TLSKey   string           // paths; "" means plain HTTP
+	UserRates         ratelimit.Config // without Announce and Logger
 	TrustedProxies    realip.Proxies
-	MaxInProgress     int // this and the next: see studio.Config
+	MaxInProgress     int // see studio.Config for MaxInProgress and MaxMediaBytes
 	MaxMediaBytes     int64
 	ValidateResponses server.ResponseCheck
 	StopTimeout       time.Duration
+	Traces            otlp.Config // without Version and Logger; an empty URL disables traces
 	Admin             adminConfig
 	Logger            *slog.Logger
 }
 
-// daemon is an open database, a bound port and the work that is due.
+// daemon is a running studiod: an open database, a listener, and background work.
 type daemon struct {
 	cfg      daemonConfig
-	admin    *admin // nil for none
-	noAdmin  error  // why there is none
+	admin    *admin         // nil if disabled
+	noAdmin  error          // why the optional server for operators did not start
+	traces   *otlp.Exporter // nil if disabled
 	listener *listener.Listener
 	store    *store.Store
-	keys     *keyring.Keyring // nil leaves secrets in clear
+	keys     *keyring.Keyring // nil if secrets are stored as plain text
 	studio   *studio.Service
 	sender   *sender.Sender
 	media    *media.Store
-	renderer io.Closer        // nil when there is nothing to close
-	console  *console.Console // nil when it is switched off
+	renderer io.Closer        // nil if the renderer needs no Close
+	console  *console.Console // nil if the console is disabled
 	http     *http.Server
 	trigger  *jobs.Trigger
 
@@ -102,8 +104,8 @@ type daemon struct {
 	userRates   *ratelimit.Limiter
 }
 
-// openDaemon binds the port and opens the database, so that what is wrong with either shows
-// before anything is served.
+// openDaemon opens the listener and the database, so that problems with either are reported before the
+// daemon serves.
 func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	d = &daemon{cfg: cfg}
 	defer func() {
@@ -112,7 +114,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 			d = nil
 		}
 	}()
-	if err := d.openAdmin(ctx); err != nil {
+	if err := d.openForOperators(ctx); err != nil {
 		return d, err
 	}
 	if err := d.listen(ctx); err != nil {
@@ -121,7 +123,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	rates := cfg.UserRates
 	rates.Logger = cfg.Logger
 	if !isSQLite(cfg.Database) {
-		rates.Announce = func(ctx context.Context, message string) error { return d.store.AnnounceUse(ctx, message) }
+		rates.Announce = func(ctx context.Context, message string) error { return d.store.NotifyUse(ctx, message) }
 	}
 	d.userRates = ratelimit.New(rates)
 	if err := d.openParts(ctx, store.Config{Daemon: true, OnUse: d.userRates.Hear}); err != nil {
@@ -140,7 +142,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		return d, err
 	}
 	d.studio = studio.New(d.studioConfig(cursors))
-	if err := d.openConsole(); err != nil {
+	if err := d.openConsole(ctx); err != nil {
 		return d, err
 	}
 	api := server.Config{
@@ -151,12 +153,15 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 			OperationBodyBytes: map[string]int64{uploadOperation: cmp.Or(cfg.MaxUpload, defaultMaxUpload)},
 		},
 	}
-	if d.admin != nil {
-		api.OnAnswer = d.admin.metrics.Answered
+	if d.admin != nil || d.traces != nil {
+		api.OnAnswer = d.answered
 	}
 	handler, err := server.New(rest.New(d.studio), api)
 	if err != nil {
 		return d, err
+	}
+	if d.traces != nil {
+		handler = &tracing.Handler{Next: handler, Tracer: d.traces.Tracer()}
 	}
 	if cfg.Docs {
 		if handler, err = withDocs(handler); err != nil {
@@ -170,7 +175,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
-		// OPTIONS * is answered as any other request.
+		// OPTIONS * is handled like any other request.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
 	}
@@ -186,10 +191,10 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	return d, err
 }
 
-// wrap puts around the API what is not part of it.
+// wrap adds the handlers of files and the console to next, and limits the request bodies in memory.
 func (d *daemon) wrap(next http.Handler) http.Handler {
-	return d.serveMedia(d.withConsole(&turns.Handler{
-		Next: next, Reading: turns.New(turns.Config{Bytes: maxReading}), Working: turns.New(turns.Config{}), Streamed: isUpload,
+	return d.serveMedia(d.withConsole(&fairqueue.Handler{
+		Next: next, Reading: fairqueue.New(fairqueue.Config{Bytes: maxReading}), Processing: fairqueue.New(fairqueue.Config{}), Streamed: isUpload,
 	}))
 }
 
@@ -197,7 +202,7 @@ func isUpload(r *http.Request) bool {
 	return r.URL.Path == uploadPath || r.URL.Path == console.UploadsPath
 }
 
-// listen binds the port.
+// listen opens the listener.
 func (d *daemon) listen(ctx context.Context) (err error) {
 	limits := d.cfg.Listener
 	if d.cfg.TLSCert != "" {
@@ -213,11 +218,11 @@ func (d *daemon) listen(ctx context.Context) (err error) {
 	limits.Logger = d.cfg.Logger
 	limits.Streamed = isUpload
 	limits.Trusted = d.cfg.TrustedProxies.Contains
-	d.listener = listener.New(inner, limits) //nolint:contextcheck // it lives until it is closed
+	d.listener = listener.New(inner, limits) //nolint:contextcheck // the listener lives until it is closed
 	return nil
 }
 
-// openParts opens what a daemon and a worker have in common.
+// openParts opens the parts that "serve" and "work" have in common.
 func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
 	d.sender, err = sender.New(sender.Config{AllowHTTP: d.cfg.AllowHTTP, AllowNetworks: d.cfg.AllowNetworks})
 	if err != nil {
@@ -230,7 +235,7 @@ func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
 	if newFile != "" {
 		d.keys = keyring.New()
 	}
-	cfg.Keys = d.keys
+	cfg.Keys, cfg.Traces = d.keys, d.traces.Provider()
 	if d.store, err = openStore(ctx, d.cfg.Database, cfg); err != nil {
 		return err
 	}
@@ -241,7 +246,7 @@ func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
 	return d.openMedia(ctx)
 }
 
-// openJobs makes what does the work, once the domain is there.
+// openJobs creates the background jobs. The daemon's service must exist.
 func (d *daemon) openJobs(ctx context.Context) (*jobs.Jobs, error) {
 	renderer, err := d.openRenderer(ctx)
 	if err != nil {
@@ -250,7 +255,7 @@ func (d *daemon) openJobs(ctx context.Context) (*jobs.Jobs, error) {
 	cfg := jobs.Config{
 		Store: d.store, Studio: d.studio, Sender: d.sender,
 		Renderer: renderer, RenderTimeout: d.cfg.Render.Timeout, RenderWorkers: d.cfg.Render.Workers, Logger: d.cfg.Logger,
-		Workers: d.cfg.Workers, InFlight: d.cfg.InFlight, Rate: d.cfg.Rate,
+		Workers: d.cfg.Workers, InFlight: d.cfg.InFlight, Rate: d.cfg.Rate, Tracer: d.traces.Tracer(),
 	}
 	if d.admin != nil {
 		cfg.OnAttempt, cfg.OnRendering = d.admin.metrics.Attempted, d.admin.metrics.Rendered
@@ -258,7 +263,7 @@ func (d *daemon) openJobs(ctx context.Context) (*jobs.Jobs, error) {
 	return jobs.New(cfg), nil
 }
 
-// renderingConfig is the part of the domain's configuration that rendering needs.
+// renderingConfig returns the configuration of the service for rendering.
 func (d *daemon) renderingConfig() studio.Config {
 	cfg := studioConfig(d.store)
 	cfg.Media = d.media
@@ -273,6 +278,9 @@ func (d *daemon) studioConfig(cursors []byte) studio.Config {
 	cfg.CursorKey = cursors
 	cfg.MaxInProgress, cfg.MaxMediaBytes = d.cfg.MaxInProgress, d.cfg.MaxMediaBytes
 	cfg.SendWebhook = d.sendWebhook
+	if d.traces != nil {
+		cfg.TraceParent = tracing.Parent
+	}
 	cfg.IssueAccessToken = d.tokens.Issue
 	cfg.CheckWebhook = func(url string) (canonical string, refusal *studio.InvalidError) {
 		canonical, err := d.sender.CanonicalURL(url)
@@ -288,16 +296,10 @@ func (d *daemon) studioConfig(cursors []byte) studio.Config {
 	return cfg
 }
 
-// sendWebhook makes one attempt that is not recorded.
+// sendWebhook makes one delivery attempt and does not record it.
 func (d *daemon) sendWebhook(ctx context.Context, url string, event studio.Event, secrets []string) studio.WebhookAttempt {
-	message := sender.Message{URL: url, ID: event.ID, Sequence: event.Sequence, Body: event.Body}
-	for _, text := range secrets {
-		secret, err := standardwebhooks.ParseSecret(text)
-		if err != nil { // the message is then invalid
-			break
-		}
-		message.Secrets = append(message.Secrets, secret)
-	}
+	message := sender.Message{URL: url, ID: event.ID, Sequence: event.Sequence, Body: event.Body, TraceParent: tracing.Parent(ctx)}
+	message.Secrets, _ = standardwebhooks.ParseSecrets(secrets) // without secrets, the message is invalid and Send returns an error
 	sent := d.sender.Send(ctx, message)
 	return studio.WebhookAttempt{
 		Delivered: sent.Delivered(), Status: sent.Status, Duration: sent.Duration, Failure: string(sent.Failure),
@@ -306,7 +308,7 @@ func (d *daemon) sendWebhook(ctx context.Context, url string, event studio.Event
 
 func newKey() []byte { return []byte(rand.Text()) }
 
-// url is where the daemon can be reached.
+// url returns the URL at which the daemon can be reached.
 func (d *daemon) url() string {
 	if d.certificate != nil {
 		return "https://" + d.listener.Addr().String()
@@ -314,8 +316,8 @@ func (d *daemon) url() string {
 	return "http://" + d.listener.Addr().String()
 }
 
-// run serves until ctx ends, and then stops: no new work, no new requests, and at last the
-// database. What is in flight may finish within the stop timeout.
+// run serves until ctx is done. It then stops in this order: background work takes no new jobs, the server
+// takes no new requests, and the database is closed. Work in flight may finish within the stop timeout.
 func (d *daemon) run(ctx context.Context) error {
 	work, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
@@ -325,7 +327,7 @@ func (d *daemon) run(ctx context.Context) error {
 	var working, reading sync.WaitGroup
 	working.Go(func() { d.trigger.Run(work, stop) })
 	working.Go(func() { d.sweepMedia(stop) })
-	reading.Go(func() { d.revocations.Run(read) }) // for as long as requests are answered
+	reading.Go(func() { d.revocations.Run(read) }) // until all requests have been answered
 	reading.Go(func() { d.tokens.RunKeys(read, d.readSigningKeys, d.cfg.Logger) })
 	if d.certificate != nil {
 		reading.Go(func() { d.certificate.Run(read, d.cfg.Logger) })
@@ -342,7 +344,7 @@ func (d *daemon) run(ctx context.Context) error {
 	case err = <-served:
 	case <-d.store.Lost():
 		err = store.ErrLost
-		cutOff() // nothing can be recorded any more
+		cutOff() // without the database nothing can be recorded
 	case <-ctx.Done():
 	}
 	d.admin.stopping()
@@ -362,7 +364,7 @@ func (d *daemon) run(ctx context.Context) error {
 	return errors.Join(err, shutdown, d.close())
 }
 
-// close releases what openDaemon took.
+// close releases everything that openDaemon opened.
 func (d *daemon) close() error {
 	errs := []error{d.admin.close()}
 	if d.listener != nil {
@@ -382,5 +384,6 @@ func (d *daemon) close() error {
 	if d.store != nil {
 		errs = append(errs, d.store.Close())
 	}
+	d.traces.Close()
 	return errors.Join(errs...)
 }

@@ -18,13 +18,13 @@ import (
 
 const (
 	demoEmail = "demo@example.com"
-	// The workspace has a fixed id, so that it is found again at the next start.
+	// The id of the workspace is fixed, so that the next start finds it.
 	demoWorkspace = "01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10"
 )
 
-// showDemo fills an empty database and says how to try the service. The password of the demo
-// user is a new one at every start, because only its hash is kept. A database that was not made
-// for the demo is refused, since a demo sends webhooks to this machine.
+// showDemo fills an empty database and prints how to try the service. The demo user gets a new password at
+// every start, because only the hash of a password is stored. showDemo rejects databases that were not made
+// for a demo, because a demo may send webhooks to this machine.
 func showDemo(ctx context.Context, out io.Writer, d *daemon) error {
 	password := rand.Text()
 	user, err := demoUser(ctx, d, password)
@@ -86,8 +86,8 @@ curl {{.URL}}/v1/lipsync/create_lipsync -H "Authorization: Bearer $TOKEN" -H 'Co
 {{end}}
 `
 
-// demoUser gives the demo user a new password. An empty database gets the workspace of the demo
-// first, and by that is known again.
+// demoUser returns the demo user with a new password. In an empty database, it first creates the demo
+// workspace, which identifies the database as that of a demo.
 func demoUser(ctx context.Context, d *daemon, password string) (studio.User, error) {
 	empty, err := d.store.Empty(ctx)
 	if err != nil {
@@ -116,7 +116,8 @@ func demoUser(ctx context.Context, d *daemon, password string) (studio.User, err
 	return d.studio.UserByEmail(ctx, demoEmail)
 }
 
-// seedDemo adds the projects, also after a start that was cut off before it.
+// seedDemo adds the projects, unless the workspace has some. An earlier start may have been interrupted
+// before it added them.
 func seedDemo(ctx context.Context, service *studio.Service, user studio.User) error {
 	list, err := service.ListProjects(ctx, user.ID, demoWorkspace)
 	if err != nil {
@@ -134,7 +135,7 @@ func seedDemo(ctx context.Context, service *studio.Service, user studio.User) er
 	return err
 }
 
-// demoProjects makes a dozen projects, the last three of them a colleague's.
+// demoProjects returns a dozen projects. The last three belong to a colleague.
 func demoProjects(user string, now time.Time) ([]studio.Project, error) {
 	colleague, plane := newID(), newID()
 	var projects []studio.Project

@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// showDemoOf returns what the demo prints.
+// showDemoOf returns the output of the demo.
 func showDemoOf(t *testing.T, d *daemon) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -23,7 +23,7 @@ func showDemoOf(t *testing.T, d *daemon) string {
 	return out.String()
 }
 
-// The commands that the demo prints do what they say when they are run by a shell.
+// The commands that the demo prints work in a shell.
 func TestDemo_printsCommandsThatWork(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -63,7 +63,7 @@ func TestDemo_printsCommandsThatWork(t *testing.T) {
 	}
 }
 
-func TestDemo_showsAnotherPasswordAtTheNextStart(t *testing.T) {
+func TestDemo_everyStartHasNewPassword(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = demoDatabaseOf(t) })
 	password := regexp.MustCompile(`password +(\S+)`)
@@ -75,15 +75,15 @@ func TestDemo_showsAnotherPasswordAtTheNextStart(t *testing.T) {
 	}
 }
 
-// A demo sends webhooks to this machine, which the users of another database did not ask for.
-func TestDemo_refusesADatabaseInUse(t *testing.T) {
+// A demo may send webhooks to this machine, so it must not run on a database with other users.
+func TestDemo_rejectsDatabaseOfOthers(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t)
 	var out bytes.Buffer
 	if err := showDemo(t.Context(), &out, d.daemon); !errors.As(err, new(usageError)) || out.Len() != 0 {
 		t.Errorf("error is %v after %s", err, out.String())
 	}
-	_, err := d.studio.AddUser(t.Context(), "", demoEmail, testPassword) // who is no demo user
+	_, err := d.studio.AddUser(t.Context(), "", demoEmail, testPassword) // without the demo's workspace
 	check(t, err)
 	if err := showDemo(t.Context(), &out, d.daemon); !errors.As(err, new(usageError)) {
 		t.Errorf("error is %v", err)
@@ -93,7 +93,7 @@ func TestDemo_refusesADatabaseInUse(t *testing.T) {
 	}
 }
 
-// demoDatabaseOf makes a database whose demo was cut off after its user was added.
+// demoDatabaseOf creates a database whose demo was interrupted after it had added the user.
 func demoDatabaseOf(t *testing.T) string {
 	t.Helper()
 	dsn := newDatabase(t)

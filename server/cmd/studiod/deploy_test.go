@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// settings returns the environment variables of a command and of those below it.
+// settings returns the environment variables of a command and its subcommands.
 func settings(command *cli.Command) map[string]bool {
 	all := make(map[string]bool)
 	for _, flag := range command.Flags {
@@ -28,12 +28,12 @@ func settings(command *cli.Command) map[string]bool {
 	return all
 }
 
-func TestDeploy_namesOnlySettingsThatThereAre(t *testing.T) {
+func TestDeploy_namesExistingSettings(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("deploy/*")
 	check(t, err)
 	known, seen := settings(rootCommand(nil, nil, nil)), 0
-	known[keysVariable] = true // no flag, where others could see it
+	known[keysVariable] = true // not a flag, because other users can see flags
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		check(t, err)
@@ -49,7 +49,7 @@ func TestDeploy_namesOnlySettingsThatThereAre(t *testing.T) {
 	}
 }
 
-func TestDeploy_theUnitIsHardened(t *testing.T) {
+func TestDeploy_systemdUnitIsHardened(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("systemd-analyze")
 	if err != nil {
@@ -59,7 +59,7 @@ func TestDeploy_theUnitIsHardened(t *testing.T) {
 	content, err := os.ReadFile("deploy/studiod.service")
 	check(t, err)
 	check(t, os.WriteFile(unit, content, 0o600))
-	// The threshold is ten times the exposure that is printed.
+	// The threshold is ten times the printed exposure.
 	output, err := exec.CommandContext(t.Context(), program, "security", "--offline=true", "--no-pager", "--threshold=20", unit).CombinedOutput()
 	if err != nil {
 		t.Errorf("systemd-analyze security: %v\n%s", err, output)

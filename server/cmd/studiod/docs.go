@@ -8,9 +8,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/docs"
 )
 
-// withDocs serves the reference beside the operations of the document, none of which has such a path.
+// withDocs adds the API reference to next. The paths of the reference are no operations of the document.
 func withDocs(next http.Handler) (http.Handler, error) {
-	reference, err := docs.New(api.Spec, docs.Config{})
+	reference, err := docs.New(api.Spec, docs.Config{Samples: api.Samples})
 	if err != nil {
 		return nil, err
 	}

@@ -1,44 +1,15 @@
 package main
 
 import (
-	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// The reference is there unless it is switched off, and the operations are there beside it.
-func TestServe_showsTheReference(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		args []string
-		want int
-	}{
-		"by default": {want: http.StatusOK},
-		"docs=false": {args: []string{"--docs=false"}, want: http.StatusNotFound},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dsn := newDatabase(t)
-			prepareDatabase(t, dsn)
-			p := startProcess(t, dsn, c.args...)
-			for _, path := range []string{"/docs", "/docs/swagger-ui-bundle.js", "/openapi.yaml", "/openapi.json"} {
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+path, nil)
-				check(t, err)
-				response, err := http.DefaultClient.Do(request)
-				check(t, err)
-				check(t, response.Body.Close())
-				if response.StatusCode != c.want {
-					t.Errorf("%s: %s, want %d", path, response.Status, c.want)
-				}
-			}
-			_, err := p.client.GetWebhookSecrets(t.Context())
-			check(t, err)
-		})
-	}
-}
-
-// The package documentation is the manual: "studiod help" prints all of it.
-func TestHelp_printsThePackageDocumentation(t *testing.T) {
+// The package documentation is the manual, which "studiod help" prints completely.
+func TestHelp_printsPackageDocumentation(t *testing.T) {
 	t.Parallel()
 	code, help, stderr := studiod(t, "", "help")
 	if code != exitOK {
@@ -54,4 +25,44 @@ func TestHelp_printsThePackageDocumentation(t *testing.T) {
 	if lines < 50 || strings.Contains(help, "//\n") {
 		t.Errorf("the manual has %d lines", lines)
 	}
+}
+
+func TestHelp_namesExistingTests(t *testing.T) {
+	t.Parallel()
+	_, security, found := strings.Cut(manual(), "# Security\n")
+	security, _, more := strings.Cut(security, "The service does not defend against")
+	if !found || !more {
+		t.Fatal("the manual does not say what is defended and what is not")
+	}
+	for item := range strings.SplitSeq(security, "  - ") {
+		var tests []string
+		for _, word := range strings.FieldsFunc(item, func(r rune) bool { return strings.ContainsRune(" \n,.", r) }) {
+			directory := filepath.Join("..", "..", "..", word)
+			switch _, err := os.Stat(filepath.Join(directory)); {
+			case strings.HasPrefix(word, "Test"):
+				tests = append(tests, word)
+			case len(tests) > 0 && err == nil:
+				for _, test := range tests {
+					if !hasTest(t, directory, test) {
+						t.Errorf("there is no %s in %s", test, word)
+					}
+				}
+				tests = nil
+			}
+		}
+		if len(tests) > 0 {
+			t.Errorf("%v are in no directory", tests)
+		}
+	}
+}
+
+func hasTest(t *testing.T, directory, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(directory, "*_test.go"))
+	check(t, err)
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := os.ReadFile(file)
+		check(t, err)
+		return strings.Contains(string(text), "\nfunc "+name+"(")
+	})
 }

@@ -49,10 +49,9 @@ func (in *inbox) want(t *testing.T, id string, want []string) {
 	}
 }
 
-// The way through the whole house: a user logs in, lists projects, creates avatars, videos and
-// lip-syncs, gives and refuses consent, and another program is notified of every state there is,
-// in order, once. Every operation of the contract is called.
-func TestStudio(t *testing.T) {
+// This test calls every operation of the contract. A user logs in, lists projects, creates avatars, videos
+// and lip-syncs, and gives and refuses consent. A receiver is notified of every status, in order and once.
+func TestStudio_everyOperationAndNotification(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, testStudio)
 }
@@ -111,7 +110,7 @@ func (d *testDaemon) refreshesTokens(t *testing.T) {
 	}
 }
 
-// createsQuietly: a URL that is not enabled is not notified.
+// createsQuietly checks that a webhook that is not enabled is not notified.
 func (d *testDaemon) createsQuietly(t *testing.T, in *inbox) {
 	t.Helper()
 	request := avatarRequest("Quiet", in.url)
@@ -125,14 +124,14 @@ func (d *testDaemon) createsQuietly(t *testing.T, in *inbox) {
 	})
 	avatar, err = d.client.SubmitConsent(t.Context(), gen.ConsentRequest{AvatarID: avatar.AvatarID, Granted: true})
 	check(t, err)
-	t.Cleanup(func() { // at the end, when everything else has been delivered
+	t.Cleanup(func() { // at the end of the test, when everything else has been delivered
 		if bodies := in.of(avatar.AvatarID); avatar.Status != gen.AvatarStatusPublished || len(bodies) != 0 {
 			t.Errorf("an avatar without a registration is %s after the notifications %v", avatar.Status, bodies)
 		}
 	})
 }
 
-// createsAvatars returns one that is published.
+// createsAvatars creates avatars and returns a published one.
 func (d *testDaemon) createsAvatars(t *testing.T, in *inbox) *gen.Avatar {
 	t.Helper()
 	ctx := t.Context()
@@ -209,7 +208,7 @@ func (d *testDaemon) createsVideosAndLipsyncs(t *testing.T, in *inbox, avatar *g
 	}
 }
 
-func TestStudio_decidesConsentByItself(t *testing.T) {
+func TestStudio_autoConsentDecides(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t)
 	in := startInbox(t, d.secret, nil)
@@ -220,10 +219,10 @@ func TestStudio_decidesConsentByItself(t *testing.T) {
 	}
 }
 
-func TestStudio_deliversAgainWhatWasNotTaken(t *testing.T) {
+func TestStudio_retriesRejectedDelivery(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t)
-	refused := false // by the one request that is made at a time
+	refused := false // only one request is made at a time
 	in := startInbox(t, d.secret, func(w http.ResponseWriter, _ string) bool {
 		if refused {
 			return false
@@ -240,7 +239,7 @@ func TestStudio_deliversAgainWhatWasNotTaken(t *testing.T) {
 	}
 }
 
-func TestStudio_refusesWebhooksThatAreNotPublic(t *testing.T) {
+func TestStudio_rejectsPrivateWebhookURLs(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.AllowHTTP, cfg.AllowNetworks = false, nil })
 	for _, url := range []string{

@@ -24,16 +24,16 @@ const (
 
 func endpointCommand() *cli.Command {
 	return &cli.Command{
-		Name: "endpoint", Usage: "list webhook URLs that are switched off, and switch them on",
+		Name: "endpoint", Usage: "list webhook URLs that are switched off, and switch them on again",
 		Commands: []*cli.Command{
-			described(leaf("list", "list the URLs that nothing is sent to, because the receiver answered 410 (gone), the latest first",
+			described(leaf("list", "list the URLs that are switched off because the receiver answered 410 (gone), latest first",
 				"", []cli.Flag{jsonFlag()}, listEndpoints),
 				`JSON fields: id, user_id, email, webhook_url (without its query), disabled_at, reason.
 
 Example: studiod endpoint list`),
-			described(leaf("enable", "send to a URL again; what was not sent meanwhile waits for a replay", "ID", []cli.Flag{jsonFlag()}, enableEndpoint),
-				`ID is one that "studiod endpoint list" shows. A query may hold a secret, so a URL is not named by itself.
-With --json the endpoint is printed as the list shows it.
+			described(leaf("enable", "send to a URL again; events that were not sent in the meantime can be replayed", "ID", []cli.Flag{jsonFlag()}, enableEndpoint),
+				`ID is one that "studiod endpoint list" shows. The URL itself is not an argument, because its query may hold a
+secret. With --json, the endpoint is printed as in the list.
 
 Example: studiod endpoint enable 5f1c0e9a7b3d2468`),
 		},
@@ -45,7 +45,7 @@ func described(command *cli.Command, description string) *cli.Command {
 	return command
 }
 
-// endpoint is how an endpoint is printed.
+// endpoint is the printed form of an endpoint.
 type endpoint struct {
 	ID         string       `json:"id"`
 	UserID     string       `json:"user_id"`
@@ -76,8 +76,8 @@ func endpoints(ctx context.Context, db *store.Store) ([]endpoint, error) {
 	return all, nil
 }
 
-// endpointID names a URL of a user's. It needs a key: from a bare hash, a query that can be guessed
-// could be found.
+// endpointID returns an id for a URL of a user. It uses a key, because a query that is easy to guess could
+// be recovered from a plain hash.
 func endpointID(key []byte, userID, url string) string {
 	mac := hmac.New(sha256.New, key)
 	_, _ = fmt.Fprintf(mac, "%s\n%s", userID, url) // does not fail
@@ -100,7 +100,7 @@ func listEndpoints(ctx context.Context, command *cli.Command) error {
 func enableEndpoint(ctx context.Context, command *cli.Command) error {
 	id := command.Args().First()
 	if decoded, err := hex.DecodeString(id); err != nil || len(decoded) != endpointIDBytes {
-		return usagef("the ID must be one that \"studiod endpoint list\" shows") // what was given may be a URL
+		return usagef("the ID must be one that \"studiod endpoint list\" shows") // the error must not show the argument, which may be a URL
 	}
 	return withStore(ctx, command, false, func(db *store.Store) error {
 		all, err := endpoints(ctx, db)

@@ -15,38 +15,38 @@ import (
 
 const (
 	defaultEvents = 50
-	maxEvents     = 1000 // in a list, and in memory
+	maxEvents     = 1000 // in a list, which is held in memory
 )
 
 func eventCommand() *cli.Command {
 	return &cli.Command{
-		Name: "event", Usage: "see what became of webhooks, and send them again",
+		Name: "event", Usage: "list, show and replay webhook events",
 		Commands: []*cli.Command{
 			described(leaf("list", "list events, newest first", "", append(rangeFlags(),
-				&cli.StringFlag{Name: "state", Usage: "only those that are `STATE`: pending, delivered or exhausted", Validator: checkState},
-				&cli.IntFlag{Name: "limit", Usage: "how many at the most", Value: defaultEvents, Validator: checkLimit},
-				&cli.StringFlag{Name: "after", Usage: "go on after the event with this `ID`, the last one of the page before", Validator: checkID},
+				&cli.StringFlag{Name: "state", Usage: "only events in this `STATE`: pending, delivered or exhausted", Validator: checkState},
+				&cli.IntFlag{Name: "limit", Usage: "maximum number of events", Value: defaultEvents, Validator: checkLimit},
+				&cli.StringFlag{Name: "after", Usage: "continue after the event with this `ID`, the last one of the previous page", Validator: checkID},
 				jsonFlag()), listEvents),
 				`JSON fields: id, subject_id, sequence, user_id, webhook_url (without its query), state, reason, tries,
-created_at, ended_at. What there is not yet is left out.
+created_at, ended_at. Fields without a value are omitted.
 
 Example: studiod event list --state exhausted --since 96h`),
 			described(leaf("show", "show an event, its body and every attempt to deliver it", "ID", []cli.Flag{
-				&cli.BoolFlag{Name: "excerpt", Usage: "show what is kept of the receiver's answers too"}, jsonFlag(),
+				&cli.BoolFlag{Name: "excerpt", Usage: "also show the stored part of the receiver's answers"}, jsonFlag(),
 			}, showEvent),
 				`ID is also the webhook-id that the receiver got.
 JSON fields: those of the list, body, and attempts, each with number, at, duration_ms, status, failure, address
 and, with --excerpt, excerpt. Failures: invalid, blocked, dns, connect, tls, timeout, reset, protocol, status, canceled.
 
 Example: studiod event show --excerpt 01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20`),
-			described(leaf("replay", "send exhausted events again, each with the whole schedule before it", "[ID]", append(rangeFlags(),
+			described(leaf("replay", "send exhausted events again, each with a new retry schedule", "[ID]", append(rangeFlags(),
 				&cli.BoolFlag{Name: "all", Usage: "replay every exhausted event"},
 				&cli.BoolFlag{Name: "dry-run", Usage: "list the events and change nothing"},
 				jsonFlag()), replayEvents),
-				`Only exhausted events are replayed: one by its ID, those of a subject, those made in a time, or --all. Each
-keeps its webhook-id, and those of a subject are sent in order. A URL that is switched off must be switched on before:
-see "studiod endpoint list".
-With --json the result is {"replayed": N}, or with --dry-run what "studiod event list" prints.
+				`Only exhausted events are replayed: one event by its ID, the events of a subject, the events made in a period,
+or --all. An event keeps its webhook-id, and the events of a subject are sent in order. A URL that is switched
+off must be switched on first: see "studiod endpoint enable".
+With --json the result is {"replayed": N}, or with --dry-run the output of "studiod event list".
 
 Example: studiod event replay --since 96h --until 72h --dry-run`),
 		},
@@ -55,9 +55,9 @@ Example: studiod event replay --since 96h --until 72h --dry-run`),
 
 func rangeFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "subject", Usage: "only those of the avatar, video or lip-sync with this `ID`", Validator: checkID},
-		&cli.StringFlag{Name: "since", Usage: "only those made since `TIME`, as 2006-01-02T15:04:05Z, or 2h for two hours ago"},
-		&cli.StringFlag{Name: "until", Usage: "only those made before `TIME`"},
+		&cli.StringFlag{Name: "subject", Usage: "only events of the avatar, video or lip-sync with this `ID`", Validator: checkID},
+		&cli.StringFlag{Name: "since", Usage: "only events made since `TIME`, as 2006-01-02T15:04:05Z, or 2h for two hours ago"},
+		&cli.StringFlag{Name: "until", Usage: "only events made before `TIME`"},
 	}
 }
 
@@ -75,7 +75,7 @@ func checkLimit(n int) error {
 	return nil
 }
 
-// rangeOf reads the flags that rangeFlags makes.
+// rangeOf reads the flags that rangeFlags defines.
 func rangeOf(command *cli.Command) (filter store.EventFilter, err error) {
 	filter.SubjectID = command.String("subject")
 	now := time.Now()
@@ -106,7 +106,7 @@ func timeOf(command *cli.Command, flag string, now time.Time) (time.Time, error)
 	return at, nil
 }
 
-// event is how an event is printed.
+// event is the printed form of an event.
 type event struct {
 	ID         string           `json:"id"`
 	SubjectID  string           `json:"subject_id"`
@@ -135,7 +135,7 @@ func newEvents(found []store.Event) []event {
 	return events
 }
 
-// outcome is the state, and why it is that.
+// outcome returns the state with its reason.
 func (e event) outcome() string {
 	if e.Reason == "" {
 		return string(e.State)

@@ -22,8 +22,8 @@ const (
 
 func eventID(n int) string { return fmt.Sprintf("01936f3e-7e00-7000-8000-%012d", n) }
 
-// fillEvents makes a database with four events: one delivered, one exhausted whose receiver is gone,
-// one pending, and a day later another one's pending.
+// fillEvents creates a database with four events: a delivered one, an exhausted one whose receiver
+// responded with 410, a pending one, and a pending one of another user a day later.
 func fillEvents(t *testing.T, dsn string) (db string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), dsn, store.Config{})
@@ -74,7 +74,7 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 	return "--db=" + dsn
 }
 
-// compare reports what is not as it has to be, and a secret.
+// compare fails the test if the output differs from want or contains a secret.
 func compare(t *testing.T, got, want string) {
 	t.Helper()
 	if diff := cmp.Diff(strings.TrimSpace(want), got); diff != "" {
@@ -93,7 +93,7 @@ const (
 	attemptsJSON  = `,"body":{"event_type":"avatar_event"},"attempts":[{"number":1,"at":"2026-01-12T13:00:00Z","duration_ms":12.345,"failure":"dns"},{"number":2,"at":"2026-01-12T14:00:00Z","duration_ms":12.345,"status":410,"failure":"status","address":"192.0.2.7:443"`
 )
 
-func TestEventList(t *testing.T) {
+func TestEventList_filtersAndPages(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		db := fillEvents(t, dsn)
@@ -143,7 +143,7 @@ ID                                    CREATED               STATE             TR
 	})
 }
 
-func TestEventShow(t *testing.T) {
+func TestEventShow_printsAttempts(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		db := fillEvents(t, dsn)
@@ -179,7 +179,7 @@ ATTEMPT  AT                    STATUS  DURATION  FAILURE  ADDRESS
 1        2026-01-12T13:00:00Z  -       12ms      dns      -
 2        2026-01-12T14:00:00Z  410     12ms      status   192.0.2.7:443`
 
-func TestEndpoints(t *testing.T) {
+func TestEndpoints_listAndEnable(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		db := fillEvents(t, dsn)

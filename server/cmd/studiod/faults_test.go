@@ -16,8 +16,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// A path at which there can be no database ends the start at once, with one line that says why.
-func TestServe_refusesWhatIsNoDatabase(t *testing.T) {
+// If the path cannot be a database, the start fails with one line that explains why.
+func TestServe_rejectsFilesThatAreNoDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(name string, content []byte) string {
@@ -31,7 +31,7 @@ func TestServe_refusesWhatIsNoDatabase(t *testing.T) {
 	prepareDatabase(t, "sqlite:"+whole)
 	damaged, err := os.ReadFile(whole)
 	check(t, err)
-	copy(damaged[100:], bytes.Repeat([]byte{0xff}, 4000)) // what the first page says of the tables
+	copy(damaged[100:], bytes.Repeat([]byte{0xff}, 4000)) // the schema in the first page
 	for name, path := range map[string]string{
 		"a named pipe":       pipe,
 		"a directory":        dir,
@@ -49,8 +49,8 @@ func TestServe_refusesWhatIsNoDatabase(t *testing.T) {
 	must(t, testPassword+"\n", "user", "add", empty, testEmail)
 }
 
-// A database that everybody could read is private after the start, which says so once.
-func TestServe_makesTheDatabasePrivate(t *testing.T) {
+// The start removes the permissions of other users from the database file, and logs that once.
+func TestServe_makesDatabasePrivate(t *testing.T) {
 	t.Parallel()
 	dsn := newDatabase(t)
 	path := strings.TrimPrefix(dsn, "sqlite:")
@@ -69,9 +69,9 @@ func TestServe_makesTheDatabasePrivate(t *testing.T) {
 	}
 }
 
-// Requests to a damaged database are told to come again, the log says why, and when the file is replaced
-// by a whole one, the daemon ends and the next one serves.
-func TestProcess_answersWhileTheDatabaseIsDamaged(t *testing.T) {
+// Requests to a damaged database get 503 with Retry-After, and the log has the cause. When the file is
+// replaced, the daemon exits, and the next one serves.
+func TestProcess_damagedDatabaseIs503(t *testing.T) {
 	t.Parallel()
 	dsn := newDatabase(t)
 	prepareDatabase(t, dsn)
@@ -98,7 +98,7 @@ func TestProcess_answersWhileTheDatabaseIsDamaged(t *testing.T) {
 	check(t, os.WriteFile(path+".restored", whole, 0o600))
 	check(t, os.Rename(path+".restored", path))
 	p.awaitEnd("the file of the database has gone")
-	for _, log := range []string{"-wal", "-shm"} { // of the damaged one
+	for _, log := range []string{"-wal", "-shm"} { // belongs to the damaged file
 		check(t, os.RemoveAll(path+log))
 	}
 	p = startProcess(t, dsn)
@@ -109,8 +109,8 @@ func TestProcess_answersWhileTheDatabaseIsDamaged(t *testing.T) {
 	check(t, p.end(syscall.SIGTERM))
 }
 
-// A daemon whose database was emptied ends, as it does when the file was deleted.
-func TestProcess_endsWhenTheDatabaseIsEmptied(t *testing.T) {
+// A daemon exits when its database is emptied, as it does when the file is deleted.
+func TestProcess_exitsWhenDatabaseIsEmptied(t *testing.T) {
 	t.Parallel()
 	dsn := newDatabase(t)
 	prepareDatabase(t, dsn)
@@ -119,7 +119,7 @@ func TestProcess_endsWhenTheDatabaseIsEmptied(t *testing.T) {
 	p.awaitEnd("the file of the database has gone")
 }
 
-// awaitEnd waits for a process that ends by itself with an error that its log has.
+// awaitEnd waits until a process exits by itself, and checks that its log has the error.
 func (p *process) awaitEnd(says string) {
 	p.t.Helper()
 	select {
@@ -127,14 +127,14 @@ func (p *process) awaitEnd(says string) {
 		if err == nil || !strings.Contains(p.log.String(), says) {
 			p.t.Errorf("the daemon ends with %v and does not say %q", err, says)
 		}
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		p.t.Fatal("the daemon does not end")
 	}
 }
 
-// With few files, callers beyond what there is room for are refused or told to come again, and afterwards
-// everything is as before.
-func TestProcess_servesWithFewFiles(t *testing.T) {
+// With a low limit on open files, excess clients are refused or get 503. Afterwards the daemon works as
+// before.
+func TestProcess_survivesLowFileLimit(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		prepareDatabase(t, dsn)
@@ -150,7 +150,7 @@ func TestProcess_servesWithFewFiles(t *testing.T) {
 				if i%2 == 0 {
 					method, path = http.MethodPost, "/v1/lipsync/create_lipsync"
 				}
-				answer, err := send(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), method, p.url+path, token) // a connection of its own
+				answer, err := send(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), method, p.url+path, token) // uses a new connection
 				switch {
 				case err != nil: // refused
 				case answer.StatusCode == http.StatusOK:
@@ -171,7 +171,7 @@ func TestProcess_servesWithFewFiles(t *testing.T) {
 			if err == nil && answer.StatusCode == http.StatusOK {
 				break
 			}
-			if time.Since(began) > patience {
+			if time.Since(began) > waitTimeout {
 				t.Fatalf("afterwards a creation has %v, %v", answer, err)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// keysVariable holds the keys themselves, where there is no file for them.
+// keysVariable is the environment variable that may hold the keys instead of a file.
 const keysVariable = "STUDIO_KEYS"
 
 func keyCommand() *cli.Command {
@@ -24,9 +24,9 @@ func keyCommand() *cli.Command {
 		Commands: []*cli.Command{described(leaf("rotate", "encrypt all secrets with a new key, beside running daemons", "", []cli.Flag{
 			&cli.BoolFlag{Name: "existing", Usage: "use the first key of the file and add none"},
 		}, rotateKey),
-			`The new key becomes the first of the key file; daemons with this file read it again when they need to. The
-old keys stay in it for older backups, and no session ends. Where daemons have copies of the file, put a
-line from "openssl rand -base64 32" before the others in each copy, and then run: studiod key rotate --existing
+			`The new key becomes the first line of the key file. Daemons with this file read it again when they need the
+new key. The old keys stay in the file for older backups, and no session ends. If daemons have copies of the
+file, put a line from "openssl rand -base64 32" first in each copy, and then run: studiod key rotate --existing
 
 Example: studiod key rotate`)},
 	}
@@ -39,18 +39,18 @@ func keyFileFlag() cli.Flag {
 	}
 }
 
-// keySource is where the keys of a database are.
+// keySource says where to find the keys of a database.
 type keySource struct {
-	File    string // "" is one beside a SQLite database
-	Content string // of the environment; has precedence over the default
+	File    string // defaults to a file beside a SQLite database
+	Content string // from the environment; has precedence over the default file
 }
 
 func keySourceOf(command *cli.Command) keySource {
 	return keySource{command.String("key-file"), os.Getenv(keysVariable)}
 }
 
-// open returns the keys of a database, nil when there are none, and the file that they belong into when
-// there is none yet.
+// open returns the keys of a database, or nil if there are none. If no file exists yet, it also returns the
+// path at which to create one.
 func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err error) {
 	path, beside := strings.CutPrefix(dsn, "sqlite:")
 	switch {
@@ -71,8 +71,8 @@ func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err err
 	return keys, "", nil
 }
 
-// openSecrets makes sure that the keys are those of the database, and that no secret is in clear there.
-// A file for new keys is written before they are used.
+// openSecrets checks that the keys belong to the database, and encrypts secrets that are stored as plain
+// text. It writes a file for new keys before it uses them.
 func (d *daemon) openSecrets(ctx context.Context, file string) error {
 	if _, err := d.store.Keys(ctx); err != nil {
 		if file != "" {
@@ -90,6 +90,9 @@ func (d *daemon) openSecrets(ctx context.Context, file string) error {
 		d.cfg.Logger.WarnContext(ctx, "secrets are in clear in the database; give a key file")
 		return nil
 	}
+	if exposed := d.keys.OpenToOthers(); exposed != "" {
+		d.cfg.Logger.WarnContext(ctx, "the key file is open to every user of this machine; chmod 600 closes it", "file", exposed)
+	}
 	sealed, err := d.store.Seal(ctx, false)
 	if sealed > 0 {
 		d.cfg.Logger.InfoContext(ctx, "secrets encrypted", "count", sealed, "key", d.keys.IDs()[0])
@@ -97,7 +100,7 @@ func (d *daemon) openSecrets(ctx context.Context, file string) error {
 	return withoutKey(err)
 }
 
-// withoutKey says what to do about a key that is missing.
+// withoutKey returns an error that explains how to provide the missing key.
 func withoutKey(err error) error {
 	if errors.Is(err, keyring.ErrNoKey) {
 		return usagef("%w; give the file that has it as --key-file", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// listWith lists with a token and returns the status.
+// listWith lists the projects with a token and returns the status.
 func listWith(t *testing.T, url, token string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/lipsync/list", nil)
@@ -25,10 +25,23 @@ func listWith(t *testing.T, url, token string) int {
 	return answer.StatusCode
 }
 
-func TestProcess_rotatesTheKeyAndLogsNobodyOut(t *testing.T) {
+func TestDaemon_warnsOfReadableKeyFile(t *testing.T) {
+	t.Parallel()
+	for mode, warns := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true, 0o602: true} {
+		file := filepath.Join(t.TempDir(), "our.keys")
+		check(t, keyring.New().Create(file))
+		check(t, os.Chmod(file, mode))
+		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Keys.File = file })
+		if warned := strings.Contains(d.log.String(), "the key file is open to every user"); warned != warns {
+			t.Errorf("mode %o warns: %v", mode, warned)
+		}
+	}
+}
+
+func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		secret := prepareDatabase(t, dsn) // in clear
+		secret := prepareDatabase(t, dsn) // with secrets in plain text
 		file := filepath.Join(t.TempDir(), "our.keys")
 		check(t, keyring.New().Create(file))
 		p := startProcess(t, dsn, "--key-file", file, "--render-time", "0s")
@@ -56,7 +69,7 @@ func TestProcess_rotatesTheKeyAndLogsNobodyOut(t *testing.T) {
 		if status := listWith(t, p.url, token); status != http.StatusOK {
 			t.Errorf("after the rotation a token is answered %d", status)
 		}
-		must(t, "", "secret", "rotate", "--db", dsn, "--key-file", file, testEmail) // so that the daemon reads them
+		must(t, "", "secret", "rotate", "--db", dsn, "--key-file", file, testEmail) // makes the daemon read the secrets again
 		deliver()
 		check(t, p.end(syscall.SIGTERM))
 
@@ -98,7 +111,7 @@ func TestProcess_rotatesTheKeyAndLogsNobodyOut(t *testing.T) {
 	})
 }
 
-func TestDaemon_makesAKeyFileBesideSQLite(t *testing.T) {
+func TestDaemon_createsKeyFileForSQLite(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t)
 	path := strings.TrimPrefix(d.cfg.Database, "sqlite:")
@@ -119,7 +132,7 @@ func TestDaemon_makesAKeyFileBesideSQLite(t *testing.T) {
 	}
 }
 
-func TestDaemon_warnsOfSecretsInClearOnPostgreSQL(t *testing.T) {
+func TestDaemon_warnsOfPlainSecretsOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = studiotest.NewPostgres(t) })
 	if !strings.Contains(d.log.String(), "secrets are in clear") {
@@ -131,7 +144,7 @@ func TestDaemon_warnsOfSecretsInClearOnPostgreSQL(t *testing.T) {
 	}
 }
 
-func TestKeySource_takesKeysFromTheEnvironment(t *testing.T) {
+func TestKeySource_readsKeysFromEnvironment(t *testing.T) {
 	t.Parallel()
 	keys, file, err := keySource{Content: keyring.NewKey()}.open("sqlite:studio.db")
 	if err != nil || file != "" || len(keys.IDs()) != 1 {

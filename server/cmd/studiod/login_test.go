@@ -44,17 +44,17 @@ func tryLogin(ctx context.Context, client *http.Client, url, email, password str
 	return answer.StatusCode, pair.AccessToken
 }
 
-// from is a client with an address of its own.
+// from returns a client with its own source address.
 func from(t *testing.T, address net.IP) *http.Client {
 	t.Helper()
 	transport := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: address}}).DialContext}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: patience}
+	return &http.Client{Transport: transport, Timeout: waitTimeout}
 }
 
-// TestProcess_aRightLoginBesideWrongOnes lets strangers guess, 30 at once, or as many as
-// STUDIO_TEST_LOGINS says, while the user logs in. With -v it prints how long that takes.
-func TestProcess_aRightLoginBesideWrongOnes(t *testing.T) {
+// TestProcess_correctLoginDuringGuessing sends wrong logins, 30 at once or as many as STUDIO_TEST_LOGINS
+// says, while the user logs in. With -v it prints how long that login takes.
+func TestProcess_correctLoginDuringGuessing(t *testing.T) {
 	guessers, _ := strconv.Atoi(cmp.Or(os.Getenv("STUDIO_TEST_LOGINS"), "30"))
 	for name, create := range studiotest.Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestProcess_aRightLoginBesideWrongOnes(t *testing.T) {
 							status, _ := tryLogin(ctx, client, p.url, attack.email(i), "a guess")
 							n, _ := answers.LoadOrStore(status, new(atomic.Int64))
 							n.(*atomic.Int64).Add(1)
-							select { // the rate at which a guesser comes again
+							select { // the rate of one guesser
 							case <-ctx.Done():
 							case <-time.After(time.Second):
 							}

@@ -28,11 +28,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// asDaemon makes the test program be the daemon, for tests that need a process to kill.
+// asDaemon is an environment variable that makes the test program run as the daemon, for tests that kill
+// processes.
 const asDaemon = "STUDIOD_TEST_AS_DAEMON"
 
 func TestMain(m *testing.M) {
 	render.RunLimited()
+	_ = os.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50") // milliseconds after which spans are sent
 	if len(os.Args) == 3 && os.Args[1] == asRenderer {
 		renderAsTold(os.Args[2])
 		return
@@ -47,8 +49,8 @@ func TestMain(m *testing.M) {
 const (
 	testEmail    = "ada@example.com"
 	testPassword = "correct horse battery staple"
-	// patience is how long a test waits for what must happen.
-	patience = 30 * time.Second
+	// waitTimeout is how long a test waits for an expected state.
+	waitTimeout = 30 * time.Second
 )
 
 func check(t *testing.T, err error) {
@@ -58,7 +60,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// testDaemon is a running daemon with one user and one workspace, and a client of that user's.
+// testDaemon is a running daemon with one user, one workspace, and a client of that user.
 type testDaemon struct {
 	*daemon
 	client    *client.Client
@@ -68,8 +70,8 @@ type testDaemon struct {
 	log       *lockedBuffer
 }
 
-// startDaemon starts a daemon on a free port and a new file. Answers that the document forbids
-// are 500.
+// startDaemon starts a daemon on a free port with a new database. Responses that the document forbids
+// become 500.
 func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	t.Helper()
 	log := &lockedBuffer{}
@@ -111,12 +113,12 @@ func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	return s
 }
 
-// newClient makes a client that leaves no connection behind.
+// newClient returns a client whose connections are closed after the test.
 func newClient(t *testing.T, cfg client.Config) *client.Client {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	cfg.HTTPClient = &http.Client{Transport: studiotest.NewAnswers(t).Transport(t, transport), Timeout: patience}
+	cfg.HTTPClient = &http.Client{Transport: studiotest.NewAnswers(t).Transport(t, transport), Timeout: waitTimeout}
 	c, err := client.New(cfg)
 	check(t, err)
 	return c
@@ -127,7 +129,7 @@ func newDatabase(t *testing.T) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
 }
 
-// inbox is a receiver on a server of its own that keeps what it is sent.
+// inbox is a webhook receiver on its own server. It stores the events it receives.
 type inbox struct {
 	url string
 
@@ -136,7 +138,8 @@ type inbox struct {
 	changed chan struct{}
 }
 
-// startInbox starts an inbox. intercept, if it returns true, has answered the request itself.
+// startInbox starts an inbox. If intercept returns true, it has written the response itself, and the event
+// is not stored.
 func startInbox(t *testing.T, secret webhook.Secret, intercept func(w http.ResponseWriter, body string) bool) *inbox {
 	t.Helper()
 	in := &inbox{changed: make(chan struct{}, 1)}
@@ -179,7 +182,7 @@ func startInbox(t *testing.T, secret webhook.Secret, intercept func(w http.Respo
 	return in
 }
 
-// keep checks that the typed event says what a body said, and that its headers are there.
+// keep stores an event. It checks that the decoded event equals the body, and that the headers are set.
 func (in *inbox) keep(id, status string, d webhook.Delivery) error {
 	in.mu.Lock()
 	came := slices.ContainsFunc(in.bodies, func(body string) bool {
@@ -196,7 +199,7 @@ func (in *inbox) keep(id, status string, d webhook.Delivery) error {
 	return nil
 }
 
-// of returns the bodies that speak of an id, in the order they came.
+// of returns the bodies about an id, in order of arrival.
 func (in *inbox) of(id string) []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -209,10 +212,10 @@ func (in *inbox) of(id string) []string {
 	return bodies
 }
 
-// wait returns the bodies that speak of an id once there are n of them.
+// wait returns the bodies about an id when there are n of them.
 func (in *inbox) wait(t *testing.T, id string, n int) []string {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(waitTimeout)
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for {
@@ -228,10 +231,10 @@ func (in *inbox) wait(t *testing.T, id string, n int) []string {
 	}
 }
 
-// eventually waits until what must become true is.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(waitTimeout)
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for !holds() {
@@ -243,7 +246,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// lockedBuffer is a log that is read while it is written.
+// lockedBuffer is a log that may be read while it is written.
 type lockedBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -261,7 +264,7 @@ func (b *lockedBuffer) String() string {
 	return b.buffer.String()
 }
 
-// demoProjectsOf makes the projects of the demo for the user and the workspace of a test.
+// demoProjectsOf returns the demo's projects for the user and workspace of a test.
 func demoProjectsOf(d *testDaemon) ([]studio.Project, error) {
 	projects, err := demoProjects(d.user.ID, time.Now().UTC())
 	for i := range projects {

@@ -8,7 +8,7 @@ import (
 //go:embed doc.go
 var documentation string
 
-// manual returns the package documentation, which "studiod help" prints too.
+// manual returns the package documentation, which "studiod help" prints.
 func manual() string {
 	comment, _, _ := strings.Cut(documentation, "\npackage main")
 	var text strings.Builder

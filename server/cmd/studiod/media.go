@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
-	_ "gocloud.dev/blob/s3blob" // s3://BUCKET; gcsblob and azureblob are one such line each
+	_ "gocloud.dev/blob/s3blob" // registers s3://BUCKET; gcsblob and azureblob would need one such line each
 
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 )
@@ -20,7 +20,7 @@ const (
 	uploadPath       = "/v1/media"
 	uploadOperation  = "uploadMedia"
 	defaultMaxUpload = 300 << 20
-	// mediaGrace is the least age of a file that is erased because no record refers to it.
+	// mediaGrace is the minimum age of a file before it is erased because no record refers to it.
 	mediaGrace         = time.Hour
 	mediaSweepInterval = time.Hour
 )
@@ -29,7 +29,7 @@ func mediaFlags() []cli.Flag {
 	return []cli.Flag{
 		mediaFlag("a directory beside the database"),
 		&cli.IntFlag{
-			Name: "max-upload", Usage: "how many MB a file may have that is uploaded", Value: 300, Sources: cli.EnvVars("STUDIO_MAX_UPLOAD"),
+			Name: "max-upload", Usage: "maximum size of an uploaded file in MB", Value: 300, Sources: cli.EnvVars("STUDIO_MAX_UPLOAD"),
 			Validator: func(n int) error {
 				if n < 1 || n > 100_000 {
 					return errors.New("must be between 1 and 100000")
@@ -39,7 +39,7 @@ func mediaFlags() []cli.Flag {
 		},
 		durationFlag("media-url-ttl", "how long the address of a file works", "STUDIO_MEDIA_URL_TTL", 24*time.Hour, time.Minute, 7*24*time.Hour),
 		&cli.StringFlag{
-			Name: "public-url", Usage: "where clients reach this service, for the addresses of files", DefaultText: "http:// and --addr",
+			Name: "public-url", Usage: "URL at which clients reach this service, for the URLs of files", DefaultText: "http:// and --addr",
 			Sources: cli.EnvVars("STUDIO_PUBLIC_URL"),
 			Validator: func(text string) error {
 				u, err := url.Parse(text)
@@ -59,7 +59,7 @@ func mediaFlag(normal string) cli.Flag {
 	}
 }
 
-// defaultMedia is the directory beside a database in a file, and else in the data directory.
+// defaultMedia returns a directory beside a SQLite database, and otherwise one in the data directory.
 func defaultMedia(database string) (string, error) {
 	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
 		return "file:" + strings.TrimSuffix(path, filepath.Ext(path)) + "-media", nil
@@ -68,7 +68,7 @@ func defaultMedia(database string) (string, error) {
 	return "file:" + filepath.Join(directory, "media"), err
 }
 
-// openMedia opens the bucket of a daemon whose store and listener are open.
+// openMedia opens the bucket. The daemon's store and listener must be open.
 func (d *daemon) openMedia(ctx context.Context) (err error) {
 	cfg := media.Config{Bucket: d.cfg.Media, PublicURL: d.cfg.PublicURL, TTL: d.cfg.MediaURLTTL}
 	if cfg.Bucket == "" {
@@ -91,7 +91,8 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 	return nil
 }
 
-// serveMedia is for [server.Config]: files are served beside the operations of the document.
+// serveMedia is a Wrap function for [server.Config] that serves files in addition to the operations of the
+// document.
 func (d *daemon) serveMedia(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, media.Path) {
@@ -102,7 +103,7 @@ func (d *daemon) serveMedia(next http.Handler) http.Handler {
 	})
 }
 
-// sweepMedia erases from time to time what no record refers to.
+// sweepMedia periodically erases files that no record refers to.
 func (d *daemon) sweepMedia(stop context.Context) {
 	ticker := time.NewTicker(mediaSweepInterval)
 	defer ticker.Stop()

@@ -16,7 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// expressions returns what the alert rules and the dashboard ask Prometheus.
+// expressions returns the Prometheus queries of the alert rules and the dashboard.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	rules, err := os.ReadFile("deploy/alerts.yml")
@@ -41,7 +41,7 @@ func expressions(t *testing.T) map[string]string {
 	return all
 }
 
-func TestDeploy_asksForMetricsThatThereAre(t *testing.T) {
+func TestDeploy_queriesExistingMetrics(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Admin.Addr = "127.0.0.1:0" })
 	d.admin.metrics.Answered(server.Answer{OperationID: "login", Status: 400, Violations: []gen.Violation{{Keyword: "type"}}})
@@ -62,7 +62,7 @@ func TestDeploy_asksForMetricsThatThereAre(t *testing.T) {
 	}
 }
 
-func TestDeploy_theAlertRulesFireWhenTheyShould(t *testing.T) {
+func TestDeploy_alertRulesFire(t *testing.T) {
 	t.Parallel()
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {

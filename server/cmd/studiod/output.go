@@ -18,10 +18,10 @@ import (
 )
 
 func jsonFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object a line"}
+	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"}
 }
 
-// printJSON writes a value in one line. What a terminal might obey is escaped, as JSON allows.
+// printJSON writes a value as one line of JSON. It escapes characters that could control a terminal.
 func printJSON(out io.Writer, value any) error {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
@@ -43,7 +43,8 @@ func printJSON(out io.Writer, value any) error {
 	return err
 }
 
-// printList prints one JSON object an item with --json, and else a table, or that there is none.
+// printList prints one JSON object per item with --json. Without --json it prints a table, or a message if
+// there are no items.
 func printList[T any](command *cli.Command, items []T, none string, header []string, row func(T) []string) error {
 	out := command.Root().Writer
 	if command.Bool("json") {
@@ -64,25 +65,25 @@ func printList[T any](command *cli.Command, items []T, none string, header []str
 	return printTable(out, rows...)
 }
 
-// printNote tells the user what is no part of the output.
+// printNote prints a note for the user to stderr, because it is not part of the output.
 func printNote(command *cli.Command, text string) error {
 	_, err := fmt.Fprintln(command.Root().ErrWriter, text)
 	return err
 }
 
-// printTable aligns rows in columns. No cell reaches a terminal with anything that it might obey.
+// printTable prints rows with aligned columns. It escapes characters that could control a terminal.
 func printTable(out io.Writer, rows ...[]string) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
 			row[i] = printable(cell)
 		}
-		_, _ = fmt.Fprintln(table, strings.Join(row, "\t")) // Flush reports what goes wrong
+		_, _ = fmt.Fprintln(table, strings.Join(row, "\t")) // Flush returns write errors
 	}
 	return table.Flush()
 }
 
-// printable is text as it is, or quoted when a character of it does not show.
+// printable returns text unchanged, or quoted if it contains characters that are not visible.
 func printable(text string) string {
 	hidden := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 	if strings.ContainsFunc(text, hidden) {
@@ -91,7 +92,7 @@ func printable(text string) string {
 	return text
 }
 
-// withoutQuery shows a webhook URL without its query, which may hold a secret.
+// withoutQuery returns a webhook URL without its query, which may contain a secret.
 func withoutQuery(webhookURL string) string {
 	u, err := url.Parse(webhookURL)
 	if err != nil {
@@ -111,7 +112,7 @@ func formatTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// dash stands for what there is not.
+// dash returns "-" in place of an empty or zero value.
 func dash(text string) string {
 	if text == "" || text == "0" {
 		return "-"

@@ -8,7 +8,7 @@ import (
 
 const hostile = "\x1b[2J\x1b]0;title\a\x00\u009b31m\u202egro.elpmaxe\u2028\x7f\xff\r\n<b>&ü 世 🎬"
 
-// Nothing of what a receiver wrote may do something to a terminal.
+// Text from receivers must not control the terminal.
 func assertHarmless(t *testing.T, text string) {
 	t.Helper()
 	for _, r := range text {
@@ -18,7 +18,7 @@ func assertHarmless(t *testing.T, text string) {
 	}
 }
 
-func TestPrintable(t *testing.T) {
+func TestPrintable_quotesControlCharacters(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":            "",
@@ -35,7 +35,7 @@ func TestPrintable(t *testing.T) {
 	assertHarmless(t, printable(hostile))
 }
 
-func TestPrintJSON_isOneHarmlessLineThatSaysTheSame(t *testing.T) {
+func TestPrintJSON_isOneSafeLine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	check(t, printJSON(&out, map[string]string{"text": hostile}))
@@ -65,7 +65,7 @@ func FuzzPrintJSON(f *testing.F) {
 	})
 }
 
-func TestWithoutQuery(t *testing.T) {
+func TestWithoutQuery_hidesQuery(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
 		"https://hooks.example.com":                 "https://hooks.example.com",

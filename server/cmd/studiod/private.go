@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// keepPrivate takes a database in a file, which holds secrets, from everybody who is neither its owner
-// nor of its group, and warns that they could read it so far.
+// keepPrivate removes the permissions of all users but the owner and the group from a SQLite file, because
+// it contains secrets. It logs a warning if there were any.
 func keepPrivate(ctx context.Context, database string, logger *slog.Logger) {
 	path, ok := strings.CutPrefix(database, "sqlite:")
-	if !ok || runtime.GOOS == "windows" { // where a file has no such permissions
+	if !ok || runtime.GOOS == "windows" { // Windows has no such permissions
 		return
 	}
 	const others = 0o007

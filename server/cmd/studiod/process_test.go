@@ -26,7 +26,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// process is a daemon in a process of its own.
+// process is a daemon in its own process.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -36,7 +36,7 @@ type process struct {
 	ended  chan error
 }
 
-// prepareDatabase makes a database with one user and returns the user's secret.
+// prepareDatabase creates a database with one user and returns the user's secret.
 func prepareDatabase(t *testing.T, dsn string) webhook.Secret {
 	t.Helper()
 	db, err := store.Open(t.Context(), dsn, store.Config{})
@@ -59,7 +59,7 @@ func startProcess(t *testing.T, dsn string, args ...string) *process {
 	return startProcessBy(t, []string{program}, dsn, args...)
 }
 
-// startProcessBy is startProcess by a command that becomes the daemon.
+// startProcessBy is like startProcess, with a command that becomes the daemon.
 func startProcessBy(t *testing.T, command []string, dsn string, args ...string) *process {
 	t.Helper()
 	p, url := startCommandBy(t, command, `msg=serving url=(\S+)`, append([]string{
@@ -70,7 +70,7 @@ func startProcessBy(t *testing.T, command []string, dsn string, args ...string) 
 	return p
 }
 
-// startCommand starts a process, and returns what ready matches in its log once it is there.
+// startCommand starts a process. It waits until its log matches ready, and returns the match.
 func startCommand(t *testing.T, ready string, args ...string) (p *process, matched string) {
 	t.Helper()
 	program, err := os.Executable()
@@ -88,7 +88,7 @@ func startCommandBy(t *testing.T, command []string, ready string, args ...string
 	check(t, err)
 	check(t, p.cmd.Start())
 	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // fails when it has ended
+		_ = p.cmd.Process.Kill() // fails if the process has exited
 		if t.Failed() {
 			t.Log(p.log)
 		}
@@ -108,36 +108,36 @@ func startCommandBy(t *testing.T, command []string, ready string, args ...string
 	case matched = <-match:
 	case err := <-p.ended:
 		t.Fatalf("the daemon ended at once: %v\n%s", err, p.log)
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatal("the daemon does not serve")
 	}
 	return p, matched
 }
 
-// await waits for a text in the log.
+// await waits until the log contains a text.
 func (p *process) await(text string) {
 	p.t.Helper()
 	for began := time.Now(); !strings.Contains(p.log.String(), text); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > patience {
+		if time.Since(began) > waitTimeout {
 			p.t.Fatalf("the daemon does not log %s", text)
 		}
 	}
 }
 
-// end sends a signal and waits for the process.
+// end sends a signal and waits until the process exits.
 func (p *process) end(signal os.Signal) error {
 	p.t.Helper()
 	check(p.t, p.cmd.Process.Signal(signal))
 	select {
 	case err := <-p.ended:
 		return err
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		p.t.Fatalf("the daemon goes on after %v", signal)
 		return nil
 	}
 }
 
-func TestProcess_killedInTheMiddleLosesNothing(t *testing.T) {
+func TestProcess_killLosesNoEvent(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, testKilled)
 }
@@ -159,7 +159,7 @@ func testKilled(t *testing.T, dsn string) {
 	want := avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published")
 	in.wait(t, want[2], 1)
 	bodies := in.of(avatar.AvatarID)
-	// The first event may come again: the kill can fall between the answer and its record.
+	// The first event may be repeated if the daemon was killed before it recorded the response.
 	if len(bodies) > 3 && bodies[0] == bodies[1] {
 		bodies = bodies[1:]
 	}
@@ -174,7 +174,7 @@ func testKilled(t *testing.T, dsn string) {
 	check(t, second.end(syscall.SIGTERM))
 }
 
-func TestDaemon_stopsInTimeWhateverIsInFlight(t *testing.T) {
+func TestDaemon_stopTimeoutIsKept(t *testing.T) {
 	t.Parallel()
 	cfg := daemonConfig{
 		Addr: "127.0.0.1:0", Database: newDatabase(t), AllowHTTP: true, AllowNetworks: loopback(), Render: renderConfig{Time: time.Hour},
@@ -208,13 +208,13 @@ func TestDaemon_stopsInTimeWhateverIsInFlight(t *testing.T) {
 	select {
 	case err := <-ended:
 		check(t, err)
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatal("the daemon does not stop")
 	}
 }
 
-// The stop timeout is for what is in flight: a daemon with nothing to do does not use it.
-func TestProcess_withNothingToDoStopsAtOnce(t *testing.T) {
+// The stop timeout applies to work in flight only.
+func TestProcess_idleStopIsImmediate(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		prepareDatabase(t, dsn)
@@ -227,7 +227,7 @@ func TestProcess_withNothingToDoStopsAtOnce(t *testing.T) {
 	})
 }
 
-func TestProcess_demoServesItsOwnMachine(t *testing.T) {
+func TestProcess_demoServesLoopback(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable()
 	check(t, err)
@@ -266,13 +266,13 @@ func TestProcess_demoServesItsOwnMachine(t *testing.T) {
 	check(t, demo.Wait())
 }
 
-func TestProcess_finishesWhatIsInFlightWhenItIsStopped(t *testing.T) {
+func TestProcess_stopFinishesWorkInFlight(t *testing.T) {
 	t.Parallel()
 	dsn := newDatabase(t)
 	secret := prepareDatabase(t, dsn)
 	arrived, release := make(chan struct{}), make(chan struct{})
 	in := startInbox(t, secret, func(http.ResponseWriter, string) bool {
-		close(arrived) // panics, and so fails, when a second delivery comes
+		close(arrived) // panics if the event is delivered twice
 		<-release
 		return false
 	})
@@ -286,7 +286,7 @@ func TestProcess_finishesWhatIsInFlightWhenItIsStopped(t *testing.T) {
 	select {
 	case err := <-p.ended:
 		check(t, err)
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatal("the daemon does not stop")
 	}
 	in.want(t, lipsync.InferenceID, inferenceEvent("lipsync_inference_event", lipsync.InferenceID, "succeeded"))

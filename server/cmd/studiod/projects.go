@@ -21,15 +21,15 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// maxImportBytes bounds a file that is imported: it is held in memory.
+// maxImportBytes is the maximum size of an imported file, which is held in memory.
 const maxImportBytes = 256 << 20
 
 func projectCommand() *cli.Command {
 	return &cli.Command{
 		Name: "project", Usage: "import projects",
 		Commands: []*cli.Command{
-			leaf("import", "add the projects of a JSON file, as GET /projects/v2 answers it, or none; - is the standard input", "FILE",
-				[]cli.Flag{&cli.StringFlag{Name: "workspace", Usage: "id of the workspace that gets the projects", Required: true}},
+			leaf("import", "add all projects of a JSON file in the format of GET /projects/v2, or none if one is invalid; - is the standard input", "FILE",
+				[]cli.Flag{&cli.StringFlag{Name: "workspace", Usage: "id of the workspace for the projects", Required: true}},
 				importProjects),
 		},
 	}
@@ -84,18 +84,18 @@ var (
 	errMore          = errors.New("there is more after the end of the list")
 )
 
-// projectFile is a file that is read from its beginning to its end.
+// projectFile is a JSON file of projects that is being parsed.
 type projectFile struct {
 	data    []byte
 	decoder *jsontext.Decoder
 	schema  *validate.Schema
 
 	projects []studio.Project
-	begins   []int64 // where each project begins
+	begins   []int64 // offset of each project
 }
 
-// parseProjects reads {"data": [project …]} and checks every project against the document.
-// begins holds where each project begins. The error names the line.
+// parseProjects reads {"data": [project …]} and validates every project against the document. Errors name
+// the line.
 func parseProjects(data []byte, workspaceID string) (projects []studio.Project, begins []int64, err error) {
 	schema, err := projectSchema()
 	if err != nil {
@@ -163,7 +163,7 @@ func (f *projectFile) readList() error {
 	return f.expect(']')
 }
 
-// expect reads the token of this kind.
+// expect reads the next token and checks its kind.
 func (f *projectFile) expect(kind jsontext.Kind) error {
 	token, err := f.decoder.ReadToken()
 	if err != nil {
@@ -175,7 +175,8 @@ func (f *projectFile) expect(kind jsontext.Kind) error {
 	return nil
 }
 
-// notJSON says where the decoder gave up; its own words may contain what it read.
+// notJSON returns an error with the line at which decoding failed. It drops the decoder's message, which
+// may contain input.
 func (f *projectFile) notJSON(err error) error {
 	offset := f.decoder.InputOffset()
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
@@ -197,7 +198,7 @@ func projectSchema() (*validate.Schema, error) {
 	return schema, nil
 }
 
-// parseProject checks and reads one project; pointer tells which member is at fault.
+// parseProject validates and decodes one project. If that fails, pointer names the invalid member.
 func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Project, pointer string, err error) {
 	if err := schema.Validate(value); err != nil {
 		if invalid := (*validate.Error)(nil); errors.As(err, &invalid) && len(invalid.Violations) > 0 {
@@ -228,8 +229,8 @@ func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Proje
 	return p, "", nil
 }
 
-// withTimesInUTC returns a project without white space, in which the times that the service answers
-// are in UTC. Nothing else is changed.
+// withTimesInUTC returns a project without white space, and with the times that the service returns
+// converted to UTC. Everything else is unchanged.
 func withTimesInUTC(project jsontext.Value) (jsontext.Value, error) {
 	var out bytes.Buffer
 	raw := jsontext.PreserveRawStrings(true)
@@ -246,7 +247,7 @@ func withTimesInUTC(project jsontext.Value) (jsontext.Value, error) {
 			return nil, err
 		}
 		if name.Kind() != '"' {
-			continue // the object begins or ends
+			continue // start or end of the object
 		}
 		member := name.String()
 		value, err := from.ReadValue()
@@ -266,7 +267,7 @@ func withTimesInUTC(project jsontext.Value) (jsontext.Value, error) {
 	}
 }
 
-// offsetOf returns where in value the member begins that pointer names; 0 when there is none.
+// offsetOf returns the offset at which the member named by pointer begins, or 0 if there is none.
 func offsetOf(value jsontext.Value, pointer string) int64 {
 	decoder := jsontext.NewDecoder(bytes.NewReader(value))
 	for pointer != "" {

@@ -8,7 +8,7 @@ import (
 
 const projectID = "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20"
 
-func TestParseProjects(t *testing.T) {
+func TestParseProjects_acceptsListResponse(t *testing.T) {
 	t.Parallel()
 	file := []byte(`{
 		"size": 2, "more": {"data": [7]},

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// A guesser behind a trusted proxy delays neither the others behind it nor, by what he writes, anybody.
-func TestDaemon_trustedProxiesTellWhoLogsIn(t *testing.T) {
+// Guesses from one client of a trusted proxy do not delay its other clients, and a forged X-Forwarded-For
+// delays nobody.
+func TestDaemon_loginLimitsUseForwardedAddress(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) {
 		cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}

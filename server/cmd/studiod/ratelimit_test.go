@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,15 +18,15 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// A user who makes too many requests is told when to come again, and another class of operations is as
-// before. The client of this module waits and goes on.
-func TestDaemon_limitsRequests(t *testing.T) {
+// A user over the rate limit gets 429 with Retry-After, and other classes of operations are not affected.
+// The client waits and retries.
+func TestDaemon_limitsRequestRate(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.UserRates.Creations = 1 })
 	home := from(t, net.IPv4(127, 0, 0, 1))
 	_, token := tryLogin(t.Context(), home, d.url(), testEmail, testPassword)
 	began, refused := time.Now(), false
-	for !refused && time.Since(began) < patience { // the bucket has one, unless a request takes a second
+	for !refused && time.Since(began) < waitTimeout { // the bucket holds one token, unless a request takes a second
 		answer := call(t, home, http.MethodPost, d.url()+"/v1/lipsync/create_lipsync", token)
 		if refused = answer.StatusCode == http.StatusTooManyRequests; refused {
 			for name, want := range map[string]string{"Retry-After": "1", "RateLimit": `"creations";r=0;t=1`, "RateLimit-Policy": `"creations";q=1;w=1`} {
@@ -48,9 +49,31 @@ func TestDaemon_limitsRequests(t *testing.T) {
 	}
 }
 
-// Two daemons together admit what one would, within a fifth, whether a user comes to both or to one.
-func TestProcess_daemonsShareTheRatesOfUsers(t *testing.T) {
+// A form of the console that creates something is limited like a request of the API.
+func TestConsole_limitsCreations(t *testing.T) {
 	t.Parallel()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.UserRates.Creations = true, 1 })
+	open := visit(t, d.url())
+	for began := time.Now(); time.Since(began) < waitTimeout; {
+		answer := open(http.MethodPost, "/console/lipsyncs/new", url.Values{"title": {"Greeting"}})
+		text := readAll(t, answer)
+		if answer.StatusCode == http.StatusTooManyRequests {
+			if answer.Header.Get("Retry-After") != "1" || !strings.Contains(text, "Too many requests.") || !strings.Contains(text, `value="Greeting"`) {
+				t.Errorf("the answer is %v\n%s", answer.Header, text)
+			}
+			return
+		}
+	}
+	t.Error("no creation is refused")
+}
+
+// Two daemons together admit as many requests as one daemon would, within a fifth, whether a user calls one
+// or both.
+func TestProcess_daemonsShareUserRates(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it counts for seconds")
+	}
 	const limit, period, callers = 50, 4 * time.Second, 3
 	dsn := studiotest.NewPostgres(t)
 	prepareDatabase(t, dsn)
@@ -81,7 +104,7 @@ func TestProcess_daemonsShareTheRatesOfUsers(t *testing.T) {
 								admitted.Add(1)
 							case answer.StatusCode == http.StatusTooManyRequests:
 								refused.Add(1)
-								time.Sleep(10 * time.Millisecond) // or little else would run
+								time.Sleep(10 * time.Millisecond) // leaves CPU time to the daemons
 							default:
 								t.Errorf("a list is answered %d", answer.StatusCode)
 								return
@@ -93,7 +116,7 @@ func TestProcess_daemonsShareTheRatesOfUsers(t *testing.T) {
 			asking.Wait()
 			want := limit * (1 + time.Since(began).Seconds())
 			t.Logf("%s at %d daemons: %d admitted, %d refused, %.0f wanted", email, len(at), admitted.Load(), refused.Load(), want)
-			if n := float64(admitted.Load()); n > 1.2*want || n < limit { // fewer may have been asked for
+			if n := float64(admitted.Load()); n > 1.2*want || n < limit { // the load may have been lower than want
 				t.Errorf("%d daemons admit %.0f requests of %s, want %.0f", len(at), n, email, want)
 			}
 		})
@@ -104,7 +127,7 @@ func TestProcess_daemonsShareTheRatesOfUsers(t *testing.T) {
 	}
 }
 
-// call makes a request with a token and returns the answer without its body.
+// call sends a request with a token and returns the response without its body.
 func call(t *testing.T, client *http.Client, method, url, token string) *http.Response {
 	t.Helper()
 	answer, err := send(t.Context(), client, method, url, token)

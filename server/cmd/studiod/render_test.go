@@ -16,7 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// need skips a test without these programs, and fails it where everything must be tested.
+// need skips the test if a program is not installed. In CI it fails the test instead.
 func need(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, program := range programs {
@@ -29,8 +29,8 @@ func need(t *testing.T, programs ...string) {
 	}
 }
 
-// startRenderingDaemon starts a daemon with the renderer that is built with it.
-func startRenderingDaemon(t *testing.T) *testDaemon {
+// startRenderingDaemon starts a daemon with the built-in renderer.
+func startRenderingDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	t.Helper()
 	need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	renderer := filepath.Join(t.TempDir(), builtinRenderer)
@@ -38,12 +38,12 @@ func startRenderingDaemon(t *testing.T) *testDaemon {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	return startDaemon(t, func(cfg *daemonConfig) {
-		cfg.Database, cfg.Render = newDatabase(t), renderConfig{Program: []string{renderer}, Workers: max(1, runtime.NumCPU()/2)}
-	})
+	return startDaemon(t, append(change, func(cfg *daemonConfig) {
+		cfg.Render = renderConfig{Program: []string{renderer}, Workers: max(1, runtime.NumCPU()/2)}
+	})...)
 }
 
-// get reads what is at an address of a file.
+// get returns the file at a URL.
 func get(t *testing.T, url string) (response *http.Response, body []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -57,7 +57,7 @@ func get(t *testing.T, url string) (response *http.Response, body []byte) {
 	return response, body
 }
 
-// wantFile checks that an address leads to a file of a type.
+// wantFile checks that a URL serves a file with the given media type.
 func wantFile(t *testing.T, url *string, mediaType, begins string) {
 	t.Helper()
 	if url == nil {
@@ -69,8 +69,7 @@ func wantFile(t *testing.T, url *string, mediaType, begins string) {
 	}
 }
 
-// An avatar is made, and then a video in which it speaks, and both are played by anybody who has
-// their addresses until they are deleted.
+// An avatar and a video of it are made. Anybody with their URLs can play both until they are deleted.
 func TestDaemon_makesVideos(t *testing.T) {
 	t.Parallel()
 	d := startRenderingDaemon(t)
@@ -102,8 +101,8 @@ func TestDaemon_makesVideos(t *testing.T) {
 	}
 }
 
-// An input that is none is a failure with a reason that its user understands, and no second try.
-func TestDaemon_refusesInputs(t *testing.T) {
+// Unusable input is a permanent failure with a reason for the user, and is not retried.
+func TestDaemon_unusableInputIsPermanentFailure(t *testing.T) {
 	t.Parallel()
 	d := startRenderingDaemon(t)
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -114,7 +113,7 @@ func TestDaemon_refusesInputs(t *testing.T) {
 	sent, err := d.client.UploadMedia(t.Context(), "video/mp4", strings.NewReader("#EXTM3U\n#EXTINF:10,\nfile:///etc/passwd\n"))
 	check(t, err)
 	for url, want := range map[string]string{
-		host.URL:                "", // the words are the renderer's
+		host.URL:                "", // the reason comes from the renderer
 		sent.URL:                "",
 		"http://10.0.0.1/a.mp4": "The video_url must have a host that is a public address.",
 		"https://192.168.0.1/b": "The video_url must have a host that is a public address.",
@@ -131,8 +130,7 @@ func TestDaemon_refusesInputs(t *testing.T) {
 	}
 }
 
-// A deletion ends the program that renders.
-func TestDaemon_deletionStopsTheProgram(t *testing.T) {
+func TestDaemon_deletionKillsRenderer(t *testing.T) {
 	t.Parallel()
 	need(t, "sh")
 	dir := t.TempDir()

@@ -21,23 +21,23 @@ import (
 const (
 	rendererAuto     = "auto"
 	rendererSimulate = "simulate"
-	rendererExec     = "exec:" // and a program
+	rendererExec     = "exec:" // followed by a program
 )
 
-// builtinRenderer is the name of the renderer that is built with the daemon.
+// builtinRenderer is the name of the renderer that is built together with studiod.
 const builtinRenderer = "studio-render"
 
 const (
-	// noWorkers leaves renderings to others.
+	// noWorkers means that other processes render.
 	noWorkers = -1
-	// simulations is how many renderings are simulated at once: they only wait.
+	// simulations is the number of concurrent simulated renderings, which only wait.
 	simulations = 64
 )
 
-// renderConfig says how a daemon renders. Its zero value simulates.
+// renderConfig configures how a daemon renders. Its zero value simulates renderings.
 type renderConfig struct {
-	Program []string // none simulates
-	Missing string   // why nothing but a simulation was found; "" when it was asked for
+	Program []string // empty means simulation
+	Missing string   // why no renderer was found; "" if simulation was requested
 	Time    time.Duration
 	Timeout time.Duration
 	Workers int // see jobs.Config
@@ -99,7 +99,8 @@ func renderConfigOf(command *cli.Command) renderConfig {
 	return cfg
 }
 
-// findRenderer returns the renderer beside this program, or says what is missing and how to get it.
+// findRenderer returns the path of studio-render beside this program, or a message about what is missing
+// and how to install it.
 func findRenderer() (program []string, missing string) {
 	self, err := os.Executable()
 	if err != nil {
@@ -117,7 +118,7 @@ func findRenderer() (program []string, missing string) {
 	return []string{path}, ""
 }
 
-// openRenderer makes the renderer of a daemon whose other parts are open.
+// openRenderer creates the renderer. All other parts of the daemon must be open.
 func (d *daemon) openRenderer(ctx context.Context) (studio.Renderer, error) {
 	cfg := d.cfg.Render
 	if cfg.Workers == noWorkers {

@@ -43,7 +43,8 @@ func replayEvents(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-// replayFilter refuses what does not say which events: an empty filter chooses all.
+// replayFilter returns the filter for a replay. It rejects a command line
+// that does not say which events, because an empty filter selects all of them.
 func replayFilter(command *cli.Command) (store.EventFilter, error) {
 	filter, err := rangeOf(command)
 	if err != nil {
@@ -61,7 +62,7 @@ func replayFilter(command *cli.Command) (store.EventFilter, error) {
 	return filter, err
 }
 
-// exhausted returns all the events that a replay would take.
+// exhausted returns all events that a replay would send.
 func exhausted(ctx context.Context, db *store.Store, filter store.EventFilter) (all []event, err error) {
 	filter.State = store.Exhausted
 	for last := ""; ; last = all[len(all)-1].ID {

@@ -14,14 +14,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
-func TestEventReplay_takesWhatItIsTold(t *testing.T) {
+func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		db := fillEvents(t, dsn)
 		s, err := store.Open(t.Context(), dsn, store.Config{})
 		check(t, err)
 		for _, id := range []string{subjectID, otherID} {
-			check(t, s.GiveUp(t.Context(), id, studiotest.NewClock().Now(), store.ReasonSchedule))
+			check(t, s.ExhaustEvents(t.Context(), id, studiotest.NewClock().Now(), store.ReasonSchedule))
 		}
 		check(t, s.Close())
 		for _, test := range []struct {
@@ -48,8 +48,8 @@ func TestEventReplay_takesWhatItIsTold(t *testing.T) {
 	})
 }
 
-// What an operator does when a receiver was gone for a while, beside a daemon that runs.
-func TestEventReplay_afterAReceiverWasGone(t *testing.T) {
+// An operator replays events after an outage of a receiver, while the daemon is running.
+func TestEventReplay_afterReceiverOutage(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, testReceiverGone)
 }
@@ -90,8 +90,8 @@ func testReceiverGone(t *testing.T, dsn string) {
 	if got := must(t, "", "event", "replay", db, "--subject", avatar.AvatarID); got != "3 exhausted events replayed" {
 		t.Error(got)
 	}
-	eventually(t, "that an event is sent", func() bool { return receiver.Count() > 1 || time.Since(began) > patience/2 })
-	if took := time.Since(began); took > patience/2 {
+	eventually(t, "that an event is sent", func() bool { return receiver.Count() > 1 || time.Since(began) > waitTimeout/2 })
+	if took := time.Since(began); took > waitTimeout/2 {
 		t.Error("a replay does not wake the daemon")
 	}
 	eventually(t, "that every event is sent", func() bool { return receiver.Count() == 4 })

@@ -13,8 +13,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// The id of a creation's request is in the log from its answer to the delivery, and nowhere else.
-func TestDaemon_logsTheRequestOfACreationUpToTheDelivery(t *testing.T) {
+// The request id of a creation is in the log lines from its response to its delivery, and in no others.
+func TestDaemon_logsRequestIDUpToDelivery(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = dsn })

@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// interrupting calls strike once, as soon as the nth request to path has been written.
+// interrupting is a RoundTripper that calls strike once, when the nth request to path has been written.
 type interrupting struct {
 	http.RoundTripper
 
@@ -33,9 +33,9 @@ func (i *interrupting) RoundTrip(request *http.Request) (*http.Response, error) 
 	return i.RoundTripper.RoundTrip(request)
 }
 
-// A client that has the attempts gets its creations through a daemon that is killed and started
-// again, once each, whether it is killed under the login or under the creations.
-func TestRestart_losesNoCreation(t *testing.T) {
+// A client with enough attempts creates each record once, although the daemon is killed and restarted
+// during a login or a creation.
+func TestRestart_creationsSucceedOnce(t *testing.T) {
 	t.Parallel()
 	for name, struck := range map[string]struct {
 		path string

@@ -57,7 +57,7 @@ func serveCommand() *cli.Command {
 	}, listenerFlags(), userFlags(), rendererFlags(), mediaFlags()), serve)
 }
 
-// rendererFlags are those of a process that renders, whatever else it does.
+// rendererFlags returns the flags that "serve" and "work" have in common.
 func rendererFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{
@@ -71,19 +71,19 @@ func rendererFlags() []cli.Flag {
 			},
 		},
 		&cli.BoolFlag{
-			Name: "allow-http-webhooks", Usage: "send webhooks over plain http too, and fetch inputs so",
+			Name: "allow-http-webhooks", Usage: "also send webhooks and fetch inputs over plain http",
 			Sources: cli.EnvVars("STUDIO_ALLOW_HTTP_WEBHOOKS"),
 		},
 		&cli.StringSliceFlag{
-			Name: "webhook-allow", Usage: "send webhooks to this network too, and fetch inputs from it, although it is not public; may be repeated",
+			Name: "webhook-allow", Usage: "also send webhooks to this network and fetch inputs from it, although it is not public; may be repeated",
 			Sources: cli.EnvVars("STUDIO_WEBHOOK_ALLOW"), DefaultText: "public addresses only",
 		},
 		adminFlag(),
 		logFormatFlag(),
-	}, renderFlags()...)
+	}, slices.Concat(traceFlags(), renderFlags())...)
 }
 
-// rendererConfigOf is the part of the configuration that rendererFlags give.
+// rendererConfigOf reads the flags that rendererFlags defines.
 func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
 	cfg = daemonConfig{
 		Keys:        keySourceOf(command),
@@ -92,6 +92,7 @@ func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
 		AutoConsent: command.String("consent") == consentAuto,
 		AllowHTTP:   command.Bool("allow-http-webhooks"),
 		StopTimeout: stopTimeout,
+		Traces:      traceConfigOf(command),
 		Admin:       adminConfigOf(command),
 		Logger:      newLogger(command.Root().ErrWriter, command.String("log-format")),
 	}
@@ -99,7 +100,7 @@ func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
 	return cfg, err
 }
 
-// networksOf reads a flag that lists networks.
+// networksOf reads a flag with a list of networks.
 func networksOf(command *cli.Command, flag string) (networks []netip.Prefix, err error) {
 	for _, text := range command.StringSlice(flag) {
 		network, err := netip.ParsePrefix(strings.TrimSpace(text))
@@ -114,14 +115,14 @@ func networksOf(command *cli.Command, flag string) (networks []netip.Prefix, err
 func listenerFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
-			Name: "tls-cert", Usage: "file of the certificate, with those that lead to its root, as PEM; read again when it changes",
+			Name: "tls-cert", Usage: "PEM file of the certificate and its intermediate certificates; read again when it changes",
 			DefaultText: "plain HTTP", Sources: cli.EnvVars("STUDIO_TLS_CERT"),
 		},
 		&cli.StringFlag{
-			Name: "tls-key", Usage: "file of the key of the certificate, as PEM", Sources: cli.EnvVars("STUDIO_TLS_KEY"),
+			Name: "tls-key", Usage: "PEM file of the certificate's key", Sources: cli.EnvVars("STUDIO_TLS_KEY"),
 		},
 		&cli.StringSliceFlag{
-			Name: "trusted-proxies", Usage: "believe X-Forwarded-For of proxies in this network, and limit their connections only with all others; may be repeated",
+			Name: "trusted-proxies", Usage: "trust X-Forwarded-For from proxies in this network, and do not limit their connections by address; may be repeated",
 			Sources: cli.EnvVars("STUDIO_TRUSTED_PROXIES"), DefaultText: "none",
 		},
 		limitFlag("max-connections", "how many connections may be open; more close the least recently active ones", "STUDIO_MAX_CONNECTIONS", "2048", 1_000_000),
@@ -131,7 +132,7 @@ func listenerFlags() []cli.Flag {
 	}
 }
 
-// userFlags are the limits of each user, which all daemons share.
+// userFlags returns the flags for the limits of each user, which all daemons on a database share.
 func userFlags() []cli.Flag {
 	return []cli.Flag{
 		limitFlag("user-reads", "how many requests that change nothing a user may make in a second", "STUDIO_USER_READS", "20000", 1_000_000),
@@ -161,7 +162,7 @@ func numberFlag(name, usage, variable, normal string, least, most int) cli.Flag 
 
 func serve(ctx context.Context, command *cli.Command) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	demo := command.Bool("demo")
 	cfg, err := rendererConfigOf(command)
 	if err != nil {
@@ -208,7 +209,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 	if _, port, err := net.SplitHostPort(cfg.Addr); err != nil || !isPort(port) {
 		return usagef("--addr must be HOST:PORT, such as 127.0.0.1:8080")
 	}
-	slog.SetDefault(cfg.Logger) // net/http writes to the standard logger at times
+	slog.SetDefault(cfg.Logger) // net/http sometimes writes to the standard logger
 	d, err := openDaemon(ctx, cfg)
 	if err != nil {
 		return err

@@ -12,8 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// The limits that are given to a daemon are those that it keeps.
-func TestServe_limitsWhatAReceiverGets(t *testing.T) {
+func TestServe_appliesReceiverLimits(t *testing.T) {
 	t.Parallel()
 	dsn := newDatabase(t)
 	prepareDatabase(t, dsn)
@@ -31,7 +30,7 @@ func TestServe_limitsWhatAReceiverGets(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 		return true
 	})
-	t.Cleanup(release) // or the inbox would not close after a failure
+	t.Cleanup(release) // otherwise the inbox would not close after a failure
 	p := startProcess(t, dsn, "--render-time=0s", "--workers=2", "--receiver-in-flight=1", "--receiver-rate=20")
 	for range events {
 		_, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
@@ -47,14 +46,14 @@ func TestServe_limitsWhatAReceiverGets(t *testing.T) {
 	if most.Load() != 1 {
 		t.Errorf("%d are in flight at once", most.Load())
 	}
-	// At 20 a second, a fifth of a second's worth of them at once.
+	// At 20 per second, the burst is a fifth of a second's worth.
 	if took, least := time.Since(began), (events-1-5)*time.Second/20; took < least {
 		t.Errorf("%d are sent in %v, want at least %v", events, took, least)
 	}
 }
 
-// A directory of one machine is a trap for daemons that share a database, and for no others.
-func TestServe_warnsOfADirectoryBesideASharedDatabase(t *testing.T) {
+// A media directory is local to one machine, so daemons that share a database need a bucket.
+func TestServe_warnsOfMediaDirectoryWithPostgreSQL(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Media = dsn, "file:"+t.TempDir() })

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// signingKeyName names the first key that signs access tokens. The name of another says from when on
-	// it does.
+	// signingKeyName is the name of the first key that signs access tokens. The names of later keys contain
+	// the time from which they are used.
 	signingKeyName = "access-token"
 	signingKeyFrom = signingKeyName + " from "
 
@@ -24,15 +24,15 @@ const (
 
 func rotateTokensCommand() *cli.Command {
 	return described(leaf("rotate", "sign access tokens with a new key", "", []cli.Flag{
-		&cli.BoolFlag{Name: "revoke", Usage: "delete the old keys, because others know one: every access token ends, and is renewed by a refresh token"},
+		&cli.BoolFlag{Name: "revoke", Usage: "delete the old keys, for example after a leak: access tokens become invalid, and clients renew them with refresh tokens"},
 	}, rotateSigningKey),
-		`The new key signs in a minute, when every daemon has read it. What the old one has signed stays valid until it
-expires, within an hour. `+publicKeysPath+` shows both meanwhile.
+		`The new key is used after a minute, when every daemon has read it. Tokens that the old key has signed stay
+valid until they expire, within an hour. Until then, `+publicKeysPath+` has both keys.
 
 Example: studiod token rotate`)
 }
 
-// signingKeys returns the keys that sign access tokens, and the name of each.
+// signingKeys returns the keys that sign access tokens, with their names.
 func signingKeys(ctx context.Context, db *store.Store) (keys []auth.SigningKey, names []string, err error) {
 	all, err := db.Keys(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func signingKeys(ctx context.Context, db *store.Store) (keys []auth.SigningKey, 
 	return keys, names, nil
 }
 
-// openTokens reads the keys that sign access tokens, and makes the first.
+// openTokens reads the keys that sign access tokens. It creates the first key if there is none.
 func (d *daemon) openTokens(ctx context.Context) (err error) {
 	keys, err := d.readSigningKeys(ctx)
 	if err == nil && len(keys) == 0 {
@@ -72,7 +72,7 @@ func (d *daemon) readSigningKeys(ctx context.Context) ([]auth.SigningKey, error)
 	return keys, err
 }
 
-// withPublicKeys serves the keys with which others check access tokens.
+// withPublicKeys serves the public keys, with which other services can verify access tokens.
 func (d *daemon) withPublicKeys(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == publicKeysPath {
@@ -108,7 +108,7 @@ func rotateSigningKey(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-// retired reports whether what a key has signed has expired.
+// retired reports whether all tokens that a key has signed have expired.
 func retired(key auth.SigningKey, all []auth.SigningKey, now time.Time) bool {
 	for _, other := range all {
 		if other.From.After(key.From) && auth.Retired(other.From).Before(now) {

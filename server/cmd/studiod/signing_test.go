@@ -9,7 +9,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// publicKeys returns the ids of the keys that a daemon publishes.
+// publicKeys returns the ids of the published keys.
 func publicKeys(t *testing.T, url string) (ids []string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/.well-known/jwks.json", nil)
@@ -29,7 +29,7 @@ func publicKeys(t *testing.T, url string) (ids []string) {
 	return ids
 }
 
-func TestCommands_rotateTheKeyThatSignsTokens(t *testing.T) {
+func TestCommands_rotateTokenSigningKey(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = dsn })

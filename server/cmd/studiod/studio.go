@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// studioConfig is the part of the domain's configuration that every command shares.
+// studioConfig returns the configuration of the service that all commands share.
 func studioConfig(db *store.Store) studio.Config {
 	return studio.Config{
 		Store:     db,
@@ -30,13 +30,13 @@ func withStudio(ctx context.Context, command *cli.Command, create bool, do func(
 	return withStore(ctx, command, create, func(db *store.Store) error { return do(studio.New(studioConfig(db))) })
 }
 
-// withStore opens the database of a command, beside a daemon that may run on it. A command that
-// changes what must be there does not create one.
+// withStore opens the database of a command and calls do. A daemon may be running on the same database.
+// Commands that need existing records do not create a database.
 func withStore(ctx context.Context, command *cli.Command, create bool, do func(*store.Store) error) error {
 	return withKeys(ctx, command, create, func(db *store.Store, _ *keyring.Keyring) error { return do(db) })
 }
 
-// withKeys is withStore for a command that changes the keys, which are nil when there are none.
+// withKeys is like withStore for commands that change the keys. The keys are nil if there are none.
 func withKeys(ctx context.Context, command *cli.Command, create bool, do func(*store.Store, *keyring.Keyring) error) (err error) {
 	dsn, err := databaseOf(command, defaultDatabase)
 	if err != nil {
@@ -54,7 +54,8 @@ func withKeys(ctx context.Context, command *cli.Command, create bool, do func(*s
 	return withoutKey(do(db, keys))
 }
 
-// openStore tells a database that is in use or busy from what is not one.
+// openStore opens the database. It distinguishes a database that is locked or busy from a file that is not
+// a database.
 func openStore(ctx context.Context, dsn string, cfg store.Config) (*store.Store, error) {
 	db, err := store.Open(ctx, dsn, cfg)
 	if err != nil && !errors.Is(err, store.ErrInUse) && !errors.Is(err, studio.ErrBusy) {

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// certificate makes a certificate of 127.0.0.1 and its key, as PEM.
+// certificate returns a certificate for 127.0.0.1 and its key, as PEM.
 func certificate(t *testing.T, name string) (cert, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -37,7 +37,7 @@ func certificate(t *testing.T, name string) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
 }
 
-// secure returns a client that trusts some certificates.
+// secure returns a client that trusts the given certificates.
 func secure(t *testing.T, http2 bool, certs ...[]byte) *http.Client {
 	t.Helper()
 	pool := x509.NewCertPool()
@@ -46,10 +46,10 @@ func secure(t *testing.T, http2 bool, certs ...[]byte) *http.Client {
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: http2}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: patience}
+	return &http.Client{Transport: transport, Timeout: waitTimeout}
 }
 
-// shown asks for something that needs no token and returns the status, the protocol, and the name of the certificate.
+// shown requests a public page. It returns the status, the protocol, and the name in the certificate.
 func shown(t *testing.T, client *http.Client, url string) (status int, proto, name string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/openapi.json", nil)
@@ -62,7 +62,7 @@ func shown(t *testing.T, client *http.Client, url string) (status int, proto, na
 	return answer.StatusCode, answer.Proto, answer.TLS.PeerCertificates[0].Subject.CommonName
 }
 
-func TestProcess_servesTLSAndReloadsTheCertificate(t *testing.T) {
+func TestProcess_reloadsTLSCertificate(t *testing.T) {
 	t.Parallel()
 	dsn := newDatabase(t)
 	prepareDatabase(t, dsn)
@@ -108,7 +108,7 @@ func TestProcess_servesTLSAndReloadsTheCertificate(t *testing.T) {
 	check(t, p.end(syscall.SIGTERM))
 }
 
-func TestProcess_oldTLSIsRefused(t *testing.T) {
+func TestProcess_rejectsOldTLSVersions(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t, "one")
 	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
@@ -135,7 +135,7 @@ func TestProcess_oldTLSIsRefused(t *testing.T) {
 	}
 }
 
-func TestServe_refusesHalfATLSConfiguration(t *testing.T) {
+func TestServe_rejectsIncompleteTLSFlags(t *testing.T) {
 	t.Parallel()
 	cert, _ := certificate(t, "one")
 	_, key := certificate(t, "another")

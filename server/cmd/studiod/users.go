@@ -29,10 +29,11 @@ const (
 
 func userCommand() *cli.Command {
 	return &cli.Command{
-		Name: "user", Usage: "add users, set their passwords, and delete them",
+		Name: "user", Usage: "add users, set their passwords and roles, and delete them",
 		Commands: []*cli.Command{
-			leaf("add", "add a user, with the password asked for on a terminal or else the first line of the standard input, and print the id", "EMAIL", []cli.Flag{idFlag("user")}, addUser),
+			leaf("add", "add a user and print the id; the password is asked for on a terminal, and otherwise is the first line of the standard input", "EMAIL", []cli.Flag{idFlag("user")}, addUser),
 			leaf("password", "set the password of a user and end every session", "EMAIL", nil, setPassword),
+			leaf("role", "make a user an operator, who sees in the console who uses the service and what is waiting, or an ordinary user again", "EMAIL operator|user", nil, setRole),
 			leaf("delete", "end every session of a user and erase avatars, videos, lip-syncs, uploads, their files and the webhook secrets; projects stay in their workspaces", "EMAIL", []cli.Flag{
 				&cli.BoolFlag{Name: "yes", Usage: "do not ask"}, mediaFlag("a directory beside the database"),
 			}, deleteUser),
@@ -78,6 +79,16 @@ func setPassword(ctx context.Context, command *cli.Command) error {
 	})
 }
 
+func setRole(ctx context.Context, command *cli.Command) error {
+	role, ok := map[string]studio.Role{"operator": studio.Operator, "user": studio.NoRole}[command.Args().Get(1)]
+	if !ok {
+		return usagef("a role is operator or user")
+	}
+	return withStudio(ctx, command, false, func(service *studio.Service) error {
+		return explain(service.SetRole(ctx, command.Args().First(), role), "user")
+	})
+}
+
 func revokeTokens(ctx context.Context, command *cli.Command) error {
 	return withStudio(ctx, command, false, func(service *studio.Service) error {
 		if err := service.RevokeTokens(ctx, command.Args().First()); err != nil {
@@ -87,8 +98,8 @@ func revokeTokens(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-// awaitRevocation returns once daemons have read a revocation, and in a later second: the tokens that
-// are issued afterwards are not revoked.
+// awaitRevocation waits until all daemons have read a revocation and the second of the revocation is over.
+// Tokens that are issued afterwards are not revoked.
 func awaitRevocation(ctx context.Context) error {
 	const interval = time.Second + studio.RevocationInterval
 	timer := time.NewTimer(interval)
@@ -124,7 +135,7 @@ func deleteUser(ctx context.Context, command *cli.Command) error {
 		if err := confirm(command, "Delete "+printable(email)+" and everything that is theirs?"); err != nil {
 			return err
 		}
-		// First nobody can create anything more.
+		// First make sure that the user can create nothing more.
 		if err := service.RevokeTokens(ctx, email); err != nil {
 			return explain(err, "user")
 		}
@@ -135,7 +146,7 @@ func deleteUser(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-// confirm asks on a terminal, unless --yes is given. Elsewhere --yes must be.
+// confirm asks the user on a terminal, unless --yes is set. Without a terminal, --yes is required.
 func confirm(command *cli.Command, question string) error {
 	if command.Bool("yes") {
 		return nil
@@ -155,7 +166,8 @@ func confirm(command *cli.Command, question string) error {
 	return nil
 }
 
-// readPassword never takes a password from the arguments, where other users could see it.
+// readPassword reads a password from the terminal or standard input. Passwords are not accepted as
+// arguments, because other users of the machine can see those.
 func readPassword(command *cli.Command) (string, error) {
 	password, err := readSecretLine(command.Root().Reader, command.Root().ErrWriter)
 	switch {
@@ -180,8 +192,7 @@ func readSecretLine(in io.Reader, prompt io.Writer) (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// promptPassword shows nothing of what is typed, and leaves the terminal as it was when it is
-// interrupted.
+// promptPassword reads a password without echo. It restores the terminal when it is interrupted.
 func promptPassword(terminal int, prompt io.Writer) (string, error) {
 	state, err := term.GetState(terminal)
 	if err != nil {

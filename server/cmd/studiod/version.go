@@ -11,7 +11,7 @@ import (
 
 func versionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print which version this is, and what it was built with",
+		Name: "version", Usage: "print the version, and what it was built with",
 		Action: func(_ context.Context, command *cli.Command) error {
 			if command.Args().Present() {
 				return usagef("usage: %s; see --help", command.FullName())
@@ -22,8 +22,8 @@ func versionCommand() *cli.Command {
 	}
 }
 
-// version is what the go command stamps into a program: the tag of the commit that it was built from, or
-// the time and the hash of the commit.
+// version returns the version that the go command has stamped into the program: the tag of the commit, or
+// its time and hash.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

@@ -18,12 +18,12 @@ import (
 
 func workCommand() *cli.Command {
 	flags := append([]cli.Flag{mediaFlag("must be given")}, rendererFlags()...)
-	return leaf("work", "only render, beside daemons on other machines that share a PostgreSQL and the files", "", flags, work)
+	return leaf("work", "only render, for daemons on other machines with the same PostgreSQL database and files", "", flags, work)
 }
 
 func work(ctx context.Context, command *cli.Command) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	cfg, err := rendererConfigOf(command)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func work(ctx context.Context, command *cli.Command) error {
 	return w.runWorker(ctx, worker)
 }
 
-// openWorker opens a daemon without a port, and what it does.
+// openWorker opens a daemon that has no listener and only renders.
 func openWorker(ctx context.Context, cfg daemonConfig) (d *daemon, worker *jobs.Worker, err error) {
 	d = &daemon{cfg: cfg}
 	defer func() {
@@ -57,7 +57,7 @@ func openWorker(ctx context.Context, cfg daemonConfig) (d *daemon, worker *jobs.
 			err = errors.Join(err, d.close())
 		}
 	}()
-	if err := d.openAdmin(ctx); err != nil {
+	if err := d.openForOperators(ctx); err != nil {
 		return d, nil, err
 	}
 	if err := d.openParts(ctx, store.Config{}); err != nil {
@@ -72,8 +72,8 @@ func openWorker(ctx context.Context, cfg daemonConfig) (d *daemon, worker *jobs.
 	return d, worker, err
 }
 
-// runWorker renders until ctx ends. What is running may then finish within the stop timeout; the rest is
-// for others.
+// runWorker renders until ctx is done. Running renderings may then finish within the stop timeout. All
+// others are left to other workers.
 func (d *daemon) runWorker(ctx context.Context, worker *jobs.Worker) error {
 	work, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()

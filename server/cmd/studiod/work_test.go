@@ -17,11 +17,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// asRenderer makes the test program be a renderer, which is told what to do by the files of a directory.
+// asRenderer is an environment variable that makes the test program run as a renderer, which is controlled
+// by files in a directory.
 const asRenderer = "renderer"
 
-// renderAsTold adds a line to the file started, says that most is done, writes half of the video, and
-// waits for the file go. The video is what its input says.
+// renderAsTold appends a line to the file "started", reports progress, writes half of the video, and waits
+// for the file "go". The video has the content of the input.
 func renderAsTold(directory string) {
 	request, err := protocol.ReadRequest(os.Stdin)
 	must := func(err error) {
@@ -52,12 +53,12 @@ func renderAsTold(directory string) {
 	fmt.Println(`{"result":{"video":"out.mp4","duration_seconds":1}}`)
 }
 
-// fleet is a daemon that does not render, and what workers need.
+// fleet is a daemon that does not render, with everything that workers need.
 type fleet struct {
 	t         *testing.T
 	dsn       string
 	media     string
-	directory string // of renderAsTold
+	directory string // the directory that controls renderAsTold
 	serve     *process
 	in        *inbox
 }
@@ -70,7 +71,7 @@ func startFleet(t *testing.T, media string) *fleet {
 	return f
 }
 
-// rendering are the flags of a process that renders.
+// rendering returns the flags of a process that renders.
 func (f *fleet) rendering() []string {
 	f.t.Helper()
 	program, err := os.Executable()
@@ -84,7 +85,8 @@ func (f *fleet) work() *process {
 	return p
 }
 
-// started returns the processes that have started a program, the programs, and where those write.
+// started returns, for each started program, the process that started it, the program, and its output
+// directory.
 func (f *fleet) started() (workers, programs, directories []string) {
 	content, err := os.ReadFile(filepath.Join(f.directory, "started"))
 	if err != nil && !os.IsNotExist(err) {
@@ -97,7 +99,7 @@ func (f *fleet) started() (workers, programs, directories []string) {
 	return workers, programs, directories
 }
 
-// finish lets programs finish.
+// finish lets the programs finish.
 func (f *fleet) finish() {
 	f.t.Helper()
 	check(f.t, os.WriteFile(filepath.Join(f.directory, "go"), nil, 0o600))
@@ -105,7 +107,7 @@ func (f *fleet) finish() {
 
 const content = "what the user has sent, which is long enough to have two halves"
 
-// create creates a lip-sync of a file that the user has sent.
+// create creates a lip-sync from an uploaded file.
 func (f *fleet) create() *gen.Lipsync {
 	f.t.Helper()
 	sent, err := f.serve.client.UploadMedia(f.t.Context(), "video/mp4", strings.NewReader(content))
@@ -117,7 +119,7 @@ func (f *fleet) create() *gen.Lipsync {
 	return lipsync
 }
 
-// wantVideo checks that a lip-sync is announced once and that its video is whole.
+// wantVideo checks that a lip-sync is announced once and that its video is complete.
 func (f *fleet) wantVideo(id string) {
 	f.t.Helper()
 	lipsync, err := f.serve.client.WaitLipsync(f.t.Context(), id)
@@ -134,7 +136,7 @@ func (f *fleet) wantVideo(id string) {
 
 func (f *fleet) eventually(what string, holds func() bool) {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 4*patience) // leases end in between
+	ctx, cancel := context.WithTimeout(f.t.Context(), 4*waitTimeout) // long enough for leases to expire
 	defer cancel()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
@@ -147,10 +149,13 @@ func (f *fleet) eventually(what string, holds func() bool) {
 	}
 }
 
-// One of two workers is killed in the middle. The other renders again, nobody sees a half or an end
-// before the end, and the end is announced once.
-func TestWork_anotherWorkerDoesWhatOneHadThatIsKilled(t *testing.T) {
+// One of two workers is killed during a rendering. The other one renders again. No incomplete file or early
+// end is visible, and the end is announced once.
+func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it waits for the end of a lease")
+	}
 	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
 	workers := map[string]*process{}
 	for range 2 {
@@ -191,15 +196,18 @@ func TestWork_anotherWorkerDoesWhatOneHadThatIsKilled(t *testing.T) {
 	check(t, workers[by[1]].end(syscall.SIGTERM))
 }
 
-// runs reports whether there is a process that has not ended.
+// runs reports whether the process exists and has not exited.
 func runs(pid string) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// The program of a worker is killed, by the system when memory is short for instance.
-func TestWork_rendersAgainWhenTheProgramIsKilled(t *testing.T) {
+// A renderer's program can be killed at any time, for example by the system when memory is short.
+func TestWork_retriesWhenProgramIsKilled(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it renders twice")
+	}
 	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
 	worker := f.work()
 	lipsync := f.create()
@@ -215,8 +223,8 @@ func TestWork_rendersAgainWhenTheProgramIsKilled(t *testing.T) {
 	check(t, worker.end(syscall.SIGTERM))
 }
 
-// A worker that is stopped gives what it cannot finish in time to another at once.
-func TestWork_givesWhatItCannotFinishToOthers(t *testing.T) {
+// A stopped worker releases the jobs that it cannot finish in time, and another worker takes them at once.
+func TestWork_stopReleasesUnfinishedJobs(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
 	program, err := os.Executable()
@@ -254,9 +262,12 @@ func TestWork_givesWhatItCannotFinishToOthers(t *testing.T) {
 	f.wantVideo(lipsync.InferenceID)
 }
 
-// The bucket is away when a rendering wants to keep its result, and when somebody asks how far it is.
-func TestWork_outlastsABucketThatIsAway(t *testing.T) {
+// The bucket is down when a rendering stores its result and when a client asks for the status.
+func TestWork_survivesBucketOutage(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it waits for timeouts")
+	}
 	bucket := studiotest.NewS3(t)
 	f := startFleet(t, bucket.Bucket)
 	worker := f.work()
@@ -282,13 +293,12 @@ func TestWork_outlastsABucketThatIsAway(t *testing.T) {
 	}
 	bucket.Down.Store(false)
 	_, err = studiotest.OpenSQL(t, f.dsn).ExecContext(t.Context(), "UPDATE subjects SET render_at = created_at WHERE id = $1", lipsync.InferenceID)
-	check(t, err) // without the pause
+	check(t, err) // skips the retry delay
 	f.wantVideo(lipsync.InferenceID)
 	check(t, worker.end(syscall.SIGTERM))
 }
 
-// Half of an upload that is cut is no file of anybody's.
-func TestServe_keepsNothingOfAnUploadThatIsCut(t *testing.T) {
+func TestServe_abortedUploadLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	bucket := studiotest.NewS3(t)
 	f := startFleet(t, bucket.Bucket)
@@ -304,9 +314,9 @@ func TestServe_keepsNothingOfAnUploadThatIsCut(t *testing.T) {
 	}
 }
 
-// A daemon that renders itself is killed. Its program ends with it, and the next daemon removes what it has
-// left and renders once more.
-func TestServe_killedDuringARendering(t *testing.T) {
+// A daemon that renders is killed. Its program ends with it, and the next daemon removes the leftover files
+// and renders again.
+func TestServe_rendersAgainAfterKill(t *testing.T) {
 	t.Parallel()
 	f := &fleet{t: t, dsn: newDatabase(t), media: "file:" + filepath.Join(t.TempDir(), "media"), directory: t.TempDir()}
 	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
@@ -330,8 +340,8 @@ func TestServe_killedDuringARendering(t *testing.T) {
 	check(t, f.serve.end(syscall.SIGTERM))
 }
 
-// The disk of the media is full. The rendering is kept when there is room again.
-func TestServe_outlastsAFullDisk(t *testing.T) {
+// The disk of the media is full. The rendering is stored when there is room again.
+func TestServe_survivesFullDisk(t *testing.T) {
 	t.Parallel()
 	f := &fleet{t: t, dsn: newDatabase(t), media: "file:" + studiotest.SmallDisk(t), directory: t.TempDir()}
 	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
@@ -354,8 +364,8 @@ func TestServe_outlastsAFullDisk(t *testing.T) {
 	}
 	check(t, os.Remove(filler))
 	_, err = studiotest.OpenSQL(t, f.dsn).ExecContext(t.Context(), "UPDATE subjects SET render_at = created_at WHERE id = $1", lipsync.InferenceID)
-	check(t, err)                          // without the pause
-	check(t, f.serve.end(syscall.SIGTERM)) // which looks at once what is due
+	check(t, err)                          // skips the retry delay
+	check(t, f.serve.end(syscall.SIGTERM)) // the next start looks for due work at once
 	f.serve = startProcess(t, f.dsn, f.rendering()...)
 	f.wantVideo(lipsync.InferenceID)
 	check(t, f.serve.end(syscall.SIGTERM))

@@ -1,4 +1,5 @@
-// Package asset serves the files that a program carries, compressed to who accepts that.
+// Package asset serves the static files that are embedded in a program. It compresses them with gzip for
+// clients that accept it.
 package asset
 
 import (
@@ -13,29 +14,29 @@ import (
 	"time"
 )
 
-// Asset is a file that is served compressed to who accepts that. A browser revalidates its copy
-// each time, by ETag, because an upgrade of the binary may change any of them.
+// Asset is an [http.Handler] that serves one static file, compressed for clients that accept gzip. Browsers
+// revalidate their copy by ETag on each use, because an upgrade of the program may change the file.
 type Asset struct {
 	contentType string
 	compressed  []byte
-	etag        string // of the content, without quotes
+	etag        string // hash of the content, without quotes
 }
 
-// New makes an Asset of a content.
+// New returns an Asset with the given content.
 func New(contentType string, content []byte) *Asset {
 	var compressed bytes.Buffer
 	w := gzip.NewWriter(&compressed)
-	_, _ = w.Write(content) // a bytes.Buffer takes everything
+	_, _ = w.Write(content) // writing to a bytes.Buffer does not fail
 	_ = w.Close()
 	return NewCompressed(contentType, compressed.Bytes())
 }
 
-// NewCompressed makes an Asset of a content that gzip has compressed.
+// NewCompressed is like [New], for content that gzip has already compressed.
 func NewCompressed(contentType string, compressed []byte) *Asset {
 	return &Asset{contentType: contentType, compressed: compressed, etag: fmt.Sprintf("%x", sha256.Sum256(compressed))[:32]}
 }
 
-// ServeHTTP answers GET and HEAD.
+// ServeHTTP serves the file as [http.ServeContent] does. The caller must restrict methods to GET and HEAD.
 func (a *Asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", a.contentType)
@@ -64,7 +65,8 @@ func decompress(compressed []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// acceptsGzip reads Accept-Encoding as RFC 9110, section 12.5.3 says, and takes no header for no.
+// acceptsGzip reports whether Accept-Encoding allows gzip, by RFC 9110, section 12.5.3. Without the header
+// it returns false.
 func acceptsGzip(values []string) bool {
 	accepted := false
 	for coding := range strings.SplitSeq(strings.Join(values, ","), ",") {

@@ -18,7 +18,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func TestPasswords_compareWhatTheyHashed(t *testing.T) {
+func TestPasswords_compareHashes(t *testing.T) {
 	t.Parallel()
 	passwords := auth.NewPasswords()
 	hash, err := passwords.Hash(t.Context(), "correct horse")
@@ -39,7 +39,7 @@ func TestPasswords_compareWhatTheyHashed(t *testing.T) {
 	}
 }
 
-func TestTokens_authenticateWhatTheyIssued(t *testing.T) {
+func TestTokens_acceptIssuedTokens(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
@@ -59,7 +59,7 @@ func TestTokens_authenticateWhatTheyIssued(t *testing.T) {
 	}
 }
 
-func TestTokens_refuseWhatTheyDidNotIssue(t *testing.T) {
+func TestTokens_rejectForeignTokens(t *testing.T) {
 	t.Parallel()
 	seed := auth.NewSeed()
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: seed}}, time.Now)
@@ -110,7 +110,7 @@ func TestTokens_refuseWhatTheyDidNotIssue(t *testing.T) {
 	}
 }
 
-func TestTokens_refuseWhatWasIssuedBeforeARevocation(t *testing.T) {
+func TestTokens_rejectRevokedTokens(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
@@ -133,7 +133,7 @@ func TestTokens_refuseWhatWasIssuedBeforeARevocation(t *testing.T) {
 	}
 }
 
-func TestRevocations_areReadAgainAndKeptWhenTheyCannotBe(t *testing.T) {
+func TestRevocations_arePolledAndKeptAfterErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
@@ -164,8 +164,8 @@ func TestRevocations_areReadAgainAndKeptWhenTheyCannotBe(t *testing.T) {
 	})
 }
 
-// A login right after a revocation is not part of what was revoked.
-func TestTokens_ofTheSecondOfARevocation(t *testing.T) {
+// A token that is issued right after a revocation is valid.
+func TestTokens_acceptLoginsInTheSecondOfARevocation(t *testing.T) {
 	t.Parallel()
 	revoked := time.Date(2026, 1, 12, 12, 0, 0, 500_000_000, time.UTC)
 	revocations := &auth.Revocations{Read: func(context.Context, time.Time) (map[string]time.Time, error) {

@@ -17,28 +17,28 @@ import (
 )
 
 const (
-	// KeyOverlap is how long before a new key signs everybody should have read it.
+	// KeyOverlap is how long before a new key is used all daemons should have loaded it.
 	KeyOverlap = time.Minute
-	// keysInterval is how often keys are read.
+	// keysInterval is the interval at which keys are loaded.
 	keysInterval = KeyOverlap / 6
 )
 
-// SigningKey is one of the keys that access tokens are signed with.
+// SigningKey is a key for signing access tokens.
 type SigningKey struct {
 	Seed []byte
-	From time.Time // when it takes over from the key before; the zero time for the first
+	From time.Time // when it replaces the previous key; zero for the first key
 }
 
-// signingKey is a SigningKey that can be used.
+// signingKey is a parsed SigningKey.
 type signingKey struct {
 	private ed25519.PrivateKey
 	id      string
 	from    time.Time
-	until   time.Time // what it has signed has expired; zero for the last
+	until   time.Time // when its last token has expired; zero for the last key
 }
 
-// SetKeys replaces the keys, which must be one at least. A key signs until the next one takes over, and
-// what it has signed is valid for the lifetime of a token longer.
+// SetKeys replaces the signing keys. There must be at least one. A key signs until the next key replaces it.
+// Its tokens remain valid until they expire.
 func (t *Tokens) SetKeys(keys []SigningKey) error {
 	if len(keys) == 0 {
 		return errors.New("auth: there is no signing key")
@@ -59,15 +59,15 @@ func (t *Tokens) SetKeys(keys []SigningKey) error {
 	defer t.mu.Unlock()
 	if !slices.EqualFunc(t.keys, all, func(a, b signingKey) bool { return a.id == b.id && a.until.Equal(b.until) }) {
 		t.keys = all
-		clear(t.seen) // what a key signed that is no longer one
+		clear(t.seen) // it may contain tokens of removed keys
 	}
 	return nil
 }
 
-// Retired returns when a key is of no use any more that another takes over from.
+// Retired returns when a key is no longer needed, given the time at which it was replaced.
 func Retired(from time.Time) time.Time { return from.Add(TokenLifetime + KeyOverlap) }
 
-// signer returns the key that signs at a time.
+// signer returns the key that signs at the given time.
 func (t *Tokens) signer(at time.Time) signingKey {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,7 +79,7 @@ func (t *Tokens) signer(at time.Time) signingKey {
 	return t.keys[0]
 }
 
-// verifiers returns the keys that sign, have signed what may be valid, or will sign.
+// verifiers returns the keys that sign, that will sign, or whose tokens may still be valid.
 func (t *Tokens) verifiers() (keys []signingKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +91,8 @@ func (t *Tokens) verifiers() (keys []signingKey) {
 	return keys
 }
 
-// verifier returns the key with an id. Tokens of earlier versions have none: the first key signed them.
+// verifier returns the key with the given id. Tokens of earlier versions have no id and were signed by the
+// first key.
 func (t *Tokens) verifier(id any) (_ signingKey, known bool) {
 	for _, key := range t.verifiers() {
 		if id == key.id || id == nil && key.from.IsZero() {
@@ -101,30 +102,21 @@ func (t *Tokens) verifier(id any) (_ signingKey, known bool) {
 	return signingKey{}, false
 }
 
-// RunKeys reads the keys again and again until ctx ends. After an error those read before count.
+// RunKeys loads the keys every 10 seconds until ctx ends. If that fails, it keeps the current keys and logs a
+// warning.
 func (t *Tokens) RunKeys(ctx context.Context, read func(context.Context) ([]SigningKey, error), logger *slog.Logger) {
-	ticker := time.NewTicker(keysInterval)
-	defer ticker.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	load := func(time.Time) error {
 		keys, err := read(ctx)
-		if err == nil {
-			err = t.SetKeys(keys)
+		if err != nil {
+			return err
 		}
-		if err != nil && !failing && ctx.Err() == nil {
-			logger.WarnContext(ctx, "signing keys not read", "err", err)
-		}
-		failing = err != nil
+		return t.SetKeys(keys)
 	}
+	reload(ctx, keysInterval, load, func(err error) { logger.WarnContext(ctx, "signing keys not read", "err", err) })
 }
 
-// jwk is a public key as RFC 8037 writes it.
-type jwk struct { // in the order of RFC 7638
+// jwk is a public key in the format of RFC 8037.
+type jwk struct { // in the order that RFC 7638 requires
 	Curve string `json:"crv"`
 	Type  string `json:"kty"`
 	X     string `json:"x"`
@@ -137,14 +129,14 @@ func jwkOf(private ed25519.PrivateKey) jwk {
 
 func (k jwk) thumbprint() string {
 	text, err := json.Marshal(k)
-	if err != nil { // three strings are never refused
+	if err != nil { // cannot happen for three strings
 		panic(err)
 	}
 	hash := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(hash[:])
 }
 
-// ServeHTTP answers the public keys as a JWK set (RFC 7517).
+// ServeHTTP responds with the public keys as a JWK set (RFC 7517).
 func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -173,5 +165,5 @@ func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/jwk-set+json")
 	w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", KeyOverlap/time.Second))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(text) // to a caller that may have gone
+	_, _ = w.Write(text) // the caller may have disconnected
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 )
 
-// published returns the public keys that a Tokens answers, by id.
+// published returns the public keys in a response of Tokens, by id.
 func published(t *testing.T, tokens *auth.Tokens) map[string]ed25519.PublicKey {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -40,9 +40,9 @@ func published(t *testing.T, tokens *auth.Tokens) map[string]ed25519.PublicKey {
 	return keys
 }
 
-func TestTokens_othersCheckThemWithThePublishedKeys(t *testing.T) {
+func TestTokens_canBeVerifiedWithThePublishedKeys(t *testing.T) {
 	t.Parallel()
-	// The key of RFC 8037, appendix A.
+	// The key in RFC 8037, appendix A.
 	seed, err := base64.RawURLEncoding.DecodeString("nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A")
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestTokens_othersCheckThemWithThePublishedKeys(t *testing.T) {
 	}
 }
 
-func TestTokens_aNewKeyTakesOverAndTheOldOneStaysUntilItsTokensExpire(t *testing.T) {
+func TestTokens_rotateKeys(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
 	first, second := auth.SigningKey{Seed: auth.NewSeed()}, auth.SigningKey{Seed: auth.NewSeed(), From: now.Add(auth.KeyOverlap)}
@@ -82,7 +82,7 @@ func TestTokens_aNewKeyTakesOverAndTheOldOneStaysUntilItsTokensExpire(t *testing
 		}
 		return tokens
 	}
-	// Other daemons have the new key a little earlier or later.
+	// Other daemons load the new key slightly earlier or later.
 	late, early := open(first), open(second, first)
 	valid := func(tokens *auth.Tokens, token string) bool {
 		_, err := tokens.Authenticate(t.Context(), token)
@@ -95,7 +95,7 @@ func TestTokens_aNewKeyTakesOverAndTheOldOneStaysUntilItsTokensExpire(t *testing
 		}
 		return token
 	}
-	// As a version signed that knew of one key.
+	// A token without a key id, as earlier versions issued.
 	unnamed, err := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
 		"iss": "avatarstudio", "sub": "ada", "exp": now.Add(auth.TokenLifetime).Unix(), "iat": now.Unix(),
 	}).SignedString(ed25519.NewKeyFromSeed(first.Seed))
@@ -116,7 +116,7 @@ func TestTokens_aNewKeyTakesOverAndTheOldOneStaysUntilItsTokensExpire(t *testing
 	if err := late.SetKeys([]auth.SigningKey{first, second}); err != nil || !valid(late, after) || !valid(late, before) {
 		t.Errorf("with the new key a token is not valid (%v)", err)
 	}
-	// Whoever has the old key can sign with it.
+	// An attacker who has the old key can sign with it.
 	forged, err := open(first).Issue("ada", now.Add(24*time.Hour))
 	if err != nil || !valid(early, forged) {
 		t.Fatal("the old key is of no use yet")
@@ -130,7 +130,7 @@ func TestTokens_aNewKeyTakesOverAndTheOldOneStaysUntilItsTokensExpire(t *testing
 	}
 }
 
-func TestTokens_readTheirKeysAgainAndKeepThemWhenTheyCannot(t *testing.T) {
+func TestTokens_reloadKeysAndKeepThemAfterErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		first, second := auth.SigningKey{Seed: auth.NewSeed()}, auth.SigningKey{Seed: auth.NewSeed(), From: time.Now()}

@@ -10,10 +10,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Revocations knows from when on the access tokens of users are valid. Reading them again and again
-// costs less than asking for each request.
+// Revocations knows from when the access tokens of each user are valid. It polls the revocations, which costs
+// less than a query for each request.
 type Revocations struct {
-	// Read returns when tokens were revoked, by user, after a time.
+	// Read returns the revocations after the given time: when the tokens were revoked, by user.
 	Read   func(ctx context.Context, after time.Time) (map[string]time.Time, error)
 	Logger *slog.Logger
 
@@ -21,7 +21,8 @@ type Revocations struct {
 	revoked map[string]time.Time
 }
 
-// Load reads the revocations in force at now. After an error those read before count.
+// Load reads the revocations that affect tokens that are valid at now. If that fails, it keeps the current
+// revocations.
 func (r *Revocations) Load(ctx context.Context, now time.Time) error {
 	revoked, err := r.Read(ctx, now.Add(-TokenLifetime))
 	if err != nil {
@@ -35,9 +36,17 @@ func (r *Revocations) Load(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// Run loads them each [studio.RevocationInterval] until ctx ends.
+// Run calls Load every [studio.RevocationInterval] until ctx ends.
 func (r *Revocations) Run(ctx context.Context) {
-	ticker := time.NewTicker(studio.RevocationInterval)
+	reload(ctx, studio.RevocationInterval, func(now time.Time) error { return r.Load(ctx, now) }, func(err error) {
+		r.Logger.WarnContext(ctx, "revocations of tokens not read", "err", err)
+	})
+}
+
+// reload calls load at each interval until ctx ends. It calls failed for the first of several consecutive
+// errors.
+func reload(ctx context.Context, interval time.Duration, load func(now time.Time) error, failed func(error)) {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	failing := false
 	for {
@@ -45,16 +54,16 @@ func (r *Revocations) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-ticker.C:
-			err := r.Load(ctx, now)
+			err := load(now)
 			if err != nil && !failing && ctx.Err() == nil {
-				r.Logger.WarnContext(ctx, "revocations of tokens not read", "err", err)
+				failed(err)
 			}
 			failing = err != nil
 		}
 	}
 }
 
-// revokes reports whether a token that was issued at a time is no longer valid.
+// revokes reports whether a token that was issued at the given time has been revoked.
 func (r *Revocations) revokes(userID string, issued time.Time) bool {
 	if r == nil {
 		return false

@@ -19,7 +19,8 @@ import (
 // TokenLifetime is how long an access token is valid.
 const TokenLifetime = time.Hour
 
-// maxTokenLength is far above what Issue makes and far below what would be work to parse.
+// maxTokenLength limits the length of a token in bytes. Tokens of Issue are much shorter, and parsing a token
+// of this length is still cheap.
 const maxTokenLength = 4096
 
 const (
@@ -29,40 +30,40 @@ const (
 
 var errToken = errors.New("auth: not a valid access token")
 
-// Tokens issues and checks access tokens: JWTs signed with Ed25519 that carry the user id and
-// the expiry. It answers requests for its public keys, with which others can check them. Checking reads nothing but the token and what is known to be revoked. The signature of a
-// token is verified when the token comes for the first time.
+// Tokens issues and verifies access tokens. They are JWTs, signed with Ed25519, with the user id and the
+// expiry. Tokens is also an http.Handler for its public keys, so that other programs can verify the tokens.
+// Verification uses only the token and the known revocations. The signature of a token is verified only once.
 type Tokens struct {
-	// Revocations are asked about each token. Default: none is revoked.
+	// Revocations is checked for each token. If nil, no tokens are revoked.
 	Revocations *Revocations
 
 	parser *jwt.Parser
 	now    func() time.Time
 
 	mu   sync.Mutex
-	keys []signingKey                 // by the time from which they sign
-	seen map[[sha256.Size]byte]access // by the hash of the token
+	keys []signingKey                 // ordered by the time from which they sign
+	seen map[[sha256.Size]byte]access // verified tokens, by hash
 }
 
-// access is what a valid token gives.
+// access is the content of a valid token.
 type access struct {
 	userID, keyID string
 	issued, until time.Time
 }
 
-// maxSeen is how many tokens are remembered before all are forgotten.
+// maxSeen limits the cache of verified tokens. The cache is cleared when it is full.
 const maxSeen = 10_000
 
-// NewSeed makes what a [SigningKey] needs: 32 random bytes to be kept secret.
+// NewSeed returns a random seed for a [SigningKey]. It is secret.
 func NewSeed() []byte {
 	_, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
-		panic(err) // crypto/rand does not fail
+		panic(err) // never fails
 	}
 	return private.Seed()
 }
 
-// NewTokens makes a Tokens that signs with keys and reads time from now.
+// NewTokens returns a Tokens that signs with keys. now returns the current time.
 func NewTokens(keys []SigningKey, now func() time.Time) (*Tokens, error) {
 	t := &Tokens{
 		now: now, seen: make(map[[sha256.Size]byte]access),
@@ -74,8 +75,8 @@ func NewTokens(keys []SigningKey, now func() time.Time) (*Tokens, error) {
 	return t, t.SetKeys(keys)
 }
 
-// Issue makes a token for a user that is valid for [TokenLifetime] from at. Its iat has a fraction
-// (RFC 7519, section 2): a login in the second of a revocation is valid if it came after it.
+// Issue returns a token for a user that is valid for [TokenLifetime] after at. Its iat has a fraction (RFC
+// 7519, section 2), so that a login after a revocation in the same second is valid.
 func (t *Tokens) Issue(userID string, at time.Time) (string, error) {
 	key := t.signer(at)
 	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
@@ -88,7 +89,7 @@ func (t *Tokens) Issue(userID string, at time.Time) (string, error) {
 	return token.SignedString(key.private)
 }
 
-// Authenticate returns the user that a token was issued for.
+// Authenticate returns the user of a valid token.
 func (t *Tokens) Authenticate(_ context.Context, token string) (server.Principal, error) {
 	if len(token) > maxTokenLength {
 		return server.Principal{}, errToken
@@ -110,7 +111,7 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (server.Principal
 	return server.Principal{UserID: known.userID}, nil
 }
 
-// remember keeps what a token gives, if its key is still one.
+// remember caches a verified token, unless its key has been removed.
 func (t *Tokens) remember(hash [sha256.Size]byte, known access) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,7 +128,7 @@ func (t *Tokens) verify(token string) (access, error) {
 	var claims claims
 	var key signingKey
 	_, err := t.parser.ParseWithClaims(token, &claims, func(token *jwt.Token) (any, error) {
-		if _, critical := token.Header["crit"]; critical { // of which none is known (RFC 7515, 4.1.11)
+		if _, critical := token.Header["crit"]; critical { // no critical extensions are supported (RFC 7515, section 4.1.11)
 			return nil, errToken
 		}
 		var known bool
@@ -146,10 +147,11 @@ func (t *Tokens) verify(token string) (access, error) {
 	return access{claims.Subject, key.id, claims.issued, until}, nil
 }
 
-// claims are those of an access token. Their times must be numbers: the library takes strings too.
+// claims are the claims of an access token. The times must be numbers, although the library also accepts
+// strings.
 type claims struct {
 	jwt.RegisteredClaims
-	issued time.Time // IssuedAt with its fraction, which the library cuts off
+	issued time.Time // IssuedAt with its fraction, which the library truncates
 }
 
 func (c *claims) UnmarshalJSON(text []byte) error {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -163,6 +164,18 @@ func (tab *Tab) Prefer(scheme string) {
 	if _, err := chromedp.Call(tab.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: preference}); err != nil {
 		tab.t.Fatal(err)
 	}
+}
+
+// Clipboard returns the text that the page copied.
+func (tab *Tab) Clipboard() string {
+	tab.t.Helper()
+	mayRead := browser.SetPermissionParams{
+		Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: browser.PermissionSettingGranted, Origin: tab.origin,
+	}
+	if _, err := chromedp.Call(tab.ctx, browser.SetPermission, mayRead); err != nil {
+		tab.t.Fatal(err)
+	}
+	return Read(tab, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise))
 }
 
 // Widths are those of a phone, a tablet and a desk.

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +12,10 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
+	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // tab signs in with the keyboard alone.
@@ -82,8 +85,8 @@ func TestBrowser_showsProjects(t *testing.T) {
 	for i, title := range []string{"Welcome to the team", hostile, "Produkttour", strings.Repeat("Donaudampfschifffahrtsgesellschaft", 3), "Safety at the site", "Release notes", "Travel policy"} {
 		documents = append(documents, map[string]any{
 			"title": title, "status": []string{"PUBLISHED", "draft", "failed"}[i%3], "language": "english", "available_credits": 120 - i, "utilised_credits": 5 * i,
-			"created_at": "2026-01-12T09:30:00Z",
-			"tags":       map[string]any{"names": []string{"onboarding", "finance"}, "colors": []string{"#2D7FF9", "#F82B60"}},
+			"created_at": "2026-01-12T09:30:00Z", "thumbnail": []string{"", "https://media.example.com/a.png"}[i%2],
+			"tags": map[string]any{"names": []string{"onboarding", "finance"}, "colors": []string{"#2D7FF9", "#F82B60"}},
 		})
 	}
 	s.addProjects(t, documents...)
@@ -99,6 +102,9 @@ func TestBrowser_showsProjects(t *testing.T) {
 // the service restarts meanwhile, and watches it.
 func TestBrowser_fromAFileToAVideo(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it renders in front of a browser")
+	}
 	s := newSite(t, newSQLite(t))
 	video := newVideo(t)
 	tab := s.tab(t)
@@ -207,4 +213,40 @@ func TestBrowser_replaysWhatWasMissed(t *testing.T) {
 	tab.Inspect("replay")
 	tab.Do(chromedp.Click("button.primary"))
 	tab.Await(".notice", "They are being sent again.")
+}
+
+// An operator looks at users and at the service, until the role is taken away.
+func TestBrowser_showsOperatorsTheService(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
+		cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Now(), Workers: 256, RenderWorkers: 2}
+	})
+	for i := range 30 {
+		studiotest.AddUser(t, s.studio, fmt.Sprintf("user-%02d@%s.example.com", i, strings.Repeat("a-long-name", i%5)))
+	}
+	for i := range 4 {
+		s.create(t, studio.Lipsync, fmt.Sprint(i))
+		check(t, s.store.SaveBreaker(t.Context(), store.Breaker{Origin: fmt.Sprintf("https://hooks-%d.example.com", i), Until: time.Now().Add(time.Hour)}))
+	}
+	_, err := s.store.ClaimRenderings(t.Context(), "0d7f6f3c-6f0e-4a53-a2b3-3c1f6f3d0f55", time.Now(), 2)
+	check(t, err)
+	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
+	tab := s.tab(t)
+	tab.Do(chromedp.Click(`a[href="/console/users"]`))
+	tab.Await("td", "user-29@")
+	tab.Inspect("users")
+	tab.Do(chromedp.Click(`[rel="next"]`))
+	tab.Await("td", email)
+	tab.Do(chromedp.SendKeys("#email", "USER-07@a-long-namea-long-name.example.com\r"))
+	tab.Await("td", "user-07@")
+	tab.Do(chromedp.Click(`a[href="/console/service"]`))
+	tab.Await("code", "https://hooks-0.example.com")
+	tab.Inspect("service")
+	check(t, s.studio.SetRole(t.Context(), email, studio.NoRole))
+	tab.Do(chromedp.Click(".head .button"))
+	tab.Await("h1", "Not Found")
+	tab.Faults() // the status
+	if n := browsertest.Read(tab, chromedp.Evaluate[int](`document.querySelectorAll('nav a[href="/console/users"], nav a[href="/console/service"]').length`)); n != 0 {
+		t.Errorf("%d links lead nowhere", n)
+	}
 }

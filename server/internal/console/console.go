@@ -2,14 +2,14 @@
 //
 // Pages are rendered here and need no script: htmx only keeps what is shown up to date, by server-sent
 // events, and a few lines of ours send files. Everything comes from this origin, and the
-// Content-Security-Policy forbids anything else.
+// Content-Security-Policy forbids anything else: a thumbnail of another origin is a link.
 //
 // A session is the refresh token of a login in a cookie. It is never exchanged, and ends with
 // the other tokens of the user: when the password changes, and when they are revoked. Requests
 // that change something must come from a page of this origin.
 //
 // The package has no rules of its own. What a form creates is sent to the API as its user would send it,
-// so that a form is refused in the same words.
+// so that a form is refused in the same words. Operators see more: who uses the service, and what waits.
 package console
 
 import (
@@ -19,9 +19,12 @@ import (
 	"fmt"
 	"html/template"
 	"log/slog"
+	"maps"
+	"math"
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
@@ -42,10 +45,15 @@ var files embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// maxForm is how many bytes a form may have.
-const maxForm = 256 << 10
+const (
+	// maxForm is how many bytes a form may have, and maxLogin that of somebody who is not signed in yet.
+	maxForm  = 256 << 10
+	maxLogin = 16 << 10
+	// maxChanges is how many requests of a user may change something at once: forms are held in memory.
+	maxChanges = 16
+)
 
-// Config says what the pages show. Every field but Secure and Poll is required.
+// Config says what the pages show. Every field but Admit, Daemon, Secure and Poll is required.
 type Config struct {
 	// Studio is the domain.
 	Studio *studio.Service
@@ -55,6 +63,11 @@ type Config struct {
 	ServeFile func(w http.ResponseWriter, r *http.Request, key string)
 	// MapError is the answer to an error of the domain, as in [server.Config].
 	MapError func(ctx context.Context, err error) *server.Error
+	// Admit returns an error when a user has made too many requests of those that change something, or of
+	// those that read. It is not asked about what is sent to the API. Default: it admits all.
+	Admit func(userID string, change bool) error
+	// Daemon is shown to operators.
+	Daemon Daemon
 	// Secure says that browsers reach the service by https, although a proxy does not.
 	Secure bool
 	// Poll is how often a page looks for what has changed. Default one second.
@@ -67,7 +80,10 @@ type Config struct {
 type Console struct {
 	cfg     Config
 	pages   map[string]*template.Template
-	streams streams
+	streams *tally
+	changes *tally
+	stop    func()
+	stopped chan struct{}
 }
 
 // New makes a Console.
@@ -75,14 +91,18 @@ func New(cfg Config) (*Console, error) {
 	if cfg.Poll <= 0 {
 		cfg.Poll = time.Second
 	}
-	c := &Console{cfg: cfg, streams: streams{stopped: make(chan struct{}), open: make(map[string]int)}}
+	if cfg.Admit == nil {
+		cfg.Admit = func(string, bool) error { return nil }
+	}
+	c := &Console{cfg: cfg, streams: newTally(maxStreams), changes: newTally(maxChanges), stopped: make(chan struct{})}
+	c.stop = sync.OnceFunc(func() { close(c.stopped) })
 	var err error
 	c.pages, err = parsePages()
 	return c, err
 }
 
 // Stop ends what keeps pages up to date. They ask again until there is a service.
-func (c *Console) Stop() { c.streams.stop() }
+func (c *Console) Stop() { c.stop() }
 
 // Wrap serves the pages beside the operations of an API, for [server.Config].
 func (c *Console) Wrap(api http.Handler) http.Handler {
@@ -104,14 +124,28 @@ func (c *Console) Wrap(api http.Handler) http.Handler {
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Referrer-Policy", "same-origin")
 		header.Set("X-Content-Type-Options", "nosniff")
+		if r.URL.Path != UploadsPath { // the API limits what is uploaded
+			r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
+		}
 		pages.ServeHTTP(w, r)
 	})
 }
 
+// bodyLimit is for a request of which nothing has been read, not even who makes it.
+func bodyLimit(r *http.Request) int64 {
+	switch {
+	case r.Method != http.MethodPost:
+		return 0
+	case r.URL.Path == loginPath:
+		return maxLogin
+	}
+	return maxForm
+}
+
 func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 	c.assets(mux)
-	mux.HandleFunc("GET "+Path+"/login", c.showLogin)
-	mux.HandleFunc("POST "+Path+"/login", c.login)
+	mux.HandleFunc("GET "+loginPath, c.showLogin)
+	mux.HandleFunc("POST "+loginPath, c.login)
 	mux.HandleFunc("POST "+Path+"/logout", c.logout)
 	home := func(w http.ResponseWriter, r *http.Request, _ session) error {
 		http.Redirect(w, r, Path+"/projects", http.StatusSeeOther)
@@ -122,7 +156,6 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"GET " + Path + "/{$}": home,
 		"GET " + Path + "/":    notFound,
 		"GET " + projectsPath:  c.projects,
-		"POST " + UploadsPath:  c.upload(api),
 
 		"GET " + webhooksPath:              c.webhooks,
 		"POST " + webhooksPath + "/test":   c.testWebhook,
@@ -131,15 +164,19 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"GET " + eventsPath:                c.events,
 		"GET " + eventsPath + "/{id}":      c.event,
 		"POST " + eventsPath + "/replay":   c.replay,
+
+		"GET " + usersPath:   c.forOperators(c.users),
+		"GET " + servicePath: c.forOperators(c.service),
 	} {
-		mux.Handle(pattern, c.signedIn(page))
+		mux.Handle(pattern, c.signedIn(c.admitted(page)))
 	}
+	mux.Handle("POST "+UploadsPath, c.signedIn(c.upload(api)))
 	for _, kind := range kinds() {
+		mux.Handle("POST "+kind.Path+"/new", c.signedIn(c.createSubject(kind, api)))
 		for pattern, page := range map[string]page{
 			"GET " + kind.Path:                    c.subjects(kind),
 			"GET " + kind.Path + "/live":          c.subjectsLive(kind),
 			"GET " + kind.Path + "/new":           c.newSubject(kind),
-			"POST " + kind.Path + "/new":          c.createSubject(kind, api),
 			"GET " + kind.Path + "/{id}":          c.subject(kind),
 			"GET " + kind.Path + "/{id}/live":     c.subjectLive(kind),
 			"GET " + kind.Path + "/{id}/delete":   c.askDelete(kind),
@@ -147,7 +184,7 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 			"GET " + kind.Path + "/{id}/{file}":   c.file(kind),
 			"POST " + kind.Path + "/{id}/consent": c.consent(kind),
 		} {
-			mux.Handle(pattern, c.signedIn(page))
+			mux.Handle(pattern, c.signedIn(c.admitted(page)))
 		}
 	}
 }
@@ -170,6 +207,16 @@ func (c *Console) assets(mux *http.ServeMux) {
 // page answers a request of somebody who is signed in. An error is shown on a page of its own.
 type page func(w http.ResponseWriter, r *http.Request, s session) error
 
+// admitted shows a page to who has not made too many requests. The API counts those that are sent to it.
+func (c *Console) admitted(page page) page {
+	return func(w http.ResponseWriter, r *http.Request, s session) error {
+		if err := c.cfg.Admit(s.ID, r.Method == http.MethodPost); err != nil {
+			return err
+		}
+		return page(w, r, s)
+	}
+}
+
 func notFound(http.ResponseWriter, *http.Request, session) error { return studio.ErrNotFound }
 
 // fail shows an error.
@@ -178,8 +225,9 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if answer.Status >= http.StatusInternalServerError {
 		c.cfg.Logger.ErrorContext(r.Context(), "page not shown", "request_id", server.RequestID(r.Context()), "err", err)
 	}
+	maps.Copy(w.Header(), answer.Header)
 	if answer.RetryAfter > 0 {
-		w.Header().Set("Retry-After", fmt.Sprint(int(answer.RetryAfter.Seconds()+1)))
+		w.Header().Set("Retry-After", fmt.Sprint(math.Ceil(answer.RetryAfter.Seconds())))
 	}
 	c.render(w, r, answer.Status, "error", view{
 		Title: http.StatusText(answer.Status), Data: map[string]any{"Detail": answer.Detail, "RequestID": server.RequestID(r.Context())},

@@ -17,6 +17,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -244,4 +245,72 @@ func TestConsole_allowsNothingOfOthers(t *testing.T) {
 	}
 	v.get("/console/none").want(t, http.StatusNotFound, "There is no such record.")
 	v.get("/console/assets/htmx.min.js.gz").want(t, http.StatusNotFound)
+}
+
+// Who changes too much is told when to come again, and may look. What is sent to the API is counted there.
+func TestConsole_limitsChanges(t *testing.T) {
+	t.Parallel()
+	limiter := ratelimit.New(ratelimit.Config{Changes: 1})
+	s := newSite(t, newSQLite(t), func(cfg *console.Config) { cfg.Admit = limiter.AdmitPage })
+	v := s.signedIn(t, email)
+	refused := page{}
+	for range 1000 { // the bucket has one, unless a request takes a second
+		if refused = v.post("/console/webhooks/rotate", nil); refused.status == http.StatusTooManyRequests {
+			break
+		}
+	}
+	refused.want(t, http.StatusTooManyRequests, "<h1>Too Many Requests</h1>", "Too many requests. Try again later.")
+	for name, want := range map[string]string{"Retry-After": "1", "RateLimit": `"changes";r=0;t=1`} {
+		if got := refused.header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	for range 3 {
+		v.get("/console/webhooks").want(t, http.StatusOK)
+		v.post("/console/avatars/new", url.Values{"title": {"Ada"}}).want(t, http.StatusOK, "It has been created")
+		v.send(http.MethodPost, "/console/uploads", "video/mp4", "a video").want(t, http.StatusCreated)
+	}
+}
+
+// No value of a parameter, an id or a field fails the service, whoever sends it.
+func TestConsole_survivesHostileValues(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
+		v := s.signedIn(t, email)
+		for _, value := range []string{"\x00", "\xff\xfe", "a\x00b", "'; DROP TABLE users; --", "%", "..", "../../etc/passwd", strings.Repeat("9", 5000), "💥\u202e", "\r\nX-Evil: 1", hostile, "-1", "{}", "null"} {
+			for _, path := range []string{"projects", "avatars", "videos", "lipsyncs", "avatars/new", "videos/new", "webhooks", "events", "users", "service", "login"} {
+				for _, name := range []string{"cursor", "workspace", "status", "avatar_id", "state", "subject", "from", "to", "email", "done", "next"} {
+					p := v.get("/console/" + path + "?" + url.Values{name: {value}}.Encode())
+					if p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") || p.header.Get("X-Evil") != "" {
+						t.Errorf("%s with %s %q: %d\n%s", path, name, value, p.status, p.text)
+					}
+				}
+			}
+			for _, path := range []string{"avatars/", "videos/", "lipsyncs/", "events/", "assets/", ""} {
+				for _, below := range []string{"", "/live", "/delete", "/consent", "/video", "/thumbnail"} {
+					for _, method := range []string{http.MethodGet, http.MethodPost} {
+						p := v.send(method, "/console/"+path+url.PathEscape(value)+below, "application/x-www-form-urlencoded", "granted=true")
+						if p.status >= http.StatusInternalServerError || p.status < http.StatusBadRequest && p.path != "/console/projects" && p.path != "/console/"+path {
+							t.Errorf("%s %s%q%s: %d at %s", method, path, value, below, p.status, p.path)
+						}
+					}
+				}
+			}
+			for path, form := range map[string]url.Values{
+				"avatars/new": {"title": {value}, "base_video_url": {value}, "webhook_url": {value}, "key": {value}},
+				"videos/new":  {"title": {value}, "avatar_id": {value}, "text": {value}, "audio_url": {value}}, "lipsyncs/new": {"sync_mode": {value}, "description": {value}},
+				"events/replay": {"id": {value}, "which": {value}, "sure": {"yes"}}, "webhooks/enable": {"subject": {value}}, "webhooks/test": {"webhook_url": {value}, "kind": {value}},
+				"login": {"email": {value}, "password": {value}, "next": {value}},
+			} {
+				if p := v.post("/console/"+path, form); p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") {
+					t.Errorf("%s with %q: %d\n%s", path, value, p.status, p.text)
+				}
+			}
+			if p := v.post("/console/events/replay", url.Values{"which": {"all"}, "subject": {value}, "state": {"pending"}, "from": {value}}); p.status >= http.StatusInternalServerError {
+				t.Errorf("a replay with %q: %d", value, p.status)
+			}
+		}
+	})
 }

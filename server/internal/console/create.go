@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -73,8 +75,8 @@ func (c *Console) form(w http.ResponseWriter, r *http.Request, s session, status
 // createSubject sends a form to the API, and shows it again with what the API says is wrong.
 func (c *Console) createSubject(kind kind, api http.Handler) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		if err := r.ParseForm(); err != nil {
-			return &server.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
+		if err := parseForm(r); err != nil {
+			return err
 		}
 		body, err := json.Marshal(requestFrom(r.PostForm))
 		if err != nil {
@@ -100,6 +102,11 @@ func (c *Console) createSubject(kind kind, api http.Handler) page {
 			http.Redirect(w, r, kind.Path+"/"+url.PathEscape(id)+"?done=created", http.StatusSeeOther)
 			return nil
 		}
+		for _, name := range []string{"Retry-After", "Ratelimit", "Ratelimit-Policy"} {
+			if text := answer.header.Get(name); text != "" {
+				w.Header().Set(name, text)
+			}
+		}
 		var problem gen.Problem
 		if err := json.Unmarshal(answer.body.Bytes(), &problem); err != nil {
 			return err
@@ -116,6 +123,17 @@ func (c *Console) createSubject(kind kind, api http.Handler) page {
 		}
 		return c.form(w, r, s, answer.status, v)
 	}
+}
+
+func parseForm(r *http.Request) error {
+	err := r.ParseForm()
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return &server.Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The form has more than %d bytes.", maxForm), Err: err}
+	case err != nil:
+		return &server.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
+	}
+	return nil
 }
 
 // requestFrom is the request that a form stands for. What is left empty is left out.

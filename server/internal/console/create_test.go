@@ -67,6 +67,8 @@ func TestCreate_saysWhatTheAPISays(t *testing.T) {
 			t.Fatal(name)
 		}
 	}
+	v.post("/console/avatars/new", url.Values{"title": {strings.Repeat("a", 300_000)}}).want(t, http.StatusRequestEntityTooLarge, "more than 262144 bytes")
+	v.send(http.MethodPost, "/console/avatars/new", "application/x-www-form-urlencoded", "%zz").want(t, http.StatusBadRequest, "The form cannot be read.")
 	page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Avatar}, "", 1)
 	if check(t, err); len(page.Subjects) > 0 {
 		t.Error("something was created")

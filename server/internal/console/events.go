@@ -144,13 +144,9 @@ func (c *Console) signature(r *http.Request, s session, v eventView) ([]member, 
 	if err != nil {
 		return nil, err
 	}
-	var secrets []standardwebhooks.Secret
-	for _, text := range texts {
-		secret, err := standardwebhooks.ParseSecret(text)
-		if err != nil {
-			return nil, err
-		}
-		secrets = append(secrets, secret)
+	secrets, err := standardwebhooks.ParseSecrets(texts)
+	if err != nil {
+		return nil, err
 	}
 	at := time.Now()
 	if len(v.Attempts) > 0 {
@@ -180,8 +176,8 @@ type replayView struct {
 // replay counts what a form chooses, which is a selection or all that a filter chooses, and replays it
 // once that has been seen.
 func (c *Console) replay(w http.ResponseWriter, r *http.Request, s session) error {
-	if err := r.ParseForm(); err != nil {
-		return &server.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
+	if err := parseForm(r); err != nil {
+		return err
 	}
 	filters, err := chosen(s, r.PostForm)
 	if err != nil {

@@ -32,8 +32,13 @@ type projectCard struct {
 	ID        string
 	Published bool
 	Picture   string // an address of this origin
+	Elsewhere picture
 	Tags      []tag
 }
+
+// picture is one of another origin. A page links to it and does not load it: whoever serves it would learn who
+// looks at the project, when and from where.
+type picture struct{ Address, Host string }
 
 type tag struct{ Name, Color string }
 
@@ -88,7 +93,7 @@ func card(p studio.Project) projectCard {
 	v := projectCard{ID: p.ID, Published: p.Published}
 	_ = json.Unmarshal(p.Document, &v.Project) // what cannot be read is not shown
 	if v.Thumbnail != nil {
-		v.Picture = ownPicture(*v.Thumbnail)
+		v.Picture, v.Elsewhere = ownPicture(*v.Thumbnail), foreignPicture(*v.Thumbnail)
 	}
 	if v.Project.Tags != nil && v.Project.Tags.Names != nil {
 		for i, name := range *v.Project.Tags.Names {
@@ -109,4 +114,13 @@ func ownPicture(address string) string {
 		return ""
 	}
 	return u.String()
+}
+
+// foreignPicture returns a picture that a page may link to; the zero picture is none.
+func foreignPicture(address string) picture {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+		return picture{}
+	}
+	return picture{u.String(), u.Host}
 }

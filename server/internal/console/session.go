@@ -6,10 +6,13 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
+
+const loginPath = Path + "/login"
 
 // session is somebody who is signed in.
 type session struct {
@@ -49,7 +52,7 @@ func (c *Console) signedIn(page page) http.Handler {
 				endStream(w) // or the page asks again and again
 				return
 			}
-			location := Path + "/login"
+			location := loginPath
 			if r.Method == http.MethodGet {
 				location += "?" + url.Values{"next": {r.URL.RequestURI()}}.Encode()
 			}
@@ -57,8 +60,7 @@ func (c *Console) signedIn(page page) http.Handler {
 			return
 		}
 		if err == nil {
-			r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
-			err = page(w, withSession(r, s), s)
+			err = c.take(page, w, withSession(r, s), s)
 		}
 		if err != nil {
 			c.fail(w, withSession(r, s), err)
@@ -66,16 +68,19 @@ func (c *Console) signedIn(page page) http.Handler {
 	})
 }
 
-// bodyLimit is that of a form. The API limits what is uploaded.
-func bodyLimit(r *http.Request) int64 {
-	if r.URL.Path == UploadsPath {
-		return 1 << 62
+// take answers with a page, unless the user sends too many forms at once.
+func (c *Console) take(page page, w http.ResponseWriter, r *http.Request, s session) error {
+	if r.Method == http.MethodPost && r.URL.Path != UploadsPath {
+		if !c.changes.begin(s.ID) {
+			return &server.Error{Status: http.StatusTooManyRequests, Detail: "Too many forms are sent at once.", RetryAfter: time.Second}
+		}
+		defer c.changes.end(s.ID)
 	}
-	return maxForm
+	return page(w, r, s)
 }
 
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
-	next := localPath(r.FormValue("next"))
+	next := localPath(r.URL.Query().Get("next"))
 	if _, err := c.session(r); err == nil {
 		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // of localPath
 		return
@@ -89,7 +94,6 @@ type loginForm struct {
 }
 
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	form := loginForm{Email: r.PostFormValue("email"), Next: localPath(r.PostFormValue("next"))}
 	pair, err := c.cfg.Studio.Login(r.Context(), server.ClientAddr(r.Context()), form.Email, r.PostFormValue("password"))
 	if err != nil {
@@ -121,14 +125,18 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
 	}
 	cookie.MaxAge = -1
 	http.SetCookie(w, cookie)
-	http.Redirect(w, r, Path+"/login", http.StatusSeeOther)
+	http.Redirect(w, r, loginPath, http.StatusSeeOther)
 }
 
 // localPath returns a path of the console, whatever is asked for.
 func localPath(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path.Clean(u.Path), Path+"/") || strings.ContainsAny(text, "\\\r\n") {
-		return Path + "/projects"
+	if err != nil || u.IsAbs() || u.Host != "" || strings.ContainsAny(text, "\\\r\n") {
+		return projectsPath
 	}
-	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+	clean := path.Clean(u.Path) // ///evil.example/../console/ would lead elsewhere
+	if !strings.HasPrefix(clean, Path+"/") {
+		return projectsPath
+	}
+	return (&url.URL{Path: clean, RawQuery: u.RawQuery}).String()
 }

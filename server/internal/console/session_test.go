@@ -1,13 +1,16 @@
 package console_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 func TestSession_beginsAndEnds(t *testing.T) {
@@ -117,16 +120,118 @@ func TestSession_refusesFormsOfOthers(t *testing.T) {
 	v.get("/console/avatars").want(t, http.StatusOK, "Make your first avatar")
 }
 
+// A cookie that somebody else has set does not become the session of who signs in.
+func TestSession_ignoresAPlantedCookie(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	studiotest.AddUser(t, s.studio, "eve@example.com")
+	eve := s.signedIn(t, "eve@example.com").http.Jar.Cookies(mustParse(t, s.URL+"/console"))
+	for _, planted := range []string{"planted", eve[0].Value} {
+		v := s.visitor(t)
+		v.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), []*http.Cookie{{Name: "studio", Value: planted, Path: "/console"}})
+		v.post("/console/login", url.Values{"email": {email}, "password": {password}}).want(t, http.StatusOK, email)
+		if now := v.http.Jar.Cookies(mustParse(t, s.URL+"/console")); len(now) != 1 || now[0].Value == planted {
+			t.Errorf("the cookies are %v", now)
+		}
+		other := s.visitor(t)
+		other.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), []*http.Cookie{{Name: "studio", Value: planted, Path: "/console"}})
+		if p := other.get("/console/projects"); strings.Contains(p.text, email) {
+			t.Error("the cookie that was planted is Ada's session")
+		}
+	}
+}
+
 // After signing in, one is on a page of the console.
 func TestSession_leadsNowhereElse(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	for _, next := range []string{"https://evil.example/console/", "//evil.example/console/", `/\evil.example`, "javascript:alert(1)", "/users/login", "/console/../users", ""} {
+	for _, next := range []string{"https://evil.example/console/", "//evil.example/console/", `/\evil.example`, "///evil.example/../console/", "/.//evil.example/../console/..", "/console/..//evil.example", "/console/%2e%2e//evil.example", "javascript:alert(1)", "/users/login", "/console/../users", ""} {
 		v := s.visitor(t)
 		v.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		p := v.post("/console/login", url.Values{"email": {email}, "password": {password}, "next": {next}})
 		if got := p.header.Get("Location"); p.status != http.StatusSeeOther || !strings.HasPrefix(got, "/console/") || strings.Contains(got, "evil") {
 			t.Errorf("%q leads to %q", next, got)
 		}
+	}
+}
+
+// Nobody is read at length before it is known who it is, nor a request that has no body by right.
+func TestSession_readsNoLongBodies(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	parts := "--b\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\nada@example.com\r\n--b\r\nContent-Disposition: form-data; name=\"next\"; filename=\"a\"\r\n\r\n"
+	for _, signedIn := range []bool{false, true} {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE"} {
+			for path, limit := range map[string]int{
+				"/console/login": 16 << 10, "/console/logout": 256 << 10, "/console/projects": 256 << 10, "/console/avatars/new": 256 << 10, "/console/events/replay": 256 << 10, "/console/none": 256 << 10,
+			} {
+				body := &endless{start: parts}
+				r := httptest.NewRequestWithContext(t.Context(), method, path, body)
+				r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+				if signedIn {
+					for _, cookie := range s.signedIn(t, email).http.Jar.Cookies(mustParse(t, s.URL+"/console")) {
+						r.AddCookie(cookie)
+					}
+				}
+				s.Config.Handler.ServeHTTP(httptest.NewRecorder(), r)
+				if method != "POST" {
+					limit = 0
+				}
+				if body.read > limit+64<<10 { // of buffers
+					t.Errorf("%s %s: %d bytes are read", method, path, body.read)
+				}
+			}
+		}
+	}
+}
+
+// endless is a body that begins with a text and does not end.
+type endless struct {
+	start string
+	read  int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.start)
+	if e.start = e.start[n:]; n == 0 {
+		n = len(p)
+	}
+	e.read += n
+	return n, nil
+}
+
+// A user has so many forms under way, and no more.
+func TestSession_takesFewFormsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signedIn(t, email)
+	var sending []*io.PipeWriter
+	var ends sync.WaitGroup
+	defer ends.Wait()
+	for range 16 {
+		in, out := io.Pipe()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/console/events/replay", in)
+		check(t, err)
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		ends.Go(func() {
+			answer, err := v.http.Do(request)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _ = answer.Body.Close(); answer.StatusCode != http.StatusOK {
+				t.Errorf("the answer is %s", answer.Status)
+			}
+		})
+		sending = append(sending, out)
+	}
+	var p page
+	for p.status != http.StatusTooManyRequests { // until all have come
+		p = v.post("/console/events/replay", nil)
+	}
+	p.want(t, http.StatusTooManyRequests, "Too many forms are sent at once.")
+	v.get("/console/events").want(t, http.StatusOK)
+	for _, out := range sending {
+		check(t, out.Close())
 	}
 }

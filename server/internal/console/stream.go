@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
@@ -20,41 +19,6 @@ const (
 	keepAlive     = 15 * time.Second
 	streamTimeout = 30 * time.Second // of a write
 )
-
-// streams is what is open.
-type streams struct {
-	mu      sync.Mutex
-	stopped chan struct{}
-	ended   bool
-	open    map[string]int // by user
-}
-
-func (s *streams) stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.ended {
-		s.ended = true
-		close(s.stopped)
-	}
-}
-
-func (s *streams) begin(userID string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open[userID] >= maxStreams {
-		return false
-	}
-	s.open[userID]++
-	return true
-}
-
-func (s *streams) end(userID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open[userID]--; s.open[userID] == 0 {
-		delete(s.open, userID)
-	}
-}
 
 // errLast is returned by a rendering after which nothing changes.
 var errLast = errors.New("console: nothing changes any more")
@@ -102,7 +66,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, rend
 		select {
 		case <-r.Context().Done():
 			return nil
-		case <-c.streams.stopped:
+		case <-c.stopped:
 			return nil
 		case <-ticker.C:
 		}
@@ -138,8 +102,9 @@ func endStream(w http.ResponseWriter) {
 // event is one server-sent event.
 func event(name string, data []byte) []byte {
 	text := append([]byte("event: "), name...)
+	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")) // each ends a line of a stream
 	for line := range bytes.SplitSeq(data, []byte("\n")) {
-		text = append(append(text, "\ndata: "...), bytes.TrimSuffix(line, []byte("\r"))...)
+		text = append(append(text, "\ndata: "...), line...)
 	}
 	return append(text, "\n\n"...)
 }

@@ -154,6 +154,7 @@ func (c *Console) file(kind kind) page {
 		if name == "" {
 			return studio.ErrNotFound
 		}
+		w.Header().Set("Vary", "Cookie") // a browser keeps it for this session alone
 		c.cfg.ServeFile(w, r, studio.ResultKey(subject.ID, name))
 		return nil
 	}

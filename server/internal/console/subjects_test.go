@@ -166,6 +166,17 @@ func TestSubjects_areKeptUpToDate(t *testing.T) {
 	})
 }
 
+// What a user has written cannot end a line of a stream, nor the stream.
+func TestSubjects_streamsAreLines(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	s.create(t, studio.Lipsync, "Ada\revent: done\rdata: Bob")
+	name, data := s.signedIn(t, email).stream(t, "/console/lipsyncs/live").next()
+	if name != "state" || strings.Contains(data, "\r") || !strings.Contains(data, "data: Bob") {
+		t.Errorf("event %s: %q", name, data)
+	}
+}
+
 // So many streams are open of a user, and no more; those that end make room.
 func TestSubjects_limitStreams(t *testing.T) {
 	t.Parallel()

@@ -27,12 +27,16 @@ type view struct {
 // section is a link in the navigation.
 type section struct{ Title, Path string }
 
-func sections() []section {
+func sections(user studio.User) []section {
 	all := []section{{"Projects", projectsPath}}
 	for _, kind := range kinds() {
 		all = append(all, section{kind.Title, kind.Path})
 	}
-	return append(all, section{"Webhooks", webhooksPath}, section{"Events", eventsPath})
+	all = append(all, section{"Webhooks", webhooksPath}, section{"Events", eventsPath})
+	if user.Role == studio.Operator {
+		all = append(all, section{"Users", usersPath}, section{"Service", servicePath})
+	}
+	return all
 }
 
 // notices are what pages say after something has been done, by the query that leads there.
@@ -84,14 +88,24 @@ func functions() template.FuncMap {
 		"moment":       func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
 		"day":          func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
 		"milliseconds": func(d time.Duration) int64 { return d.Milliseconds() },
+		"age":          func(d time.Duration) string { return d.Round(time.Second).String() },
+		"count":        count,
 		"state":        func(s studio.Status) string { return strings.ReplaceAll(string(s), "_", " ") },
 	}
+}
+
+// count writes a number that was counted up to most.
+func count(n, most int) string {
+	if n >= most {
+		return fmt.Sprint(most, " or more")
+	}
+	return fmt.Sprint(n)
 }
 
 // render answers with a page.
 func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, v view) {
 	if s, ok := r.Context().Value(sessionKey{}).(session); ok && s.token != "" {
-		v.User, v.Sections = s.User, sections()
+		v.User, v.Sections = s.User, sections(s.User)
 	}
 	if v.Notice == "" {
 		v.Notice = notices[r.URL.Query().Get("done")]

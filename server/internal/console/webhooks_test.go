@@ -185,11 +185,19 @@ func BenchmarkLists(b *testing.B) {
 			if _, err := s.studio.ImportProjects(b.Context(), projects); err != nil {
 				b.Fatal(err)
 			}
+			if _, err := raw.ExecContext(b.Context(), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+				INSERT INTO users (id, email, password_hash, created_at) SELECT 'u' || i, 'u' || i, '', i FROM n`); err != nil {
+				b.Fatal(err)
+			}
+			if err := s.studio.SetRole(b.Context(), email, studio.Operator); err != nil {
+				b.Fatal(err)
+			}
 			v := s.signedIn(b, email)
 			next := regexp.MustCompile(`href="([^"]+)" rel="next"`)
 			for _, path := range []string{
 				"/console/projects", "/console/lipsyncs", "/console/lipsyncs?status=failed", "/console/webhooks",
 				"/console/events", "/console/events?state=exhausted", "/console/events?from=2040-01-01T00:00",
+				"/console/users", "/console/service",
 			} {
 				b.Run(path, func(b *testing.B) {
 					at := path

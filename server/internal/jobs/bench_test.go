@@ -22,8 +22,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// service is all that delivers, with receivers on ports of their own and no fake but the renderer.
-type service struct {
+// benchmarkService is a whole service with a real sender and receivers on loopback ports. Only the renderer
+// is a fake.
+type benchmarkService struct {
 	dsn       string
 	db        *store.Store
 	studio    *studio.Service
@@ -32,10 +33,10 @@ type service struct {
 	receivers []*httptest.Server
 }
 
-// startService starts receivers that answer with handle.
-func startService(b testing.TB, dsn string, receivers int, handle http.HandlerFunc) *service {
+// startService opens a service and starts receivers that answer with handle.
+func startService(b testing.TB, dsn string, receivers int, handle http.HandlerFunc) *benchmarkService {
 	b.Helper()
-	s := &service{dsn: dsn}
+	s := &benchmarkService{dsn: dsn}
 	s.db = studiotest.Open(b, s.dsn)
 	s.studio = studio.New(studiotest.Config(s.db, time.Now))
 	s.user = studiotest.AddUser(b, s.studio, "ada@example.com")
@@ -56,8 +57,8 @@ func startService(b testing.TB, dsn string, receivers int, handle http.HandlerFu
 	return s
 }
 
-// run does the work with the given limits until the returned function is called.
-func (s *service) run(cfg jobs.Config) (stop func()) {
+// run runs a trigger with the limits of cfg until the returned function is called.
+func (s *benchmarkService) run(cfg jobs.Config) (stop func()) {
 	cfg.Store, cfg.Studio, cfg.Sender, cfg.Renderer = s.db, s.studio, s.sender, rendererFunc(
 		func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil })
 	trigger, err := jobs.NewTrigger(jobs.New(cfg))
@@ -73,8 +74,8 @@ func (s *service) run(cfg jobs.Config) (stop func()) {
 	}
 }
 
-// floor returns how many transactions of one row the database takes in a second, one at a time.
-func (s *service) floor(b testing.TB) float64 {
+// singleRowRate returns how many transactions of one row the database commits per second, one at a time.
+func (s *benchmarkService) singleRowRate(b testing.TB) float64 {
 	b.Helper()
 	db := studiotest.OpenSQL(b, s.dsn)
 	if _, err := db.ExecContext(b.Context(), `CREATE TABLE floor (n INTEGER)`); err != nil {
@@ -90,8 +91,8 @@ func (s *service) floor(b testing.TB) float64 {
 	return rows / time.Since(began).Seconds()
 }
 
-// onEach runs a benchmark on SQLite, and on PostgreSQL as an operator has it.
-func onEach(b *testing.B, bench func(b *testing.B, dsn string)) {
+// benchmarkEachDatabase runs a benchmark on SQLite and on a PostgreSQL cluster with default settings.
+func benchmarkEachDatabase(b *testing.B, bench func(b *testing.B, dsn string)) {
 	b.Helper()
 	b.Run("SQLite", func(b *testing.B) { bench(b, studiotest.NewSQLite(b)) })
 	b.Run("PostgreSQL", func(b *testing.B) {
@@ -104,9 +105,9 @@ func onEach(b *testing.B, bench func(b *testing.B, dsn string)) {
 	})
 }
 
-// Deliveries of one process to receivers in the same process that answer at once, beside the
-// transactions of one row that the same database takes one after the other.
-func BenchmarkTrigger_throughput(b *testing.B) { onEach(b, measureThroughput) }
+// BenchmarkTrigger_throughput measures the deliveries of one process to receivers in the same process. It
+// also reports the rate of single-row transactions on the same database.
+func BenchmarkTrigger_throughput(b *testing.B) { benchmarkEachDatabase(b, measureThroughput) }
 
 func measureThroughput(b *testing.B, dsn string) {
 	b.Helper()
@@ -118,24 +119,24 @@ func measureThroughput(b *testing.B, dsn string) {
 			close(done)
 		}
 	})
-	floor := s.floor(b)
+	floor := s.singleRowRate(b)
 	for i, receiver := range s.receivers {
 		seed(b, s.dsn, s.user.ID, (b.N+i)/len(s.receivers), receiver.URL)
 	}
 	b.ResetTimer()
 	stop := s.run(jobs.Config{Rate: 10_000, InFlight: 64})
 	<-done
-	stop() // and what was received is recorded
+	stop() // which waits until every attempt is recorded
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
 	b.ReportMetric(floor, "rows/s")
 }
 
-// From the commit of an event to its receiver, at 100 events a second for eight receivers, beside
-// events that wait for one that never answers.
+// BenchmarkTrigger_latency measures the time from the commit of an event to its arrival, at 100 events a
+// second for eight receivers, while other events wait for a receiver that never answers.
 func BenchmarkTrigger_latency(b *testing.B) {
 	for _, waiting := range []int{0, 64, 100_000} {
 		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
-			onEach(b, func(b *testing.B, dsn string) { measureLatency(b, dsn, waiting) })
+			benchmarkEachDatabase(b, func(b *testing.B, dsn string) { measureLatency(b, dsn, waiting) })
 		})
 	}
 }
@@ -145,7 +146,7 @@ func measureLatency(b *testing.B, dsn string, waiting int) {
 	arrivals := make(chan time.Time, 1000)
 	s := startService(b, dsn, 8, func(http.ResponseWriter, *http.Request) { arrivals <- time.Now() })
 	hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the sender has gone
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the sender disconnected
 		<-r.Context().Done()
 	}))
 	b.Cleanup(hung.Close)
@@ -167,26 +168,27 @@ func measureLatency(b *testing.B, dsn string, waiting int) {
 			b.Fatal(err)
 		}
 		latencies = append(latencies, max((<-arrivals).Sub(committed), 0))
-		<-arrivals // of the rendering
+		<-arrivals // the event of the rendering
 	}
 	reportMillis(b, latencies)
 	b.ReportMetric(resident(b), "MiB")
 }
 
-// What finding and reading the next event of an origin costs, beside events that wait for another.
-func BenchmarkLocal_claim(b *testing.B) {
+// BenchmarkStore_Deliveries measures the read of the next events of one flow, while other events wait for
+// another origin.
+func BenchmarkStore_Deliveries(b *testing.B) {
 	for _, waiting := range []int{0, 100_000} {
 		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
 			s := startService(b, studiotest.NewSQLite(b), 0, nil)
 			const url, origin = "https://hooks.example.com/", "https://hooks.example.com"
 			seed(b, s.dsn, s.user.ID, 10, url)
 			if waiting > 0 {
-				seed(b, s.dsn, s.user.ID, waiting, hung)
+				seed(b, s.dsn, s.user.ID, waiting, hungURL)
 			}
 			var latencies []time.Duration
 			for b.Loop() {
 				began := time.Now()
-				due, err := s.db.Deliveries(b.Context(), []store.Want{{Line: store.Line{UserID: s.user.ID, Origin: origin}, Limit: 5}})
+				due, err := s.db.Deliveries(b.Context(), []store.DeliveryQuery{{Flow: store.Flow{UserID: s.user.ID, Origin: origin}, Limit: 5}})
 				if err != nil || len(due[0]) != 5 {
 					b.Fatal(due, err)
 				}
@@ -204,7 +206,7 @@ func reportMillis(b *testing.B, latencies []time.Duration) {
 	b.ReportMetric(float64(latencies[len(latencies)*99/100].Microseconds())/1000, "p99-ms")
 }
 
-// resident returns how much memory the process has, in MiB; 0 where nothing tells.
+// resident returns the resident memory of the process in MiB, or 0 if the system does not report it.
 func resident(b *testing.B) (mib float64) {
 	b.Helper()
 	status, err := os.ReadFile("/proc/self/status")

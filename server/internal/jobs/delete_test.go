@@ -15,9 +15,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// What is deleted is not announced any more, although it was read for an attempt.
-func TestTrigger_sendsNothingOfWhatWasDeletedBeforeItsAttempt(t *testing.T) {
-	onEachTrigger(t, func(s *setup) {
+// An event that was already read is not sent after its subject was deleted.
+func TestTrigger_Run_sendsNoEventOfADeletedSubject(t *testing.T) {
+	onEachDatabase(t, func(s *fixture) {
 		const url, others = "https://hooks.example.com/", 4
 		holding := make(chan struct{}, others)
 		sent := make(chan string, 100)
@@ -35,7 +35,7 @@ func TestTrigger_sendsNothingOfWhatWasDeletedBeforeItsAttempt(t *testing.T) {
 			s.seed(others, url)
 			time.Sleep(10 * time.Millisecond)
 			victim := s.createFor(url)
-			time.Sleep(50 * time.Millisecond) // read, and waiting for its turn
+			time.Sleep(50 * time.Millisecond) // the delivery is in memory and waits for its origin
 			if err := s.studio.Delete(s.t.Context(), s.user.ID, studio.Avatar, victim.ID); err != nil {
 				s.t.Error(err)
 			}
@@ -48,13 +48,13 @@ func TestTrigger_sendsNothingOfWhatWasDeletedBeforeItsAttempt(t *testing.T) {
 	})
 }
 
-// A daemon learns what another process deletes before the deliveries that it has read are old.
-func TestLanes_sendNothingOfWhatAnotherProcessDeleted(t *testing.T) {
+// A daemon is notified of a deletion by another process, and discards the deliveries that it has read.
+func TestPostgres_sendsNoEventOfASubjectDeletedByAnotherProcess(t *testing.T) {
 	t.Parallel()
-	onRealTime(t, studiotest.NewPostgres(t), func(s *setup) {
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
 		const url = "https://hooks.example.com/"
-		line := store.Line{UserID: s.user.ID, Origin: "https://hooks.example.com"}
-		s.limits = jobs.Config{InFlight: 1}
+		flow := store.Flow{UserID: s.user.ID, Origin: "https://hooks.example.com"}
+		s.config = jobs.Config{InFlight: 1}
 		release := make(chan struct{})
 		var victim studio.Subject
 		var sent atomic.Int64
@@ -65,15 +65,15 @@ func TestLanes_sendNothingOfWhatAnotherProcessDeleted(t *testing.T) {
 			}
 			return sender.Attempt{Status: 200}
 		})
-		s.createFor(url) // which is due first
+		s.createFor(url) // this one is due first
 		victim = s.createFor(url)
 		trigger := newTrigger(s.jobs())
-		trigger.SetSafetyNet(time.Hour)
+		trigger.SetRescanInterval(time.Hour)
 		defer start(trigger)()
 		answer := sync.OnceFunc(func() { close(release) })
 		defer answer()
 		s.eventually("a delivery waits for the one before", func() bool {
-			n, _ := trigger.Loaded(line)
+			n, _ := trigger.Loaded(flow)
 			return n > 0
 		})
 		other := studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now))
@@ -81,7 +81,7 @@ func TestLanes_sendNothingOfWhatAnotherProcessDeleted(t *testing.T) {
 			s.t.Fatal(err)
 		}
 		s.eventually("the daemon knows of the deletion", func() bool {
-			_, again := trigger.Loaded(line)
+			_, again := trigger.Loaded(flow)
 			return again
 		})
 		answer()

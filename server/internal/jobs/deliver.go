@@ -8,60 +8,67 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// An attempt that cannot be recorded is tried again after these pauses, and for as long as
-// lastRecordTimeout when the work is cut off.
+// Recording an attempt is retried with a backoff from minRecordPause to maxRecordPause. lastRecordTimeout
+// bounds the last try, which is made after the context has ended.
 const (
 	minRecordPause    = time.Second
-	maxRecordPause    = 5 * time.Second // which is how late what follows may come after an outage
+	maxRecordPause    = 5 * time.Second // the next event is late by up to this after an outage
 	lastRecordTimeout = 2 * time.Second
 
+	// The secrets of up to maxCachedUsers users are cached for secretsLifetime.
 	secretsLifetime = time.Second
-	maxSecrets      = 10_000 // users
+	maxCachedUsers  = 10_000
 )
 
-// work delivers an event, for as long as the lease holds, in the name of a holder. It returns when the
-// subject has more to deliver, by the clock of the database; the zero time when it has not.
+// deliver makes one attempt to deliver an event and records it under the lease holder named holder. It
+// cancels the attempt when the lease context ends. It returns when the next event of the subject is due, by
+// the clock of the database, or the zero time if no event is pending.
 //
-//nolint:contextcheck // what has happened is recorded even after the lease
-func (d *deliverer) work(lease context.Context, holder string, l *line, next store.Delivery) (again time.Time) {
-	judged := verdictNone
-	admitted := true
-	end := func() {
-		if admitted {
-			admitted = false
-			d.call(func() { d.attempted(l, judged) })
+//nolint:contextcheck // an attempt is recorded even after the lease has ended
+func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next store.Delivery) (nextDue time.Time) {
+	result := verdictNone
+	inFlight := true
+	finish := func() {
+		if inFlight {
+			inFlight = false
+			d.call(func() { d.attemptDone(f, result) })
 		}
 	}
-	defer end()
+	defer finish()
 	if next.Off {
-		return d.giveUp(next)
+		return d.exhaust(next)
 	}
-	secrets, err := d.jobs.secretsOf(lease, next.UserID)
-	if err != nil || lease.Err() != nil || d.lapsed() || d.stop.Err() != nil {
-		return d.failed(err)
+	secrets, err := d.jobs.webhookSecrets(lease, next.UserID)
+	if err != nil || lease.Err() != nil || d.leaseExpired() || d.stop.Err() != nil {
+		return d.retryTime(err)
 	}
-	sent := d.jobs.Sender.Send(lease, sender.Message{
+	spanContext, span := d.jobs.traceAttempt(lease, next)
+	sent := d.jobs.Sender.Send(spanContext, sender.Message{
 		URL: next.URL, ID: next.Event.ID, Sequence: next.Event.Sequence, Body: next.Event.Body, Secrets: secrets,
+		TraceParent: tracing.Parent(spanContext),
 	})
 	if lease.Err() != nil && !sent.Delivered() {
-		return d.databaseNow() // it counts for nothing
+		endAttempt(span, AttemptRetried, sent)
+		return d.databaseNow() // a canceled attempt is not recorded
 	}
-	judged = judgeOrigin(sent)
-	end()
+	result = verdictOf(sent)
+	finish()
 
 	tries := next.Tries + 1
-	outcome, wait := judge(tries, sent)
+	outcome, wait := decide(tries, sent)
+	endAttempt(span, outcomeOfAttempt(outcome.State), sent)
 	outcome.RetryAt = d.databaseNow().Add(wait)
-	again, err = d.jobs.record(d.ctx, holder, store.Record{Event: next.Event, Outcome: outcome, Attempt: store.Attempt{
+	nextDue, err = d.jobs.record(d.ctx, holder, store.Record{Event: next.Event, Outcome: outcome, Attempt: store.Attempt{
 		At: sent.At, Duration: sent.Duration, Address: sent.Address,
 		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
 	}})
 	d.jobs.OnAttempt(outcomeOfAttempt(outcome.State), sent)
 	if err != nil {
-		return d.failed(err)
+		return d.retryTime(err)
 	}
 	d.jobs.Logger.InfoContext(d.ctx, "delivery attempted", "event", next.Event.ID, "subject", next.Event.SubjectID,
 		"sequence", next.Event.Sequence, "try", tries, "state", string(outcome.State), "status", sent.Status,
@@ -69,21 +76,23 @@ func (d *deliverer) work(lease context.Context, holder string, l *line, next sto
 	if outcome.SwitchOff {
 		d.jobs.Logger.WarnContext(d.ctx, "endpoint switched off", "user", next.UserID, "origin", next.Origin)
 	}
-	return again
+	return nextDue
 }
 
-// giveUp ends the events of a subject whose URL is switched off.
-func (d *deliverer) giveUp(next store.Delivery) time.Time {
-	err := d.jobs.Store.GiveUp(d.ctx, next.Event.SubjectID, d.databaseNow(), store.ReasonOff)
+// exhaust ends all pending events of a subject whose URL is switched off. It returns the zero time, or the
+// time of the next try after an error.
+func (d *deliverer) exhaust(next store.Delivery) time.Time {
+	err := d.jobs.Store.ExhaustEvents(d.ctx, next.Event.SubjectID, d.databaseNow(), store.ReasonOff)
 	if err != nil {
-		return d.failed(err)
+		return d.retryTime(err)
 	}
 	d.jobs.Logger.InfoContext(d.ctx, "events given up", "subject", next.Event.SubjectID, "reason", string(store.ReasonOff))
 	return time.Time{}
 }
 
-// failed makes a subject wait for a while after an error.
-func (d *deliverer) failed(err error) time.Time {
+// retryTime returns when a subject is due again that was not attempted: after errorPause if err is not
+// nil, which it logs, or else now.
+func (d *deliverer) retryTime(err error) time.Time {
 	if err == nil {
 		return d.databaseNow()
 	}
@@ -91,7 +100,7 @@ func (d *deliverer) failed(err error) time.Time {
 	return d.databaseNow().Add(errorPause)
 }
 
-// repairAll is repair for every subject, at the start.
+// repairAll corrects the due time of every subject once, when the daemon starts. It logs each correction.
 func (j *Jobs) repairAll(stop context.Context) {
 	repaired, err := j.Store.Repair(stop)
 	j.report(stop, "repair", err)
@@ -100,74 +109,74 @@ func (j *Jobs) repairAll(stop context.Context) {
 	}
 }
 
-// record stores an attempt. Sending the event again would duplicate it, so record retries until the
-// database accepts it, or until ctx has ended, and then once more for a while. What another process
-// has taken over meanwhile is its own to decide, but for the fact that the receiver has the event.
-func (j *Jobs) record(ctx context.Context, holder string, r store.Record) (again time.Time, err error) {
+// record stores an attempt and returns when the subject is due again. Sending the event again would
+// duplicate it, so record retries until the database accepts the attempt or ctx ends. After ctx has ended
+// it tries once more, for up to lastRecordTimeout. If another process has taken the lease over, that process
+// decides the outcome of the event; record then stores the attempt without an outcome, unless the event was
+// delivered.
+func (j *Jobs) record(ctx context.Context, holder string, r store.Record) (nextDue time.Time, err error) {
 	try := func(ctx context.Context) error {
-		again, err = j.Store.Record(ctx, holder, r)
-		if errors.Is(err, store.ErrNotHeld) {
+		nextDue, err = j.Store.Record(ctx, holder, r)
+		if errors.Is(err, store.ErrLeaseLost) {
 			if holder = ""; r.Outcome.State != store.Delivered {
 				r.Outcome = store.Outcome{State: store.Undecided}
 			}
-			again, err = j.Store.Record(ctx, holder, r)
+			nextDue, err = j.Store.Record(ctx, holder, r)
 		}
 		return err
 	}
 	for wait := minRecordPause; ctx.Err() == nil; wait = min(2*wait, maxRecordPause) {
 		if try(ctx) == nil {
-			return again, nil
+			return nextDue, nil
 		}
 		if ctx.Err() == nil {
 			j.Logger.ErrorContext(ctx, "attempt not recorded", "event", r.Event.ID, "err", err)
 			pause(ctx, wait)
 		}
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRecordTimeout)
+	lastContext, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRecordTimeout)
 	defer cancel()
-	err = try(last)
-	return again, err
+	err = try(lastContext)
+	return nextDue, err
 }
 
-// secrets keeps the secrets of users for a moment: there are many events for each.
-type secrets struct {
+// secretCache caches the webhook secrets of users for secretsLifetime. It is safe for concurrent use.
+type secretCache struct {
 	mu    sync.Mutex
-	users map[string]userSecrets
+	users map[string]cachedSecrets
 }
 
-type userSecrets struct {
-	secrets []standardwebhooks.Secret
-	until   time.Time
+type cachedSecrets struct {
+	secrets   []standardwebhooks.Secret
+	expiresAt time.Time
 }
 
-// secretsOf returns the secrets that sign a user's events. A new one may take secretsLifetime until it
-// signs; the one before it is still in force then.
-func (j *Jobs) secretsOf(ctx context.Context, userID string) ([]standardwebhooks.Secret, error) {
+// webhookSecrets returns the secrets that sign the events of a user. The cache may hide a new secret for up
+// to secretsLifetime. The secret before it is still valid then.
+func (j *Jobs) webhookSecrets(ctx context.Context, userID string) ([]standardwebhooks.Secret, error) {
 	now := time.Now()
-	j.secrets.mu.Lock()
-	known := j.secrets.users[userID]
-	if len(j.secrets.users) > maxSecrets {
-		j.secrets.users = nil
+	j.secretCache.mu.Lock()
+	cached := j.secretCache.users[userID]
+	if len(j.secretCache.users) > maxCachedUsers {
+		j.secretCache.users = nil
 	}
-	j.secrets.mu.Unlock()
-	if now.Before(known.until) {
-		return known.secrets, nil
+	j.secretCache.mu.Unlock()
+	if now.Before(cached.expiresAt) {
+		return cached.secrets, nil
 	}
 	texts, err := j.Studio.WebhookSecrets(ctx, userID)
 	if err != nil {
 		return nil, err
 	}
-	known = userSecrets{make([]standardwebhooks.Secret, len(texts)), now.Add(secretsLifetime)}
-	for i, text := range texts {
-		if known.secrets[i], err = standardwebhooks.ParseSecret(text); err != nil {
-			return nil, err
-		}
+	secrets, err := standardwebhooks.ParseSecrets(texts)
+	if err != nil {
+		return nil, err
 	}
-	j.secrets.mu.Lock()
-	defer j.secrets.mu.Unlock()
-	if j.secrets.users == nil {
-		j.secrets.users = make(map[string]userSecrets)
+	j.secretCache.mu.Lock()
+	defer j.secretCache.mu.Unlock()
+	if j.secretCache.users == nil {
+		j.secretCache.users = make(map[string]cachedSecrets)
 	}
-	j.secrets.users[userID] = known
-	return known.secrets, nil
+	j.secretCache.users[userID] = cachedSecrets{secrets, now.Add(secretsLifetime)}
+	return secrets, nil
 }

@@ -9,50 +9,50 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// deliverer delivers the events of the lanes that this process holds. One goroutine, that of run,
-// owns the queue and the limits; others read the store, make attempts and record them, and tell it
-// by call.
+// deliverer delivers the events of the lanes that this process holds. It is an event loop: the goroutine
+// of run owns the queue and the limits. Other goroutines read the store, make attempts and record them.
+// They change the state of the loop only through call.
 type deliverer struct {
-	jobs  *Jobs
-	calls chan func()
-	ended chan struct{}    // closed when calls are not taken any more
-	now   func() time.Time // of this process, which is never set
-	// databaseNow is the time by which the store's times are due.
+	jobs   *Jobs
+	calls  chan func()
+	closed chan struct{}    // closed when run accepts no more calls
+	now    func() time.Time // the monotonic clock of this process
+	// databaseNow returns the time of the clock that decides which rows are due.
 	databaseNow func() time.Time
 
-	queue    *queue
-	origins  *origins
-	held     map[int]bool    // lanes
-	lease    context.Context //nolint:containedctx // of the attempts; ended when the lanes are lost
-	lose     context.CancelFunc
-	leaseEnd atomic.Pointer[time.Time] // by the clock of this process; nil when the lease has no end
-	holder   string                    // that records are kept for
-	atWork   [classes]int              // by class
-	wanted   []*line
-	fetching int
-	misses   map[store.Line]int // fetches that found nothing after a scan
-	dropped  int                // how often lanes were; what was fetched before may be out of date
+	queue          *queue
+	origins        *origins
+	heldLanes      map[int]bool
+	leaseContext   context.Context //nolint:containedctx // the context of attempts; it ends with the lease
+	cancelLease    context.CancelFunc
+	leaseEnd       atomic.Pointer[time.Time] // by the clock of this process; nil if the lease never expires
+	holderID       string                    // the fencing token of records
+	busyWorkers    [classes]int              // by class
+	fetchQueue     []*flow                   // the flows to be read
+	activeFetches  int
+	emptyFetches   map[store.Flow]int // reads in a row that found no event although a scan had
+	laneGeneration int                // incremented by dropLanes; results of reads from before are discarded
 
-	ctx, stop context.Context //nolint:containedctx // those of run
-	attempts  sync.WaitGroup
-	others    sync.WaitGroup // that only run adds to
+	ctx, stop  context.Context //nolint:containedctx // the contexts of run
+	attempts   sync.WaitGroup
+	background sync.WaitGroup // only the goroutine of run adds to it
 }
 
 func newDeliverer(jobs *Jobs) *deliverer {
 	return &deliverer{
-		jobs: jobs, calls: make(chan func(), 1024), ended: make(chan struct{}), now: time.Now, databaseNow: jobs.Now,
-		queue: newQueue(), origins: newOrigins(jobs.Config), held: make(map[int]bool),
-		misses: make(map[store.Line]int),
+		jobs: jobs, calls: make(chan func(), 1024), closed: make(chan struct{}), now: time.Now, databaseNow: jobs.Now,
+		queue: newQueue(), origins: newOrigins(jobs.Config), heldLanes: make(map[int]bool),
+		emptyFetches: make(map[store.Flow]int),
 	}
 }
 
-// run delivers until stop ends, and then waits for what is at work, which ending ctx cuts off.
+// run delivers events until stop ends, and then waits for the running attempts. Ending ctx cancels them.
 func (d *deliverer) run(ctx, stop context.Context) {
 	d.ctx, d.stop = ctx, stop
-	d.lease, d.lose = context.WithCancel(ctx)
-	defer func() { d.lose() }()
-	defer d.others.Wait()
-	defer close(d.ended)
+	d.leaseContext, d.cancelLease = context.WithCancel(ctx)
+	defer func() { d.cancelLease() }()
+	defer d.background.Wait()
+	defer close(d.closed)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	stopping, idle := stop.Done(), make(chan struct{})
@@ -68,7 +68,7 @@ func (d *deliverer) run(ctx, stop context.Context) {
 			return
 		case f := <-d.calls:
 			f()
-			for more := true; more; { // before anything is started for each
+			for more := true; more; { // all waiting calls run before startDue does
 				select {
 				case f := <-d.calls:
 					f()
@@ -79,30 +79,31 @@ func (d *deliverer) run(ctx, stop context.Context) {
 		case <-timer.C:
 		}
 		if stop.Err() == nil {
-			timer.Reset(d.start()) //nolint:contextcheck // attempts are made under the lease
+			timer.Reset(d.startDue()) //nolint:contextcheck // attempts are made under the lease
 		}
 	}
 }
 
-// call makes run call f, unless it has ended.
+// call runs f in the goroutine of run. It drops f if run has ended.
 func (d *deliverer) call(f func()) {
 	select {
 	case d.calls <- f:
-	case <-d.ended:
+	case <-d.closed:
 	}
 }
 
-// hold begins to deliver for lanes, in the name of a holder whose lease ends at a time, or never when end is nil.
-func (d *deliverer) hold(holder string, end *time.Time, lanes []int) {
-	d.holder = holder
-	d.leaseEnd.Store(end)
-	if d.lease.Err() != nil {
-		d.lease, d.lose = context.WithCancel(d.ctx)
+// holdLanes starts to deliver the events of lanes, which the lease holder named holderID holds. The lease
+// expires at leaseEnd, or never if leaseEnd is nil.
+func (d *deliverer) holdLanes(holderID string, leaseEnd *time.Time, lanes []int) {
+	d.holderID = holderID
+	d.leaseEnd.Store(leaseEnd)
+	if d.leaseContext.Err() != nil {
+		d.leaseContext, d.cancelLease = context.WithCancel(d.ctx)
 	}
 	var added []int
 	for _, lane := range lanes {
-		if !d.held[lane] {
-			d.held[lane] = true
+		if !d.heldLanes[lane] {
+			d.heldLanes[lane] = true
 			added = append(added, lane)
 		}
 	}
@@ -111,39 +112,40 @@ func (d *deliverer) hold(holder string, end *time.Time, lanes []int) {
 	}
 }
 
-// drop begins nothing more for lanes.
-func (d *deliverer) drop(lanes []int) {
-	d.dropped++
+// dropLanes starts no more attempts for lanes. Running attempts continue.
+func (d *deliverer) dropLanes(lanes []int) {
+	d.laneGeneration++
 	for _, lane := range lanes {
-		delete(d.held, lane)
+		delete(d.heldLanes, lane)
 	}
-	for _, l := range d.queue.lines {
-		if !d.held[l.lane] {
-			d.clear(l)
+	for _, f := range d.queue.flows {
+		if !d.heldLanes[f.lane] {
+			d.discard(f)
 		}
 	}
 }
 
-// dropAll ends the attempts, too, because somebody else may make them from now on.
-func (d *deliverer) dropAll() {
-	d.lose()
+// dropAllLanes drops every lane and cancels the running attempts, because another process may make them
+// from now on.
+func (d *deliverer) dropAllLanes() {
+	d.cancelLease()
 	d.leaseEnd.Store(nil)
-	clear(d.held)
-	d.drop(nil)
+	clear(d.heldLanes)
+	d.dropLanes(nil)
 }
 
-// lapsed reports whether the lease has ended, although nothing has said so yet: a process that was frozen
-// may see the answers to its attempts before it sees its timers.
-func (d *deliverer) lapsed() bool {
+// leaseExpired reports whether the lease has expired. The timer that drops the lanes may not have fired
+// yet: a process that was frozen may receive the answers to its attempts before its timers fire.
+func (d *deliverer) leaseExpired() bool {
 	end := d.leaseEnd.Load()
 	return end != nil && d.now().After(*end)
 }
 
-// idle returns those of some lanes for which nothing is at work.
-func (d *deliverer) idle(lanes []int) (idle []int) {
+// idleLanes returns those of the lanes that have no running attempt.
+func (d *deliverer) idleLanes(lanes []int) (idle []int) {
 	busy := make(map[int]bool)
-	for _, l := range d.queue.lines {
-		busy[l.lane] = busy[l.lane] || len(l.running) > 0
+	for _, f := range d.queue.flows {
+		busy[f.lane] = busy[f.lane] || len(f.running) > 0
 	}
 	for _, lane := range lanes {
 		if !busy[lane] {

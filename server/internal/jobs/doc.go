@@ -1,80 +1,87 @@
-// Package jobs does what is due for subjects: it renders them and delivers their events. The rows in
-// the store hold all state, order and due times. [Trigger] does the work of a daemon:
+// Package jobs renders subjects and delivers their events. The rows in the store hold all durable state:
+// the order of the events and the time at which each subject is due. [Trigger] runs in every daemon:
 //
-//	store.Due, LISTEN --> Trigger --> renders    SQLite: a scan of what is due. PostgreSQL: River.
+//	store.Due, LISTEN --> Trigger --> renderPool   SQLite: scans for due renderings. PostgreSQL: River.
 //	                         |
-//	                         v         hold, drop, dropAll
-//	                     deliverer <------------------------ holder: which lanes are this process's
-//	                         |  in memory: queue (users, lines, a few deliveries of each) and origins
-//	                         |  (rate, in flight, breaker). One goroutine owns both.
+//	                         v       holdLanes, dropLanes, dropAllLanes
+//	                     deliverer <------------------------------------ laneHolder: the lanes of this process
+//	                         |  in memory: queue (users, flows, a few deliveries of each flow) and origins
+//	                         |  (rate, attempts in flight, circuit breaker). One goroutine owns both.
 //	                         v
 //	     Store.Deliveries, Sender.Send, Store.Record, each in goroutines of their own
 //
-// A line is what one user has due for one origin. Lines of all users and origins are known, but of each
-// no more than a few deliveries are read, for a second at most: what waits, waits in the rows.
+// A subject is an avatar, a video or a lip-sync. An origin is the scheme, host and port of a webhook URL.
+// A flow, in the sense of fair queueing, is the events of one user for one origin. The deliverer knows
+// every flow that has pending events, but holds only a few deliveries of each in memory, for at most one
+// second. All other events wait in the rows.
 //
-//	in rows: subjects (when each is due), events (body, tries, when the next is due), attempts (the log),
-//	         endpoints (URLs that are off), breakers that are open; on PostgreSQL holders and lanes
-//	in memory: which lines have something due and when, up to 64 deliveries of each line, what is in
-//	         flight, the rate and failures of each origin, the secrets of users for a second
+//	in rows: subjects (when each is due), events (body, attempts made, when the next is due), attempts
+//	         (the log), endpoints (URLs that are switched off), open breakers; on PostgreSQL also lease
+//	         holders and lanes
+//	in memory: when each flow must be read again, up to 64 deliveries of each flow, the attempts in
+//	         flight, the rate and failures of each origin, the webhook secrets of users for one second
 //
-// What is in memory can be lost at any time. It is read again from the rows when a process starts, when it
-// gets lanes, and every half minute.
+// The contents of memory may be lost at any time. The deliverer reads the rows again when the process
+// starts, when it acquires lanes, and every 30 seconds.
 //
-// The files: deliverer.go is the loop, lines.go knows where something is due, workers.go decides who gets
-// the next worker, fetch.go reads deliveries, deliver.go makes one attempt and records it, queue.go is
-// whose turn it is, origins.go the limits of receivers, schedule.go when to try again, and holder.go who
-// has the lanes. renders.go and river.go do the renderings.
+// The files: deliverer.go is the event loop, flows.go schedules reads of flows, workers.go assigns free
+// workers, fetch.go reads deliveries, deliver.go makes and records one attempt, queue.go is the fair queue,
+// origins.go the limits of each origin, schedule.go the backoff, and holder.go the lease on lanes. renders.go,
+// river.go and claim_batcher.go claim and run the renderings.
 //
 // # Fairness
 //
-// The next free worker goes to the user who has the fewest attempts in flight, and then to the line of
-// his that has waited the longest. A user may have as many in flight as there are workers free, so one
-// who comes later finds some. Origins that have not answered lately share three quarters of the workers,
-// and those whose last attempt failed half. Of these a user has no more than if all who have such
-// origins, and one more user, had the same number. When more users than that have origins that hang,
-// a user for whom nothing is at work gets a worker more, up to four times as many as there are.
+// The next free worker goes to the user with the fewest busy workers, and there to the flow that has
+// waited the longest. A user may have as many busy workers as there are free ones, so some are free for
+// the next user. An origin is proven if its last attempt was answered. All unproven origins together use
+// at most three quarters of the workers, and origins whose last attempt failed at most half. For unproven
+// origins, a user has at most an equal share of these workers; the share counts one user more than have
+// such origins now. If no worker is free, a user with no busy worker gets an extra one, except for an
+// origin whose last attempt failed. With the extra workers, at most four times Config.Workers are busy.
 //
 // # Who delivers what
 //
-// For one subject, no two attempts are made at once. On SQLite a process has the database to itself. On
-// PostgreSQL, origins are shared out by hash in 256 lanes, and one process holds each: all limits of an
-// origin are kept in one place, however many daemons there are. A holder is a row that its process
-// renews every 750 ms, on a connection of its own. When it was not renewed for [store.Lease], another
-// process deletes it and takes its lanes; by then the first has ended its attempts, by its own clock. A
-// record names its holder, and the transaction keeps nothing if that row is gone. It is one request to
-// the server, so a process that freezes in the middle of one holds no lock.
+// No two attempts for one subject run at the same time. On SQLite, one process owns the database. On
+// PostgreSQL, a hash assigns each origin to one of 256 lanes, and one process holds each lane. One process
+// therefore enforces all limits of an origin, however many daemons run. A lease holder is a row that its
+// process renews every 750 ms on a connection of its own. If the row is not renewed for [store.Lease],
+// another process deletes it and takes the lanes. By then the first process has ended its attempts, by its
+// own clock. A record names its lease holder as a fencing token: the transaction changes nothing if the row
+// is gone. The record is one request to the server, so a process that freezes during it holds no lock.
 //
-// Lanes are rows and not jobs of River's, because a job has no lease of seconds, no token that a
-// transaction could check, and is written four times where a lane is written when it changes hands. For
-// the same reason work that becomes due is announced by a plain NOTIFY, and that only if another process
-// holds its lane. It is sent after the commit: a transaction that notifies holds up every other that
-// does. What was not announced, because a process died between the two, is found when its lease ends.
+// Lanes are rows and not River jobs. A River job has no lease of a few seconds and no fencing token that
+// a transaction could check, and is written four times, while a lane is written once each time it changes
+// hands. For the same reason due events are announced by a plain NOTIFY, and only if another process holds
+// the lane. The notification follows the commit, because transactions that notify wait for each other. If
+// a process dies between the commit and the notification, the event is found when the lease of the process
+// expires.
 //
 // # Who renders what
 //
-// Who renders a subject says so in its row, and that it still does so every second. On PostgreSQL others
-// may take it when that was not said for [store.RenderLease]. River tells machines that there is a turn;
-// whose turn it is, the rows say when it is taken: that of the user with the fewest renderings under way
-// on all machines.
+// The process that renders a subject writes its name into the row and renews it every second. On
+// PostgreSQL another process may take the subject over if the name was not renewed for
+// [store.RenderLease]. A River job does not name a subject: it tells one process to claim a rendering. The
+// claim chooses the user with the fewest renderings in progress on all machines.
 //
 // # Clocks
 //
-// On PostgreSQL the clock of the database decides what is due; each renewal tells it. On SQLite it is
-// that of the machine. When that clock is set back by more than a second, all due times are moved with it,
-// or retries would wait for as long. On PostgreSQL all holders begin anew then.
+// On PostgreSQL the clock of the database decides what is due; each renewal of the lease reads it. On SQLite
+// the clock of the machine does. If that clock is set back by more than one second, all due times are moved
+// back with it, because retries would otherwise be late by the same amount. On PostgreSQL all lease holders
+// then start again.
 //
 // # Repetition
 //
-// Everything may be done again at any time, after a crash for instance: rendering is repeated until its
-// result is written, and an attempt that was not recorded is made again with the same event id.
+// All work is idempotent or repeated safely, after a crash for instance. A rendering is repeated until its
+// result is written. An attempt that was not recorded is made again with the same event ID, by which the
+// receiver recognizes a duplicate.
 //
-// # Beyond these machines
+// # Capacity
 //
-// On two shared cores, with the receivers on them too, a delivery took CPU of 0.21 ms in studiod and
-// 0.29 ms in PostgreSQL: the attempt, reading what is due and the record. An event and its attempt take
-// 1.0 KB with their indexes, and 9.6 KB of write-ahead log from the creation of its subject to the record.
-// From that, 10⁹ events a day, 11,600 a second and three times that at the peak, need:
+// On two shared cores that also ran the receivers, a delivery took 0.21 ms of CPU in studiod and 0.29 ms in
+// PostgreSQL. This includes the attempt, reading the due event and the record. An event and its attempt take
+// 1.0 KB with their indexes, and 9.6 KB of write-ahead log from the creation of the subject to the record.
+// For 10⁹ events a day, which is 11,600 a second and three times that at the peak, this means:
 //
 //	                                 each     11,600/s     35,000/s
 //	studiod, deliveries              0.21 ms  2.5 cores    7.3 cores
@@ -82,27 +89,26 @@
 //	write-ahead log, everything      9.6 KB   110 MB/s     340 MB/s
 //	events and attempts, 30 days     1.0 KB   30 TB
 //
-// What makes the events is not in the first two lines; renderings run on machines of their own.
+// The first two lines do not include the work that creates the events. Renderings run on other machines.
 //
-// Half of each machine stays free for failures, and a quarter of each database for what makes the events.
-// Three databases of 16 cores, each with two daemons of 4 cores and 1,024 workers, have room for the peak.
-// A daemon needs 16 connections, so those are no limit. What breaks first:
+// If half of each machine is kept free for failures, and a quarter of each database for the work that creates
+// events, three databases of 16 cores carry the peak, each with two daemons of 4 cores and 1,024 workers. A
+// daemon uses 16 connections, which is no limit. The resources that run out, in order:
 //
-//   - Space: events and attempts are kept for 30 days after they ended, 3 × 10¹⁰ of them, and deleted row
-//     by row. They must be partitioned by day and dropped with their partition, or kept for hours.
+//   - Space: events and attempts are kept for 30 days after they ended, which is 3 × 10¹⁰ of each, and are
+//     deleted row by row. They must be partitioned by day and dropped with their partition, or kept for hours.
 //   - The write-ahead log, and the replica that follows it.
-//   - Workers: 256 of them make 2,560 attempts in a second at receivers that take 100 ms. The loop of a
-//     daemon takes 7 µs for each attempt, so it has time for many more workers.
-//   - Origins: all attempts for one are made by one process. That is no limit at 50 a second for each.
-//   - Lanes: 256 of them are enough for 64 daemons on one database.
+//   - Workers: 256 workers make 2,560 attempts a second at receivers that take 100 ms. The event loop of a
+//     daemon takes 7 µs for each attempt, so it can serve many more workers.
+//   - Origins: one process makes all attempts for one origin. At 50 a second for each, this is no limit.
+//   - Lanes: 256 lanes are enough for 64 daemons on one database.
 //
-// Commits are no limit: up to 128 records share one.
+// Commits are no limit: up to 128 records share one by group commit.
 //
-// Databases share users: a subject, its events, attempts and secrets are of one user, no transaction
-// touches two users, and a token names its user. So each shard is one PostgreSQL with its own daemons,
-// and a router in front that knows the shard of a user by a hash of his id. What does not follow from
-// that: rates, breakers and in-flight limits hold for an origin in each shard, so a receiver of users in
-// N shards may get N times the rate. Either the rate is divided by N or such origins are given to one
-// shard. Logging in by e-mail needs a table of e-mails and shards. Nothing of this is built: studiod
-// serves one database.
+// The data can be sharded by user: a subject, its events, attempts and secrets belong to one user, no
+// transaction touches two users, and a token names its user. A shard is one PostgreSQL with its own daemons.
+// A router in front finds the shard by a hash of the user ID. Two parts need more work. Rates, breakers and
+// in-flight limits apply per origin and shard, so a receiver of users in N shards may get N times the rate:
+// either divide the rate by N or assign such origins to one shard. Login by e-mail needs a table of e-mails
+// and shards. None of this is implemented: studiod serves one database.
 package jobs

@@ -6,45 +6,45 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// SetSafetyNet changes how often a look is taken for nothing.
-func (t *Trigger) SetSafetyNet(d time.Duration) {
-	t.jobs.safetyNet = d
+// SetRescanInterval sets how often due work is looked for without a notification.
+func (t *Trigger) SetRescanInterval(d time.Duration) {
+	t.jobs.rescanInterval = d
 	if h, ok := t.holder.(*soleHolder); ok {
-		h.poll = d
+		h.pollInterval = d
 	}
 }
 
-// SetAlone makes a Trigger on PostgreSQL work with nothing that waits for the network, so that it can
-// be in a bubble: nobody else is on the database, and this process's clock is that of the database.
-func (t *Trigger) SetAlone() {
-	h := t.holder.(*laneHolder)
-	h.interval, h.use, h.deaf = 1000*time.Hour, 2000*time.Hour, true
+// SetSoleProcess makes a Trigger on PostgreSQL run in a synctest bubble: nothing waits for the network, no
+// other process uses the database, and the clock of this process stands in for that of the database.
+func (t *Trigger) SetSoleProcess() {
+	h := t.holder.(*leaseHolder)
+	h.renewInterval, h.usableLease, h.listenDisabled = 1000*time.Hour, 2000*time.Hour, true
 	t.deliverer.databaseNow = t.jobs.Now
-	t.renders = newLocalRenders(t.jobs)
+	t.renderPool = newLocalRenderPool(t.jobs)
 }
 
-// SetRenewal changes how often a daemon says that it is alive.
-func (t *Trigger) SetRenewal(d time.Duration) { t.holder.(*laneHolder).interval = d }
+// SetRenewal sets the interval between renewals of the lease.
+func (t *Trigger) SetRenewal(d time.Duration) { t.holder.(*leaseHolder).renewInterval = d }
 
-// Loaded returns how many deliveries of a line are in memory, and whether they will be read again.
-func (t *Trigger) Loaded(line store.Line) (n int, again bool) {
+// Loaded returns how many deliveries of a flow are in memory, and whether they will be read again.
+func (t *Trigger) Loaded(key store.Flow) (n int, invalidated bool) {
 	done := make(chan struct{})
 	t.deliverer.call(func() {
-		if l := t.deliverer.queue.lines[line]; l != nil {
-			n, again = len(l.loaded), l.readAfter.After(l.read)
+		if f := t.deliverer.queue.flows[key]; f != nil {
+			n, invalidated = len(f.loaded), f.invalidatedAt.After(f.loadedAt)
 		}
 		close(done)
 	})
 	<-done
-	return n, again
+	return n, invalidated
 }
 
-// EndLease makes the lease have ended, as it has for a process that was frozen and knows nothing of it.
+// EndLease makes the lease expire without firing its timer, as in a process that was frozen.
 func (t *Trigger) EndLease() {
 	t.deliverer.leaseEnd.Store(new(time.Now().Add(-time.Nanosecond)))
 }
 
-// SetClock makes a Trigger that does not run yet, on SQLite, tell the time by now.
+// SetClock sets the clock of a Trigger on SQLite. Call it before Run.
 func (t *Trigger) SetClock(now func() time.Time) {
 	t.deliverer.now, t.deliverer.databaseNow = now, now
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// fewer divides how much the larger tests do: the race detector makes SQLite very slow.
-var fewer = 1
+// loadDivisor reduces the load of the larger tests under the race detector, which makes SQLite very slow.
+var loadDivisor = 1
 
-// senderFunc is a Sender.
+// senderFunc is a Sender that calls a function.
 type senderFunc func(ctx context.Context, message sender.Message) sender.Attempt
 
 func (f senderFunc) Send(ctx context.Context, message sender.Message) sender.Attempt {
@@ -26,13 +26,13 @@ func (f senderFunc) Send(ctx context.Context, message sender.Message) sender.Att
 	return attempt
 }
 
-// begins keeps when attempts began, by URL.
-type begins struct {
+// attemptTimes records when attempts began, by URL. It is safe for concurrent use.
+type attemptTimes struct {
 	mu  sync.Mutex
 	all map[string][]time.Time
 }
 
-func (b *begins) add(url string) {
+func (b *attemptTimes) add(url string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.all == nil {
@@ -41,18 +41,18 @@ func (b *begins) add(url string) {
 	b.all[url] = append(b.all[url], time.Now())
 }
 
-func (b *begins) of(url string) []time.Time {
+func (b *attemptTimes) of(url string) []time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.all[url])
 }
 
-func (s *setup) seed(events int, urls ...string) {
+func (s *fixture) seed(events int, urls ...string) {
 	s.t.Helper()
 	seed(s.t, s.dsn, s.user.ID, events, urls...)
 }
 
-// urls are those of receivers with an origin each.
+// urls returns the URLs of receivers, each with an origin of its own.
 func urls(receivers int) (all []string) {
 	for i := range receivers {
 		all = append(all, fmt.Sprintf("https://%d.example.com/", i))
@@ -60,13 +60,13 @@ func urls(receivers int) (all []string) {
 	return all
 }
 
-const hung = "https://hung.example.com/"
+const hungURL = "https://hung.example.com/"
 
-// hangs is a Sender for which one receiver takes a connection and never answers.
-func hangs(sent *begins) senderFunc {
+// hangingSender returns a Sender for which the receiver at hungURL times out and all others answer.
+func hangingSender(sent *attemptTimes) senderFunc {
 	return func(_ context.Context, message sender.Message) sender.Attempt {
 		sent.add(message.URL)
-		if message.URL == hung {
+		if message.URL == hungURL {
 			time.Sleep(15 * time.Second)
 			return sender.Attempt{Failure: sender.FailureTimeout}
 		}
@@ -74,30 +74,31 @@ func hangs(sent *begins) senderFunc {
 	}
 }
 
-func TestLocal_oneHungReceiverOfAHundredDelaysNoOther(t *testing.T) {
-	inBubble(t, func(s *setup) {
-		sent := new(begins)
-		s.sender = hangs(sent)
+func TestSQLite_oneHungReceiverDelaysNoOther(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		sent := new(attemptTimes)
+		s.sender = hangingSender(sent)
 		began := time.Now()
-		s.seed(500, hung)
+		s.seed(500, hungURL)
 		s.seed(2, urls(99)...)
 		s.work(10 * time.Second)
 		for _, url := range urls(99) {
 			at := sent.of(url)
 			if len(at) != 2 || at[1].Sub(began) > 100*time.Millisecond {
-				s.t.Errorf("%s got %v, want both at once", url, at)
+				s.t.Errorf("%s got attempts at %v, want two within 100 ms", url, at)
 			}
 		}
-		if n := len(sent.of(hung)); n != 4 {
+		if n := len(sent.of(hungURL)); n != 4 {
 			s.t.Errorf("%d attempts in flight to the receiver that hangs, want 4", n)
 		}
 	})
 }
 
-// Once they are known to hang, even more of them than there are workers leave half of those free.
-func TestLocal_manyHungReceiversLeaveWorkersToOthers(t *testing.T) {
-	inBubble(t, func(s *setup) {
-		sent := new(begins)
+// Origins that are known to fail use at most half of the workers, even if there are more of them than
+// workers.
+func TestSQLite_manyHungReceiversLeaveWorkersFree(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		sent := new(attemptTimes)
 		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
 			sent.add(message.URL)
 			if message.URL == "https://hooks.example.com/" {
@@ -107,7 +108,7 @@ func TestLocal_manyHungReceiversLeaveWorkersToOthers(t *testing.T) {
 			return sender.Attempt{Failure: sender.FailureTimeout}
 		})
 		s.seed(100, urls(100)...)
-		s.limits.BreakAfter = 1 << 30 // or the breakers free the workers
+		s.config.BreakAfter = 1 << 30 // otherwise the breakers free the workers
 		done := make(chan time.Time)
 		go func() {
 			time.Sleep(2*time.Minute + time.Second)
@@ -125,11 +126,11 @@ func TestLocal_manyHungReceiversLeaveWorkersToOthers(t *testing.T) {
 	})
 }
 
-func TestLocal_aHundredThousandThatWaitDelayNoOther(t *testing.T) {
-	inBubble(t, func(s *setup) {
-		sent := new(begins)
-		s.sender = hangs(sent)
-		s.seed(100_000/fewer, hung)
+func TestSQLite_longBacklogDelaysNoOtherReceiver(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		sent := new(attemptTimes)
+		s.sender = hangingSender(sent)
+		s.seed(100_000/loadDivisor, hungURL)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -148,8 +149,8 @@ func TestLocal_aHundredThousandThatWaitDelayNoOther(t *testing.T) {
 	})
 }
 
-func TestLocal_tenThousandDueInTheSameSecondComeAtTheRate(t *testing.T) {
-	inBubble(t, func(s *setup) {
+func TestSQLite_burstKeepsTheRateAndInFlightLimits(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
 		var mu sync.Mutex
 		running := make(map[string]int)
 		run := func(url string, by int) {
@@ -159,7 +160,7 @@ func TestLocal_tenThousandDueInTheSameSecondComeAtTheRate(t *testing.T) {
 				s.t.Errorf("%d in flight to %s at once", running[url], url)
 			}
 		}
-		sent := new(begins)
+		sent := new(attemptTimes)
 		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
 			sent.add(message.URL)
 			run(message.URL, 1)
@@ -167,7 +168,7 @@ func TestLocal_tenThousandDueInTheSameSecondComeAtTheRate(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			return sender.Attempt{Status: 200}
 		})
-		events := max(1000/fewer, 100)
+		events := max(1000/loadDivisor, 100)
 		s.seed(events, urls(10)...)
 		s.work(21 * time.Second)
 		for _, url := range urls(10) {
@@ -184,14 +185,14 @@ func TestLocal_tenThousandDueInTheSameSecondComeAtTheRate(t *testing.T) {
 	})
 }
 
-func TestLocal_manyOriginsAreServedAtOnce(t *testing.T) {
-	inBubble(t, func(s *setup) {
-		sent := new(begins)
-		s.sender = hangs(sent)
+func TestSQLite_manyOriginsAreServedConcurrently(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		sent := new(attemptTimes)
+		s.sender = hangingSender(sent)
 		began := time.Now()
-		s.seed(1, urls(5000/fewer)...)
+		s.seed(1, urls(5000/loadDivisor)...)
 		s.work(time.Second)
-		for _, url := range urls(5000 / fewer) {
+		for _, url := range urls(5000 / loadDivisor) {
 			if at := sent.of(url); len(at) != 1 || at[0].Sub(began) > time.Second {
 				s.t.Fatalf("%s got %v", url, at)
 			}
@@ -199,13 +200,13 @@ func TestLocal_manyOriginsAreServedAtOnce(t *testing.T) {
 	})
 }
 
-// Events that wait for a breaker lose no attempt, and do not come together when it closes.
-func TestLocal_aReceiverThatWasDownGetsEverythingButNotAtOnce(t *testing.T) {
-	inBubble(t, func(s *setup) {
+// Events that wait for an open breaker use up no attempt, and are not sent all at once when it closes.
+func TestSQLite_recoveredReceiverGetsEveryEventGradually(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
 		const url = "https://hooks.example.com/"
 		began := time.Now()
 		up := began.Add(time.Hour)
-		sent := new(begins)
+		sent := new(attemptTimes)
 		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
 			sent.add(url)
 			if time.Now().Before(up) {
@@ -214,7 +215,7 @@ func TestLocal_aReceiverThatWasDownGetsEverythingButNotAtOnce(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 			return sender.Attempt{Status: 200}
 		})
-		events := max(1000/fewer, 100)
+		events := max(1000/loadDivisor, 100)
 		s.seed(events, url)
 		s.work(59 * time.Minute)
 		at := sent.of(url)
@@ -239,7 +240,7 @@ func TestLocal_aReceiverThatWasDownGetsEverythingButNotAtOnce(t *testing.T) {
 				s.t.Fatal("an event still waits after a day")
 			}
 		}
-		var first []time.Time // of the recovery
+		var first []time.Time // the attempts after the recovery
 		for _, a := range sent.of(url) {
 			if !a.Before(up) {
 				first = append(first, a)
@@ -249,15 +250,15 @@ func TestLocal_aReceiverThatWasDownGetsEverythingButNotAtOnce(t *testing.T) {
 			s.t.Errorf("eleven attempts within %v after the recovery", within)
 		}
 		if whole := first[events-1].Sub(first[0]); whole > 10*time.Minute {
-			s.t.Errorf("all that waited took %v", whole)
+			s.t.Errorf("the backlog took %v", whole)
 		}
 	})
 }
 
-func TestTrigger_switchesOffAURLThatIsGone(t *testing.T) {
-	onEachTrigger(t, func(s *setup) {
+func TestTrigger_Run_switchesOffAnEndpointThatAnswers410(t *testing.T) {
+	onEachDatabase(t, func(s *fixture) {
 		const gone = "https://hooks.example.com/gone"
-		sent := new(begins)
+		sent := new(attemptTimes)
 		status := 410
 		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
 			sent.add(message.URL)
@@ -311,9 +312,9 @@ func TestTrigger_switchesOffAURLThatIsGone(t *testing.T) {
 	})
 }
 
-// A command beside the daemon cannot wake it; what it did is seen all the same.
-func TestLocal_seesWhatAnotherProcessMadeDue(t *testing.T) {
-	inBubble(t, func(s *setup) {
+// Another process, such as a command, cannot notify the daemon on SQLite. The daemon polls for its writes.
+func TestSQLite_deliversEventsWrittenByAnotherProcess(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
 		var created time.Time
 		done := make(chan struct{})
 		go func() {

@@ -7,104 +7,106 @@ import (
 )
 
 const (
-	// fetches is how many reads of the store there are at once, each for up to fetchLines lines.
-	fetches    = 2
-	fetchLines = 64
-	// maxLoaded is how many deliveries of a line are in memory at most.
+	// maxFetches bounds the concurrent reads of the store. Each reads up to maxFlowsPerFetch flows.
+	maxFetches       = 2
+	maxFlowsPerFetch = 64
+	// maxLoaded bounds the deliveries of one flow in memory.
 	maxLoaded = 64
-	// maxLoadedAge is for how long they are believed. Others may replay events that come before them,
-	// and what others say of deletions may be lost.
+	// maxLoadedAge is how long deliveries in memory are used. After that they are read again, because
+	// another process may have replayed earlier events, and a notification of a deletion may be lost.
 	maxLoadedAge = time.Second
-	// slowFetch is how long a read takes of which an operator should know, and maxMisses how often
-	// nothing is found in a line although a scan says that events are due.
-	slowFetch = 5 * time.Second
-	maxMisses = 3
+	// A read that takes longer than slowFetchThreshold is logged.
+	slowFetchThreshold = 5 * time.Second
+	// An error is logged after maxEmptyFetches reads in a row that found no event in a flow, although a scan
+	// had found due ones.
+	maxEmptyFetches = 3
 )
 
-// fetch reads what is due in the lines that want it.
+// fetch starts reads of the flows in fetchQueue, as far as maxFetches allows.
 func (d *deliverer) fetch() {
-	for len(d.wanted) > 0 && d.fetching < fetches {
-		n := min(len(d.wanted), fetchLines)
-		lines := d.wanted[:n:n]
-		d.wanted = d.wanted[n:]
-		wants := make([]store.Want, n)
-		for i, l := range lines {
-			// What is running is among the first that are due.
-			wants[i] = store.Want{Line: l.Line, Limit: len(l.running) + min(2*d.jobs.InFlight, maxLoaded)}
+	for len(d.fetchQueue) > 0 && d.activeFetches < maxFetches {
+		n := min(len(d.fetchQueue), maxFlowsPerFetch)
+		flows := d.fetchQueue[:n:n]
+		d.fetchQueue = d.fetchQueue[n:]
+		queries := make([]store.DeliveryQuery, n)
+		for i, f := range flows {
+			// The read returns the running deliveries, too.
+			queries[i] = store.DeliveryQuery{Flow: f.Flow, Limit: len(f.running) + min(2*d.jobs.InFlight, maxLoaded)}
 		}
-		d.fetching++
-		read := d.now()
-		dropped := d.dropped
-		d.others.Go(func() {
-			all, err := d.jobs.Store.Deliveries(d.stop, wants)
+		d.activeFetches++
+		began := d.now()
+		generation := d.laneGeneration
+		d.background.Go(func() {
+			all, err := d.jobs.Store.Deliveries(d.stop, queries)
 			d.jobs.report(d.stop, store.Deliver, err)
-			if took := d.now().Sub(read); took > slowFetch {
-				d.jobs.Logger.WarnContext(d.stop, "reading what is due is slow", "lines", n, "duration", took)
+			if took := d.now().Sub(began); took > slowFetchThreshold {
+				d.jobs.Logger.WarnContext(d.stop, "reading due events is slow", "flows", n, "duration", took)
 			}
 			d.call(func() {
-				d.fetching--
-				for i, l := range lines {
-					if dropped != d.dropped {
+				d.activeFetches--
+				for i, f := range flows {
+					if generation != d.laneGeneration {
 						all[i] = nil
-						l.sooner(d.now())
+						f.fetchBy(d.now())
 					}
-					l.read = read
-					d.fetched(l, wants[i].Limit, all[i], err)
+					f.loadedAt = began
+					d.handleFetched(f, queries[i].Limit, all[i], err)
 				}
 			})
 		})
 	}
 }
 
-// fetched takes what was due in a line.
-func (d *deliverer) fetched(l *line, limit int, all []store.Delivery, err error) {
-	l.fetching = false
+// handleFetched adds the deliveries that a read returned to the flow. limit is the limit of the read.
+func (d *deliverer) handleFetched(f *flow, limit int, deliveries []store.Delivery, err error) {
+	f.fetching = false
 	now := d.now()
 	switch {
-	case !d.held[l.lane]:
-		d.clear(l)
+	case !d.heldLanes[f.lane]:
+		d.discard(f)
 		return
 	case err != nil:
-		l.sooner(now.Add(errorPause))
-	case len(all) == limit && !all[limit-1].DueAt.After(d.databaseNow()):
-		l.sooner(now) // there may be more
+		f.fetchBy(now.Add(errorPause))
+	case len(deliveries) == limit && !deliveries[limit-1].DueAt.After(d.databaseNow()):
+		f.fetchBy(now) // there may be more
 	}
-	d.missed(l, err == nil && len(all) == 0 && len(l.ended) == 0)
+	d.countEmptyFetch(f, err == nil && len(deliveries) == 0 && len(f.endedDuringFetch) == 0)
 	due := d.databaseNow()
-	for _, next := range all {
-		atWork, running := l.running[next.Event.SubjectID]
-		before, ended := l.ended[next.Event.SubjectID]
+	for _, next := range deliveries {
+		eventID, running := f.running[next.Event.SubjectID]
+		endedID, ended := f.endedDuringFetch[next.Event.SubjectID]
 		switch {
-		// Who works on it says when there is more, unless that came after the record.
+		// The running attempt returns when the next event is due. A different event here means that
+		// one was added after the attempt was recorded.
 		case running:
-			if atWork != next.Event.ID {
-				l.running[next.Event.SubjectID] = ""
+			if eventID != next.Event.ID {
+				f.running[next.Event.SubjectID] = ""
 			}
 		case ended:
-			if before != next.Event.ID {
-				l.sooner(now)
+			if endedID != next.Event.ID {
+				f.fetchBy(now)
 			}
 		case next.DueAt.After(due):
-			l.sooner(d.local(next.DueAt))
+			f.fetchBy(d.localTime(next.DueAt))
 		default:
-			l.loaded = append(l.loaded, next)
+			f.loaded = append(f.loaded, next)
 		}
 	}
-	l.ended = nil
-	d.place(l)
+	f.endedDuringFetch = nil
+	d.reschedule(f)
 }
 
-// missed says so when nothing was found in a line, again and again, although a scan said that events
-// are due. Once is no reason: others may have ended them meanwhile.
-func (d *deliverer) missed(l *line, nothing bool) {
+// countEmptyFetch logs an error after maxEmptyFetches reads that found no event although a scan had found
+// due ones. One such read is normal: another process may have ended the events in between.
+func (d *deliverer) countEmptyFetch(f *flow, empty bool) {
 	switch {
-	case !nothing:
-		delete(d.misses, l.Line)
-	case l.scanned:
-		if d.misses[l.Line]++; d.misses[l.Line] == maxMisses {
-			delete(d.misses, l.Line)
-			d.jobs.Logger.ErrorContext(d.ctx, "events are due and none is found", "user", l.UserID, "origin", l.Origin)
+	case !empty:
+		delete(d.emptyFetches, f.Flow)
+	case f.foundByScan:
+		if d.emptyFetches[f.Flow]++; d.emptyFetches[f.Flow] == maxEmptyFetches {
+			delete(d.emptyFetches, f.Flow)
+			d.jobs.Logger.ErrorContext(d.ctx, "events are due and none is found", "user", f.UserID, "origin", f.Origin)
 		}
 	}
-	l.scanned = false
+	f.foundByScan = false
 }

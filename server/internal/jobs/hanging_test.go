@@ -10,20 +10,20 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// Ever new origins that hang, of one user or of more users than there are workers, delay neither a receiver that has answered
-// before nor one that nothing was sent to yet.
-func TestLocal_freshOriginsThatHangDelayNoOther(t *testing.T) {
+// New origins that hang delay neither a proven origin nor an untried one. They may belong to one user or to
+// more users than there are workers.
+func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 	t.Parallel()
 	for _, users := range []int{1, 100, 300} {
 		t.Run(fmt.Sprint(users), func(t *testing.T) {
-			inBubble(t, func(s *setup) {
+			onSQLite(t, func(s *fixture) {
 				const origins, late = 1000, 100 * time.Millisecond
-				probes := max(100/fewer, 20)
-				sent := new(begins)
+				probes := max(100/loadDivisor, 20)
+				sent := new(attemptTimes)
 				answers := make(map[string]bool)
 				healthy := make([]string, probes)
 				for i := range healthy {
-					healthy[i] = fmt.Sprintf("https://%d.example.org/", i%(len(healthy)/2)) // half of them come twice
+					healthy[i] = fmt.Sprintf("https://%d.example.org/", i%(len(healthy)/2)) // every URL is used twice
 					answers[healthy[i]] = true
 				}
 				s.sender = senderFunc(func(ctx context.Context, message sender.Message) sender.Attempt {

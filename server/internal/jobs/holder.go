@@ -11,230 +11,231 @@ import (
 )
 
 const (
-	// defaultPoll is how often SQLite is asked whether another process has changed it.
-	defaultPoll = 500 * time.Millisecond
-	// clockTolerance is by how much the clock may be set without anybody noticing.
+	// defaultPollInterval is how often soleHolder checks whether another process has written to the database.
+	defaultPollInterval = 500 * time.Millisecond
+	// clockTolerance is the largest correction of the clock that is ignored.
 	clockTolerance = time.Second
 
-	renewInterval = 750 * time.Millisecond
-	renewTimeout  = 2 * time.Second
-	// useOfLease is how long attempts are made after the last renewal: they have ended when the lease
-	// does, even if this clock is slower than the other one.
-	useOfLease = store.Lease - time.Second
+	defaultRenewInterval = 750 * time.Millisecond
+	renewTimeout         = 2 * time.Second
+	// defaultUsableLease is how long after a renewal attempts may run. It is shorter than the lease, so that
+	// they have ended when the lease expires, even if this clock is slower than that of the database.
+	defaultUsableLease = store.Lease - time.Second
 )
 
-// soleHolder holds all lanes: on SQLite, a process has the database to itself.
+// soleHolder is the laneHolder on SQLite. One process owns the database, so it holds the only lane.
 type soleHolder struct {
-	poll time.Duration
+	pollInterval time.Duration
 }
 
-func newSoleHolder() *soleHolder { return &soleHolder{poll: defaultPoll} }
+func newSoleHolder() *soleHolder { return &soleHolder{pollInterval: defaultPollInterval} }
 
 func (h *soleHolder) run(stop context.Context, d *deliverer) {
-	d.call(func() { d.hold("", nil, []int{0}) })
-	looked := d.now()
+	d.call(func() { d.holdLanes("", nil, []int{0}) })
+	lastScan := d.now()
 	wall, began := d.jobs.Now().Round(0), time.Now()
 	for {
-		pause(stop, h.poll)
+		pause(stop, h.pollInterval)
 		if stop.Err() != nil {
 			return
 		}
-		passed := time.Since(began)
-		if back := wall.Add(passed).Sub(d.jobs.Now().Round(0)); back > clockTolerance {
-			h.setBack(stop, d, back)
+		elapsed := time.Since(began)
+		if setBackBy := wall.Add(elapsed).Sub(d.jobs.Now().Round(0)); setBackBy > clockTolerance {
+			h.clockSetBack(stop, d, setBackBy)
 		}
 		wall, began = d.jobs.Now().Round(0), time.Now()
 		changed, err := d.jobs.Store.ChangedElsewhere(stop)
 		d.jobs.report(stop, store.Deliver, err)
-		if now := d.now(); changed || now.Sub(looked) >= d.jobs.safetyNet {
-			looked = now
+		if now := d.now(); changed || now.Sub(lastScan) >= d.jobs.rescanInterval {
+			lastScan = now
 			d.call(d.scanAll)
 		}
 	}
 }
 
-// setBack follows a clock that was set back: what waits for its next attempt waits no longer for that.
-// After one that was set forward it is due early, which the limits of its receiver make good.
-func (h *soleHolder) setBack(stop context.Context, d *deliverer, by time.Duration) {
+// clockSetBack moves all due times back after the clock was set back, so that no retry is late. After the
+// clock was set forward nothing is moved: retries are early then, and the limits of the origins still hold.
+func (h *soleHolder) clockSetBack(stop context.Context, d *deliverer, by time.Duration) {
 	d.jobs.Logger.WarnContext(stop, "the clock was set back", "by", by)
 	d.jobs.report(stop, store.Deliver, d.jobs.Store.ShiftDue(stop, -by))
 	d.call(d.scanAll)
 }
 
-func (h *soleHolder) leave(context.Context) {}
+func (h *soleHolder) releaseAll(context.Context) {}
 
-func (h *soleHolder) announce(context.Context, []store.Line) {}
+func (h *soleHolder) notifyDue(context.Context, []store.Flow) {}
 
-func (h *soleHolder) announceDeleted(context.Context, []store.Line) {}
+func (h *soleHolder) notifyDeleted(context.Context, []store.Flow) {}
 
-// laneHolder holds a share of the lanes, on PostgreSQL.
-type laneHolder struct {
-	jobs     *Jobs
-	holder   *store.Holder
-	interval time.Duration // of renewals
-	use      time.Duration // of the lease after one
-	draining []int
-	lanes    int
-	deaf     bool          // to what others announce
-	released chan struct{} // receives when another holder has given lanes away
+// leaseHolder is the laneHolder on PostgreSQL. It renews the lease on a fair share of the lanes.
+type leaseHolder struct {
+	jobs           *Jobs
+	lease          *store.LeaseHolder
+	renewInterval  time.Duration // between renewals
+	usableLease    time.Duration // after a renewal
+	draining       []int         // lanes to be released once they are idle
+	laneCount      int
+	listenDisabled bool          // set by tests
+	renewNow       chan struct{} // receives when another holder has released lanes
 
-	mu     sync.Mutex
-	base   time.Time // of the database
-	baseAt time.Time // when it was that
+	mu             sync.Mutex
+	databaseTime   time.Time // of the last renewal, by the clock of the database
+	databaseTimeAt time.Time // the same time, by the clock of this process
 }
 
-func newLaneHolder(jobs *Jobs, d *deliverer) *laneHolder {
-	h := &laneHolder{jobs: jobs, interval: renewInterval, use: useOfLease, released: make(chan struct{}, 1)}
+func newLeaseHolder(jobs *Jobs, d *deliverer) *leaseHolder {
+	h := &leaseHolder{jobs: jobs, renewInterval: defaultRenewInterval, usableLease: defaultUsableLease, renewNow: make(chan struct{}, 1)}
 	d.databaseNow = h.now
 	return h
 }
 
-// now is the time by the clock of the database.
-func (h *laneHolder) now() time.Time {
+// now returns the time by the clock of the database. It is safe for concurrent use.
+func (h *leaseHolder) now() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.base.Add(time.Since(h.baseAt))
+	return h.databaseTime.Add(time.Since(h.databaseTimeAt))
 }
 
-func (h *laneHolder) run(stop context.Context, d *deliverer) {
+func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 	var listening sync.WaitGroup
 	defer listening.Wait()
-	if !h.deaf {
+	if !h.listenDisabled {
 		listening.Go(func() { h.listen(stop, d) })
 	}
-	first := true
-	h.holder = h.jobs.Store.NewHolder()
-	// Who could not renew stops by its own clock, before anybody takes over.
-	expiry := time.AfterFunc(time.Hour, func() {
+	insert := true
+	h.lease = h.jobs.Store.NewLeaseHolder()
+	// A process that cannot renew stops by its own clock before another process takes over.
+	expiryTimer := time.AfterFunc(time.Hour, func() {
 		h.jobs.Logger.WarnContext(stop, "the lease has run out")
-		d.call(d.dropAll)
+		d.call(d.dropAllLanes)
 	})
-	defer expiry.Stop()
-	expiry.Stop()
-	swept := time.Now()
+	defer expiryTimer.Stop()
+	expiryTimer.Stop()
+	lastScan := time.Now()
 	for stop.Err() == nil {
 		began := time.Now()
-		limited, cancel := context.WithTimeout(stop, renewTimeout)
-		holding, err := h.holder.Renew(limited, first)
+		timeoutContext, cancel := context.WithTimeout(stop, renewTimeout)
+		holding, err := h.lease.Renew(timeoutContext, insert)
 		cancel()
 		switch {
-		case errors.Is(err, store.ErrSetBack):
-			by, err := h.jobs.Store.FollowClock(stop)
+		case errors.Is(err, store.ErrClockSetBack):
+			by, err := h.jobs.Store.HandleClockSetBack(stop)
 			h.jobs.report(stop, "lease", err)
 			if by > 0 {
 				h.jobs.Logger.WarnContext(stop, "the clock of the database was set back", "by", by)
 			}
 			if err == nil {
-				continue // with a new holder, as all
+				continue // HandleClockSetBack deleted all holders; the next renewal returns ErrLeaseLost
 			}
-		case errors.Is(err, store.ErrNotHeld):
+		case errors.Is(err, store.ErrLeaseLost):
 			h.jobs.Logger.WarnContext(stop, "another daemon has taken over")
-			d.call(d.dropAll)
-			h.jobs.report(stop, "lease", h.holder.Close(stop))
-			h.holder, h.draining, first = h.jobs.Store.NewHolder(), nil, true
+			d.call(d.dropAllLanes)
+			h.jobs.report(stop, "lease", h.lease.Close(stop))
+			h.lease, h.draining, insert = h.jobs.Store.NewLeaseHolder(), nil, true
 			continue
 		case err != nil:
 			h.jobs.report(stop, "lease", err)
-		case time.Since(began) > h.use: // this process was frozen
+		case time.Since(began) > h.usableLease: // this process was frozen
 		default:
-			expiry.Reset(h.use - time.Since(began))
+			expiryTimer.Reset(h.usableLease - time.Since(began))
 			h.setClock(holding.Now, began)
-			first = false
-			h.follow(stop, d, holding, began.Add(h.use))
-			if holding.Gone > 0 || time.Since(swept) > h.jobs.safetyNet {
-				swept = time.Now() // one that has gone may have announced less than it made due
+			insert = false
+			h.applyHolding(stop, d, holding, began.Add(h.usableLease))
+			if holding.Expired > 0 || time.Since(lastScan) > h.jobs.rescanInterval {
+				lastScan = time.Now() // a holder that died may not have sent all its notifications
 				d.call(d.scanAll)
 			}
 		}
 		select {
 		case <-stop.Done():
-		case <-h.released:
-		case <-time.After(h.interval):
+		case <-h.renewNow:
+		case <-time.After(h.renewInterval):
 		}
 	}
 }
 
-// renewAtOnce is called when lanes may be had.
-func (h *laneHolder) renewAtOnce() {
+// requestRenewal makes run renew the lease now, because lanes may be free.
+func (h *leaseHolder) requestRenewal() {
 	select {
-	case h.released <- struct{}{}:
+	case h.renewNow <- struct{}{}:
 	default:
 	}
 }
 
-// setClock learns the time of the database, which was now between began and this moment.
-func (h *laneHolder) setClock(now, began time.Time) {
+// setClock sets the clock of the database. The clock showed now at some moment between began and the call.
+func (h *leaseHolder) setClock(now, began time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.base, h.baseAt = now, began.Add(time.Since(began)/2)
+	h.databaseTime, h.databaseTimeAt = now, began.Add(time.Since(began)/2)
 }
 
-// follow delivers for the lanes that are held, and gives away what is more than a fair share, once
-// nothing is at work in it.
-func (h *laneHolder) follow(stop context.Context, d *deliverer, holding store.Holding, leaseEnd time.Time) {
-	if len(holding.Lanes) != h.lanes {
-		h.lanes = len(holding.Lanes)
-		h.jobs.Logger.InfoContext(stop, "holding lanes", "lanes", h.lanes)
+// applyHolding makes d deliver for the lanes that the process holds. It drains the lanes above the fair
+// share and releases those that are idle.
+func (h *leaseHolder) applyHolding(stop context.Context, d *deliverer, holding store.Holding, leaseEnd time.Time) {
+	if len(holding.Lanes) != h.laneCount {
+		h.laneCount = len(holding.Lanes)
+		h.jobs.Logger.InfoContext(stop, "holding lanes", "lanes", h.laneCount)
 	}
-	id, idle := h.holder.ID, make(chan []int, 1)
+	id, idleLanes := h.lease.ID, make(chan []int, 1)
 	d.call(func() {
-		draining := h.drain(holding)
+		draining := h.updateDraining(holding)
 		if len(draining) > 0 {
-			d.drop(draining)
+			d.dropLanes(draining)
 		}
-		d.hold(id, &leaseEnd, without(holding.Lanes, draining))
-		idle <- d.idle(draining)
+		d.holdLanes(id, &leaseEnd, without(holding.Lanes, draining))
+		idleLanes <- d.idleLanes(draining)
 	})
 	select {
-	case <-d.ended:
-	case lanes := <-idle:
+	case <-d.closed:
+	case lanes := <-idleLanes:
 		if len(lanes) == 0 {
 			return
 		}
-		limited, cancel := context.WithTimeout(stop, renewTimeout)
+		timeoutContext, cancel := context.WithTimeout(stop, renewTimeout)
 		defer cancel()
-		h.jobs.report(stop, "lease", h.holder.Release(limited, lanes))
+		h.jobs.report(stop, "lease", h.lease.Release(timeoutContext, lanes))
 	}
 }
 
-// drain returns the lanes that are given away. It does not look at what is at work in them: a share of
-// every receiver's lanes goes, or a daemon that joins would get those without work.
-func (h *laneHolder) drain(holding store.Holding) []int {
+// updateDraining returns the lanes to be released. It chooses them without regard to their load; otherwise
+// a daemon that joins would get only idle lanes.
+func (h *leaseHolder) updateDraining(holding store.Holding) []int {
 	h.draining = slices.DeleteFunc(h.draining, func(lane int) bool { return !slices.Contains(holding.Lanes, lane) })
-	if surplus := len(holding.Lanes) - len(h.draining) - holding.Fair; surplus > 0 {
+	if surplus := len(holding.Lanes) - len(h.draining) - holding.FairShare; surplus > 0 {
 		h.draining = append(h.draining, without(holding.Lanes, h.draining)[:surplus]...)
 	}
 	return h.draining
 }
 
+// without returns the lanes that are not in others.
 func without(lanes, others []int) []int {
 	return slices.DeleteFunc(slices.Clone(lanes), func(lane int) bool { return slices.Contains(others, lane) })
 }
 
-// listen looks at the lines of which other processes say that events have become due.
-func (h *laneHolder) listen(stop context.Context, d *deliverer) {
+// listen applies the notifications of other processes until stop ends. It reconnects after an error.
+func (h *leaseHolder) listen(stop context.Context, d *deliverer) {
 	for stop.Err() == nil {
-		err := h.jobs.Store.Listen(stop, store.Heard{
+		err := h.jobs.Store.Listen(stop, store.NotificationHandler{
 			Ready:    func() { d.call(d.scanAll) },
-			Due:      func(line store.Line) { d.call(func() { d.wake([]store.Line{line}) }) },
-			Deleted:  func(line store.Line) { d.call(func() { d.readAgain([]store.Line{line}) }) },
-			Released: h.renewAtOnce,
+			Due:      func(flow store.Flow) { d.call(func() { d.markDue([]store.Flow{flow}) }) },
+			Deleted:  func(flow store.Flow) { d.call(func() { d.invalidate([]store.Flow{flow}) }) },
+			Released: h.requestRenewal,
 		})
 		h.jobs.report(stop, "listen", err)
 		pause(stop, errorPause)
 	}
 }
 
-func (h *laneHolder) leave(ctx context.Context) {
-	limited, cancel := context.WithTimeout(ctx, renewTimeout)
+func (h *leaseHolder) releaseAll(ctx context.Context) {
+	timeoutContext, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	h.jobs.report(ctx, "lease", h.holder.Leave(limited))
+	h.jobs.report(ctx, "lease", h.lease.ReleaseAll(timeoutContext))
 }
 
-func (h *laneHolder) announce(ctx context.Context, lines []store.Line) {
-	h.jobs.report(ctx, "announce", h.jobs.Store.Announce(ctx, lines))
+func (h *leaseHolder) notifyDue(ctx context.Context, flows []store.Flow) {
+	h.jobs.report(ctx, "announce", h.jobs.Store.NotifyDue(ctx, flows))
 }
 
-func (h *laneHolder) announceDeleted(ctx context.Context, lines []store.Line) {
-	h.jobs.report(ctx, "announce", h.jobs.Store.AnnounceDeleted(ctx, lines))
+func (h *leaseHolder) notifyDeleted(ctx context.Context, flows []store.Flow) {
+	h.jobs.report(ctx, "announce", h.jobs.Store.NotifyDeleted(ctx, flows))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -17,50 +18,52 @@ type Sender interface {
 	Send(ctx context.Context, message sender.Message) sender.Attempt
 }
 
-// Config holds what the work needs. Store, Studio, Sender and Renderer are required.
+// Config configures [Jobs]. Store, Studio, Sender and Renderer are required.
 type Config struct {
 	Store    *store.Store
 	Studio   *studio.Service
 	Sender   Sender
 	Renderer studio.Renderer
-	// RenderTimeout ends a rendering that hangs; it is then tried again. Default 15 minutes.
+	// RenderTimeout bounds one rendering. A rendering that times out is retried. Default 15 minutes.
 	RenderTimeout time.Duration
-	// RenderWorkers is how many subjects are rendered at once; none when it is negative. Default 16.
+	// RenderWorkers bounds the concurrent renderings. A negative value disables rendering. Default 16.
 	RenderWorkers int
-	// Workers is how many attempts are made at once. When they are all at work, users for whom none is
-	// get one each all the same, up to four times as many. Default 256.
+	// Workers bounds the concurrent attempts. If all workers are busy, each user without a busy worker gets
+	// an extra one, up to four times Workers in total. Default 256.
 	Workers int
-	// InFlight is how many attempts may be in flight to one origin. Default 4.
+	// InFlight bounds the attempts in flight to one origin. Default 4.
 	InFlight int
-	// Rate is how many attempts may begin in a second to one origin, a few more at once after a
-	// rest. Default 50.
+	// Rate bounds the attempts that begin in one second to one origin. After a pause, a burst of up to a
+	// fifth of Rate may begin at once. Default 50.
 	Rate int
-	// BreakAfter is after how many failures in a row no attempt is made to an origin for a while.
-	// Default 10.
+	// BreakAfter is the number of consecutive failures that open the circuit breaker of an origin. Default 10.
 	BreakAfter int
-	// BreakPause is that while. It is doubled each time the next attempt fails too, up to
-	// MaxBreakPause. Defaults 30 seconds and 5 minutes.
+	// BreakPause is how long an open circuit breaker blocks attempts. The pause doubles each time the probe
+	// after it fails, up to MaxBreakPause. Defaults 30 seconds and 5 minutes.
 	BreakPause, MaxBreakPause time.Duration
-	// OnAttempt and OnRendering are called, concurrently, after each attempt and each rendering, for
-	// counting them. Default: nothing.
+	// OnAttempt and OnRendering are called after each attempt and each rendering, for metrics. They must be
+	// safe for concurrent use. Default: none.
 	OnAttempt   func(AttemptOutcome, sender.Attempt)
 	OnRendering func(studio.Kind, RenderingOutcome, time.Duration)
+	// Tracer records a span for each rendering and each attempt, in the trace of the request that created
+	// the subject. Default: none.
+	Tracer trace.Tracer
 	// Logger gets one line for each rendering and each attempt. Default: none.
 	Logger *slog.Logger
-	// Now tells the time. Default time.Now.
+	// Now returns the current time. Default time.Now.
 	Now func() time.Time
 }
 
-// Jobs does the work. It is safe for concurrent use with the limit that the package states.
+// Jobs makes attempts and renderings for a [Trigger] or a [Worker]. It is safe for concurrent use.
 type Jobs struct {
 	Config
-	id      string // of this process, for renderings
-	secrets secrets
-	// safetyNet is how often a look is taken at everything when nothing says that one is needed.
-	safetyNet time.Duration
+	processID   string // written to the rows of subjects that this process renders
+	secretCache secretCache
+	// rescanInterval is how often all due work is looked for without a notification.
+	rescanInterval time.Duration
 }
 
-// New makes a Jobs.
+// New returns a Jobs for cfg, with defaults for the fields that are zero.
 func New(cfg Config) *Jobs {
 	setDefault(&cfg.RenderTimeout, 15*time.Minute)
 	if cfg.RenderWorkers == 0 {
@@ -84,25 +87,26 @@ func New(cfg Config) *Jobs {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Jobs{Config: cfg, id: uuid.NewString(), safetyNet: defaultSafetyNet}
+	return &Jobs{Config: cfg, processID: uuid.NewString(), rescanInterval: defaultRescanInterval}
 }
 
-// lane is the share that an origin belongs to: on SQLite, one for all.
-func (j *Jobs) lane(origin string) int {
+// laneOf returns the lane of an origin. On SQLite all origins are in lane 0.
+func (j *Jobs) laneOf(origin string) int {
 	if j.Store.Pool() == nil {
 		return 0
 	}
 	return store.Lane(origin)
 }
 
-// lanes is what [store.Store.DueLines] wants to have for some lanes.
-func (j *Jobs) lanes(lanes []int) []int {
+// laneFilter returns the filter of [store.Store.DueFlows] for lanes: nil on SQLite, which has no lanes.
+func (j *Jobs) laneFilter(lanes []int) []int {
 	if j.Store.Pool() == nil {
 		return nil
 	}
 	return lanes
 }
 
+// setDefault sets a field that is zero or negative to value.
 func setDefault[T int | time.Duration](field *T, value T) {
 	if *field <= 0 {
 		*field = value

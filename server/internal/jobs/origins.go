@@ -10,50 +10,53 @@ import (
 )
 
 const (
-	// rampSuccesses is how many attempts must succeed before an origin that recovers may have one
-	// more in flight.
+	// rampSuccesses is how many attempts must succeed before the in-flight limit of a recovering origin rises
+	// by one.
 	rampSuccesses = 10
-	// forgetAfter is how long an origin is remembered that nothing is sent to.
-	forgetAfter = 15 * time.Minute
+	// forgetIdleAfter is how long an idle origin stays in memory.
+	forgetIdleAfter = 15 * time.Minute
 )
 
-// origins keeps the limits of each receiver: how many attempts are in flight, how many begin in
-// a second, and a circuit breaker. All events for an origin are sent by one process, so the limits
-// hold for all daemons together. It is not safe for concurrent use.
+// origins holds the limits of each origin: an in-flight limit, a rate limit and a circuit breaker. One
+// process sends all events for an origin, so the limits hold across all daemons. It is not safe for
+// concurrent use.
 //
-// After BreakAfter failures in a row the breaker opens: no attempt is made for BreakPause. Then
-// one attempt is made as a probe. While it fails, the breaker opens again for twice as long, up to
-// MaxBreakPause. After one that succeeds, one attempt in flight is allowed and a like share of the
-// rate, and one more after every ten successes. The store remembers breakers that are open.
+// The breaker opens after BreakAfter consecutive failures. An open breaker blocks all attempts for
+// BreakPause and then lets one attempt pass, the probe. If the probe fails, the breaker opens again for
+// twice as long, up to MaxBreakPause. If the probe succeeds, the breaker closes and the in-flight limit
+// starts at one, with the same fraction of the rate; both rise after every rampSuccesses successes. The
+// store keeps open breakers across restarts.
 //
-// Events that wait for an origin stay due in the store, with the tries they had.
+// Events that wait for an origin stay due in the store. Waiting uses up none of their attempts.
 type origins struct {
-	cfg   Config
-	all   map[string]*origin
-	swept time.Time
+	cfg       Config
+	all       map[string]*origin
+	lastSweep time.Time
 }
 
+// origin is the state of one origin.
 type origin struct {
-	name      string
-	inFlight  int
-	allowed   int       // in flight; the limit, or less while the origin recovers
-	next      time.Time // when the next attempt begins if they are spread evenly
-	used      time.Time
-	answered  bool          // at least once
-	failures  int           // in a row
-	successes int           // since one more was allowed
-	pause     time.Duration // of the breaker, the next time that it opens
-	until     time.Time     // when the breaker lets a probe pass; zero while it is closed
+	name        string
+	inFlight    int
+	maxInFlight int       // Config.InFlight, or less while the origin recovers
+	nextStart   time.Time // when the next attempt begins at an even rate
+	lastUsed    time.Time
+	answered    bool          // an attempt was answered at least once
+	failures    int           // consecutive
+	successes   int           // since maxInFlight last changed
+	breakPause  time.Duration // how long the breaker opens the next time
+	openUntil   time.Time     // when the open breaker lets a probe pass; zero if it is closed
 
-	lines   map[*line]struct{}
-	blocked []*line // that wait for room, the first of them first
-	waker   *line   // that is made ready when the rate or the breaker lets an attempt pass
+	flows     map[*flow]struct{}
+	blocked   []*flow // flows that wait for this origin, the oldest first
+	timedFlow *flow   // the flow scheduled for when the rate or the breaker lets an attempt pass
 }
 
 func newOrigins(cfg Config) *origins {
 	return &origins{cfg: cfg, all: make(map[string]*origin)}
 }
 
+// class returns the class of the origin by its last attempts.
 func (o *origin) class() class {
 	switch {
 	case o.failures > 0:
@@ -61,26 +64,27 @@ func (o *origin) class() class {
 	case o.answered:
 		return proven
 	default:
-		return fresh
+		return untried
 	}
 }
 
+// get returns the origin with a name, and adds it if it is new.
 func (o *origins) get(name string) *origin {
 	known := o.all[name]
 	if known == nil {
-		known = &origin{name: name, allowed: o.cfg.InFlight, pause: o.cfg.BreakPause, lines: make(map[*line]struct{})}
+		known = &origin{name: name, maxInFlight: o.cfg.InFlight, breakPause: o.cfg.BreakPause, flows: make(map[*flow]struct{})}
 		o.all[name] = known
 	}
 	return known
 }
 
-// free returns how many attempts may begin now. When it is none, at is when to ask again: the zero
-// time when that is after the end of one in flight.
+// free returns how many attempts may begin now. If n is 0, at is when an attempt may begin, or the zero
+// time if one in flight must end first.
 func (o *origins) free(origin *origin, now time.Time) (n int, at time.Time) {
-	allowed := origin.allowed - origin.inFlight
-	if !origin.until.IsZero() {
-		if now.Before(origin.until) {
-			return 0, origin.until
+	allowed := origin.maxInFlight - origin.inFlight
+	if !origin.openUntil.IsZero() {
+		if now.Before(origin.openUntil) {
+			return 0, origin.openUntil
 		}
 		allowed = 1 - origin.inFlight // the probe
 	}
@@ -88,37 +92,38 @@ func (o *origins) free(origin *origin, now time.Time) (n int, at time.Time) {
 		return 0, time.Time{}
 	}
 	interval := o.interval(origin)
-	// A fifth of a second's worth may begin at once.
-	burst := max(o.cfg.Rate*origin.allowed/o.cfg.InFlight/5, 1)
-	earliest := origin.next.Add(-time.Duration(burst-1) * interval)
+	// A burst is the attempts of a fifth of a second.
+	burst := max(o.cfg.Rate*origin.maxInFlight/o.cfg.InFlight/5, 1)
+	earliest := origin.nextStart.Add(-time.Duration(burst-1) * interval)
 	if earliest.After(now) {
 		return 0, earliest
 	}
 	return min(allowed, burst, int(now.Sub(earliest)/interval)+1), time.Time{}
 }
 
-// begin begins an attempt, which done ends.
-func (o *origins) begin(origin *origin, now time.Time) {
+// beginAttempt counts an attempt that begins, until endAttempt.
+func (o *origins) beginAttempt(origin *origin, now time.Time) {
 	origin.inFlight++
-	origin.used = now
-	next := origin.next
+	origin.lastUsed = now
+	next := origin.nextStart
 	if next.Before(now) {
 		next = now
 	}
-	origin.next = next.Add(o.interval(origin))
+	origin.nextStart = next.Add(o.interval(origin))
 }
 
-// verdict is what an attempt says about its origin.
+// verdict is what an attempt shows about its origin.
 type verdict int
 
 const (
-	verdictNone verdict = iota // nothing
+	verdictNone verdict = iota // nothing about the origin
 	verdictUp                  // the origin answered, even if it refused the event
-	verdictDown
+	verdictDown                // the origin failed
 )
 
-// judgeOrigin leaves out what is the fault of one URL: others have theirs at the same origin.
-func judgeOrigin(attempt sender.Attempt) verdict {
+// verdictOf returns the verdict of an attempt. A failure that one URL causes, such as a 404, is no failure
+// of the origin, because other users have other URLs there.
+func verdictOf(attempt sender.Attempt) verdict {
 	switch attempt.Failure {
 	case sender.FailureInvalid, sender.FailureBlocked, sender.FailureCanceled:
 		return verdictNone
@@ -134,116 +139,123 @@ func judgeOrigin(attempt sender.Attempt) verdict {
 	}
 }
 
-// done ends an attempt. It reports whether the breaker opened, and for how long, or closed.
-func (o *origins) done(origin *origin, v verdict, now time.Time) (opened time.Duration, closed bool) {
+// endAttempt counts the end of an attempt. It returns for how long the breaker opened, 0 if it did not
+// open, and whether it closed.
+func (o *origins) endAttempt(origin *origin, v verdict, now time.Time) (opened time.Duration, closed bool) {
 	origin.inFlight--
-	origin.used = now
+	origin.lastUsed = now
 	switch v {
 	case verdictUp:
 		origin.answered = true
-		return 0, o.succeeded(origin)
+		return 0, o.recordSuccess(origin)
 	case verdictDown:
-		return o.failed(origin, now), false
+		return o.recordFailure(origin, now), false
 	default:
 		return 0, false
 	}
 }
 
-func (o *origins) succeeded(origin *origin) (closed bool) {
+// recordSuccess counts a success and raises the limits of a recovering origin. It reports whether the
+// breaker closed.
+func (o *origins) recordSuccess(origin *origin) (closed bool) {
 	origin.failures = 0
-	if closed = !origin.until.IsZero(); closed {
-		origin.until, origin.allowed, origin.successes = time.Time{}, 1, 0
+	if closed = !origin.openUntil.IsZero(); closed {
+		origin.openUntil, origin.maxInFlight, origin.successes = time.Time{}, 1, 0
 	}
-	if origin.allowed == o.cfg.InFlight {
+	if origin.maxInFlight == o.cfg.InFlight {
 		return closed
 	}
 	if origin.successes++; origin.successes > rampSuccesses {
-		origin.allowed++
+		origin.maxInFlight++
 		origin.successes = 1
 	}
-	if origin.allowed == o.cfg.InFlight {
-		origin.pause = o.cfg.BreakPause // one that fails before is no better than it was
+	if origin.maxInFlight == o.cfg.InFlight {
+		origin.breakPause = o.cfg.BreakPause // a failure during the recovery keeps the longer pause
 	}
 	return closed
 }
 
-func (o *origins) failed(origin *origin, now time.Time) (opened time.Duration) {
+// recordFailure counts a failure. It returns for how long the breaker opened, 0 if it did not open.
+func (o *origins) recordFailure(origin *origin, now time.Time) (opened time.Duration) {
 	origin.failures++
-	// The end of an attempt that began before the breaker opened says nothing new.
-	if origin.failures < o.cfg.BreakAfter || now.Before(origin.until) {
+	// An attempt that began before the breaker opened does not open it again.
+	if origin.failures < o.cfg.BreakAfter || now.Before(origin.openUntil) {
 		return 0
 	}
-	opened = origin.pause
-	origin.until = now.Add(opened)
-	origin.pause = min(2*opened, o.cfg.MaxBreakPause)
+	opened = origin.breakPause
+	origin.openUntil = now.Add(opened)
+	origin.breakPause = min(2*opened, o.cfg.MaxBreakPause)
 	return opened
 }
 
-// restore opens a breaker that was open in the store. One that is known to be open stays so.
+// restore opens a breaker that the store holds as open. A breaker that is open in memory is unchanged. now
+// is the time of this process and database that of the database.
 func (o *origins) restore(b store.Breaker, now, database time.Time) {
 	origin := o.get(b.Origin)
-	if !origin.until.IsZero() {
+	if !origin.openUntil.IsZero() {
 		return
 	}
-	origin.used, origin.failures = now, o.cfg.BreakAfter
-	origin.until = now.Add(min(max(b.Until.Sub(database), 0), b.Pause))
-	origin.pause = min(2*b.Pause, o.cfg.MaxBreakPause)
+	origin.lastUsed, origin.failures = now, o.cfg.BreakAfter
+	origin.openUntil = now.Add(min(max(b.Until.Sub(database), 0), b.Pause))
+	origin.breakPause = min(2*b.Pause, o.cfg.MaxBreakPause)
 }
 
-// block makes a line wait until there is room, or for a time if that is not zero. It reports whether
-// the line is the one that is to be made ready then; the others follow it one by one.
-func (o *origin) block(l *line, at time.Time) (wakes bool) {
-	if !at.IsZero() && o.waker == nil {
-		o.waker = l
+// block makes a flow wait for its origin. If at is not zero, the first such flow is to be scheduled for at,
+// and block reports true for it. All other flows wait in order, and unblock returns them one by one.
+func (o *origin) block(f *flow, at time.Time) (timed bool) {
+	if !at.IsZero() && o.timedFlow == nil {
+		o.timedFlow = f
 		return true
 	}
-	l.blocked = true
-	o.blocked = append(o.blocked, l)
+	f.blocked = true
+	o.blocked = append(o.blocked, f)
 	return false
 }
 
-// woken says that a line does not wait any more.
-func (o *origin) woken(l *line) {
-	if o.waker == l {
-		o.waker = nil
+// clearTimed forgets that f is the scheduled flow.
+func (o *origin) clearTimed(f *flow) {
+	if o.timedFlow == f {
+		o.timedFlow = nil
 	}
 }
 
-// unblock returns the line that has waited the longest, which waits no more; nil when none does.
-func (o *origin) unblock() *line {
+// unblock removes the flow that has waited the longest from the blocked flows and returns it, or nil if no
+// flow is blocked.
+func (o *origin) unblock() *flow {
 	if len(o.blocked) == 0 {
 		return nil
 	}
-	l := o.blocked[0]
+	f := o.blocked[0]
 	o.blocked[0], o.blocked = nil, o.blocked[1:]
-	l.blocked = false
-	return l
+	f.blocked = false
+	return f
 }
 
-// remove makes a line wait no more. It reports whether it was to wake the others.
-func (o *origin) remove(l *line) (wakes bool) {
-	wakes = o.waker == l
-	o.woken(l)
-	if l.blocked {
-		l.blocked = false
-		o.blocked = slices.DeleteFunc(o.blocked, func(other *line) bool { return other == l })
+// removeBlocked removes a flow from the waiting flows. It reports whether f was the scheduled flow, after
+// which the caller unblocks another one.
+func (o *origin) removeBlocked(f *flow) (wasTimed bool) {
+	wasTimed = o.timedFlow == f
+	o.clearTimed(f)
+	if f.blocked {
+		f.blocked = false
+		o.blocked = slices.DeleteFunc(o.blocked, func(other *flow) bool { return other == f })
 	}
-	return wakes
+	return wasTimed
 }
 
-// interval is the time between attempts at the rate that the origin has.
+// interval returns the time between attempts at the current rate of the origin.
 func (o *origins) interval(origin *origin) time.Duration {
-	return max(time.Second*time.Duration(o.cfg.InFlight)/time.Duration(o.cfg.Rate*origin.allowed), 1)
+	return max(time.Second*time.Duration(o.cfg.InFlight)/time.Duration(o.cfg.Rate*origin.maxInFlight), 1)
 }
 
-// sweep forgets, once in a while, the origins that nothing is sent to.
+// sweep removes idle origins, at most once every forgetIdleAfter.
 func (o *origins) sweep(now time.Time) {
-	if now.Sub(o.swept) < forgetAfter {
+	if now.Sub(o.lastSweep) < forgetIdleAfter {
 		return
 	}
-	o.swept = now
+	o.lastSweep = now
 	for name, origin := range o.all {
-		if len(origin.lines) == 0 && now.Sub(origin.used) > forgetAfter && now.Sub(origin.until) > forgetAfter {
+		if len(origin.flows) == 0 && now.Sub(origin.lastUsed) > forgetIdleAfter && now.Sub(origin.openUntil) > forgetIdleAfter {
 			delete(o.all, name)
 		}
 	}

@@ -11,24 +11,25 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-const hooks = "https://hooks.example.com"
+const testOrigin = "https://hooks.example.com"
 
-// testOrigins is origins with a clock, by their names.
+// testOrigins is origins with a clock and methods that take names.
 type testOrigins struct {
 	*origins
 	clock *studiotest.Clock
 }
 
-func (o testOrigins) admit(name string) bool {
+// tryBegin begins an attempt if the limits allow one. It reports whether they do.
+func (o testOrigins) tryBegin(name string) bool {
 	free, _ := o.free(o.get(name), o.clock.Now())
 	if free > 0 {
-		o.begin(o.get(name), o.clock.Now())
+		o.beginAttempt(o.get(name), o.clock.Now())
 	}
 	return free > 0
 }
 
-func (o testOrigins) done(name string, v verdict) (opened time.Duration, closed bool) {
-	return o.origins.done(o.get(name), v, o.clock.Now())
+func (o testOrigins) endAttempt(name string, v verdict) (opened time.Duration, closed bool) {
+	return o.origins.endAttempt(o.get(name), v, o.clock.Now())
 }
 
 func newTestOrigins() (testOrigins, *studiotest.Clock) {
@@ -36,12 +37,12 @@ func newTestOrigins() (testOrigins, *studiotest.Clock) {
 	return testOrigins{newOrigins(New(Config{Now: clock.Now}).Config), clock}, clock
 }
 
-// fails makes the breaker of hooks open.
-func fails(t *testing.T, o testOrigins, clock *studiotest.Clock) {
+// openBreaker makes the breaker of testOrigin open by failures.
+func openBreaker(t *testing.T, o testOrigins, clock *studiotest.Clock) {
 	t.Helper()
 	for i := range 10 {
-		wantAdmitted(t, o, true)
-		opened, _ := o.done(hooks, verdictDown)
+		wantBegin(t, o, true)
+		opened, _ := o.endAttempt(testOrigin, verdictDown)
 		if want := i == 9; (opened > 0) != want {
 			t.Fatalf("after %d failures the breaker opens for %v", i+1, opened)
 		}
@@ -49,41 +50,41 @@ func fails(t *testing.T, o testOrigins, clock *studiotest.Clock) {
 	}
 }
 
-func wantAdmitted(t *testing.T, o testOrigins, want bool) {
+func wantBegin(t *testing.T, o testOrigins, want bool) {
 	t.Helper()
-	if got := o.admit(hooks); got != want {
+	if got := o.tryBegin(testOrigin); got != want {
 		t.Fatalf("admitted: %v, want %v", got, want)
 	}
 }
 
-func TestOrigins_fourInFlight(t *testing.T) {
+func TestOrigins_free_limitsAttemptsInFlight(t *testing.T) {
 	t.Parallel()
 	o, clock := newTestOrigins()
 	for range 4 {
-		wantAdmitted(t, o, true)
+		wantBegin(t, o, true)
 	}
-	wantAdmitted(t, o, false)
-	if free, at := o.free(o.get(hooks), clock.Now()); free != 0 || !at.IsZero() {
+	wantBegin(t, o, false)
+	if free, at := o.free(o.get(testOrigin), clock.Now()); free != 0 || !at.IsZero() {
 		t.Errorf("%d free at %v, want none until one ends", free, at)
 	}
-	if !o.admit("https://other.example.com") {
-		t.Error("another origin waits for this one")
+	if !o.tryBegin("https://other.example.com") {
+		t.Error("the limit of one origin blocks another one")
 	}
 	clock.Add(time.Second)
-	wantAdmitted(t, o, false)
-	o.done(hooks, verdictUp)
-	wantAdmitted(t, o, true)
-	wantAdmitted(t, o, false)
+	wantBegin(t, o, false)
+	o.endAttempt(testOrigin, verdictUp)
+	wantBegin(t, o, true)
+	wantBegin(t, o, false)
 }
 
-func TestOrigins_fiftyInASecond(t *testing.T) {
+func TestOrigins_free_limitsTheRate(t *testing.T) {
 	t.Parallel()
 	o, clock := newTestOrigins()
 	admitted := 0
 	for range 10_000 { // ten seconds
-		for o.admit(hooks) {
+		for o.tryBegin(testOrigin) {
 			admitted++
-			o.done(hooks, verdictUp)
+			o.endAttempt(testOrigin, verdictUp)
 		}
 		clock.Add(time.Millisecond)
 	}
@@ -92,57 +93,58 @@ func TestOrigins_fiftyInASecond(t *testing.T) {
 	}
 }
 
-// A restart opens the breaker again for what is left of its pause, whatever has become of the clock.
-func TestOrigins_aBreakerSurvivesARestart(t *testing.T) {
+// After a restart the breaker is open for the rest of its pause, and never longer than the pause, even if the
+// clock was set.
+func TestOrigins_restore_opensTheBreakerForTheRemainingPause(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[time.Duration]time.Duration{
 		20 * time.Second: 20 * time.Second, -time.Hour: 0, time.Hour: 30 * time.Second,
 	} {
 		o, clock := newTestOrigins()
-		o.restore(store.Breaker{Origin: hooks, Until: clock.Now().Add(left), Pause: 30 * time.Second}, clock.Now(), clock.Now())
+		o.restore(store.Breaker{Origin: testOrigin, Until: clock.Now().Add(left), Pause: 30 * time.Second}, clock.Now(), clock.Now())
 		if want > 0 {
-			wantAdmitted(t, o, false)
+			wantBegin(t, o, false)
 		}
 		clock.Add(want)
-		wantAdmitted(t, o, true)
-		wantAdmitted(t, o, false) // one probe
-		if opened, _ := o.done(hooks, verdictDown); opened != time.Minute {
+		wantBegin(t, o, true)
+		wantBegin(t, o, false) // one probe
+		if opened, _ := o.endAttempt(testOrigin, verdictDown); opened != time.Minute {
 			t.Errorf("after a probe that fails the breaker opens for %v", opened)
 		}
 	}
 }
 
-func TestOrigins_breakerOpensLongerEachTimeThatItsProbeFails(t *testing.T) {
+func TestOrigins_breakerPauseDoublesAfterEachFailedProbe(t *testing.T) {
 	t.Parallel()
 	o, clock := newTestOrigins()
-	fails(t, o, clock)
+	openBreaker(t, o, clock)
 	clock.Add(-20 * time.Millisecond)
 	for _, pause := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute} {
-		wantAdmitted(t, o, false)
+		wantBegin(t, o, false)
 		clock.Add(pause - time.Millisecond)
-		wantAdmitted(t, o, false)
+		wantBegin(t, o, false)
 		clock.Add(time.Millisecond)
-		wantAdmitted(t, o, true)
-		wantAdmitted(t, o, false) // one probe
-		o.done(hooks, verdictDown)
+		wantBegin(t, o, true)
+		wantBegin(t, o, false) // one probe
+		o.endAttempt(testOrigin, verdictDown)
 	}
 }
 
-// What waits for an origin that recovers does not come all at once: more are waiting than may
-// begin, each takes 100 ms, and all succeed.
-func TestOrigins_recoverStepByStep(t *testing.T) {
+// The limits of a recovering origin rise step by step. In this test more attempts wait than may begin, each
+// takes 100 ms, and all succeed.
+func TestOrigins_recoverGradually(t *testing.T) {
 	t.Parallel()
 	o, clock := newTestOrigins()
-	fails(t, o, clock)
+	openBreaker(t, o, clock)
 	clock.Add(30 * time.Second)
-	var ends []time.Time // of what is in flight
+	var ends []time.Time // of the attempts in flight
 	var begun, most [5]int
 	for ms := range 5000 {
 		for len(ends) > 0 && !ends[0].After(clock.Now()) {
-			o.done(hooks, verdictUp)
+			o.endAttempt(testOrigin, verdictUp)
 			ends = ends[1:]
 		}
-		for o.admit(hooks) {
+		for o.tryBegin(testOrigin) {
 			begun[ms/1000]++
 			ends = append(ends, clock.Now().Add(100*time.Millisecond))
 		}
@@ -157,8 +159,8 @@ func TestOrigins_recoverStepByStep(t *testing.T) {
 	}
 }
 
-// One user's wrong URL must not keep others from the same origin.
-func TestJudgeOrigin(t *testing.T) {
+// A wrong URL of one user must not open the breaker for other users of the same origin.
+func TestVerdictOf(t *testing.T) {
 	t.Parallel()
 	for attempt, want := range map[*sender.Attempt]verdict{
 		{Status: 200}: verdictUp,
@@ -178,22 +180,22 @@ func TestJudgeOrigin(t *testing.T) {
 		{Failure: sender.FailureInvalid}:                                        verdictNone,
 		{Failure: sender.FailureCanceled}:                                       verdictNone,
 	} {
-		if got := judgeOrigin(*attempt); got != want {
+		if got := verdictOf(*attempt); got != want {
 			t.Errorf("%d %s is %d, want %d", attempt.Status, attempt.Failure, got, want)
 		}
 	}
 }
 
-func TestOrigins_areForgotten(t *testing.T) {
+func TestOrigins_sweep_forgetsIdleOrigins(t *testing.T) {
 	t.Parallel()
 	o, clock := newTestOrigins()
 	for i := range 1000 {
 		name := fmt.Sprint(i)
-		o.admit(name)
-		o.done(name, verdictDown)
+		o.tryBegin(name)
+		o.endAttempt(name, verdictDown)
 	}
-	o.get(hooks).lines[new(line)] = struct{}{} // something waits
-	clock.Add(forgetAfter + time.Second)
+	o.get(testOrigin).flows[new(flow)] = struct{}{} // a flow waits for this origin
+	clock.Add(forgetIdleAfter + time.Second)
 	o.sweep(clock.Now())
 	if len(o.all) != 1 {
 		t.Errorf("%d origins are remembered, want 1", len(o.all))

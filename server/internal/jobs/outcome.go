@@ -5,14 +5,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// AttemptOutcome is what an attempt made of its event.
+// AttemptOutcome is the state of an event after an attempt.
 type AttemptOutcome string
 
 // The outcomes of attempts.
 const (
 	AttemptDelivered AttemptOutcome = "delivered"
-	AttemptRetried   AttemptOutcome = "retried"   // there is another one later
-	AttemptExhausted AttemptOutcome = "exhausted" // it was the last one
+	AttemptRetried   AttemptOutcome = "retried"   // the event will be retried
+	AttemptExhausted AttemptOutcome = "exhausted" // no attempt follows; the event is a dead letter
 )
 
 func outcomeOfAttempt(state store.EventState) AttemptOutcome {
@@ -26,18 +26,19 @@ func outcomeOfAttempt(state store.EventState) AttemptOutcome {
 	}
 }
 
-// RenderingOutcome is what a rendering made of its subject.
+// RenderingOutcome is the state of a subject after a rendering.
 type RenderingOutcome string
 
 // The outcomes of renderings.
 const (
 	RenderingSucceeded RenderingOutcome = "succeeded"
-	RenderingRetried   RenderingOutcome = "retried" // there is another one later
+	RenderingRetried   RenderingOutcome = "retried" // the rendering will be retried
 	RenderingFailed    RenderingOutcome = "failed"
-	RenderingDiscarded RenderingOutcome = "discarded" // the subject was deleted, or is another process's
+	RenderingDiscarded RenderingOutcome = "discarded" // the subject was deleted, or another process has taken it over
 )
 
-// outcomeOfRendering returns the outcome of a rendering that failed or not, and left a subject.
+// outcomeOfRendering returns the outcome of a rendering. failure is its error and subject the subject
+// after it.
 func outcomeOfRendering(failure error, subject studio.Subject) RenderingOutcome {
 	switch {
 	case failure == nil:

@@ -8,237 +8,238 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// queue is what waits in memory: for each user and origin a line with the first few deliveries that
-// are due, and when to look into the store for more. It gives the next free worker to the user who
-// has the fewest at work, and of that user's lines to the one that has waited the longest.
+// queue is a fair queue of flows. It returns the flow that gets the next free worker: that of the user with
+// the fewest busy workers, and of the flows of this user the one that has waited the longest.
 //
-// Each class of origins has turns of its own, because those that have not answered lately may use only
-// a part of the workers. It is not safe for concurrent use.
+// Each class of origins is scheduled separately, because unproven origins may use only a part of the
+// workers. It is not safe for concurrent use.
 type queue struct {
-	lines map[store.Line]*line
-	users map[string]*user
-	turns [classes]userHeap // by class
-	later lineHeap
-	turn  int
-	// doubtful is how many users have lines to origins that have not answered lately.
-	doubtful int
+	flows      map[store.Flow]*flow
+	users      map[string]*user
+	readyUsers [classes]userHeap // the users with ready flows, by class
+	scheduled  flowHeap
+	served     int
+	// unprovenUsers is how many users have flows to unproven origins.
+	unprovenUsers int
 }
 
-// class is what is known of an origin.
+// class classifies origins by their last attempt. An origin that is not proven is unproven.
 type class int
 
 const (
 	proven  class = iota // the last attempt was answered
-	fresh                // there was none
-	failing              // the last one failed
+	untried              // there was no attempt yet
+	failing              // the last attempt failed
 	classes
 )
 
-// user is the lines of one user.
+// user is the flows of one user.
 type user struct {
-	id       string
-	lines    int
-	doubtful int                 // lines to origins that have not answered lately
-	ready    [classes]*list.List // of lines that may have something to start, by class
-	atWork   [classes]int
-	turn     [classes]int // when it last got a worker
-	position [classes]int // in the turns; -1 when it is not there
+	id            string
+	flowCount     int
+	unprovenFlows int                 // flows to unproven origins
+	readyFlows    [classes]*list.List // lists of *flow, the longest waiting first, by class
+	busyWorkers   [classes]int
+	lastServed    [classes]int // the value of queue.served when the user last got a worker
+	heapIndexes   [classes]int // in readyUsers; -1 if the user is not there
 }
 
-// line is the deliveries of one user to one origin.
-type line struct {
-	store.Line
+// flow is the deliveries of one user to one origin.
+type flow struct {
+	store.Flow
 	user   *user
 	origin *origin
 	lane   int
 
-	loaded    []store.Delivery
-	read      time.Time         // when they were
-	readAfter time.Time         // they are out of date unless they were read after this
-	running   map[string]string // the event of each subject at work; "" when a later one was read
-	ended     map[string]string // of subjects whose work ended while the line was fetched
-	more      time.Time         // when the store has more; zero when it has not
-	fetching  bool
-	scanned   bool // a scan says that events are due
-	blocked   bool // it waits for its origin
+	loaded           []store.Delivery
+	loadedAt         time.Time         // when the read of loaded began
+	invalidatedAt    time.Time         // loaded is stale if it was read before this time
+	running          map[string]string // event ID by the subject of the attempt; "" if a later event was read
+	endedDuringFetch map[string]string // the entries of running that were removed during the current read
+	fetchAt          time.Time         // when to read the flow again; zero if it has no more pending events
+	fetching         bool
+	foundByScan      bool // a scan found due events
+	blocked          bool // the flow waits in origin.blocked
 
-	class    class
-	doubtful bool          // it counts as such for its user
-	element  *list.Element // among the ready ones; nil when it is not
-	at       time.Time     // when to make it ready
-	position int           // in later; -1 when it is not there
+	class        class
+	unproven     bool          // the flow is counted in user.unprovenFlows
+	readyElement *list.Element // in user.readyFlows; nil if the flow is not ready
+	readyAt      time.Time     // when a scheduled flow becomes ready
+	heapIndex    int           // in queue.scheduled; -1 if the flow is not there
 }
 
 func newQueue() *queue {
-	return &queue{lines: make(map[store.Line]*line), users: make(map[string]*user)}
+	return &queue{flows: make(map[store.Flow]*flow), users: make(map[string]*user)}
 }
 
-// get returns a line, which is new when nothing waits in it.
-func (q *queue) get(key store.Line, lane int, of func(name string) *origin) *line {
-	known := q.lines[key]
+// get returns the flow with a key, and adds it if it is new.
+func (q *queue) get(key store.Flow, lane int, originNamed func(name string) *origin) *flow {
+	known := q.flows[key]
 	if known != nil {
 		return known
 	}
 	owner := q.users[key.UserID]
 	if owner == nil {
-		owner = &user{id: key.UserID, ready: [classes]*list.List{list.New(), list.New(), list.New()}, position: [classes]int{-1, -1, -1}}
+		owner = &user{id: key.UserID, readyFlows: [classes]*list.List{list.New(), list.New(), list.New()}, heapIndexes: [classes]int{-1, -1, -1}}
 		q.users[key.UserID] = owner
 	}
-	owner.lines++
-	known = &line{Line: key, user: owner, origin: of(key.Origin), lane: lane, running: make(map[string]string), position: -1}
-	known.origin.lines[known] = struct{}{}
-	q.lines[key] = known
-	q.doubt(known, known.origin.class() != proven)
+	owner.flowCount++
+	known = &flow{Flow: key, user: owner, origin: originNamed(key.Origin), lane: lane, running: make(map[string]string), heapIndex: -1}
+	known.origin.flows[known] = struct{}{}
+	q.flows[key] = known
+	q.setUnproven(known, known.origin.class() != proven)
 	return known
 }
 
-// leave forgets a line in which nothing happens any more.
-func (q *queue) leave(l *line) {
-	if len(l.running) > 0 || l.fetching || len(l.loaded) > 0 || !l.more.IsZero() {
+// removeIfIdle removes a flow that has no running attempt, no delivery in memory and no read to come.
+func (q *queue) removeIfIdle(f *flow) {
+	if len(f.running) > 0 || f.fetching || len(f.loaded) > 0 || !f.fetchAt.IsZero() {
 		return
 	}
-	q.unready(l)
-	q.unlater(l)
-	q.doubt(l, false)
-	delete(q.lines, l.Line)
-	delete(l.origin.lines, l)
-	if l.user.lines--; l.user.lines == 0 {
-		delete(q.users, l.user.id)
+	q.removeReady(f)
+	q.unschedule(f)
+	q.setUnproven(f, false)
+	delete(q.flows, f.Flow)
+	delete(f.origin.flows, f)
+	if f.user.flowCount--; f.user.flowCount == 0 {
+		delete(q.users, f.user.id)
 	}
 }
 
-// makeReady puts a line behind the others of its user.
-func (q *queue) makeReady(l *line) {
-	q.unlater(l)
-	if l.element != nil {
+// makeReady appends a flow to the ready flows of its user. A flow that is ready keeps its place.
+func (q *queue) makeReady(f *flow) {
+	q.unschedule(f)
+	if f.readyElement != nil {
 		return
 	}
-	l.class = l.origin.class()
-	l.element = l.user.ready[l.class].PushBack(l)
-	q.place(l.user, l.class)
+	f.class = f.origin.class()
+	f.readyElement = f.user.readyFlows[f.class].PushBack(f)
+	q.fixHeap(f.user, f.class)
 }
 
-// makeLater makes a line ready at a time. A line that is ready stays so.
-func (q *queue) makeLater(l *line, at time.Time) {
+// makeReadyAt schedules a flow to become ready at a time, or earlier if it is scheduled for earlier. A flow
+// that is ready stays ready.
+func (q *queue) makeReadyAt(f *flow, at time.Time) {
 	switch {
-	case l.element != nil:
-	case l.position < 0:
-		l.at = at
-		heap.Push(&q.later, l)
-	case at.Before(l.at):
-		l.at = at
-		heap.Fix(&q.later, l.position)
+	case f.readyElement != nil:
+	case f.heapIndex < 0:
+		f.readyAt = at
+		heap.Push(&q.scheduled, f)
+	case at.Before(f.readyAt):
+		f.readyAt = at
+		heap.Fix(&q.scheduled, f.heapIndex)
 	}
 }
 
-func (q *queue) unlater(l *line) {
-	if l.position >= 0 {
-		heap.Remove(&q.later, l.position)
+// unschedule removes a flow from the scheduled flows.
+func (q *queue) unschedule(f *flow) {
+	if f.heapIndex >= 0 {
+		heap.Remove(&q.scheduled, f.heapIndex)
 	}
 }
 
-// unready takes a line out of its turn.
-func (q *queue) unready(l *line) {
-	if l.element != nil {
-		l.user.ready[l.class].Remove(l.element)
-		l.element = nil
-		q.place(l.user, l.class)
+// removeReady removes a flow from the ready flows.
+func (q *queue) removeReady(f *flow) {
+	if f.readyElement != nil {
+		f.user.readyFlows[f.class].Remove(f.readyElement)
+		f.readyElement = nil
+		q.fixHeap(f.user, f.class)
 	}
 }
 
-// reclassify follows a change of an origin's class.
+// reclassify moves the flows of an origin whose class has changed.
 func (q *queue) reclassify(o *origin) {
-	for l := range o.lines {
-		q.doubt(l, o.class() != proven)
-		if l.element != nil && l.class != o.class() {
-			q.unready(l)
-			q.makeReady(l)
+	for f := range o.flows {
+		q.setUnproven(f, o.class() != proven)
+		if f.readyElement != nil && f.class != o.class() {
+			q.removeReady(f)
+			q.makeReady(f)
 		}
 	}
 }
 
-// doubt counts a line, or not, among those to origins that have not answered lately.
-func (q *queue) doubt(l *line, doubtful bool) {
-	if l.doubtful == doubtful {
+// setUnproven counts or uncounts a flow among those to unproven origins.
+func (q *queue) setUnproven(f *flow, unproven bool) {
+	if f.unproven == unproven {
 		return
 	}
-	l.doubtful = doubtful
-	if doubtful {
-		if l.user.doubtful++; l.user.doubtful == 1 {
-			q.doubtful++
+	f.unproven = unproven
+	if unproven {
+		if f.user.unprovenFlows++; f.user.unprovenFlows == 1 {
+			q.unprovenUsers++
 		}
 		return
 	}
-	if l.user.doubtful--; l.user.doubtful == 0 {
-		q.doubtful--
+	if f.user.unprovenFlows--; f.user.unprovenFlows == 0 {
+		q.unprovenUsers--
 	}
 }
 
-// advance makes the lines ready whose time has come.
-func (q *queue) advance(now time.Time) {
-	for len(q.later) > 0 && !q.later[0].at.After(now) {
-		q.makeReady(q.later[0])
+// makeDueReady makes the scheduled flows ready that are due at now.
+func (q *queue) makeDueReady(now time.Time) {
+	for len(q.scheduled) > 0 && !q.scheduled[0].readyAt.After(now) {
+		q.makeReady(q.scheduled[0])
 	}
 }
 
-// firstLater returns when the next line is made ready; the zero time when none is.
-func (q *queue) firstLater() time.Time {
-	if len(q.later) == 0 {
+// nextReadyAt returns when the next scheduled flow becomes ready, or the zero time if none is scheduled.
+func (q *queue) nextReadyAt() time.Time {
+	if len(q.scheduled) == 0 {
 		return time.Time{}
 	}
-	return q.later[0].at
+	return q.scheduled[0].readyAt
 }
 
-// first returns the line whose turn it is, and how many its user has at work; nil when none is ready.
-func (q *queue) first(c class) (l *line, atWork int) {
-	if len(q.turns[c].users) == 0 {
+// next returns the flow of a class that gets the next free worker, and the load of its user. It returns nil
+// if no flow is ready.
+func (q *queue) next(c class) (f *flow, load int) {
+	if len(q.readyUsers[c].users) == 0 {
 		return nil, 0
 	}
-	u := q.turns[c].users[0]
-	return u.ready[c].Front().Value.(*line), u.inTurn(c)
+	u := q.readyUsers[c].users[0]
+	return u.readyFlows[c].Front().Value.(*flow), u.load(c)
 }
 
-// inTurn is how many a user has at work that count for its turn. Those for origins that have not
-// answered lately count together, or a user would have a share of each class.
-func (u *user) inTurn(c class) int {
+// load returns the busy workers of a user that count in a class. Both classes of unproven origins count
+// together; otherwise a user would have a share of each.
+func (u *user) load(c class) int {
 	if c == proven {
-		return u.atWork[proven]
+		return u.busyWorkers[proven]
 	}
-	return u.atWork[fresh] + u.atWork[failing]
+	return u.busyWorkers[untried] + u.busyWorkers[failing]
 }
 
-// passed says that a user has had its turn.
-func (q *queue) passed(u *user, c class) {
-	q.turn++
-	u.turn[c] = q.turn
-	q.place(u, c)
+// markServed moves a user behind the users with the same load.
+func (q *queue) markServed(u *user, c class) {
+	q.served++
+	u.lastServed[c] = q.served
+	q.fixHeap(u, c)
 }
 
-// worked counts those at work for a user.
-func (q *queue) worked(u *user, c class, by int) {
-	u.atWork[c] += by
+// addBusy changes the number of busy workers of a user.
+func (q *queue) addBusy(u *user, c class, by int) {
+	u.busyWorkers[c] += by
 	for c := range classes {
-		q.place(u, c)
+		q.fixHeap(u, c)
 	}
 }
 
-// place keeps a user in the turns while it has a line that is ready.
-func (q *queue) place(u *user, c class) {
-	h := &q.turns[c]
+// fixHeap adds, moves or removes a user in the heap of a class. A user with a ready flow is in the heap.
+func (q *queue) fixHeap(u *user, c class) {
+	h := &q.readyUsers[c]
 	h.class = c
-	ready := u.ready[c].Len() > 0
-	switch in := u.position[c] >= 0; {
-	case ready && in:
-		heap.Fix(h, u.position[c])
+	ready := u.readyFlows[c].Len() > 0
+	switch inHeap := u.heapIndexes[c] >= 0; {
+	case ready && inHeap:
+		heap.Fix(h, u.heapIndexes[c])
 	case ready:
 		heap.Push(h, u)
-	case in:
-		heap.Remove(h, u.position[c])
+	case inHeap:
+		heap.Remove(h, u.heapIndexes[c])
 	}
 }
 
-// userHeap is a [heap.Interface] with the user first who has the fewest at work, and of those the one
-// who has waited the longest.
+// userHeap is a [heap.Interface]. The first user has the lowest load, and of those has waited the longest.
 type userHeap struct {
 	class class
 	users []*user
@@ -248,20 +249,20 @@ func (h *userHeap) Len() int { return len(h.users) }
 
 func (h *userHeap) Less(i, j int) bool {
 	a, b := h.users[i], h.users[j]
-	if has, hasOther := a.inTurn(h.class), b.inTurn(h.class); has != hasOther {
-		return has < hasOther
+	if load, otherLoad := a.load(h.class), b.load(h.class); load != otherLoad {
+		return load < otherLoad
 	}
-	return a.turn[h.class] < b.turn[h.class]
+	return a.lastServed[h.class] < b.lastServed[h.class]
 }
 
 func (h *userHeap) Swap(i, j int) {
 	h.users[i], h.users[j] = h.users[j], h.users[i]
-	h.users[i].position[h.class], h.users[j].position[h.class] = i, j
+	h.users[i].heapIndexes[h.class], h.users[j].heapIndexes[h.class] = i, j
 }
 
 func (h *userHeap) Push(x any) {
 	u := x.(*user)
-	u.position[h.class] = len(h.users)
+	u.heapIndexes[h.class] = len(h.users)
 	h.users = append(h.users, u)
 }
 
@@ -270,33 +271,33 @@ func (h *userHeap) Pop() any {
 	u := h.users[last]
 	h.users[last] = nil
 	h.users = h.users[:last]
-	u.position[h.class] = -1
+	u.heapIndexes[h.class] = -1
 	return u
 }
 
-// lineHeap is a [heap.Interface] with the earliest line first.
-type lineHeap []*line
+// flowHeap is a [heap.Interface] with the earliest flow first.
+type flowHeap []*flow
 
-func (h *lineHeap) Len() int           { return len(*h) }
-func (h *lineHeap) Less(i, j int) bool { return (*h)[i].at.Before((*h)[j].at) }
+func (h *flowHeap) Len() int           { return len(*h) }
+func (h *flowHeap) Less(i, j int) bool { return (*h)[i].readyAt.Before((*h)[j].readyAt) }
 
-func (h *lineHeap) Swap(i, j int) {
+func (h *flowHeap) Swap(i, j int) {
 	all := *h
 	all[i], all[j] = all[j], all[i]
-	all[i].position, all[j].position = i, j
+	all[i].heapIndex, all[j].heapIndex = i, j
 }
 
-func (h *lineHeap) Push(x any) {
-	added := x.(*line)
-	added.position = len(*h)
+func (h *flowHeap) Push(x any) {
+	added := x.(*flow)
+	added.heapIndex = len(*h)
 	*h = append(*h, added)
 }
 
-func (h *lineHeap) Pop() any {
+func (h *flowHeap) Pop() any {
 	last := len(*h) - 1
 	taken := (*h)[last]
 	(*h)[last] = nil
 	*h = (*h)[:last]
-	taken.position = -1
+	taken.heapIndex = -1
 	return taken
 }

@@ -2,4 +2,4 @@
 
 package jobs_test
 
-func init() { fewer = 20 } //nolint:gochecknoinits // set by the build tag alone
+func init() { loadDivisor = 20 } //nolint:gochecknoinits // set by the build tag alone

@@ -12,15 +12,15 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// A renderer that fails is asked three times, one that hangs is cut off at its deadline each time,
-// and one that says why is not asked again.
-func TestLocal_rendersAgainBeforeASubjectFails(t *testing.T) {
+// A rendering that fails or times out is tried three times. A rendering that fails with a RenderError is not
+// retried.
+func TestSQLite_retriesARenderingBeforeTheSubjectFails(t *testing.T) {
 	t.Parallel()
-	const deadline = time.Minute // of setup
+	const deadline = time.Minute // the timeout that fixture sets
 	for _, test := range []struct {
 		name   string
 		render rendererFunc
-		asked  []time.Duration // since the creation
+		asked  []time.Duration // the times of the renderings, since the creation
 		reason string
 	}{
 		{"failing", func(context.Context, studio.Subject) (studio.Rendering, error) {
@@ -35,7 +35,7 @@ func TestLocal_rendersAgainBeforeASubjectFails(t *testing.T) {
 		}, []time.Duration{0}, "Too long."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			inBubble(t, func(s *setup) {
+			onSQLite(t, func(s *fixture) {
 				began := time.Now()
 				var asked []time.Duration
 				s.renderer = func(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
@@ -57,9 +57,9 @@ func TestLocal_rendersAgainBeforeASubjectFails(t *testing.T) {
 	}
 }
 
-// A rendering is cancelled when its subject is deleted, and nothing is announced then.
-func TestRender_endsWithItsSubject(t *testing.T) { //nolint:paralleltest // inBubble calls Parallel
-	inBubble(t, func(s *setup) {
+// A rendering is canceled when its subject is deleted, and no event is sent.
+func TestSQLite_cancelsTheRenderingOfADeletedSubject(t *testing.T) { //nolint:paralleltest // inBubble calls Parallel
+	onSQLite(t, func(s *fixture) {
 		var took time.Duration
 		s.renderer = func(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
 			if err := s.studio.Delete(ctx, subject.UserID, subject.Kind, subject.ID); err != nil {
@@ -81,9 +81,9 @@ func TestRender_endsWithItsSubject(t *testing.T) { //nolint:paralleltest // inBu
 	})
 }
 
-// A process that was away for so long that another renders its subject stops, and says nothing of it.
-func TestRender_endsWhenAnotherProcessHasTakenTheSubject(t *testing.T) { //nolint:paralleltest // inBubble calls Parallel
-	inBubble(t, func(s *setup) {
+// A process cancels a rendering that another process has taken over, and writes no result.
+func TestSQLite_cancelsARenderingThatAnotherProcessTookOver(t *testing.T) { //nolint:paralleltest // inBubble calls Parallel
+	onSQLite(t, func(s *fixture) {
 		db := studiotest.OpenSQL(s.t, s.dsn)
 		var took time.Duration
 		s.renderer = func(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
@@ -111,11 +111,11 @@ func TestRender_endsWhenAnotherProcessHasTakenTheSubject(t *testing.T) { //nolin
 	})
 }
 
-// Users take turns: one who comes later waits for the next free workers only, however many renderings
-// another has waiting, and then has as many workers as he.
-func TestTrigger_rendersForUsersInTurn(t *testing.T) {
-	onEachTrigger(t, func(s *setup) {
-		s.limits.RenderWorkers = 2
+// A user who comes later gets the next free worker, however many renderings of another user wait. Both users
+// then have the same number of workers.
+func TestTrigger_Run_sharesRenderWorkersFairly(t *testing.T) {
+	onEachDatabase(t, func(s *fixture) {
+		s.config.RenderWorkers = 2
 		began := time.Now()
 		var mu sync.Mutex
 		starts := make(map[string][]time.Duration) // by user
@@ -154,11 +154,12 @@ func TestTrigger_rendersForUsersInTurn(t *testing.T) {
 	})
 }
 
-// Two processes share the renderings of a database by River, and users take turns at both together.
-func TestRiver_rendersForUsersInTurn(t *testing.T) {
+// Two processes share the renderings of a database, and the fair share of a user counts the renderings in
+// both.
+func TestPostgres_sharesRenderWorkersFairlyAcrossProcesses(t *testing.T) {
 	t.Parallel()
-	onRealTime(t, studiotest.NewPostgres(t), func(s *setup) {
-		s.limits.RenderWorkers = 2
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		s.config.RenderWorkers = 2
 		var mu sync.Mutex
 		running := make(map[string][]chan struct{}) // by user
 		var seen []string
@@ -167,7 +168,7 @@ func TestRiver_rendersForUsersInTurn(t *testing.T) {
 			end := make(chan struct{})
 			mu.Lock()
 			select {
-			case <-stopped: // what one process gives up as it stops, the other takes
+			case <-stopped: // the other process claims the renderings that a stopping process releases
 			default:
 				if slices.Contains(seen, subject.ID) {
 					s.t.Errorf("%s is rendered twice", subject.ID)
@@ -212,8 +213,8 @@ func TestRiver_rendersForUsersInTurn(t *testing.T) {
 			end(first)
 			s.eventually("a worker that becomes free is the second user's", func() bool { return count(second) == n })
 		}
-		end(first) // who has fewer then
-		s.eventually("the next is the first user's", func() bool { return count(first) == 2 })
+		end(first) // the first user has fewer renderings then
+		s.eventually("the next free worker is the first user's", func() bool { return count(first) == 2 })
 		if n := count(second); n != 2 {
 			s.t.Errorf("the second user has %d renderings under way, want half", n)
 		}

@@ -11,19 +11,20 @@ import (
 )
 
 const (
-	// keepInterval is how often a process says that it still renders a subject.
-	keepInterval = time.Second
-	// lookInterval is how often it looks whether that is in vain. What was deleted on any machine is to
-	// have stopped within a second.
-	lookInterval = 400 * time.Millisecond
-	// settleTimeout bounds what is written although the work is cut off.
-	settleTimeout = 2 * time.Second
+	// renewRenderInterval is how often a process renews its lease on a rendering.
+	renewRenderInterval = time.Second
+	// checkRenderInterval is how often a process checks that the subject still exists and is not taken over.
+	// The rendering of a subject that is deleted on any machine stops within one second.
+	checkRenderInterval = 400 * time.Millisecond
+	// releaseTimeout bounds the release of a rendering after its context has ended.
+	releaseTimeout = 2 * time.Second
 )
 
-// errTaken cancels a rendering that another process does meanwhile, or has done.
-var errTaken = errors.New("another process renders the subject")
+// errTakenOver cancels a rendering that another process has taken over.
+var errTakenOver = errors.New("another process renders the subject")
 
-// render renders a subject that this process has claimed. When ctx ends first, any process may take it.
+// render renders a subject that this process has claimed. After an error, or if ctx ends first, it releases
+// the subject so that any process may claim it.
 func (j *Jobs) render(ctx, stop context.Context, subjectID string) (err error) {
 	if err = j.renderOnce(ctx, subjectID); err == nil {
 		return nil
@@ -32,58 +33,60 @@ func (j *Jobs) render(ctx, stop context.Context, subjectID string) (err error) {
 		j.report(ctx, store.Render, err)
 		pause(stop, errorPause)
 	}
-	for !j.release(ctx, subjectID) && ctx.Err() == nil {
+	for !j.releaseRendering(ctx, subjectID) && ctx.Err() == nil {
 		pause(ctx, errorPause)
 	}
 	return err
 }
 
-// release gives a rendering to whoever takes it next, although the work is cut off.
-func (j *Jobs) release(ctx context.Context, subjectID string) (done bool) {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+// releaseRendering releases the claim on a subject, even if ctx has ended. It reports whether it succeeded.
+func (j *Jobs) releaseRendering(ctx context.Context, subjectID string) (done bool) {
+	timeoutContext, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	err := j.Store.ReleaseRendering(limited, subjectID, j.id)
+	err := j.Store.ReleaseRendering(timeoutContext, subjectID, j.processID)
 	j.report(ctx, store.Render, err)
 	return err == nil
 }
 
-// renderOnce renders a subject once and writes what follows. After an error it is still to be rendered.
+// renderOnce renders a subject once and writes the result. After an error the subject is still due.
 func (j *Jobs) renderOnce(ctx context.Context, subjectID string) error {
 	subject, err := j.Store.Subject(ctx, subjectID)
 	if errors.Is(err, studio.ErrNotFound) {
-		return nil // it has been deleted
+		return nil // the subject was deleted
 	}
 	if err != nil {
 		return err
 	}
-	began := j.Now()
-	limited, cancel := context.WithCancelCause(ctx)
-	timed, cancelTime := context.WithTimeout(limited, j.RenderTimeout)
-	go j.keep(timed, cancel, subjectID)
-	result, failure := j.Renderer.Render(timed, subject)
-	cancelTime()
-	taken := errors.Is(context.Cause(limited), errTaken)
+	kind, outcome, began := subject.Kind, RenderingDiscarded, j.Now()
+	spanContext, span := j.traceRendering(ctx, subject)
+	defer func() { endRendering(span, outcome) }()
+	renderContext, cancel := context.WithCancelCause(ctx)
+	timeoutContext, cancelTimeout := context.WithTimeout(renderContext, j.RenderTimeout)
+	go j.renewRendering(timeoutContext, cancel, subjectID)
+	result, failure := j.Renderer.Render(timeoutContext, subject)
+	cancelTimeout()
+	takenOver := errors.Is(context.Cause(renderContext), errTakenOver)
 	cancel(nil)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	kind, outcome, took := subject.Kind, RenderingDiscarded, j.Now().Sub(began)
+	took := j.Now().Sub(began)
 	defer func() { j.OnRendering(kind, outcome, took) }()
-	if taken {
-		j.Logger.WarnContext(ctx, "rendered in vain", "id", subjectID, "err", errTaken)
+	if takenOver {
+		j.Logger.WarnContext(ctx, "rendered in vain", "id", subjectID, "err", errTakenOver)
 		return nil
 	}
 	for {
-		subject, err = j.Studio.Rendered(ctx, subjectID, result, failure)
+		subject, err = j.Studio.Rendered(spanContext, subjectID, result, failure)
 		if !errors.Is(err, studio.ErrBusy) || ctx.Err() != nil {
 			break
 		}
-		// What took minutes is not thrown away because the database is away.
+		// The result may have taken minutes, so writing it is retried until the database is back.
 		j.report(ctx, store.Render, err)
 		pause(ctx, errorPause)
 	}
 	if errors.Is(err, studio.ErrNotFound) {
-		return nil // it was deleted meanwhile
+		return nil // the subject was deleted during the rendering
 	}
 	if err != nil {
 		return err
@@ -94,22 +97,22 @@ func (j *Jobs) renderOnce(ctx context.Context, subjectID string) error {
 	return nil
 }
 
-// keep keeps a rendering this process's, and cancels it when it is in vain. While the database is away,
-// the rendering goes on.
-func (j *Jobs) keep(ctx context.Context, cancel context.CancelCauseFunc, subjectID string) {
-	ticker := time.NewTicker(lookInterval)
+// renewRendering renews the lease on a rendering until ctx ends. It cancels the rendering if the subject
+// was deleted or another process has taken it over. Errors of the database do not end the rendering.
+func (j *Jobs) renewRendering(ctx context.Context, cancel context.CancelCauseFunc, subjectID string) {
+	ticker := time.NewTicker(checkRenderInterval)
 	defer ticker.Stop()
-	for kept := time.Now(); ; {
+	for renewed := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
 		var err error
-		if time.Since(kept) < keepInterval {
-			err = j.Store.HoldsRendering(ctx, subjectID, j.id)
-		} else if err = j.Store.KeepRendering(ctx, subjectID, j.id); err == nil {
-			kept = time.Now()
+		if time.Since(renewed) < renewRenderInterval {
+			err = j.Store.HoldsRendering(ctx, subjectID, j.processID)
+		} else if err = j.Store.RenewRendering(ctx, subjectID, j.processID); err == nil {
+			renewed = time.Now()
 		}
 		if !errors.Is(err, studio.ErrNotFound) {
 			continue
@@ -119,67 +122,68 @@ func (j *Jobs) keep(ctx context.Context, cancel context.CancelCauseFunc, subject
 			cancel(err)
 			return
 		case err == nil:
-			cancel(errTaken)
+			cancel(errTakenOver)
 			return
 		}
 	}
 }
 
-// noRenders leaves the renderings to other processes.
-type noRenders struct{}
+// noRenderPool is a renderPool that renders nothing.
+type noRenderPool struct{}
 
-func (noRenders) run(_, stop context.Context) { <-stop.Done() }
-func (noRenders) look()                       {}
+func (noRenderPool) run(_, stop context.Context) { <-stop.Done() }
+func (noRenderPool) wake()                       {}
 
-// localRenders starts renderings on a database that this process has to itself.
-type localRenders struct {
-	jobs *Jobs
-	wake chan struct{}
-	free chan struct{} // has room for the workers
+// localRenderPool is the renderPool on SQLite, where this process owns the database.
+type localRenderPool struct {
+	jobs   *Jobs
+	wakeup chan struct{}
+	slots  chan struct{} // holds one value for each busy worker
 }
 
-func newLocalRenders(jobs *Jobs) *localRenders {
-	return &localRenders{jobs: jobs, wake: make(chan struct{}, 1), free: make(chan struct{}, jobs.RenderWorkers)}
+func newLocalRenderPool(jobs *Jobs) *localRenderPool {
+	return &localRenderPool{jobs: jobs, wakeup: make(chan struct{}, 1), slots: make(chan struct{}, jobs.RenderWorkers)}
 }
 
-func (l *localRenders) look() {
+func (l *localRenderPool) wake() {
 	select {
-	case l.wake <- struct{}{}:
+	case l.wakeup <- struct{}{}:
 	default:
 	}
 }
 
-func (l *localRenders) run(ctx, stop context.Context) {
+func (l *localRenderPool) run(ctx, stop context.Context) {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	for stop.Err() == nil {
 		timer := time.NewTimer(l.start(ctx, stop, &workers))
 		select {
 		case <-stop.Done():
-		case <-l.wake:
+		case <-l.wakeup:
 		case <-timer.C:
 		}
 		timer.Stop()
 	}
 }
 
-// start gives what is due to free workers and returns when to look again. A worker that ends looks too.
-func (l *localRenders) start(ctx, stop context.Context, workers *sync.WaitGroup) time.Duration {
+// start assigns due renderings to free workers. It returns how long to wait before the next call. A worker
+// that ends wakes run earlier.
+func (l *localRenderPool) start(ctx, stop context.Context, workers *sync.WaitGroup) time.Duration {
 	for stop.Err() == nil {
 		free := l.acquire()
 		if free == 0 {
-			return l.jobs.safetyNet
+			return l.jobs.rescanInterval
 		}
 		now := l.jobs.Now()
-		subjectIDs, err := l.jobs.Store.ClaimRenderings(stop, l.jobs.id, now, free)
+		subjectIDs, err := l.jobs.Store.ClaimRenderings(stop, l.jobs.processID, now, free)
 		for range free - len(subjectIDs) {
-			<-l.free
+			<-l.slots
 		}
 		for _, subjectID := range subjectIDs {
 			workers.Go(func() {
-				_ = l.jobs.render(ctx, stop, subjectID) // which reports it
-				<-l.free
-				l.look()
+				_ = l.jobs.render(ctx, stop, subjectID) // render reports its error
+				<-l.slots
+				l.wake()
 			})
 		}
 		if err == nil && len(subjectIDs) == free {
@@ -194,19 +198,19 @@ func (l *localRenders) start(ctx, stop context.Context, workers *sync.WaitGroup)
 			l.jobs.report(stop, store.Render, err)
 			return errorPause
 		case !next.IsZero():
-			return min(next.Sub(now), l.jobs.safetyNet)
+			return min(next.Sub(now), l.jobs.rescanInterval)
 		default:
-			return l.jobs.safetyNet
+			return l.jobs.rescanInterval
 		}
 	}
 	return 0
 }
 
-// acquire takes all workers that are free.
-func (l *localRenders) acquire() (free int) {
+// acquire reserves all free workers and returns their number.
+func (l *localRenderPool) acquire() (free int) {
 	for {
 		select {
-		case l.free <- struct{}{}:
+		case l.slots <- struct{}{}:
 			free++
 		default:
 			return free

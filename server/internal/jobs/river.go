@@ -15,42 +15,43 @@ import (
 )
 
 const (
+	// fetchCooldown is the shortest time between two fetches of jobs.
 	fetchCooldown = 10 * time.Millisecond
-	// fetchPoll bounds how late a job comes whose notification was lost or left out.
+	// fetchPoll bounds the delay of a job whose notification was lost or not sent.
 	fetchPoll = 200 * time.Millisecond
-	// tendInterval is how often a look is taken for what a process that was killed had in work, and for
-	// how long the queue may fill before the server knows.
-	tendInterval = 5 * time.Second
-	// maxTurn is how long a job takes one turn after another, so that River never takes it for lost.
-	maxTurn = 10 * time.Second
-	// panicPause keeps a job that panics from doing so at once again.
+	// maintainInterval is how often jobs of killed processes are replaced and the statistics of the queue are
+	// refreshed for the query planner.
+	maintainInterval = 5 * time.Second
+	// maxJobTime bounds how long one job claims further renderings. River must never consider the job lost.
+	maxJobTime = 10 * time.Second
+	// panicPause is the pause before a job that panicked runs again.
 	panicPause = time.Minute
 )
 
-// riverRenders renders when River has a job for this process, in a database that any number of them
-// share. A job is a turn: it does not say of whom, see [store.RenderArgs].
+// riverRenderPool is the renderPool on PostgreSQL, which any number of processes share. It claims a
+// rendering for each River job that it gets. A job names no subject; see [store.RenderArgs].
 //
-// Another process renders what one had in work that has gone within [store.RenderLease] and
-// tendInterval.
-type riverRenders struct {
-	jobs   *Jobs
-	client *river.Client[pgx.Tx]
-	claims *claims
-	stop   context.Context //nolint:containedctx // of run, for the workers that River calls
+// If a process dies, another one takes its renderings over within [store.RenderLease] and maintainInterval
+// together.
+type riverRenderPool struct {
+	jobs         *Jobs
+	client       *river.Client[pgx.Tx]
+	claimBatcher *claimBatcher
+	stop         context.Context //nolint:containedctx // the context of run, for the workers that River calls
 }
 
-func newRiverRenders(jobs *Jobs) (*riverRenders, error) {
-	r := &riverRenders{jobs: jobs, claims: newClaims(jobs), stop: context.Background()}
+func newRiverRenderPool(jobs *Jobs) (*riverRenderPool, error) {
+	r := &riverRenderPool{jobs: jobs, claimBatcher: newClaimBatcher(jobs), stop: context.Background()}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(r.render))
 	var err error
 	r.client, err = river.NewClient(riverpgxv5.New(jobs.Store.Pool()), &river.Config{
-		ID:                jobs.id,
+		ID:                jobs.processID,
 		Queues:            map[string]river.QueueConfig{string(store.Render): {MaxWorkers: jobs.RenderWorkers}},
 		Workers:           workers,
 		FetchCooldown:     fetchCooldown,
 		FetchPollInterval: fetchPoll,
-		JobTimeout:        -1, // a rendering has its own
+		JobTimeout:        -1, // a rendering has its own timeout
 		ErrorHandler:      riverErrors{jobs.Logger},
 		RetryPolicy:       riverErrors{},
 		Logger:            slog.New(warnings{jobs.Logger.Handler()}),
@@ -58,24 +59,24 @@ func newRiverRenders(jobs *Jobs) (*riverRenders, error) {
 	return r, err
 }
 
-func (r *riverRenders) look() {}
+func (r *riverRenderPool) wake() {}
 
-func (r *riverRenders) run(ctx, stop context.Context) {
+func (r *riverRenderPool) run(ctx, stop context.Context) {
 	r.stop = stop
 	var others sync.WaitGroup
 	defer others.Wait()
 	if !r.start(ctx, stop) {
 		return
 	}
-	others.Go(func() { r.tend(stop) })
+	others.Go(func() { r.maintain(stop) })
 	<-stop.Done()
 	if r.client.Stop(ctx) != nil {
 		r.jobs.report(ctx, "stop", r.client.StopAndCancel(context.WithoutCancel(ctx)))
 	}
 }
 
-// start waits for the database. It reports whether there is something to stop.
-func (r *riverRenders) start(ctx, stop context.Context) bool {
+// start starts the River client and retries until the database answers. It reports whether the client runs.
+func (r *riverRenderPool) start(ctx, stop context.Context) bool {
 	for stop.Err() == nil {
 		err := r.client.Start(context.WithoutCancel(ctx))
 		if err == nil {
@@ -87,20 +88,20 @@ func (r *riverRenders) start(ctx, stop context.Context) bool {
 	return false
 }
 
-// tend keeps the queue in order.
-func (r *riverRenders) tend(stop context.Context) {
+// maintain adds missing jobs and refreshes the statistics of the queue until stop ends.
+func (r *riverRenderPool) maintain(stop context.Context) {
 	for stop.Err() == nil {
-		r.jobs.report(stop, "missing", r.jobs.Store.AddMissingTurns(stop, r.jobs.Now()))
-		r.jobs.report(stop, "refresh", r.jobs.Store.Refresh(stop))
-		pause(stop, tendInterval)
+		r.jobs.report(stop, "missing", r.jobs.Store.AddMissingRenderJobs(stop, r.jobs.Now()))
+		r.jobs.report(stop, "refresh", r.jobs.Store.AnalyzeQueue(stop))
+		pause(stop, maintainInterval)
 	}
 }
 
-// render takes a turn, and those after it while something is due: River hands out the next turn no sooner
-// than fetchCooldown and a commit after this one has ended.
-func (r *riverRenders) render(ctx context.Context, job *river.Job[store.RenderArgs]) error {
+// render works on one River job. It claims one rendering after another while some are due, for up to
+// maxJobTime, because River would start the next job only after fetchCooldown and a commit.
+func (r *riverRenderPool) render(ctx context.Context, job *river.Job[store.RenderArgs]) error {
 	began := time.Now()
-	for over := false; !over; over = r.stop.Err() != nil || time.Since(began) > maxTurn {
+	for over := false; !over; over = r.stop.Err() != nil || time.Since(began) > maxJobTime {
 		subjectID, err := r.claim(ctx, job.ScheduledAt)
 		switch {
 		case err != nil:
@@ -110,26 +111,27 @@ func (r *riverRenders) render(ctx context.Context, job *river.Job[store.RenderAr
 			return nil
 		}
 		if r.jobs.render(ctx, r.stop, subjectID) != nil {
-			return river.JobSnooze(0) // anybody may go on
+			return river.JobSnooze(0) // any process may continue
 		}
 	}
 	return nil
 }
 
-// claim claims what is due at the present, or at a time that is present by the clock of another machine.
-func (r *riverRenders) claim(ctx context.Context, scheduled time.Time) (subjectID string, err error) {
-	// Another turn may have taken what this one was for, and left what became due since now.
-	for look := 0; look < 2 && subjectID == "" && err == nil; look++ {
+// claim claims a rendering that is due now or at the scheduled time of the job. The scheduled time may be in
+// the future by the clock of this machine.
+func (r *riverRenderPool) claim(ctx context.Context, scheduled time.Time) (subjectID string, err error) {
+	// Another job may have claimed the rendering of this job. A second try finds one that became due since.
+	for try := 0; try < 2 && subjectID == "" && err == nil; try++ {
 		now := r.jobs.Now()
 		if scheduled.After(now) {
 			now = scheduled
 		}
-		subjectID, err = r.claims.claim(ctx, now)
+		subjectID, err = r.claimBatcher.claim(ctx, now)
 	}
 	return subjectID, err
 }
 
-// riverErrors says what becomes of a job that panics, the only way in which it can fail.
+// riverErrors logs and retries jobs that panic. A job fails in no other way.
 type riverErrors struct{ logger *slog.Logger }
 
 func (e riverErrors) HandleError(context.Context, *rivertype.JobRow, error) *river.ErrorHandlerResult {
@@ -143,7 +145,7 @@ func (e riverErrors) HandlePanic(ctx context.Context, job *rivertype.JobRow, cau
 
 func (e riverErrors) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(panicPause) }
 
-// warnings is a [slog.Handler] that leaves out what is no warning.
+// warnings is a [slog.Handler] that drops records below [slog.LevelWarn].
 type warnings struct{ slog.Handler }
 
 func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {

@@ -9,48 +9,49 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// pauses are the waits between attempts; each is changed by up to jitter, so that events that
-// failed together do not come back together. An event has one attempt more than there are pauses.
+// retryWaits is the backoff: the waits between the attempts for one event. Each wait is changed by up to
+// jitter, so that events that failed together are not retried together. An event has one attempt more than
+// there are waits.
 //
 //nolint:gochecknoglobals // a table
-var pauses = [...]time.Duration{
+var retryWaits = [...]time.Duration{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 30 * time.Minute,
 	2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
 const (
-	jitter = 0.2
-	// refusedTries is how often an event is tried that the receiver refuses for good.
-	refusedTries = 6
-	// overloadPause is the least wait after a sign that the receiver has too much to do.
-	overloadPause = time.Minute
-	maxRetryAfter = 24 * time.Hour
+	jitter = 0.2 // as a fraction of the wait
+	// maxRefusedTries is the number of attempts for an event that the receiver refuses permanently.
+	maxRefusedTries = 6
+	// minOverloadWait is the shortest wait after a sign that the receiver is overloaded.
+	minOverloadWait = time.Minute
+	maxRetryAfter   = 24 * time.Hour
 )
 
-// judge says what an attempt makes of its event, given how many attempts there were with this
-// one: it has ended, or the next attempt is due after a wait.
-func judge(tries int, attempt sender.Attempt) (outcome store.Outcome, wait time.Duration) {
+// decide returns the outcome of an event after an attempt. tries counts the attempts for the event, this
+// one included. If the outcome is pending, the next attempt is due after wait.
+func decide(tries int, attempt sender.Attempt) (outcome store.Outcome, wait time.Duration) {
 	switch {
 	case attempt.Delivered():
 		return store.Outcome{State: store.Delivered}, 0
 	case attempt.Status == http.StatusGone:
 		return store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true}, 0
-	case tries > len(pauses):
+	case tries > len(retryWaits):
 		return store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule}, 0
-	case tries >= refusedTries && refused(attempt.Status):
+	case tries >= maxRefusedTries && refused(attempt.Status):
 		return store.Outcome{State: store.Exhausted, Reason: store.ReasonRefused}, 0
 	}
-	wait = time.Duration(float64(pauses[tries-1]) * (1 - jitter + 2*jitter*rand.Float64()))
+	wait = time.Duration(float64(retryWaits[tries-1]) * (1 - jitter + 2*jitter*rand.Float64()))
 	if overloaded(attempt) {
-		wait = max(wait, overloadPause)
+		wait = max(wait, minOverloadWait)
 	}
 	return store.Outcome{State: store.Pending}, max(wait, min(attempt.RetryAfter, maxRetryAfter))
 }
 
-// refused reports whether a status says that the same request will fail again.
+// refused reports whether a status means that the same request will fail again.
 func refused(status int) bool { return status >= 400 && status < 500 && !retriable(status) }
 
-// retriable reports whether a 4xx status says that the same request may succeed later.
+// retriable reports whether a 4xx status means that the same request may succeed later.
 func retriable(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -60,6 +61,7 @@ func retriable(status int) bool {
 	}
 }
 
+// overloaded reports whether an attempt shows that the receiver is overloaded: a 429, a 503 or a timeout.
 func overloaded(attempt sender.Attempt) bool {
 	return attempt.Status == http.StatusTooManyRequests || attempt.Status == http.StatusServiceUnavailable ||
 		attempt.Failure == sender.FailureTimeout

@@ -9,7 +9,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-func TestJudge(t *testing.T) {
+func TestDecide(t *testing.T) {
 	t.Parallel()
 	status := func(status int) sender.Attempt {
 		if status/100 == 2 {
@@ -32,28 +32,28 @@ func TestJudge(t *testing.T) {
 		exact   bool          // no jitter
 	}{
 		{"200 is delivered", 1, status(200), store.Delivered, 0, true},
-		{"204 is delivered at the last try", 12, status(204), store.Delivered, 0, true},
-		{"a redirect is no delivery", 1, status(302), store.Pending, 5 * time.Second, false},
-		{"no connection waits 5 s", 1, refusedConnection, store.Pending, 5 * time.Second, false},
-		{"then 30 s", 2, refusedConnection, store.Pending, 30 * time.Second, false},
-		{"the eleventh try is followed by one more in a day", 11, status(500), store.Pending, 24 * time.Hour, false},
-		{"the twelfth is the last", 12, status(500), store.Exhausted, 0, true},
-		{"410 ends it", 1, status(410), store.Exhausted, 0, true},
-		{"404 may be mended soon", 5, status(404), store.Pending, 30 * time.Minute, false},
-		{"404 is given up after five pauses", 6, status(404), store.Exhausted, 0, true},
-		{"408 is tried for as long as a 500", 6, status(408), store.Pending, 2 * time.Hour, false},
-		{"425 is tried for as long as a 500", 6, status(425), store.Pending, 2 * time.Hour, false},
-		{"429 waits a minute at least", 1, status(429), store.Pending, time.Minute, true},
-		{"503 waits a minute at least", 1, status(503), store.Pending, time.Minute, true},
-		{"a timeout waits a minute at least", 1, timeout, store.Pending, time.Minute, true},
-		{"Retry-After makes it longer", 1, after(status(503), time.Hour), store.Pending, time.Hour, true},
-		{"and never shorter", 4, after(status(503), time.Second), store.Pending, 5 * time.Minute, false},
-		{"Retry-After counts for a day at most", 1, after(status(503), 1e9*time.Second), store.Pending, 24 * time.Hour, true},
+		{"204 on the last attempt is delivered", 12, status(204), store.Delivered, 0, true},
+		{"302 is retried", 1, status(302), store.Pending, 5 * time.Second, false},
+		{"a refused connection is retried after 5 s", 1, refusedConnection, store.Pending, 5 * time.Second, false},
+		{"the second retry waits 30 s", 2, refusedConnection, store.Pending, 30 * time.Second, false},
+		{"the last retry waits 24 h", 11, status(500), store.Pending, 24 * time.Hour, false},
+		{"the twelfth attempt is the last", 12, status(500), store.Exhausted, 0, true},
+		{"410 exhausts the event", 1, status(410), store.Exhausted, 0, true},
+		{"404 is retried", 5, status(404), store.Pending, 30 * time.Minute, false},
+		{"404 is exhausted after six attempts", 6, status(404), store.Exhausted, 0, true},
+		{"408 is retried like a 500", 6, status(408), store.Pending, 2 * time.Hour, false},
+		{"425 is retried like a 500", 6, status(425), store.Pending, 2 * time.Hour, false},
+		{"429 waits at least a minute", 1, status(429), store.Pending, time.Minute, true},
+		{"503 waits at least a minute", 1, status(503), store.Pending, time.Minute, true},
+		{"a timeout waits at least a minute", 1, timeout, store.Pending, time.Minute, true},
+		{"Retry-After lengthens the wait", 1, after(status(503), time.Hour), store.Pending, time.Hour, true},
+		{"Retry-After never shortens the wait", 4, after(status(503), time.Second), store.Pending, 5 * time.Minute, false},
+		{"Retry-After counts for at most a day", 1, after(status(503), 1e9*time.Second), store.Pending, 24 * time.Hour, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			for range 100 {
-				outcome, wait := judge(test.tries, test.attempt)
+				outcome, wait := decide(test.tries, test.attempt)
 				low, high := test.pause*8/10, test.pause*12/10
 				if test.exact {
 					low, high = test.pause, test.pause
@@ -72,11 +72,11 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestJudge_spreadsRetriesThatFailedTogether(t *testing.T) {
+func TestDecide_addsJitter(t *testing.T) {
 	t.Parallel()
 	waits := make(map[time.Duration]bool)
 	for range 100 {
-		_, wait := judge(1, sender.Attempt{Status: http.StatusInternalServerError, Failure: sender.FailureStatus})
+		_, wait := decide(1, sender.Attempt{Status: http.StatusInternalServerError, Failure: sender.FailureStatus})
 		waits[wait] = true
 	}
 	if len(waits) < 50 {

@@ -6,7 +6,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// seed adds subjects of a user's with one event each that is due now, for each URL.
+// seed adds subjects of a user with one due event each, a number of them for each URL.
 func seed(t testing.TB, dsn, userID string, events int, urls ...string) {
 	t.Helper()
 	db := studiotest.OpenSQL(t, dsn)

@@ -10,97 +10,99 @@ import (
 )
 
 const (
-	defaultSafetyNet = 30 * time.Second
-	pruneInterval    = time.Hour
-	// errorPause keeps work whose bookkeeping failed from being repeated at once.
+	// defaultRescanInterval bounds how late due work is found whose notification was lost.
+	defaultRescanInterval = 30 * time.Second
+	pruneInterval         = time.Hour
+	// errorPause is the pause before work is repeated after an error of the database.
 	errorPause = time.Second
 )
 
-// Trigger starts work when some is due.
+// Trigger renders subjects and delivers events when they are due.
 type Trigger struct {
-	jobs      *Jobs
-	deliverer *deliverer
-	holder    holder
-	renders   renders
+	jobs       *Jobs
+	deliverer  *deliverer
+	holder     laneHolder
+	renderPool renderPool
 }
 
-// holder decides for which lanes a process delivers.
-type holder interface {
-	// run tells d, until stop ends.
+// laneHolder decides for which lanes this process delivers.
+type laneHolder interface {
+	// run tells d which lanes the process holds, until stop ends.
 	run(stop context.Context, d *deliverer)
-	// leave gives everything to others. Nothing is at work any more.
-	leave(ctx context.Context)
-	// announce tells other processes that events of theirs have become due.
-	announce(ctx context.Context, lines []store.Line)
-	// announceDeleted tells them that subjects of theirs were deleted.
-	announceDeleted(ctx context.Context, lines []store.Line)
+	// releaseAll releases all lanes to other processes. No attempt may be running.
+	releaseAll(ctx context.Context)
+	// notifyDue tells other processes that events of flows have become due.
+	notifyDue(ctx context.Context, flows []store.Flow)
+	// notifyDeleted tells other processes that subjects with events in flows were deleted.
+	notifyDeleted(ctx context.Context, flows []store.Flow)
 }
 
-// renders starts renderings.
-type renders interface {
-	// run works until stop ends, and then waits for what is running, which ending ctx cuts off.
+// renderPool renders subjects that are due.
+type renderPool interface {
+	// run starts renderings until stop ends, and then waits for those that run. Ending ctx cancels them.
 	run(ctx, stop context.Context)
-	// look says that some may have become due in this process.
-	look()
+	// wake makes run look for due renderings now.
+	wake()
 }
 
-// NewTrigger makes the trigger for the kind of database that the store is on.
+// NewTrigger returns a Trigger for the database of the store.
 func NewTrigger(jobs *Jobs) (*Trigger, error) {
 	t := &Trigger{jobs: jobs, deliverer: newDeliverer(jobs)}
 	if jobs.Store.Pool() == nil {
 		t.holder = newSoleHolder()
 	} else {
-		t.holder = newLaneHolder(jobs, t.deliverer)
+		t.holder = newLeaseHolder(jobs, t.deliverer)
 	}
 	var err error
-	t.renders, err = newRenders(jobs)
+	t.renderPool, err = newRenderPool(jobs)
 	return t, err
 }
 
-func newRenders(jobs *Jobs) (renders, error) {
+func newRenderPool(jobs *Jobs) (renderPool, error) {
 	switch {
 	case jobs.RenderWorkers < 0:
-		return noRenders{}, nil
+		return noRenderPool{}, nil
 	case jobs.Store.Pool() == nil:
-		return newLocalRenders(jobs), nil
+		return newLocalRenderPool(jobs), nil
 	default:
-		return newRiverRenders(jobs)
+		return newRiverRenderPool(jobs)
 	}
 }
 
-// Worker renders, and leaves the rest to other processes.
-type Worker struct{ renders renders }
+// Worker renders subjects and delivers no events.
+type Worker struct{ renderPool renderPool }
 
-// NewWorker makes a worker. Its store should be opened as a command's, so that others learn at once
-// what there is to deliver.
+// NewWorker returns a Worker. Open its store with [store.Config].Daemon unset, so that the daemons are
+// notified immediately of the events that a rendering creates.
 func NewWorker(jobs *Jobs) (*Worker, error) {
-	renders, err := newRenders(jobs)
-	return &Worker{renders}, err
+	pool, err := newRenderPool(jobs)
+	return &Worker{pool}, err
 }
 
-// Run is [Trigger.Run].
-func (w *Worker) Run(ctx, stop context.Context) { w.renders.run(ctx, stop) }
+// Run renders until stop ends, and then waits for the running renderings. Ending ctx cancels them; they are
+// then due again. Run must be called once.
+func (w *Worker) Run(ctx, stop context.Context) { w.renderPool.run(ctx, stop) }
 
-// Run works until stop ends, and then waits for what is running. Work is done under ctx: ending
-// that too cuts off what is still running, which is then due again. Run must be called once.
+// Run starts work until stop ends, and then waits for the work that runs. Work runs under ctx: ending ctx
+// cancels it, and it is then due again. Run must be called once.
 func (t *Trigger) Run(ctx, stop context.Context) {
-	var working sync.WaitGroup
-	working.Go(func() { t.jobs.prune(stop) })
-	working.Go(func() { t.jobs.repairAll(stop) })
-	working.Go(func() { t.renders.run(ctx, stop) })
-	working.Go(func() { t.watch(stop) })
-	// The lanes are held until nothing is at work.
-	holding, release := context.WithCancel(context.WithoutCancel(ctx))
-	var held sync.WaitGroup
-	held.Go(func() { t.holder.run(holding, t.deliverer) })
+	var background sync.WaitGroup
+	background.Go(func() { t.jobs.prune(stop) })
+	background.Go(func() { t.jobs.repairAll(stop) })
+	background.Go(func() { t.renderPool.run(ctx, stop) })
+	background.Go(func() { t.watch(stop) })
+	// The process holds its lanes until no attempt is running.
+	holdContext, release := context.WithCancel(context.WithoutCancel(ctx))
+	var holderRunning sync.WaitGroup
+	holderRunning.Go(func() { t.holder.run(holdContext, t.deliverer) })
 	t.deliverer.run(ctx, stop)
 	release()
-	held.Wait()
-	t.holder.leave(context.WithoutCancel(ctx))
-	working.Wait()
+	holderRunning.Wait()
+	t.holder.releaseAll(context.WithoutCancel(ctx))
+	background.Wait()
 }
 
-// watch passes on what the store says is due.
+// watch passes the signals of the store to the render pool, the deliverer and the other processes.
 func (t *Trigger) watch(stop context.Context) {
 	for {
 		select {
@@ -108,24 +110,25 @@ func (t *Trigger) watch(stop context.Context) {
 			return
 		case <-t.jobs.Store.Due():
 		}
-		t.renders.look()
-		if lines := t.jobs.Store.Deleted(); len(lines) > 0 {
+		t.renderPool.wake()
+		if flows := t.jobs.Store.TakeDeleted(); len(flows) > 0 {
 			t.deliverer.call(func() {
-				if others := t.deliverer.readAgain(lines); len(others) > 0 {
-					t.deliverer.others.Go(func() { t.holder.announceDeleted(stop, others) })
+				if notHeld := t.deliverer.invalidate(flows); len(notHeld) > 0 {
+					t.deliverer.background.Go(func() { t.holder.notifyDeleted(stop, notHeld) })
 				}
 			})
 		}
-		if lines := t.jobs.Store.Woken(); len(lines) > 0 {
+		if flows := t.jobs.Store.TakeDue(); len(flows) > 0 {
 			t.deliverer.call(func() {
-				if others := t.deliverer.wake(lines); len(others) > 0 {
-					t.deliverer.others.Go(func() { t.holder.announce(stop, others) })
+				if notHeld := t.deliverer.markDue(flows); len(notHeld) > 0 {
+					t.deliverer.background.Go(func() { t.holder.notifyDue(stop, notHeld) })
 				}
 			})
 		}
 	}
 }
 
+// prune deletes expired rows every pruneInterval until stop ends.
 func (j *Jobs) prune(stop context.Context) {
 	for stop.Err() == nil {
 		if err := j.Store.Prune(stop, j.Now()); err != nil {
@@ -135,12 +138,14 @@ func (j *Jobs) prune(stop context.Context) {
 	}
 }
 
+// report logs an error of some work. It ignores a nil error and the end of a context.
 func (j *Jobs) report(ctx context.Context, work store.Work, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		j.Logger.ErrorContext(ctx, "work failed", "work", string(work), "err", err)
 	}
 }
 
+// pause waits for d or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -6,156 +6,158 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// mostAttempts is how many attempts are made at once at most, in multiples of the workers, when more
-// users than there are workers have one each.
-const mostAttempts = 4
+// maxOvercommit bounds the concurrent attempts, as a multiple of Config.Workers, if more users than there
+// are workers have one attempt each.
+const maxOvercommit = 4
 
-// start gives what is due to workers and returns how long there is nothing more to start, unless
-// something changes.
-func (d *deliverer) start() time.Duration {
-	if d.lapsed() {
-		d.dropAll()
+// startDue assigns free workers to due flows. It returns how long to wait before the next call, if nothing
+// changes before.
+func (d *deliverer) startDue() time.Duration {
+	if d.leaseExpired() {
+		d.dropAllLanes()
 	}
 	now := d.now()
 	d.origins.sweep(now)
-	d.queue.advance(now)
+	d.queue.makeDueReady(now)
 	for c := range classes {
 		for {
-			l, atWork := d.queue.first(c)
-			// As many as a user has at work stay free, so another one need not wait.
-			full := atWork >= d.room(c) || c != proven && atWork >= d.share()
-			if l == nil || full && !d.extra(l.user, c) {
+			f, load := d.queue.next(c)
+			// As many workers stay free as the user has busy, so that another user need not wait.
+			full := load >= d.freeWorkers(c) || c != proven && load >= d.maxUnprovenPerUser()
+			if f == nil || full && !d.mayOvercommit(f.user, c) {
 				break
 			}
-			// A time of its own: a line that has become due since now would be ready and never be begun.
-			d.startIn(l, c, d.now())
+			// A flow that became due after now would stay ready and never be started.
+			d.startFlow(f, c, d.now())
 		}
 	}
 	d.fetch()
-	next := d.queue.firstLater()
+	next := d.queue.nextReadyAt()
 	if next.IsZero() {
-		return d.jobs.safetyNet
+		return d.jobs.rescanInterval
 	}
 	return max(next.Sub(now), 0)
 }
 
-// room is how many workers are free for a class. Origins that have not answered lately share three
-// quarters of the workers, and half of them those whose last attempt failed, which leave some free for
-// new ones.
-func (d *deliverer) room(c class) int {
-	workers, notProven := d.jobs.Workers, d.atWork[fresh]+d.atWork[failing]
-	room := workers - d.atWork[proven] - min(notProven, d.doubtfulRoom())
+// freeWorkers returns how many workers are free for a class. Unproven origins share three quarters of the
+// workers. Failing origins share half of the workers and leave a sixteenth free for untried ones.
+func (d *deliverer) freeWorkers(c class) int {
+	workers, unproven := d.jobs.Workers, d.busyWorkers[untried]+d.busyWorkers[failing]
+	free := workers - d.busyWorkers[proven] - min(unproven, d.maxUnproven())
 	if c != proven {
-		room = min(room, d.doubtfulRoom()-notProven)
+		free = min(free, d.maxUnproven()-unproven)
 	}
 	if c == failing {
-		room = min(room-workers/16, max(workers/2, 1)-d.atWork[failing])
+		free = min(free-workers/16, max(workers/2, 1)-d.busyWorkers[failing])
 	}
-	return room
+	return free
 }
 
-// extra reports whether a user gets one worker more than there are, because the others are all at work
-// and none for this user. Only an origin whose last attempt failed waits for one of the others.
-func (d *deliverer) extra(u *user, c class) bool {
-	return c != failing && u.atWork == [classes]int{} && d.atWork[proven]+d.atWork[fresh]+d.atWork[failing] < mostAttempts*d.jobs.Workers
+// mayOvercommit reports whether a user gets an extra worker although none is free: the user has no busy
+// worker, and the class is not failing.
+func (d *deliverer) mayOvercommit(u *user, c class) bool {
+	return c != failing && u.busyWorkers == [classes]int{} && d.busyWorkers[proven]+d.busyWorkers[untried]+d.busyWorkers[failing] < maxOvercommit*d.jobs.Workers
 }
 
-// share is how many a user may have at work for origins that have not answered lately. It leaves as
-// many to one who comes later, however many users there are whose origins hang.
-func (d *deliverer) share() int { return max(d.doubtfulRoom()/(d.queue.doubtful+1), 1) }
+// maxUnprovenPerUser bounds the busy workers of one user for unproven origins. It leaves an equal share
+// free for one more user.
+func (d *deliverer) maxUnprovenPerUser() int {
+	return max(d.maxUnproven()/(d.queue.unprovenUsers+1), 1)
+}
 
-// doubtfulRoom is how many workers origins that have not answered lately share.
-func (d *deliverer) doubtfulRoom() int { return max(d.jobs.Workers*3/4, 1) }
+// maxUnproven bounds the busy workers for all unproven origins.
+func (d *deliverer) maxUnproven() int { return max(d.jobs.Workers*3/4, 1) }
 
-// startIn starts the first delivery of a line, or has the line fetched.
-func (d *deliverer) startIn(l *line, c class, now time.Time) {
-	d.queue.unready(l)
-	l.origin.woken(l)
-	if l.origin.class() != c {
-		d.place(l)
+// startFlow starts the first delivery of a flow, or queues a read of the flow.
+func (d *deliverer) startFlow(f *flow, c class, now time.Time) {
+	d.queue.removeReady(f)
+	f.origin.clearTimed(f)
+	if f.origin.class() != c {
+		d.reschedule(f)
 		return
 	}
-	if len(l.loaded) > 0 && (now.Sub(l.read) > maxLoadedAge || l.readAfter.After(l.read)) {
-		l.loaded, l.more = nil, now
+	if len(f.loaded) > 0 && (now.Sub(f.loadedAt) > maxLoadedAge || f.invalidatedAt.After(f.loadedAt)) {
+		f.loaded, f.fetchAt = nil, now
 	}
-	if len(l.loaded) == 0 {
-		if l.more.IsZero() || l.more.After(now) {
-			d.place(l)
-			d.unblock(l.origin)
+	if len(f.loaded) == 0 {
+		if f.fetchAt.IsZero() || f.fetchAt.After(now) {
+			d.reschedule(f)
+			d.unblockNext(f.origin)
 			return
 		}
-		l.fetching, l.more, l.ended = true, time.Time{}, nil
-		d.wanted = append(d.wanted, l)
-		d.unblock(l.origin)
+		f.fetching, f.fetchAt, f.endedDuringFetch = true, time.Time{}, nil
+		d.fetchQueue = append(d.fetchQueue, f)
+		d.unblockNext(f.origin)
 		return
 	}
-	free, at := d.origins.free(l.origin, now)
+	free, at := d.origins.free(f.origin, now)
 	if free == 0 {
-		if l.origin.block(l, at) {
-			d.queue.makeLater(l, at)
+		if f.origin.block(f, at) {
+			d.queue.makeReadyAt(f, at)
 		}
 		return
 	}
-	next := l.loaded[0]
-	l.loaded = l.loaded[1:]
-	d.origins.begin(l.origin, now)
-	l.running[next.Event.SubjectID] = next.Event.ID
-	d.atWork[c]++
-	d.queue.worked(l.user, c, 1)
-	d.queue.passed(l.user, c)
-	d.place(l)
-	d.unblock(l.origin)
-	lease, holder := d.lease, d.holder
+	next := f.loaded[0]
+	f.loaded = f.loaded[1:]
+	d.origins.beginAttempt(f.origin, now)
+	f.running[next.Event.SubjectID] = next.Event.ID
+	d.busyWorkers[c]++
+	d.queue.addBusy(f.user, c, 1)
+	d.queue.markServed(f.user, c)
+	d.reschedule(f)
+	d.unblockNext(f.origin)
+	lease, holder := d.leaseContext, d.holderID
 	d.attempts.Go(func() {
-		again := d.work(lease, holder, l, next)
-		d.call(func() { d.worked(l, c, next.Event.SubjectID, again) })
+		nextDue := d.deliver(lease, holder, f, next)
+		d.call(func() { d.workDone(f, c, next.Event.SubjectID, nextDue) })
 	})
 }
 
-// worked ends the work on a subject, which has more to deliver at a time, unless that is zero.
-func (d *deliverer) worked(l *line, c class, subjectID string, again time.Time) {
-	event := l.running[subjectID]
-	delete(l.running, subjectID)
-	if l.fetching {
-		if l.ended == nil {
-			l.ended = make(map[string]string)
+// workDone frees the worker of an attempt. The next event of the subject is due at nextDue, by the clock of
+// the database; nextDue is zero if no event is pending.
+func (d *deliverer) workDone(f *flow, c class, subjectID string, nextDue time.Time) {
+	event := f.running[subjectID]
+	delete(f.running, subjectID)
+	if f.fetching {
+		if f.endedDuringFetch == nil {
+			f.endedDuringFetch = make(map[string]string)
 		}
-		l.ended[subjectID] = event
+		f.endedDuringFetch[subjectID] = event
 	}
-	d.atWork[c]--
-	d.queue.worked(l.user, c, -1)
-	if !again.IsZero() && d.held[l.lane] {
-		l.sooner(d.local(again))
+	d.busyWorkers[c]--
+	d.queue.addBusy(f.user, c, -1)
+	if !nextDue.IsZero() && d.heldLanes[f.lane] {
+		f.fetchBy(d.localTime(nextDue))
 	}
-	if event == "" && d.held[l.lane] { // a later one came after the record
-		l.sooner(d.now())
+	if event == "" && d.heldLanes[f.lane] { // a read found an event that was added after the record
+		f.fetchBy(d.now())
 	}
-	d.place(l)
+	d.reschedule(f)
 }
 
-// attempted ends an attempt for its origin.
-func (d *deliverer) attempted(l *line, v verdict) {
-	o := l.origin
+// attemptDone counts the end of an attempt for its origin. It saves and logs a change of the circuit breaker.
+func (d *deliverer) attemptDone(f *flow, v verdict) {
+	o := f.origin
 	before := o.class()
-	opened, closed := d.origins.done(o, v, d.now())
+	opened, closed := d.origins.endAttempt(o, v, d.now())
 	if o.class() != before {
 		d.queue.reclassify(o)
 	}
-	d.unblock(o)
+	d.unblockNext(o)
 	if opened > 0 {
 		d.jobs.Logger.WarnContext(d.ctx, "origin is failing", "origin", o.name, "pause", opened)
 		breaker := store.Breaker{Origin: o.name, Until: d.databaseNow().Add(opened), Pause: opened}
-		d.others.Go(func() { d.jobs.report(d.ctx, "breaker", d.jobs.Store.SaveBreaker(d.ctx, breaker)) })
+		d.background.Go(func() { d.jobs.report(d.ctx, "breaker", d.jobs.Store.SaveBreaker(d.ctx, breaker)) })
 	}
 	if closed {
 		d.jobs.Logger.InfoContext(d.ctx, "origin recovers", "origin", o.name)
-		d.others.Go(func() { d.jobs.report(d.ctx, "breaker", d.jobs.Store.ForgetBreaker(d.ctx, o.name)) })
+		d.background.Go(func() { d.jobs.report(d.ctx, "breaker", d.jobs.Store.ForgetBreaker(d.ctx, o.name)) })
 	}
 }
 
-// unblock lets the first line look whether its origin has room.
-func (d *deliverer) unblock(o *origin) {
-	if l := o.unblock(); l != nil {
-		d.place(l)
+// unblockNext makes the flow ready that has waited the longest for an origin. It may be blocked again.
+func (d *deliverer) unblockNext(o *origin) {
+	if f := o.unblock(); f != nil {
+		d.reschedule(f)
 	}
 }

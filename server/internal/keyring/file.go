@@ -4,13 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 const heading = `# The keys that encrypt what is secret in the database of studiod. The first encrypts.
 # Keep this file apart from backups of the database, which cannot be read without it.
 `
 
-// Load reads the keys of a file. They are read again when one is missing.
+// Load reads the keys from a file. If a key is missing later, the file is read again.
 func Load(path string) (*Keyring, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -23,17 +24,28 @@ func Load(path string) (*Keyring, error) {
 	return k, err
 }
 
-// New makes a keyring of one new key, which [Keyring.Create] writes to a file.
+// New returns a keyring with a single new key. [Keyring.Create] writes it to a file.
 func New() *Keyring {
 	k, err := Parse(heading + NewKey() + "\n")
 	if err != nil {
-		panic(err) // it is in its own form
+		panic(err) // the format is valid
 	}
 	return k
 }
 
-// Create writes the keys to a new file that only its owner can read. The error is fs.ErrExist when there
-// is one.
+// OpenToOthers returns the path of the key file if all users of the machine can read or write it. Otherwise,
+// or if there is no file, it returns "".
+func (k *Keyring) OpenToOthers() (file string) {
+	const others = 0o007
+	info, err := os.Stat(k.path)
+	if err != nil || runtime.GOOS == "windows" || info.Mode()&others == 0 {
+		return ""
+	}
+	return k.path
+}
+
+// Create writes the keys to a new file that only its owner can read. If the file exists, the error is
+// fs.ErrExist.
 func (k *Keyring) Create(path string) error {
 	if err := create(path, k.text); err != nil {
 		return err
@@ -42,8 +54,7 @@ func (k *Keyring) Create(path string) error {
 	return nil
 }
 
-// Rotate puts a new key before the others, in the file too. Without a file it does nothing but return an
-// error.
+// Rotate adds a new first key, also to the file. If the keyring has no file, it returns an error.
 func (k *Keyring) Rotate() error {
 	if k.path == "" {
 		return errors.New("the keys are not in a file")
@@ -52,7 +63,7 @@ func (k *Keyring) Rotate() error {
 	if err != nil {
 		return err
 	}
-	_ = os.Remove(k.path + ".new") // of a rotation that was interrupted
+	_ = os.Remove(k.path + ".new") // left by an interrupted rotation
 	if err := create(k.path+".new", heading+NewKey()+"\n"+withoutHeading(string(text))); err != nil {
 		return err
 	}
@@ -72,7 +83,7 @@ func withoutHeading(text string) string {
 	return text
 }
 
-// reload reads the file and reports whether it has other keys now.
+// reload reads the file, and reports whether the keys have changed.
 func (k *Keyring) reload() bool {
 	if k.path == "" {
 		return false
@@ -94,7 +105,7 @@ func (k *Keyring) reload() bool {
 	return true
 }
 
-// create writes a new file which a loss of power does not take away.
+// create writes a new file and syncs it to disk.
 func create(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

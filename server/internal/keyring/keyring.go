@@ -1,4 +1,4 @@
-// Package keyring encrypts what is kept secret in a database, with keys that are not in it.
+// Package keyring encrypts secrets that are stored in a database, with keys that are not stored in it.
 package keyring
 
 import (
@@ -28,30 +28,30 @@ var (
 
 var errForm = errors.New("keys must be given one a line, each of 32 random bytes in base64")
 
-// Keyring is one or more keys. The first encrypts, and each decrypts what it has encrypted. A nil Keyring
-// leaves values as they are. It is safe for concurrent use.
+// Keyring has one or more keys. The first key encrypts, and each key decrypts what it has encrypted. A nil
+// Keyring does not encrypt. Keyring is safe for concurrent use.
 type Keyring struct {
-	path string // of the file, if there is one
+	path string // path of the key file, or ""
 
 	mu   sync.RWMutex
 	keys []key
-	text string // what the keys were read from
+	text string // the text that the keys were parsed from
 }
 
-// key is a key and what it is called by: the beginning of its hash, which says nothing of it.
+// key is a key with its id, which is a prefix of its hash and reveals nothing about the key.
 type key struct {
 	id     string
 	cipher cipher.AEAD
 }
 
-// NewKey makes a key as [Parse] reads it.
+// NewKey returns a new key in the format of [Parse].
 func NewKey() string {
 	secret := make([]byte, keySize)
-	_, _ = rand.Read(secret) // does not fail
+	_, _ = rand.Read(secret) // never fails
 	return base64.StdEncoding.EncodeToString(secret)
 }
 
-// Parse reads keys, one a line. Empty lines and those that begin with # are comments.
+// Parse parses keys, one per line. Empty lines and lines that begin with # are ignored.
 func Parse(text string) (*Keyring, error) {
 	keys, err := parse(text)
 	if err != nil {
@@ -68,7 +68,7 @@ func parse(text string) (keys []key, err error) {
 		}
 		secret, err := base64.StdEncoding.DecodeString(line)
 		if err != nil || len(secret) != keySize {
-			return nil, errForm // says nothing of the line
+			return nil, errForm // must not contain the line
 		}
 		block, err := aes.NewCipher(secret)
 		if err != nil {
@@ -87,7 +87,7 @@ func parse(text string) (keys []key, err error) {
 	return keys, nil
 }
 
-// IDs returns what the keys are called by. The first encrypts.
+// IDs returns the ids of the keys. The first key is the one that encrypts.
 func (k *Keyring) IDs() []string {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -98,16 +98,16 @@ func (k *Keyring) IDs() []string {
 	return ids
 }
 
-// Sealed reports whether a value is encrypted, by whatever key.
+// Sealed reports whether a value is encrypted, with any key.
 func Sealed(value string) bool { return strings.HasPrefix(value, mark) }
 
-// Current is what values begin with that the first key has encrypted.
+// Current returns the prefix of all values that are encrypted with the first key.
 func (k *Keyring) Current() string { return mark + k.IDs()[0] + ":" }
 
-// Mark is what all encrypted values begin with.
+// Mark returns the prefix of all encrypted values.
 func Mark() string { return mark }
 
-// Seal encrypts a value for a place, where alone it can be read.
+// Seal encrypts a value for a place, such as a column of a row. It can be decrypted only for the same place.
 func (k *Keyring) Seal(value, place string) string {
 	if k == nil {
 		return value
@@ -115,12 +115,12 @@ func (k *Keyring) Seal(value, place string) string {
 	k.mu.RLock()
 	first := k.keys[0]
 	k.mu.RUnlock()
-	encrypted := first.cipher.Seal(nil, nil, []byte(value), []byte(place)) //nolint:gosec // it makes the nonce
+	encrypted := first.cipher.Seal(nil, nil, []byte(value), []byte(place)) //nolint:gosec // the AEAD generates the nonce
 	return mark + first.id + ":" + base64.StdEncoding.EncodeToString(encrypted)
 }
 
-// Open returns the value that was encrypted for a place, and what is not encrypted as it is. A key that is
-// missing is looked for in the file again.
+// Open decrypts a value that was encrypted for a place. It returns unencrypted values unchanged. If the key
+// is missing, it reads the key file again. The error is ErrNoKey or ErrChanged.
 func (k *Keyring) Open(text, place string) (string, error) {
 	rest, sealed := strings.CutPrefix(text, mark)
 	if !sealed {

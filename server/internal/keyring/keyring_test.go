@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 )
 
-func TestKeyring_opensWhatItSealedInItsPlaceOnly(t *testing.T) {
+func TestKeyring_opensValuesInTheirPlaceOnly(t *testing.T) {
 	t.Parallel()
 	keys, others := keyring.New(), keyring.New()
 	sealed := keys.Seal("a secret", "row 1")
@@ -42,7 +42,7 @@ func TestKeyring_opensWhatItSealedInItsPlaceOnly(t *testing.T) {
 	}
 }
 
-func TestKeyring_ofAFileIsRotated(t *testing.T) {
+func TestKeyring_rotatesTheKeysOfAFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "studio.keys")
 	first := keyring.New()
@@ -67,7 +67,7 @@ func TestKeyring_ofAFileIsRotated(t *testing.T) {
 	if ids := first.IDs(); len(ids) != 2 || !strings.HasPrefix(sealed, "sealed:1:"+ids[0]+":") || !strings.HasPrefix(old, "sealed:1:"+ids[1]+":") {
 		t.Errorf("the keys are %v", ids)
 	}
-	for _, text := range []string{old, sealed} { // the other one finds the new key in the file
+	for _, text := range []string{old, sealed} { // the other keyring finds the new key in the file
 		if value, err := other.Open(text, "here"); value != "a secret" || err != nil {
 			t.Errorf("opened is %q, %v", value, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// handler says of each request when it has come whole, and limits its body.
+// handler tracks the progress of each request and limits its body.
 func (l *Listener) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := connFrom(r.Context())
@@ -22,15 +22,15 @@ func (l *Listener) handler(next http.Handler) http.Handler {
 		c.touch()
 		if r.ProtoMajor == 2 {
 			if !l.beginStream(c) {
-				server.WriteProblem(w, r, busy(errNoStreams))
+				server.WriteProblem(w, r, server.Busy(retryAfter, errNoStreams))
 				return
 			}
-			context.AfterFunc(r.Context(), func() { l.endStream(c) }) // once the stream is closed
-			w = &answer{w, c}
+			context.AfterFunc(r.Context(), func() { l.endStream(c) }) // when the stream has been closed
+			w = &responseWriter{w, c}
 		}
 		if len(r.TransferEncoding) > 0 {
-			// A Content-Length beside Transfer-Encoding is not told from none, and after both the
-			// connection must end (RFC 9112, 6.1).
+			// net/http hides whether there was also a Content-Length. If there was, the connection must be
+			// closed (RFC 9112, section 6.1).
 			w.Header().Set("Connection", "close")
 		}
 		if r.Body == nil || r.Body == http.NoBody {
@@ -40,25 +40,25 @@ func (l *Listener) handler(next http.Handler) http.Handler {
 			return
 		}
 		b := &body{ReadCloser: r.Body, conn: c, began: time.Now(), control: http.NewResponseController(w)}
-		b.held = !l.cfg.Streamed(r)
+		b.buffered = !l.cfg.Streamed(r)
 		r.Body = b
 		defer b.release()
 		next.ServeHTTP(w, r)
 	})
 }
 
-// body is the body of a request while it comes.
+// body is a request body that is being received.
 type body struct {
 	io.ReadCloser
-	conn    *conn
-	control *http.ResponseController
-	began   time.Time
-	held    bool // in memory
+	conn     *conn
+	control  *http.ResponseController
+	began    time.Time
+	buffered bool // whether the body is buffered in memory
 
-	n       int64
-	charged int64 // to the budget
-	slow    bool  // whether there is a deadline of ours
-	whole   bool
+	n           int64
+	charged     int64 // bytes counted in the limits
+	deadlineSet bool  // whether this body has set a read deadline
+	whole       bool
 }
 
 var (
@@ -66,19 +66,12 @@ var (
 	errNoStreams = errors.New("listener: too many requests")
 )
 
-func busy(cause error) *server.Error {
-	return &server.Error{
-		Status: http.StatusServiceUnavailable, Code: "service_busy", Detail: "The service is busy. Try again later.",
-		RetryAfter: retryAfter, Err: cause,
-	}
-}
-
 func (b *body) Read(p []byte) (int, error) {
 	rate := b.conn.listener.cfg.MinBodyRate
 	if b.n > 0 && !b.whole {
-		b.slow = true
+		b.deadlineSet = true
 		due := time.Duration(float64(b.n) / float64(rate) * float64(time.Second))
-		_ = b.control.SetReadDeadline(b.began.Add(bodyGrace + due)) // as far as the connection can
+		_ = b.control.SetReadDeadline(b.began.Add(bodyGrace + due)) // not all connections support it
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.n += int64(n)
@@ -86,23 +79,23 @@ func (b *body) Read(p []byte) (int, error) {
 		b.conn.touch()
 	}
 	if !b.charge() {
-		return 0, busy(errNoRoom)
+		return 0, server.Busy(retryAfter, errNoRoom)
 	}
 	if errors.Is(err, io.EOF) && !b.whole {
 		b.whole = true
 		b.conn.touch()
 		b.conn.serving.Add(1)
-		if b.slow {
-			_ = b.control.SetReadDeadline(time.Time{}) // or it would end the handler
+		if b.deadlineSet {
+			_ = b.control.SetReadDeadline(time.Time{}) // otherwise it would interrupt the handler
 		}
 	}
 	return n, err
 }
 
-// charge takes what has come from the budget.
+// charge counts the received bytes in the limits. It returns false if a limit is exceeded.
 func (b *body) charge() bool {
 	more := b.n - freeBodyBytes - b.charged
-	if !b.held || more <= 0 {
+	if !b.buffered || more <= 0 {
 		return true
 	}
 	l := b.conn.listener

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// certificateInterval is how often the files of a certificate are read.
+// certificateInterval is the interval at which certificate files are read.
 const certificateInterval = time.Second
 
-// Certificate is a certificate and its key in files that may be replaced.
+// Certificate is a certificate with its key. It is reloaded when its files change.
 type Certificate struct {
 	certFile, keyFile string
-	certPEM, keyPEM   []byte // as they were read last, whether they fit or not
+	certPEM, keyPEM   []byte // last content of the files, whether valid or not
 	current           atomic.Pointer[tls.Certificate]
 }
 
-// LoadCertificate reads a certificate, with what leads to its root, and its key, both as PEM.
+// LoadCertificate reads a PEM certificate, followed by its intermediate certificates, and its PEM key.
 func LoadCertificate(certFile, keyFile string) (*Certificate, error) {
 	c := &Certificate{certFile: certFile, keyFile: keyFile}
 	_, err := c.load()
@@ -48,8 +48,8 @@ func (c *Certificate) load() (changed bool, err error) {
 	return true, err
 }
 
-// Run reads the files again and again until ctx ends. New connections get a new certificate; while the
-// files are not a pair, they get the last one that was.
+// Run reads the files every second until ctx ends. New connections use the new certificate. While the files
+// are invalid or do not match, they use the last valid one.
 func (c *Certificate) Run(ctx context.Context, logger *slog.Logger) {
 	ticker := time.NewTicker(certificateInterval)
 	defer ticker.Stop()
@@ -71,8 +71,8 @@ func (c *Certificate) Run(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
-// Config returns what a server of HTTP/2 and HTTP/1.1 needs: TLS 1.2 with forward secrecy and
-// authenticated encryption only, or 1.3.
+// Config returns a TLS configuration for HTTP/2 and HTTP/1.1. It allows TLS 1.3, and TLS 1.2 with forward
+// secrecy and authenticated encryption.
 func (c *Certificate) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,

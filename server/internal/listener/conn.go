@@ -17,21 +17,21 @@ type conn struct {
 	listener *Listener
 	address  netip.Prefix
 	trusted  bool
-	network  *network // nil before there is room for it; this and the next two are the listener's
+	network  *network // nil until the connection is admitted; guarded by Listener.mu, as are streams and weight
 
-	streams int // requests of HTTP/2 that are open
-	counts  int // as so many connections
+	streams int // open HTTP/2 requests
+	weight  int // number of connections that it weight as
 
-	active   atomic.Int64 // when it was last active, in nanoseconds
-	serving  atomic.Int32 // requests that have come whole and are being answered
-	handling atomic.Bool  // whether a handler was called since the last answer
-	begun    bool         // whether anything was read
+	active   atomic.Int64 // time of the last activity, in Unix nanoseconds
+	serving  atomic.Int32 // requests that have been received completely and are being handled
+	handling atomic.Bool  // whether a handler has been called since the last response
+	begun    bool         // whether any data has been read
 }
 
 func newConn(l *Listener, inner net.Conn) *conn {
 	c := &conn{Conn: inner, listener: l, address: networkOf(inner.RemoteAddr())}
 	if ip := addressOf(inner.RemoteAddr()); ip.IsValid() && l.cfg.Trusted(ip) {
-		c.trusted, c.address = true, netip.PrefixFrom(ip, ip.BitLen()) // apart from its neighbours
+		c.trusted, c.address = true, netip.PrefixFrom(ip, ip.BitLen()) // separate from other addresses of its network
 	}
 	c.touch()
 	return c
@@ -46,7 +46,7 @@ func connFrom(ctx context.Context) *conn {
 	return c
 }
 
-// connOf finds the connection of a Listener below one of crypto/tls, which a secureConn is too.
+// connOf returns the conn that is wrapped by a tls.Conn or secureConn, or nil.
 func connOf(c net.Conn) *conn {
 	if outer, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = outer.NetConn()
@@ -55,19 +55,19 @@ func connOf(c net.Conn) *conn {
 	return found
 }
 
-// networkOf returns an IPv4 address alone, and the 64 bits of an IPv6 address that its owner has not
-// chosen. What is neither is one network.
+// networkOf returns the network that the limits per address apply to: a single IPv4 address, or the first 64
+// bits of an IPv6 address, whose owner can choose the rest. All other addresses are one network.
 func networkOf(address net.Addr) netip.Prefix {
 	ip := addressOf(address)
 	bits := 64
 	if ip.Is4() {
 		bits = 32
 	}
-	network, _ := ip.Prefix(bits) // the bits fit
+	network, _ := ip.Prefix(bits) // bits is always valid
 	return network
 }
 
-// addressOf returns the zero Addr for what is no address of TCP.
+// addressOf returns the IP address, or the zero Addr if address is not a TCP address.
 func addressOf(address net.Addr) netip.Addr {
 	if tcp, ok := address.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap().WithZone("")
@@ -77,7 +77,7 @@ func addressOf(address net.Addr) netip.Addr {
 
 const tlsHandshake = 0x16
 
-// Read ends a connection that begins with TLS where none is spoken.
+// Read closes a connection that starts with a TLS handshake although the server does not use TLS.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 && !c.begun {
@@ -89,16 +89,18 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write sends what net/http answers. Under TLS it cannot be told what of it is an answer.
+// Write writes data of net/http. With TLS, secureConn calls writeResponse instead, because the data here is
+// encrypted.
 func (c *conn) Write(p []byte) (int, error) {
 	if c.listener.cfg.TLS != nil {
 		return c.Conn.Write(p)
 	}
-	return c.answer(c.Conn, p)
+	return c.writeResponse(c.Conn, p)
 }
 
-// answer sends a problem document in place of what net/http answers before it calls a handler.
-func (c *conn) answer(w io.Writer, p []byte) (int, error) {
+// writeResponse writes p. If p is an error that net/http sends before it calls a handler, it writes a problem
+// document instead.
+func (c *conn) writeResponse(w io.Writer, p []byte) (int, error) {
 	c.touch()
 	if !c.handling.Load() && bytes.HasPrefix(p, []byte("HTTP/1.1 ")) {
 		if problem := c.problem(p); problem != nil {
@@ -111,14 +113,14 @@ func (c *conn) answer(w io.Writer, p []byte) (int, error) {
 	return w.Write(p)
 }
 
-// ReadFrom lets the kernel send files.
+// ReadFrom implements [io.ReaderFrom], so that the kernel can use sendfile.
 func (c *conn) ReadFrom(r io.Reader) (int64, error) {
 	c.touch()
 	defer c.touch()
 	return io.Copy(c.Conn, r)
 }
 
-// CloseWrite lets a caller read the answer before the connection ends.
+// CloseWrite allows the client to read the response before the connection is closed.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -133,7 +135,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// refuse answers a connection for which there is no room.
+// refuse closes a connection that was not admitted, after a 503 without TLS.
 func (c *conn) refuse() {
 	if c.listener.cfg.TLS == nil {
 		_ = c.SetWriteDeadline(time.Now().Add(time.Millisecond))

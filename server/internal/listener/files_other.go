@@ -2,5 +2,5 @@
 
 package listener
 
-// maxOpenFiles is 0 where there is no limit.
+// maxOpenFiles returns 0, because there is no limit.
 func maxOpenFiles() int { return 0 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// maxOpenFiles is how many files the process may open. The Go runtime has raised the soft limit to the
-// hard one.
+// maxOpenFiles returns the number of files that the process may open. The Go runtime has already raised the
+// soft limit to the hard limit.
 func maxOpenFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -1,15 +1,16 @@
-// Package listener keeps the callers of an HTTP server from using it up. It limits connections, in
-// all and for each address, the memory that bodies take, and how slowly a body may come.
+// Package listener protects an HTTP server from exhaustion by its clients. It limits the number of
+// connections, in total and per address, the memory for request bodies, and the minimum rate at which a body
+// must arrive.
 //
-// A new connection is never refused because others sit idle: when there are as many as there may
-// be, the least recently active ones are closed, and first those of the addresses that have more
-// than their share. A connection is active when it completes a request, gets its answer, or sends a
-// body at the least rate. One whose request is being answered is not closed.
+// Idle connections do not prevent new ones. At the limit, the least recently active connections are closed,
+// starting with addresses that have more than their share. A connection is active when it completes a
+// request, gets its response, or sends a body at the minimum rate. A connection is not closed while a request
+// on it is being handled.
 //
-// A request of HTTP/2 counts as a connection, unless it is the only one of its connection.
+// Each concurrent HTTP/2 request weight as a connection.
 //
-// What net/http answers by itself, before any handler, becomes a problem document (RFC 9457), but on
-// HTTP/2.
+// Error responses that net/http sends before it calls a handler are replaced with problem documents (RFC
+// 9457), except for HTTP/2.
 package listener
 
 import (
@@ -26,49 +27,51 @@ import (
 	"time"
 )
 
-// Config says what callers may use. Its zero value works.
+// Config configures a [Listener]. The zero value is valid.
 type Config struct {
-	// MaxConnections is how many connections may be open. It is lowered to half of the files that the
-	// process may open. Default 2048.
+	// MaxConnections limits the open connections. It is reduced to half of the files that the process may
+	// open. Defaults to 2048.
 	MaxConnections int
-	// MaxConnectionsPerAddress is how many of them may be of one IPv4 address, or one IPv6 network of
-	// 64 bits. Default 1024.
+	// MaxConnectionsPerAddress limits the open connections of one IPv4 address or one IPv6 network of 64
+	// bits. Defaults to 1024.
 	MaxConnectionsPerAddress int
-	// Trusted reports whether an address is that of a proxy, which brings the requests of many: no limit
-	// for each address is its own. Default: none is.
+	// Trusted reports whether an address is a proxy, which forwards requests of many clients. The limits per
+	// address do not apply to trusted addresses. By default, no address is trusted.
 	Trusted func(netip.Addr) bool
-	// MaxBodyBytes is how many bytes of bodies may be in memory, beyond the first 4 KiB of each; half
-	// of them for one address. A body for which there is no room is answered 503. Default 24 MiB.
+	// MaxBodyBytes limits the bytes of request bodies in memory, excluding the first 4 KiB of each. One
+	// address can use half of it. A body that exceeds the limit is answered with 503. Defaults to 24 MiB.
 	MaxBodyBytes int64
-	// MinBodyRate is how many bytes a second a body must come at, after 10 seconds. Default 8 KiB.
+	// MinBodyRate is the minimum rate at which a body must arrive, in bytes per second, after the first 10
+	// seconds. Defaults to 8 KiB per second.
 	MinBodyRate int64
-	// Streamed reports whether the body of a request is not held in memory. Default: none is.
+	// Streamed reports whether the body of a request is streamed instead of being held in memory. By default,
+	// no body is.
 	Streamed func(*http.Request) bool
-	// TLS makes connections speak TLS, and HTTP/2 where its NextProtos have h2. Default: a connection that
-	// begins with a TLS hello is closed.
+	// TLS enables TLS, and HTTP/2 if its NextProtos contains h2. If nil, connections that start with a TLS
+	// handshake are closed.
 	TLS *tls.Config
-	// Logger hears, at most once a minute, that connections were closed or refused, and of each request
-	// that net/http refuses. Default: none.
+	// Logger receives a record when connections were closed or refused, at most once a minute, and one for
+	// each request that net/http rejects. If nil, nothing is logged.
 	Logger *slog.Logger
 }
 
 const (
-	freeBodyBytes = 4 << 10 // of each body
+	freeBodyBytes = 4 << 10 // not counted for each body
 	bodyGrace     = 10 * time.Second
-	// stalled is how long an answer may make no progress before its connection counts as idle.
+	// stalled is how long a response may make no progress before its connection weight as idle.
 	stalled     = time.Minute
 	logInterval = time.Minute
-	// evictions is the part of the connections that is closed at once when there are too many, so that
-	// they are not looked through for every new one.
+	// evictions is the fraction of connections that is closed at once at the limit: one in this many. Closing
+	// several saves a search for each new connection.
 	evictions = 64
-	// maxStreams is how many requests a connection of HTTP/2 may have at once, and maxUnread how many bytes
-	// of their bodies may have come that no handler has read.
+	// maxStreams limits the concurrent requests of an HTTP/2 connection. maxUnread limits the bytes of their
+	// bodies that have been received but not read by a handler.
 	maxStreams = 100
 	maxUnread  = 256 << 10
 )
 
-// Listener is a net.Listener whose connections are limited. Its [Listener.Install] must be called on
-// the server that serves it.
+// Listener is a net.Listener that limits its connections. [Listener.Install] must be called on the
+// http.Server that serves it.
 type Listener struct {
 	net.Listener
 
@@ -78,20 +81,20 @@ type Listener struct {
 
 	mu       sync.Mutex
 	networks map[netip.Prefix]*network
-	open     int // connections, and further requests of HTTP/2
-	closed   int // under pressure, since the last line in the log
+	open     int // connections, plus concurrent HTTP/2 requests
+	closed   int // closed or refused connections since the last log record
 	logged   time.Time
 }
 
-// network is the connections of one address.
+// network has the connections of one address.
 type network struct {
 	trusted   bool
 	conns     map[*conn]struct{}
-	open      int // as of a Listener
+	open      int // as in Listener
 	bodyBytes atomic.Int64
 }
 
-// New limits the connections that inner accepts.
+// New returns a Listener that limits the connections accepted by inner.
 func New(inner net.Listener, cfg Config) *Listener {
 	cfg.MaxConnections = cmp.Or(cfg.MaxConnections, 2048)
 	if files := maxOpenFiles(); files > 0 {
@@ -116,11 +119,11 @@ func New(inner net.Listener, cfg Config) *Listener {
 	return l
 }
 
-// Install sets the handler and the hooks of a server that is going to serve l.
+// Install wraps the handler of server and sets its hooks. It must be called before server serves l.
 func (l *Listener) Install(server *http.Server) {
 	server.Handler = l.handler(server.Handler)
 	server.HTTP2 = &http.HTTP2Config{
-		MaxConcurrentStreams: maxStreams, MaxReadFrameSize: 16 << 10, // the least
+		MaxConcurrentStreams: maxStreams, MaxReadFrameSize: 16 << 10, // the minimum
 		MaxReceiveBufferPerConnection: maxUnread, MaxReceiveBufferPerStream: maxUnread, WriteByteTimeout: stalled,
 	}
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
@@ -134,7 +137,7 @@ func (l *Listener) Install(server *http.Server) {
 	}
 }
 
-// Accept returns the next connection for which there is room.
+// Accept returns the next connection that can be admitted.
 func (l *Listener) Accept() (net.Conn, error) {
 	if l.handshakes != nil {
 		return l.handshakes.accept()
@@ -156,7 +159,7 @@ func (l *Listener) accept() (*conn, error) {
 	}
 }
 
-// Close ends Accept, and the handshakes of TLS that go on.
+// Close unblocks Accept and aborts TLS handshakes.
 func (l *Listener) Close() error {
 	if l.handshakes != nil {
 		l.handshakes.close()
@@ -164,7 +167,7 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// admit makes room for a connection, and reports whether there is any.
+// admit admits a connection, if necessary after evicting others. It returns false if there is no room.
 func (l *Listener) admit(c *conn) bool {
 	l.mu.Lock()
 	n := l.networks[c.address]
@@ -176,7 +179,7 @@ func (l *Listener) admit(c *conn) bool {
 	if ok {
 		c.network = n
 		n.conns[c] = struct{}{}
-		l.networks[c.address] = n // evict may have taken it away with its last connection
+		l.networks[c.address] = n // evict may have removed the network with its last connection
 		l.count(c, 1)
 	} else {
 		l.forget(c.address, n)
@@ -185,11 +188,12 @@ func (l *Listener) admit(c *conn) bool {
 	return ok
 }
 
-// beginStream makes room for a request of HTTP/2 and reports whether there is any. The request ends with
-// endStream then. The first of a connection has the room of the connection.
+// beginStream admits an HTTP/2 request, if necessary after evicting connections. It returns false if there is
+// no room. An admitted request must call endStream. The first request of a connection is counted with the
+// connection.
 func (l *Listener) beginStream(c *conn) (ok bool) {
 	l.mu.Lock()
-	if _, counts := c.network.conns[c]; !counts { // it was closed
+	if _, weight := c.network.conns[c]; !weight { // the connection has been closed
 		l.mu.Unlock()
 		return false
 	}
@@ -210,20 +214,20 @@ func (l *Listener) endStream(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.streams--
-	if _, counts := c.network.conns[c]; counts && c.streams > 0 {
+	if _, weight := c.network.conns[c]; weight && c.streams > 0 {
 		l.count(c, -1)
 	}
 }
 
-// count adds to what a connection counts. l.mu is held.
+// count adds n to the weight of a connection. l.mu must be held.
 func (l *Listener) count(c *conn, n int) {
-	c.counts += n
+	c.weight += n
 	c.network.open += n
 	l.open += n
 }
 
-// makeRoom takes out the connections to be closed for one more of a network, and reports whether there
-// is room then. l.mu is held.
+// makeRoom evicts connections for one more of a network, and reports whether there is room now. The caller
+// must close the evicted connections. l.mu must be held.
 func (l *Listener) makeRoom(n *network, except *conn) (victims []*conn, ok bool) {
 	if l.full(n) {
 		victims = l.evict(n, except)
@@ -243,25 +247,25 @@ func (l *Listener) full(n *network) bool {
 	return !n.trusted && n.open >= l.cfg.MaxConnectionsPerAddress
 }
 
-// unlock closes what makeRoom has taken out, and says so from time to time. l.mu is held.
+// unlock unlocks l.mu, closes the evicted connections and logs their number once a minute.
 func (l *Listener) unlock(victims []*conn) {
 	closed, open := l.closed, l.open
 	now := time.Now()
-	speak := closed > 0 && now.Sub(l.logged) >= logInterval
-	if speak {
+	report := closed > 0 && now.Sub(l.logged) >= logInterval
+	if report {
 		l.closed, l.logged = 0, now
 	}
 	l.mu.Unlock()
 	for _, victim := range victims {
-		_ = victim.Conn.Close() // whoever reads from it finds out
+		_ = victim.Conn.Close() // pending reads fail
 	}
-	if speak {
+	if report {
 		l.cfg.Logger.Warn("connections closed to make room", "closed", closed, "open", open)
 	}
 }
 
-// evict takes the least recently active connections out, of one network or of all, but one, and returns
-// them to be closed. l.mu is held.
+// evict removes the least recently active connections of one network, or of all if network is nil. It never
+// removes except. It returns the connections to be closed. l.mu must be held.
 func (l *Listener) evict(of *network, except *conn) []*conn {
 	type candidate struct {
 		conn   *conn
@@ -305,15 +309,15 @@ func (l *Listener) evict(of *network, except *conn) []*conn {
 	return victims
 }
 
-// remove takes a connection out, once. l.mu is held.
+// remove removes a connection. It does nothing if the connection has been removed before. l.mu must be held.
 func (l *Listener) remove(c *conn) {
 	if c.network == nil {
 		return
 	}
-	if _, counts := c.network.conns[c]; counts {
+	if _, weight := c.network.conns[c]; weight {
 		delete(c.network.conns, c)
 		l.forget(c.address, c.network)
-		l.count(c, -c.counts)
+		l.count(c, -c.weight)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 )
 
-// pipes is a listener in memory, so that time can be that of a bubble.
+// pipes is an in-memory listener for bubbles of testing/synctest.
 type pipes struct {
 	incoming chan net.Conn
 	closed   chan struct{}
@@ -57,7 +57,7 @@ type caller struct {
 
 const get = "GET / HTTP/1.1\r\nHost: studio\r\n\r\n"
 
-// ask sends a request and returns the status and the body of the answer; 0 when there is none.
+// ask sends a request and returns the response with its body, or nil if there is none.
 func (c *caller) ask(request string) (*http.Response, string) {
 	go func() { _, _ = io.WriteString(c, request) }()
 	answer, err := http.ReadResponse(c.answers, nil)
@@ -68,7 +68,7 @@ func (c *caller) ask(request string) (*http.Response, string) {
 	return answer, string(body)
 }
 
-// gone reports whether the connection has ended, now.
+// gone reports whether the connection is closed.
 func (c *caller) gone() bool {
 	synctest.Wait()
 	_ = c.SetReadDeadline(time.Now().Add(time.Nanosecond))
@@ -77,7 +77,7 @@ func (c *caller) gone() bool {
 	return err == io.EOF || strings.Contains(fmt.Sprint(err), "closed")
 }
 
-// serve runs a test in a bubble with a server that echoes the length of bodies.
+// serve runs a test in a bubble with a server that responds with the length of the body.
 func serve(t *testing.T, cfg listener.Config, test func(t *testing.T, p *pipes)) {
 	t.Helper()
 	serveHandler(t, cfg, func(w http.ResponseWriter, r *http.Request) {
@@ -108,15 +108,15 @@ func serveHandler(t *testing.T, cfg listener.Config, handler http.HandlerFunc, t
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 			t.Error(err)
 		}
-		time.Sleep(time.Second) // net/http lingers on connections that it ends
+		time.Sleep(time.Second) // net/http lingers on connections that it closes
 	})
 }
 
-func TestListener_closesTheLeastRecentlyActiveForANewOne(t *testing.T) {
+func TestListener_evictsTheLeastRecentlyActiveConnection(t *testing.T) {
 	t.Parallel()
 	serve(t, listener.Config{MaxConnections: 3}, func(t *testing.T, p *pipes) {
 		first, second, third := p.dial("192.0.2.1"), p.dial("192.0.2.2"), p.dial("192.0.2.3")
-		for _, c := range []*caller{second, third, first} { // first is active at last
+		for _, c := range []*caller{second, third, first} { // first is the most recently active one
 			time.Sleep(time.Second)
 			if answer, _ := c.ask(get); answer.StatusCode != http.StatusOK {
 				t.Fatal("no answer")
@@ -132,13 +132,13 @@ func TestListener_closesTheLeastRecentlyActiveForANewOne(t *testing.T) {
 	})
 }
 
-func TestListener_aDrippedByteIsNoActivity(t *testing.T) {
+func TestListener_aSlowBodyIsNoActivity(t *testing.T) {
 	t.Parallel()
 	serve(t, listener.Config{MaxConnections: 2}, func(t *testing.T, p *pipes) {
 		dripping, asking := p.dial("192.0.2.1"), p.dial("192.0.2.2")
 		for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-", "Length: 9\r\n\r\n", "a", "b"} {
 			time.Sleep(time.Second)
-			if part == "a" { // later than the dripping one has had anything to say
+			if part == "a" { // later than the last activity of the slow connection
 				if answer, _ := asking.ask(get); answer.StatusCode != http.StatusOK {
 					t.Fatal("no answer")
 				}
@@ -151,7 +151,7 @@ func TestListener_aDrippedByteIsNoActivity(t *testing.T) {
 	})
 }
 
-func TestListener_closesFirstWhoHasMoreThanItsShare(t *testing.T) {
+func TestListener_evictsAddressesOverTheirShareFirst(t *testing.T) {
 	t.Parallel()
 	serve(t, listener.Config{MaxConnections: 4}, func(t *testing.T, p *pipes) {
 		alone := p.dial("192.0.2.1")
@@ -170,7 +170,7 @@ func TestListener_closesFirstWhoHasMoreThanItsShare(t *testing.T) {
 	})
 }
 
-func TestListener_limitsAnAddressAloneAndANetworkOf64Bits(t *testing.T) {
+func TestListener_limitsIPv4AddressesAndIPv6Networks(t *testing.T) {
 	t.Parallel()
 	for _, addresses := range [][3]string{
 		{"192.0.2.1", "192.0.2.1", "192.0.2.2"},
@@ -188,7 +188,7 @@ func TestListener_limitsAnAddressAloneAndANetworkOf64Bits(t *testing.T) {
 	}
 }
 
-func TestListener_aTrustedProxyHasNoShare(t *testing.T) {
+func TestListener_doesNotLimitATrustedProxy(t *testing.T) {
 	t.Parallel()
 	proxy := netip.MustParseAddr("2001:db8::1")
 	cfg := listener.Config{MaxConnections: 8, MaxConnectionsPerAddress: 2, Trusted: func(ip netip.Addr) bool { return ip == proxy }}
@@ -199,7 +199,7 @@ func TestListener_aTrustedProxyHasNoShare(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		neighbours := []*caller{p.dial("2001:db8::2"), p.dial("2001:db8::2")}
-		_ = p.dial("2001:db8::3") // of the same 64 bits, so one of its own kind goes
+		_ = p.dial("2001:db8::3") // in the same network, so a connection of that network is closed
 		for _, c := range proxied {
 			if c.gone() {
 				t.Fatal("a connection of the proxy is closed")
@@ -208,7 +208,7 @@ func TestListener_aTrustedProxyHasNoShare(t *testing.T) {
 		if neighbours[0].gone() == neighbours[1].gone() {
 			t.Error("want one connection of the neighbours to go")
 		}
-		_ = p.dial("192.0.2.1") // the least recently active of all goes, which is one of the proxy's
+		_ = p.dial("192.0.2.1") // the least recently active connection is one of the proxy
 		left := 0
 		for _, c := range proxied {
 			if !c.gone() {
@@ -221,7 +221,7 @@ func TestListener_aTrustedProxyHasNoShare(t *testing.T) {
 	})
 }
 
-func TestListener_closesNoneThatIsBeingAnswered(t *testing.T) {
+func TestListener_doesNotEvictConnectionsBeingServed(t *testing.T) {
 	t.Parallel()
 	serveHandler(t, listener.Config{MaxConnections: 1}, func(http.ResponseWriter, *http.Request) { time.Sleep(30 * time.Second) },
 		func(t *testing.T, p *pipes) {
@@ -241,7 +241,7 @@ func TestListener_closesNoneThatIsBeingAnswered(t *testing.T) {
 		})
 }
 
-func TestListener_endsABodyThatIsTooSlow(t *testing.T) {
+func TestListener_enforcesTheMinimumBodyRate(t *testing.T) {
 	t.Parallel()
 	const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"
 	for _, slow := range []bool{true, false} {
@@ -252,7 +252,7 @@ func TestListener_endsABodyThatIsTooSlow(t *testing.T) {
 			go func() {
 				defer close(sent)
 				_, _ = io.WriteString(c, head)
-				for range 100 { // 1,100 bytes a second, or 500
+				for range 100 { // 1,100 or 500 bytes per second
 					if _, err := io.WriteString(c, strings.Repeat("a", 1000)); err != nil {
 						return
 					}
@@ -265,7 +265,7 @@ func TestListener_endsABodyThatIsTooSlow(t *testing.T) {
 			answer, err := http.ReadResponse(c.answers, nil)
 			defer func() { _ = c.Close(); <-sent }()
 			if slow {
-				// 10 s and a second for each kilobyte: at 20 s ten have come, and their time is over.
+				// At 20 s, 10 KB have arrived. The deadline is 10 s plus one second for each kilobyte.
 				if took := time.Since(began); err == nil && answer.StatusCode != http.StatusBadRequest || took != 21*time.Second && took != 20*time.Second {
 					t.Errorf("the slow body ended after %v with %v, %v", took, answer, err)
 				}
@@ -278,7 +278,7 @@ func TestListener_endsABodyThatIsTooSlow(t *testing.T) {
 	}
 }
 
-func TestListener_limitsTheBytesOfBodiesNotTheirCount(t *testing.T) {
+func TestListener_limitsTheBytesOfBodiesInMemory(t *testing.T) {
 	t.Parallel()
 	serve(t, listener.Config{MaxBodyBytes: 100_000}, func(t *testing.T, p *pipes) {
 		var held []*caller
@@ -306,7 +306,7 @@ func TestListener_limitsTheBytesOfBodiesNotTheirCount(t *testing.T) {
 	})
 }
 
-func TestListener_answersWhatNoHandlerSeesAsAProblem(t *testing.T) {
+func TestListener_answersErrorsOfNetHTTPWithAProblem(t *testing.T) {
 	t.Parallel()
 	for request, want := range map[string]int{
 		"GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n":                           417,
@@ -321,7 +321,7 @@ func TestListener_answersWhatNoHandlerSeesAsAProblem(t *testing.T) {
 		serve(t, listener.Config{}, func(t *testing.T, p *pipes) {
 			c := p.dial("192.0.2.1")
 			answer, body := c.ask(request)
-			if want == http.StatusOK { // the second is the one
+			if want == http.StatusOK { // the second response
 				if answer, body = c.ask(""); answer.StatusCode != 417 {
 					t.Errorf("the second request is answered %d %s", answer.StatusCode, body)
 				}
@@ -337,7 +337,7 @@ func TestListener_answersWhatNoHandlerSeesAsAProblem(t *testing.T) {
 	}
 }
 
-func TestListener_endsWhatIsNotToGoOn(t *testing.T) {
+func TestListener_closesConnectionsThatMustEnd(t *testing.T) {
 	t.Parallel()
 	serve(t, listener.Config{}, func(t *testing.T, p *pipes) {
 		hello := p.dial("192.0.2.1")

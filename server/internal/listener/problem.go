@@ -10,14 +10,16 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// retryAfter is what a caller is asked to wait for when there is no room.
+// retryAfter is the Retry-After of a request that is not admitted.
 const retryAfter = time.Second
 
-// problem returns the answer in place of one of net/http's own, or nil for what is no error.
-func (c *conn) problem(answer []byte) []byte {
-	line := answer[len("HTTP/1.1 "):]
+// problem returns the problem document that replaces a response of net/http, or nil if the response is not an
+// error.
+func (c *conn) problem(response []byte) []byte {
+	line := response[len("HTTP/1.1 "):]
 	if len(line) < 3 {
 		return nil
 	}
@@ -31,22 +33,22 @@ func (c *conn) problem(answer []byte) []byte {
 func (c *conn) problemOf(status int, detail string) []byte {
 	title, id := http.StatusText(status), strings.ToLower(rand.Text())
 	code := strings.ReplaceAll(strings.ToLower(title), " ", "_")
-	further := ""
+	retryHeader := ""
 	if status == http.StatusServiceUnavailable {
-		code = "service_busy"
-		further = fmt.Sprintf("Retry-After: %d\r\n", retryAfter/time.Second)
+		code = server.Busy(retryAfter, nil).Code
+		retryHeader = fmt.Sprintf("Retry-After: %d\r\n", retryAfter/time.Second)
 	}
 	body, err := json.Marshal(gen.Problem{
 		Type: "about:blank", Title: title, Status: int32(status), Code: &code, //nolint:gosec // three digits
 		Detail: &detail, Instance: new("urn:request:" + id), RequestID: &id,
 	})
-	if err != nil { // a struct of strings and numbers is never refused
+	if err != nil { // cannot happen for a struct of strings and numbers
 		panic(err)
 	}
 	c.listener.cfg.Logger.Info("request refused", "request_id", id, "status", status, "client", c.address.String())
 	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nCache-Control: no-store\r\nConnection: close\r\n"+
 		"Content-Length: %d\r\nContent-Type: application/problem+json\r\nDate: %s\r\n%sX-Content-Type-Options: nosniff\r\nX-Request-Id: %s\r\n\r\n%s",
-		status, title, len(body), time.Now().UTC().Format(http.TimeFormat), further, id, body)
+		status, title, len(body), time.Now().UTC().Format(http.TimeFormat), retryHeader, id, body)
 }
 
 func detailOf(status int) string {
@@ -60,7 +62,7 @@ func detailOf(status int) string {
 	case http.StatusHTTPVersionNotSupported:
 		return "The version of HTTP is not supported."
 	case http.StatusServiceUnavailable:
-		return "The service is busy. Try again later."
+		return server.Busy(retryAfter, nil).Detail
 	}
 	return "This is not a request of HTTP that can be read."
 }

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// handshakeTimeout bounds the handshake of TLS.
+// handshakeTimeout limits a TLS handshake.
 const handshakeTimeout = 10 * time.Second
 
-// handshakes accepts connections and makes them speak TLS, each beside the others, before net/http sees
-// them: it takes what it must know of a connection's protocol from the handshake.
+// handshakes accepts connections and performs their TLS handshakes concurrently. net/http gets the
+// connections after the handshake, because it needs to know the negotiated protocol.
 type handshakes struct {
 	listener *Listener
-	ctx      context.Context //nolint:containedctx // until close
+	ctx      context.Context //nolint:containedctx // canceled by close
 	close    context.CancelFunc
 	done     chan accepted
 }
@@ -46,17 +46,17 @@ func (h *handshakes) run() {
 	for {
 		c, err := h.listener.accept()
 		if err != nil {
-			if !h.hand(accepted{err: err}) || errors.Is(err, net.ErrClosed) {
+			if !h.deliver(accepted{err: err}) || errors.Is(err, net.ErrClosed) {
 				return
 			}
 			continue
 		}
-		go h.shake(c)
+		go h.handshake(c)
 	}
 }
 
-// hand waits until somebody accepts, and reports whether anybody did.
-func (h *handshakes) hand(a accepted) bool {
+// deliver waits until accept takes the connection. It returns false if the listener is closed before.
+func (h *handshakes) deliver(a accepted) bool {
 	select {
 	case h.done <- a:
 		return true
@@ -65,14 +65,14 @@ func (h *handshakes) hand(a accepted) bool {
 	}
 }
 
-func (h *handshakes) shake(c *conn) {
+func (h *handshakes) handshake(c *conn) {
 	ctx, cancel := context.WithTimeout(h.ctx, handshakeTimeout)
 	defer cancel()
 	secure := tls.Server(c, h.listener.cfg.TLS)
 	err := secure.HandshakeContext(ctx)
 	if err != nil {
 		if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil && speaksHTTP(plain.RecordHeader[:]) {
-			_, _ = c.Conn.Write(c.problemOf(http.StatusBadRequest, "This port speaks TLS: use https.")) // as far as it gets
+			_, _ = c.Conn.Write(c.problemOf(http.StatusBadRequest, "This port speaks TLS: use https.")) // best effort
 		}
 		_ = c.Close()
 		return
@@ -81,15 +81,15 @@ func (h *handshakes) shake(c *conn) {
 	if secure.ConnectionState().NegotiatedProtocol != http2 {
 		outer = secureConn{secure, c}
 	}
-	if !h.hand(accepted{conn: outer}) {
+	if !h.deliver(accepted{conn: outer}) {
 		_ = c.Close()
 	}
 }
 
-// http2 is the name of HTTP/2 in TLS.
+// http2 is the ALPN name of HTTP/2.
 const http2 = "h2"
 
-// speaksHTTP reports whether what should be the header of a TLS record begins a request.
+// speaksHTTP reports whether the bytes in place of a TLS record header are the start of an HTTP request.
 func speaksHTTP(header []byte) bool {
 	switch string(header) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "DELET", "PATCH":
@@ -98,27 +98,28 @@ func speaksHTTP(header []byte) bool {
 	return false
 }
 
-// secureConn is a connection of HTTP/1.1 over TLS.
+// secureConn is a connection with HTTP/1.1 over TLS.
 type secureConn struct {
 	*tls.Conn
 
 	conn *conn
 }
 
-func (s secureConn) Write(p []byte) (int, error) { return s.conn.answer(s.Conn, p) }
+func (s secureConn) Write(p []byte) (int, error) { return s.conn.writeResponse(s.Conn, p) }
 
-// answer is a ResponseWriter of HTTP/2, where other things are written to a connection too.
-type answer struct {
+// responseWriter marks the connection of an HTTP/2 response as active. Other writes to the connection, such
+// as pings, do not count as activity.
+type responseWriter struct {
 	http.ResponseWriter
 
 	conn *conn
 }
 
-func (a *answer) Write(p []byte) (int, error) {
+func (a *responseWriter) Write(p []byte) (int, error) {
 	n, err := a.ResponseWriter.Write(p)
 	a.conn.touch()
 	return n, err
 }
 
-// Unwrap serves http.ResponseController.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+// Unwrap supports [http.ResponseController].
+func (a *responseWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }

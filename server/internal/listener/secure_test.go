@@ -20,7 +20,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 )
 
-// secureConfig is a configuration with the certificate of net/http/httptest.
+// secureConfig returns cfg with the TLS certificate of net/http/httptest.
 func secureConfig(t *testing.T, cfg listener.Config) listener.Config {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)
@@ -30,14 +30,14 @@ func secureConfig(t *testing.T, cfg listener.Config) listener.Config {
 	return cfg
 }
 
-// raw opens a connection from an address before anything is said.
+// raw opens a connection from an address without a TLS handshake.
 func (p *pipes) raw(address string) net.Conn {
 	ours, theirs := net.Pipe()
 	p.incoming <- remote{theirs, net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(address), 1))}
 	return ours
 }
 
-// http2 returns a client of HTTP/2 at an address, with one connection.
+// http2 returns an HTTP/2 client at an address that uses a single connection.
 func (p *pipes) http2(address string) *http.Transport {
 	return &http.Transport{
 		ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true},
@@ -57,7 +57,7 @@ func post(t *testing.T, body io.Reader) *http.Request {
 	return request
 }
 
-func TestListener_aRequestOfHTTP2CountsAsAConnection(t *testing.T) {
+func TestListener_countsHTTP2RequestsAsConnections(t *testing.T) {
 	t.Parallel()
 	cfg := secureConfig(t, listener.Config{MaxConnections: 6, MaxConnectionsPerAddress: 4})
 	var release chan struct{}
@@ -70,7 +70,7 @@ func TestListener_aRequestOfHTTP2CountsAsAConnection(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	}, func(t *testing.T, p *pipes) {
-		release = make(chan struct{}) // of the bubble
+		release = make(chan struct{}) // created inside the bubble
 		greedy, other := p.http2("192.0.2.1"), p.http2("192.0.2.2")
 		defer greedy.CloseIdleConnections()
 		defer other.CloseIdleConnections()
@@ -88,7 +88,7 @@ func TestListener_aRequestOfHTTP2CountsAsAConnection(t *testing.T) {
 			}
 			return answer.StatusCode
 		}
-		for range 100 { // one after another they count once
+		for range 100 { // sequential requests count once
 			if status := ask(greedy, ""); status != http.StatusNoContent {
 				t.Fatalf("answered %d", status)
 			}
@@ -117,12 +117,12 @@ func TestListener_aRequestOfHTTP2CountsAsAConnection(t *testing.T) {
 	})
 }
 
-func TestListener_closesAnHTTP2ConnectionWhoseBodiesDoNotCome(t *testing.T) {
+func TestListener_evictsAnHTTP2ConnectionWithoutProgress(t *testing.T) {
 	t.Parallel()
 	serve(t, secureConfig(t, listener.Config{MaxConnections: 4}), func(t *testing.T, p *pipes) {
 		silent := p.http2("192.0.2.1")
 		var ended sync.WaitGroup
-		for range 4 { // of one connection
+		for range 4 { // on one connection
 			ended.Go(func() {
 				body, writer := io.Pipe()
 				defer func() { _ = writer.Close() }()
@@ -145,7 +145,7 @@ func TestListener_closesAnHTTP2ConnectionWhoseBodiesDoNotCome(t *testing.T) {
 	})
 }
 
-func TestListener_endsASlowBodyOfHTTP2(t *testing.T) {
+func TestListener_enforcesTheMinimumBodyRateOfHTTP2(t *testing.T) {
 	t.Parallel()
 	serve(t, secureConfig(t, listener.Config{MinBodyRate: 1000}), func(t *testing.T, p *pipes) {
 		client := p.http2("192.0.2.1")
@@ -173,7 +173,7 @@ func TestListener_endsASlowBodyOfHTTP2(t *testing.T) {
 	})
 }
 
-func TestListener_endsAHandshakeThatTakesLong(t *testing.T) {
+func TestListener_limitsTheTLSHandshake(t *testing.T) {
 	t.Parallel()
 	serve(t, secureConfig(t, listener.Config{}), func(t *testing.T, p *pipes) {
 		began := time.Now()
@@ -184,7 +184,7 @@ func TestListener_endsAHandshakeThatTakesLong(t *testing.T) {
 	})
 }
 
-func TestListener_answersAProblemOverTLS(t *testing.T) {
+func TestListener_answersWithAProblemOverTLS(t *testing.T) {
 	t.Parallel()
 	for name, plain := range map[string]bool{"a request without TLS": true, "a request that is none, over TLS": false} {
 		serve(t, secureConfig(t, listener.Config{}), func(t *testing.T, p *pipes) {

@@ -13,8 +13,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 )
 
-// BenchmarkServeHTTP reads a file through everything that the daemon has before it, and beside that
-// from http.FileServer.
+// BenchmarkServeHTTP serves a file through all of the daemon's middleware, and the same file with
+// http.FileServer for comparison.
 func BenchmarkServeHTTP(b *testing.B) {
 	dir := b.TempDir()
 	store, err := media.Open(b.Context(), media.Config{Bucket: "file:" + dir, Key: []byte("key")})

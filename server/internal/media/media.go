@@ -1,5 +1,6 @@
-// Package media keeps the files of inputs and results in a bucket: a directory, or one of an
-// object store. It gives out addresses that expire, and serves those of a directory itself.
+// Package media stores the files of inputs and results in a bucket. A bucket is a directory, or a bucket of
+// an object store such as S3. The package returns signed URLs that expire. It serves the files of a
+// directory itself, and object stores serve theirs.
 package media
 
 import (
@@ -12,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"gocloud.dev/blob"
@@ -21,33 +23,35 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Config says where files are kept. Bucket, PublicURL and Key are required.
+// Config configures a [Store]. Bucket, PublicURL and Key are required.
 type Config struct {
-	// Bucket is file:DIRECTORY, which is made as needed, or the URL of a bucket whose driver is
-	// linked, such as s3://BUCKET?region=….
+	// Bucket is file:DIRECTORY, which is created if needed, or the URL of a bucket whose driver is linked
+	// into the program, such as s3://BUCKET?region=….
 	Bucket string
-	// PublicURL is where [Store.Handler] is reached, without Path.
+	// PublicURL is the URL at which clients reach the Store's handler, without [Path].
 	PublicURL string
-	// Key signs the addresses that the service serves itself.
+	// Key is the HMAC key that signs the URLs of files that the service serves itself.
 	Key []byte
-	// TTL is how long an address works. Default 24 hours.
+	// TTL is how long a URL is valid. Default 24 hours.
 	TTL time.Duration
-	// Now tells the time. Default [time.Now].
+	// Now returns the current time. Default [time.Now].
 	Now func() time.Time
 }
 
-// Store keeps files. It is safe for concurrent use.
+// Store is a [studio.Media] that stores files in a bucket. It is safe for concurrent use.
 type Store struct {
 	cfg    Config
 	bucket *blob.Bucket
-	dir    string // of a file bucket
+	dir    string // directory of the bucket, or "" for an object store
+
+	signers *sync.Pool
 }
 
 var _ studio.Media = (*Store)(nil)
 
 const filePrefix = "file:"
 
-// Open opens a bucket.
+// Open opens the bucket. The caller must call Close.
 func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 	if cfg.TTL <= 0 {
 		cfg.TTL = 24 * time.Hour
@@ -58,7 +62,7 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 	if len(cfg.Key) == 0 {
 		return nil, errors.New("media: a key is required")
 	}
-	s = &Store{cfg: cfg}
+	s = &Store{cfg: cfg, signers: newSigners(cfg.Key)}
 	dir, isFile := strings.CutPrefix(cfg.Bucket, filePrefix)
 	if !isFile {
 		s.bucket, err = blob.OpenBucket(ctx, cfg.Bucket)
@@ -70,8 +74,8 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 	if s.dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	// Temporary files lie beside the others, so that they can be renamed. Sweep finds those that
-	// a crash leaves.
+	// Temporary files are created in the bucket's directory, so that they can be renamed. Sweep removes
+	// those that a crash leaves behind.
 	s.bucket, err = fileblob.OpenBucket(s.dir, &fileblob.Options{
 		CreateDir: true, DirFileMode: 0o700, NoTempDir: true, Metadata: fileblob.MetadataDontWrite,
 	})
@@ -81,10 +85,10 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 // Close closes the bucket.
 func (s *Store) Close() error { return s.bucket.Close() }
 
-// Write implements [studio.Media].
+// Write implements [studio.Media]. If it fails, the previous content of key is unchanged.
 func (s *Store) Write(ctx context.Context, key string, content io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // before Close, it discards what was written
+	defer cancel() // cancelling before Close discards the written content
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType(key)})
 	if err != nil {
 		return err
@@ -96,7 +100,7 @@ func (s *Store) Write(ctx context.Context, key string, content io.Reader) error 
 	if err := w.Close(); err != nil {
 		return err
 	}
-	return s.sync(key)
+	return s.syncFile(key)
 }
 
 func ignoreCanceled(err error) error {
@@ -106,8 +110,9 @@ func ignoreCanceled(err error) error {
 	return err
 }
 
-// sync makes a file of a directory survive a power failure, as rows of the database do.
-func (s *Store) sync(key string) error {
+// syncFile flushes a file and its directory to disk, so that it survives a power failure as the rows of the
+// database do. It does nothing for object stores.
+func (s *Store) syncFile(key string) error {
 	if s.dir == "" {
 		return nil
 	}
@@ -124,7 +129,7 @@ func (s *Store) sync(key string) error {
 	return nil
 }
 
-// Open implements [studio.Media].
+// Open implements [studio.Media]. If there is no file, it returns [studio.ErrNotFound].
 func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	f, err := s.open(ctx, key)
 	if err != nil {
@@ -135,7 +140,7 @@ func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 
 // file is an open file.
 type file struct {
-	content  io.ReadSeekCloser // an [os.File] of a directory, which the kernel can send by itself
+	content  io.ReadSeekCloser // an [os.File] if the bucket is a directory, so that the kernel can send it
 	size     int64
 	modified time.Time
 }
@@ -159,7 +164,7 @@ func (s *Store) open(ctx context.Context, key string) (file, error) {
 }
 
 func openFile(name string) (file, error) {
-	content, err := os.Open(name) //nolint:gosec // below the directory, see open
+	content, err := os.Open(name) //nolint:gosec // open has checked that the name is inside the directory
 	if errors.Is(err, os.ErrNotExist) {
 		err = studio.ErrNotFound
 	}
@@ -178,7 +183,7 @@ func openFile(name string) (file, error) {
 
 // Erase implements [studio.Media].
 func (s *Store) Erase(ctx context.Context, prefix string) error {
-	return s.each(ctx, prefix, func(object *blob.ListObject) error { return s.remove(ctx, object.Key) })
+	return s.forEach(ctx, prefix, func(object *blob.ListObject) error { return s.remove(ctx, object.Key) })
 }
 
 func (s *Store) remove(ctx context.Context, key string) error {
@@ -187,12 +192,13 @@ func (s *Store) remove(ctx context.Context, key string) error {
 		err = nil
 	}
 	if s.dir != "" && strings.Contains(key, "/") {
-		_ = os.Remove(filepath.Join(s.dir, filepath.FromSlash(path.Dir(key)))) // when it is empty
+		_ = os.Remove(filepath.Join(s.dir, filepath.FromSlash(path.Dir(key)))) // succeeds only if the directory is empty
 	}
 	return err
 }
 
-func (s *Store) each(ctx context.Context, prefix string, do func(*blob.ListObject) error) error {
+// forEach calls do for each object whose key has the prefix.
+func (s *Store) forEach(ctx context.Context, prefix string, do func(*blob.ListObject) error) error {
 	list := s.bucket.List(&blob.ListOptions{Prefix: prefix})
 	for {
 		object, err := list.Next(ctx)
@@ -208,10 +214,10 @@ func (s *Store) each(ctx context.Context, prefix string, do func(*blob.ListObjec
 	}
 }
 
-// Sweep erases the files that are older than grace and that nothing needs.
+// Sweep erases the files that are older than grace and for which needed returns false.
 func (s *Store) Sweep(ctx context.Context, grace time.Duration, needed func(ctx context.Context, key string) (bool, error)) error {
 	before := s.cfg.Now().Add(-grace)
-	return s.each(ctx, "", func(object *blob.ListObject) error {
+	return s.forEach(ctx, "", func(object *blob.ListObject) error {
 		if !object.ModTime.Before(before) {
 			return nil
 		}
@@ -223,7 +229,8 @@ func (s *Store) Sweep(ctx context.Context, grace time.Duration, needed func(ctx 
 	})
 }
 
-// URL implements [studio.Media]. A bucket that can sign serves the file itself.
+// URL implements [studio.Media]. Object stores that can sign URLs serve the file themselves. The service
+// serves all other files.
 func (s *Store) URL(key string) (address string, expires time.Time) {
 	expires = s.cfg.Now().UTC().Add(s.cfg.TTL).Truncate(time.Second)
 	if s.dir == "" {

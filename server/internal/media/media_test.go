@@ -20,7 +20,8 @@ import (
 
 const key = "results/01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10/out.mp4"
 
-type bundle struct {
+// fixture is a Store with a clock and, if the bucket is a directory, an HTTP server.
+type fixture struct {
 	*media.Store
 	t     *testing.T
 	clock *studiotest.Clock
@@ -28,9 +29,9 @@ type bundle struct {
 	url   string
 }
 
-func setup(t *testing.T) *bundle {
+func setup(t *testing.T) *fixture {
 	t.Helper()
-	b := &bundle{t: t, clock: studiotest.NewClock(), dir: filepath.Join(t.TempDir(), "media")}
+	b := &fixture{t: t, clock: studiotest.NewClock(), dir: filepath.Join(t.TempDir(), "media")}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.ServeHTTP(w, r) }))
 	t.Cleanup(web.Close)
 	b.url = web.URL
@@ -50,12 +51,12 @@ func check(t testing.TB, err error) {
 	}
 }
 
-func (b *bundle) write(key, content string) {
+func (b *fixture) write(key, content string) {
 	b.t.Helper()
 	check(b.t, b.Write(b.t.Context(), key, strings.NewReader(content)))
 }
 
-func (b *bundle) files() (all []string) {
+func (b *fixture) files() (all []string) {
 	b.t.Helper()
 	check(b.t, filepath.WalkDir(b.dir, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
@@ -67,8 +68,8 @@ func (b *bundle) files() (all []string) {
 	return all
 }
 
-// do makes a request with headers, given as name, value, name, value ….
-func (b *bundle) do(method, url string, header ...string) (*http.Response, string) {
+// do sends a request. header is a list of names and values.
+func (b *fixture) do(method, url string, header ...string) (*http.Response, string) {
 	b.t.Helper()
 	request, err := http.NewRequestWithContext(b.t.Context(), method, url, nil)
 	check(b.t, err)
@@ -83,8 +84,8 @@ func (b *bundle) do(method, url string, header ...string) (*http.Response, strin
 	return response, string(body)
 }
 
-// A file is there whole or not at all.
-func TestWrite_wholeOrNot(t *testing.T) {
+// A failed write leaves the previous content unchanged and no temporary file.
+func TestStore_Write_isAtomic(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(key, "first")
@@ -116,8 +117,7 @@ func TestWrite_wholeOrNot(t *testing.T) {
 	}
 }
 
-// An address serves ranges and conditional requests, with the type of the file.
-func TestServeHTTP(t *testing.T) {
+func TestStore_ServeHTTP_servesRangesAndConditions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(key, "0123456789")
@@ -154,8 +154,8 @@ func TestServeHTTP(t *testing.T) {
 	}
 }
 
-// What is not exactly an address that was given out and works still is refused.
-func TestServeHTTP_refuses(t *testing.T) {
+// URLs that are expired, changed or made up are refused.
+func TestStore_ServeHTTP_refusesOtherURLs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(key, "x")
@@ -187,19 +187,19 @@ func TestServeHTTP_refuses(t *testing.T) {
 		t.Errorf("an expired address: %s", response.Status)
 	}
 	if _, signed := b.Key(url); signed {
-		t.Error("an expired address counts as signed")
+		t.Error("Key reports an expired URL as signed")
 	}
 }
 
-// Sweep erases what nothing needs, temporary files of a crash included, once it is old enough.
-func TestSweep(t *testing.T) {
+// Sweep erases files that are old enough and not needed, and temporary files of a crash.
+func TestStore_Sweep_erasesOldUnneededFiles(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(key, "x")
 	b.write("results/1/out.mp4", "x")
 	check(t, os.WriteFile(filepath.Join(b.dir, "results", "1", "fileblob123"), nil, 0o600))
 	needed := func(_ context.Context, k string) (bool, error) { return k == key, nil }
-	b.clock.Add(time.Since(b.clock.Now())) // files have the time of the machine
+	b.clock.Add(time.Since(b.clock.Now())) // modification times come from the system clock
 	check(t, b.Sweep(t.Context(), time.Hour, needed))
 	if all := b.files(); len(all) != 3 {
 		t.Errorf("files %v", all)

@@ -17,11 +17,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-func setupS3(t *testing.T) (*bundle, *studiotest.S3) {
+func setupS3(t *testing.T) (*fixture, *studiotest.S3) {
 	t.Helper()
 	store := studiotest.NewS3(t)
-	b := &bundle{t: t, clock: studiotest.NewClock()}
-	b.clock.Add(time.Since(b.clock.Now())) // signatures and objects have the time of the machine
+	b := &fixture{t: t, clock: studiotest.NewClock()}
+	b.clock.Add(time.Since(b.clock.Now())) // signatures and modification times use the system clock
 	var err error
 	b.Store, err = media.Open(t.Context(), media.Config{
 		Bucket: store.Bucket, PublicURL: "https://studio.example.com", Key: []byte("key"), Now: b.clock.Now,
@@ -31,8 +31,8 @@ func setupS3(t *testing.T) (*bundle, *studiotest.S3) {
 	return b, store
 }
 
-// content returns what is kept under a key; found is false when there is nothing.
-func (b *bundle) content(key string) (content string, found bool) {
+// content returns the content of a key. found is false if there is no file.
+func (b *fixture) content(key string) (content string, found bool) {
 	b.t.Helper()
 	file, err := b.Open(b.t.Context(), key)
 	if errors.Is(err, studio.ErrNotFound) {
@@ -45,8 +45,8 @@ func (b *bundle) content(key string) (content string, found bool) {
 	return string(all), true
 }
 
-// The bucket serves files at addresses that the service signs, with ranges and the type of the file.
-func TestS3_servesWhatIsWritten(t *testing.T) {
+// The object store serves files at the URLs that URL returns, with ranges and the right media type.
+func TestS3_servesWrittenFiles(t *testing.T) {
 	t.Parallel()
 	b, _ := setupS3(t)
 	b.write(key, "0123456789")
@@ -71,16 +71,16 @@ func TestS3_servesWhatIsWritten(t *testing.T) {
 	}
 	check(t, b.Erase(t.Context(), "results/"))
 	if _, found := b.content(key); found {
-		t.Error("what was erased is there")
+		t.Error("the erased file still exists")
 	}
 	if response, _ := b.do("GET", address); response.StatusCode != 404 {
 		t.Errorf("after it was erased: %s", response.Status)
 	}
-	check(t, b.Erase(t.Context(), "results/")) // again
+	check(t, b.Erase(t.Context(), "results/")) // erasing twice is not an error
 }
 
-// Whatever interrupts a write, of one request or of many, nothing half is there.
-func TestS3_wholeOrNot(t *testing.T) {
+// A write that is interrupted leaves no partial file, whether it is one request or a multipart upload.
+func TestS3_Write_isAtomic(t *testing.T) {
 	t.Parallel()
 	b, store := setupS3(t)
 	large := bytes.Repeat([]byte("0123456789abcdef"), 1<<20) // several parts
@@ -126,8 +126,9 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// A bucket that is away is an error, not a file that is missing; addresses need no bucket.
-func TestS3_away(t *testing.T) {
+// While the object store is down, reads fail with an error that is not ErrNotFound. URLs can still be
+// signed.
+func TestS3_outageIsNotErrNotFound(t *testing.T) {
 	t.Parallel()
 	b, store := setupS3(t)
 	b.write(key, "0123456789")
@@ -149,7 +150,7 @@ func TestS3_away(t *testing.T) {
 	}
 }
 
-func TestS3_Sweep(t *testing.T) {
+func TestS3_Sweep_erasesOldUnneededFiles(t *testing.T) {
 	t.Parallel()
 	b, _ := setupS3(t)
 	b.write(key, "x")

@@ -5,32 +5,47 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
+	"hash"
 	"net/http"
 	"net/url"
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Path is what the path of every address that the service serves begins with.
+// Path is the prefix of the path of all URLs that the service serves itself.
 const Path = "/media/"
 
-// slowest is how many bytes a second a reader must take at least.
-const slowest = 32 << 10
+// minSpeed is the minimum speed at which a client must read, in bytes per second.
+const minSpeed = 32 << 10
 
-// sign authenticates a key and the time at which its address expires.
-func (s *Store) sign(key, expires string) string {
-	mac := hmac.New(sha256.New, s.cfg.Key)
-	_, _ = mac.Write([]byte(key + "\n" + expires)) // does not fail
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+// signer signs texts with one key. Signers are pooled because creating one costs more than using it.
+type signer struct {
+	mac  hash.Hash
+	text []byte
 }
 
-// verify reports whether an address is one that URL has returned and that works still.
+func newSigners(key []byte) *sync.Pool {
+	return &sync.Pool{New: func() any { return &signer{mac: hmac.New(sha256.New, key)} }}
+}
+
+// sign returns the signature of a key and the time at which its URL expires.
+func (s *Store) sign(key, expires string) string {
+	signer := s.signers.Get().(*signer) //nolint:forcetypeassert // newSigners stores no other type
+	defer s.signers.Put(signer)
+	signer.mac.Reset()
+	signer.text = append(append(append(signer.text[:0], key...), '\n'), expires...)
+	_, _ = signer.mac.Write(signer.text) // does not fail
+	return base64.RawURLEncoding.EncodeToString(signer.mac.Sum(signer.text[:0]))
+}
+
+// verify reports whether a URL was returned by URL and has not expired. The signature is compared in
+// constant time.
 func (s *Store) verify(key string, query url.Values) bool {
 	expires := query.Get("expires")
 	at, err := strconv.ParseInt(expires, 10, 64)
@@ -38,8 +53,9 @@ func (s *Store) verify(key string, query url.Values) bool {
 		err == nil && s.cfg.Now().Before(time.Unix(at, 0))
 }
 
-// Key returns the key in an address. signed tells whether the address is one of the service that
-// works still; any other may have been made up.
+// Key returns the key in a URL, or "" if the URL does not name a file of the service. signed reports
+// whether the URL was signed by this service and has not expired. It is always false for object stores. If
+// signed is false, the URL may be forged.
 func (s *Store) Key(address string) (key string, signed bool) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -55,7 +71,8 @@ func (s *Store) Key(address string) (key string, signed bool) {
 	return "", false
 }
 
-// ServeHTTP serves the addresses that URL returns.
+// ServeHTTP serves the URLs that URL returned. It responds with 403 if the signature is wrong or has
+// expired.
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := strings.TrimPrefix(r.URL.Path, Path)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -72,7 +89,8 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.ServeFile(w, r, key)
 }
 
-// ServeFile serves the file of a key, as [http.ServeContent] does, to a caller who may read it.
+// ServeFile serves a file as [http.ServeContent] does. It checks no signature, so the caller must have
+// authorized the request.
 func (s *Store) ServeFile(w http.ResponseWriter, r *http.Request, key string) {
 	file, err := s.open(r.Context(), key)
 	if errors.Is(err, studio.ErrNotFound) {
@@ -84,14 +102,14 @@ func (s *Store) ServeFile(w http.ResponseWriter, r *http.Request, key string) {
 		return
 	}
 	defer func() { _ = file.content.Close() }()
-	// A large file takes longer than the timeout of other answers.
-	deadline := time.Now().Add(time.Minute + time.Duration(file.size/slowest)*time.Second)
-	_ = http.NewResponseController(w).SetWriteDeadline(deadline) // as far as the connection can
+	// Large files take longer than the write timeout of other responses.
+	deadline := time.Now().Add(time.Minute + time.Duration(file.size/minSpeed)*time.Second)
+	_ = http.NewResponseController(w).SetWriteDeadline(deadline) // not every connection supports deadlines
 	header := w.Header()
 	header.Set("Content-Type", contentType(key))
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "private, max-age=3600")
-	header.Set("ETag", fmt.Sprintf(`"%x-%x"`, file.modified.UnixNano(), file.size))
+	header.Set("ETag", `"`+strconv.FormatInt(file.modified.UnixNano(), 16)+"-"+strconv.FormatInt(file.size, 16)+`"`)
 	if contentType(key) == unknownType {
 		header.Set("Content-Disposition", "attachment")
 	}
@@ -100,7 +118,7 @@ func (s *Store) ServeFile(w http.ResponseWriter, r *http.Request, key string) {
 
 const unknownType = "application/octet-stream"
 
-// types are the media types that a browser may show, by the extension that their files get.
+// types maps file extensions to the media types that a browser may display.
 //
 //nolint:gochecknoglobals // a table
 var types = map[string]string{

@@ -12,22 +12,23 @@ import (
 )
 
 const (
-	// What waits is not read again for minStatusAge, nor for statusRest times as long as the reading took,
-	// up to maxStatusAge, however many ask.
+	// The status of the queue is cached for minStatusAge, or for statusRest times as long as the query took,
+	// up to maxStatusAge, whatever the number of scrapes.
 	minStatusAge = 5 * time.Second
 	maxStatusAge = time.Minute
 	statusRest   = 100
-	// statusTimeout bounds the reading: a scrape shows the rest while the database is away.
+	// statusTimeout limits the query, so that a scrape returns the other metrics while the database is
+	// unavailable.
 	statusTimeout = 3 * time.Second
 )
 
 var errNoDatabase = errors.New("metrics: no database is open")
 
-// database is a [prometheus.Collector] that shows a store, once there is one.
+// database is a [prometheus.Collector] for the metrics of a store, once one has been set.
 type database struct {
 	mu     sync.Mutex
 	db     *store.Store
-	next   time.Time // when it is read again
+	next   time.Time // when the cached status expires
 	latest store.Status
 	err    error
 }
@@ -38,7 +39,7 @@ func (d *database) watch(db *store.Store) {
 	d.db, d.next = db, time.Time{}
 }
 
-// status reads what waits, or returns what was read a moment ago.
+// status returns the status of the queue, from the cache if it has not expired.
 func (d *database) status(ctx context.Context) (store.Status, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -46,7 +47,7 @@ func (d *database) status(ctx context.Context) (store.Status, error) {
 		return store.Status{}, errNoDatabase
 	}
 	if began := time.Now(); !began.Before(d.next) {
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusTimeout) // others get the answer too
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusTimeout) // concurrent callers share the result
 		defer cancel()
 		d.latest, d.err = d.db.Status(limited)
 		d.next = began.Add(minStatusAge)
@@ -72,14 +73,14 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 //nolint:gochecknoglobals // tables
 var (
-	databaseUp        = describe("studiod_database_up", "1 when the database could be read, and 0 when not.")
-	queueDue          = describe("studiod_queue_due", "Subjects with work that is due and that nobody does, up to 100,000, for all processes on the database.", "work")
-	queueOldest       = describe("studiod_queue_oldest_due_seconds", "Since when the oldest of them is due, for all processes on the database.", "work")
-	openBreakers      = describe("studiod_breakers_open", "Receivers to which nothing is sent for a while, because they fail, for all processes on the database.")
+	databaseUp        = describe("studiod_database_up", "1 if the database can be read, and 0 otherwise.")
+	queueDue          = describe("studiod_queue_due", "Subjects with due work that is not in progress, up to 100,000, for all processes with the database.", "work")
+	queueOldest       = describe("studiod_queue_oldest_due_seconds", "How long the oldest due subject has been due, for all processes with the database.", "work")
+	openBreakers      = describe("studiod_breakers_open", "Receivers with an open circuit breaker, for all processes with the database.")
 	connections       = describe("studiod_database_connections", "Connections to the database, by pool and state.", "pool", "state")
-	mostConnections   = describe("studiod_database_connections_max", "Up to how many connections a pool has.", "pool")
-	connectionWaits   = describe("studiod_database_connection_waits_total", "How often no connection of a pool was free.", "pool")
-	connectionsWaited = describe("studiod_database_connection_wait_seconds_total", "How long was waited for a free connection of a pool.", "pool")
+	mostConnections   = describe("studiod_database_connections_max", "The maximum number of connections of a pool.", "pool")
+	connectionWaits   = describe("studiod_database_connection_waits_total", "Waits for a free connection of a pool.", "pool")
+	connectionsWaited = describe("studiod_database_connection_wait_seconds_total", "Total time waited for a free connection of a pool.", "pool")
 )
 
 // Describe implements [prometheus.Collector].

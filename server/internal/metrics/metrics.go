@@ -1,8 +1,8 @@
-// Package metrics counts what a process does and shows what waits in its database, for Prometheus.
+// Package metrics exposes the metrics of a process and the queue in its database to Prometheus.
 //
-// The values of labels are few and known beforehand: operations, statuses, keywords, outcomes and
-// kinds, never a URL, a user or an id. What waits in the database is the same for all processes that
-// work on it: take the max over them, not the sum.
+// Labels have few values that are known in advance: operations, statuses, keywords, outcomes and kinds, but
+// never URLs, users or ids. All processes with the same database report the same queue: aggregate it with
+// max, not with sum.
 package metrics
 
 import (
@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// scrapes is how many scrapes are answered at once.
+	// scrapes limits the concurrent scrapes.
 	scrapes = 4
-	// loginOperation is the operation whose answers are the outcomes of logins.
+	// loginOperation is the operation whose responses are counted as logins.
 	loginOperation = "login"
 )
 
-// Metrics are those of a process. They are safe for concurrent use.
+// Metrics are the metrics of a process. They are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	database *database
@@ -47,45 +47,45 @@ type Metrics struct {
 	renderings         *prometheus.CounterVec
 	renderingDurations *prometheus.HistogramVec
 
-	mu       sync.RWMutex
-	answered map[answer]answerMetrics
+	mu        sync.RWMutex
+	responses map[response]responseMetrics
 }
 
-// answer is what requests are counted by.
-type answer struct {
+// response has the labels of a counted request.
+type response struct {
 	operation string
 	status    int
 }
 
-// answerMetrics are kept because it takes longer to find them than to count.
-type answerMetrics struct {
+// responseMetrics caches the metrics for a response, because looking them up takes longer than counting.
+type responseMetrics struct {
 	requests  prometheus.Counter
 	durations prometheus.Observer
-	login     prometheus.Counter // nil when it is none
+	login     prometheus.Counter // nil for other operations
 }
 
-// New makes the metrics of a process of a version.
+// New returns the metrics of a process. version is the version of the program.
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		database: new(database),
-		requests: counters("studiod_http_requests_total", "Requests, by operation of the contract and HTTP status; 0 is a connection that broke before.", "operation", "status"),
-		durations: histograms("studiod_http_request_duration_seconds", "How long requests took, by operation of the contract.",
+		requests: counters("studiod_http_requests_total", "Requests, by operation and HTTP status; 0 is a connection that broke before the response.", "operation", "status"),
+		durations: histograms("studiod_http_request_duration_seconds", "Duration of requests, by operation.",
 			[]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}, "operation"),
-		refused:  counters("studiod_http_requests_refused_total", "Requests that broke a rule, by the keyword of JSON Schema or of the service.", "keyword"),
+		refused:  counters("studiod_http_requests_refused_total", "Rejected requests, by the keyword of JSON Schema or of the service that they violated.", "keyword"),
 		logins:   counters("studiod_logins_total", "Logins, by outcome.", "outcome"),
-		attempts: counters("studiod_delivery_attempts_total", "Attempts to deliver an event, by what they made of it and why they failed.", "outcome", "failure"),
+		attempts: counters("studiod_delivery_attempts_total", "Delivery attempts, by outcome and failure.", "outcome", "failure"),
 		attemptDurations: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "studiod_delivery_attempt_duration_seconds", Help: "How long attempts to deliver an event took.",
+			Name: "studiod_delivery_attempt_duration_seconds", Help: "Duration of delivery attempts.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15},
 		}),
-		renderings: counters("studiod_renderings_total", "Renderings, by kind and what they made of it.", "kind", "outcome"),
-		renderingDurations: histograms("studiod_rendering_duration_seconds", "How long renderings took, by kind.",
+		renderings: counters("studiod_renderings_total", "Renderings, by kind and outcome.", "kind", "outcome"),
+		renderingDurations: histograms("studiod_rendering_duration_seconds", "Duration of renderings, by kind.",
 			[]float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 900}, "kind"),
-		answered: make(map[answer]answerMetrics),
+		responses: make(map[response]responseMetrics),
 	}
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "studiod_build_info", Help: "Which version this is.",
+		Name: "studiod_build_info", Help: "Version of the program.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build,
@@ -94,7 +94,8 @@ func New(version string) *Metrics {
 	return m
 }
 
-// begin makes what is rare be there from the start: an increase from nothing is none for Prometheus.
+// begin creates the rare series with value 0, because Prometheus does not see an increase when a series first
+// appears.
 func (m *Metrics) begin() {
 	for _, outcome := range loginOutcomes {
 		m.logins.WithLabelValues(outcome)
@@ -118,26 +119,26 @@ func histograms(name, help string, buckets []float64, labels ...string) *prometh
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 }
 
-// Handler answers scrapes.
+// Handler returns the handler for scrapes.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes})
 }
 
-// Watch shows what waits in a database, and its connections.
+// Watch adds the metrics of a database: its queue and its connections.
 func (m *Metrics) Watch(db *store.Store) { m.database.watch(db) }
 
-// Status is what waits in the database, as the last scrape has shown it or a later one will.
+// Status returns the status of the queue in the database. It may be cached, as for scrapes.
 func (m *Metrics) Status(ctx context.Context) (store.Status, error) { return m.database.status(ctx) }
 
-// Answered counts a request, for server.Config.
+// Answered counts a request. It can be used as the OnAnswer function of server.Config.
 func (m *Metrics) Answered(a server.Answer) {
-	metrics := m.of(answer{a.OperationID, a.Status})
+	metrics := m.of(response{a.OperationID, a.Status})
 	metrics.requests.Inc()
 	metrics.durations.Observe(a.Duration.Seconds())
 	if metrics.login != nil {
 		metrics.login.Inc()
 	}
-	if a.Status >= http.StatusInternalServerError { // it was not the request that broke a rule
+	if a.Status >= http.StatusInternalServerError { // the violations are not of the request
 		return
 	}
 	for i, v := range a.Violations {
@@ -151,9 +152,9 @@ func (m *Metrics) Answered(a server.Answer) {
 	}
 }
 
-func (m *Metrics) of(a answer) answerMetrics {
+func (m *Metrics) of(a response) responseMetrics {
 	m.mu.RLock()
-	known, ok := m.answered[a]
+	known, ok := m.responses[a]
 	m.mu.RUnlock()
 	if ok {
 		return known
@@ -169,11 +170,11 @@ func (m *Metrics) of(a answer) answerMetrics {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.answered[a] = known
+	m.responses[a] = known
 	return known
 }
 
-// loginOutcomes are what loginOutcome returns.
+// loginOutcomes are the results of loginOutcome.
 //
 //nolint:gochecknoglobals // a table
 var loginOutcomes = []string{"succeeded", "refused", "delayed", "busy", "invalid", "failed"}
@@ -195,7 +196,7 @@ func loginOutcome(status int) string {
 	}
 }
 
-// Attempted counts an attempt, for jobs.Config.
+// Attempted counts a delivery attempt, for jobs.Config.
 func (m *Metrics) Attempted(outcome jobs.AttemptOutcome, attempt sender.Attempt) {
 	m.attempts.WithLabelValues(string(outcome), string(attempt.Failure)).Inc()
 	m.attemptDurations.Observe(attempt.Duration.Seconds())

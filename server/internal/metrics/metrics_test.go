@@ -43,12 +43,12 @@ func want(t *testing.T, m *metrics.Metrics, lines ...string) {
 	}
 }
 
-func TestAnswered_countsARequestOnceForEachKeyword(t *testing.T) {
+func TestAnswered_countsEachKeywordOnce(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
 	violations := []gen.Violation{{Keyword: "type", Pointer: "/a"}, {Keyword: "required"}, {Keyword: "type", Pointer: "/b"}}
 	m.Answered(server.Answer{OperationID: "createAvatar", Status: 400, Duration: 2 * time.Millisecond, Violations: violations})
-	m.Answered(server.Answer{OperationID: "createAvatar", Status: 500, Violations: violations}) // of the answer
+	m.Answered(server.Answer{OperationID: "createAvatar", Status: 500, Violations: violations}) // violations of the response
 	m.Answered(server.Answer{Status: 404})
 	want(
 		t, m,
@@ -61,7 +61,7 @@ func TestAnswered_countsARequestOnceForEachKeyword(t *testing.T) {
 	)
 }
 
-func TestAnswered_tellsLoginsApart(t *testing.T) {
+func TestAnswered_countsLoginsByOutcome(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
 	for _, status := range []int{200, 200, 401, 429, 503, 400, 413, 500, 0} {
@@ -75,14 +75,15 @@ func TestAnswered_tellsLoginsApart(t *testing.T) {
 	)
 }
 
-func TestMetrics_showWhatWaits(t *testing.T) {
+func TestMetrics_reportTheQueue(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		m := metrics.New("v1")
 		want(t, m, `studiod_database_up 0`)
 		db, err := store.Open(t.Context(), dsn, store.Config{})
 		check(t, err)
-		// Two to be rendered since an hour and more, of which one is under way, and one later.
+		// Two subjects have been due for more than an hour, one of them is being rendered, and one is due
+		// later.
 		service := studio.New(studiotest.Config(db, func() time.Time { return time.Now().Add(-time.Hour) }))
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		for range 2 {
@@ -117,7 +118,7 @@ func TestMetrics_showWhatWaits(t *testing.T) {
 	})
 }
 
-// backlog adds events that are due.
+// backlog adds due events.
 func backlog(t testing.TB, dsn, userID string, subjects int) {
 	t.Helper()
 	sql := studiotest.OpenSQL(t, dsn)

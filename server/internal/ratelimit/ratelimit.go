@@ -1,8 +1,9 @@
-// Package ratelimit limits how many requests each user makes in a second.
+// Package ratelimit limits the rate of requests of each user.
 //
-// A user has a token bucket for each class of operations. Daemons on one database share the limits
-// without asking each other for a request: each announces once a second what it has admitted of the
-// users that come near a limit, and admits its fair share, or what the others leave if that is more and it needs it.
+// Each user has a token bucket for each class of operations. Daemons with the same database share the limits
+// without communicating for each request. Every second, each daemon announces the rates of the users that are
+// near a limit. It admits its fair share of a limit, or what the other daemons do not use, if that is more
+// and the user needs it.
 package ratelimit
 
 import (
@@ -23,20 +24,22 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// Config says how many requests a user may make in a second, and as many at once after a rest.
+// Config configures a [Limiter]. The limits are in requests per second and user; each is also the burst. The
+// zero value is valid.
 type Config struct {
-	// Reads is for the operations that change nothing. Default 20,000.
+	// Reads limits operations that change nothing. Defaults to 20,000.
 	Reads int
-	// Changes is for those that fit none of the others. Default 10,000.
+	// Changes limits all other operations. Defaults to 10,000.
 	Changes int
-	// Creations is for new avatars, videos and lip-syncs. Default 10,000.
+	// Creations limits new avatars, videos and lip-syncs. Defaults to 10,000.
 	Creations int
-	// Uploads is for files. Default 1,000.
+	// Uploads limits uploads of files. Defaults to 1,000.
 	Uploads int
-	// Announce gives a message to [Limiter.Hear] of every other daemon on the database. Default: there
-	// is no other.
+	// Announce sends a message to [Limiter.Hear] of all other daemons with the same database. If nil, there
+	// are no other daemons.
 	Announce func(ctx context.Context, message string) error
-	// Logger is told how many daemons share the limits when that changes. Default: none.
+	// Logger receives a record when the number of daemons that share the limits changes. If nil, nothing is
+	// logged.
 	Logger *slog.Logger
 }
 
@@ -47,7 +50,7 @@ const (
 	changes
 	creations
 	uploads
-	classes // how many there are
+	classes // number of classes
 )
 
 // classOf returns the class of an operation of the document.
@@ -64,19 +67,19 @@ func classOf(operationID string) class {
 	return changes
 }
 
-// Limiter limits the requests of users. It is safe for concurrent use.
+// Limiter limits the request rates of users. It is safe for concurrent use.
 type Limiter struct {
 	daemon   string
 	announce func(ctx context.Context, message string) error
 	logger   *slog.Logger
 	limits   [classes]float64
 	names    [classes]string
-	policies [classes]string // RateLimit-Policy
+	policies [classes]string // values of RateLimit-Policy
 
 	mu      sync.RWMutex
 	buckets map[key]*bucket
 	peers   map[string]*peer
-	sharing int // daemons, as the log has them
+	sharing int // last logged number of daemons
 }
 
 type key struct {
@@ -88,10 +91,10 @@ type bucket struct {
 	*rate.Limiter
 
 	admitted atomic.Int64  // since the last adjustment
-	idle     time.Duration // since something was admitted
+	idle     time.Duration // time since the last admitted request
 }
 
-// New makes a Limiter.
+// New returns a Limiter.
 func New(cfg Config) *Limiter {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -115,28 +118,40 @@ func New(cfg Config) *Limiter {
 	return l
 }
 
-// Admit returns an error that is a 429 when the user who makes a request has made too many. It is for
-// [server.Config].
+// Admit returns a 429 error if the user has exceeded the rate limit for the operation. It can be used as the
+// Admit function of [server.Config].
 func (l *Limiter) Admit(ctx context.Context, operationID string) error {
 	caller, ok := server.PrincipalFrom(ctx)
 	if !ok {
 		return nil
 	}
-	class := classOf(operationID)
-	wait := l.take(caller.UserID, class)
+	return l.admit(caller.UserID, classOf(operationID))
+}
+
+// AdmitPage is like Admit for requests that are not operations of the document. change reports whether the
+// request changes anything.
+func (l *Limiter) AdmitPage(userID string, change bool) error {
+	if change {
+		return l.admit(userID, changes)
+	}
+	return l.admit(userID, reads)
+}
+
+func (l *Limiter) admit(userID string, class class) error {
+	wait := l.take(userID, class)
 	if wait == 0 {
 		return nil
 	}
 	return &server.Error{
 		Status: http.StatusTooManyRequests, Code: "too_many_requests", Detail: "Too many requests. Try again later.", RetryAfter: wait,
-		Header: http.Header{ // draft-ietf-httpapi-ratelimit-headers
+		Header: http.Header{ // as defined by draft-ietf-httpapi-ratelimit-headers
 			"Ratelimit-Policy": {l.policies[class]},
 			"Ratelimit":        {fmt.Sprintf("%q;r=0;t=%.0f", l.names[class], math.Ceil(wait.Seconds()))},
 		},
 	}
 }
 
-// take admits a request, or returns how long to wait before the next one.
+// take takes a token. If there is none, it returns the time until the next one.
 func (l *Limiter) take(userID string, class class) (wait time.Duration) {
 	now := time.Now()
 	k := key{userID, class}
@@ -166,5 +181,5 @@ func (l *Limiter) add(k key) *bucket {
 	return b
 }
 
-// burst is how many requests may come at once.
+// burst returns the burst for a rate.
 func burst(share float64) int { return max(1, int(share)) }

@@ -19,7 +19,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// An operation that reads by its method is limited as one, and no other is.
+// An operation whose method is safe is limited as a read, and all other operations are not.
 func TestClassOf_followsTheDocument(t *testing.T) {
 	t.Parallel()
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
@@ -41,7 +41,7 @@ func TestClassOf_followsTheDocument(t *testing.T) {
 	}
 }
 
-// A user has a second's worth at once, then the rate, and neither other users nor other classes count.
+// A user can use the burst at once, and then the rate. Other users and other classes have separate limits.
 func TestLimiter_admitsTheRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestLimiter_admitsTheRate(t *testing.T) {
 	})
 }
 
-// Users who are away are forgotten.
-func TestLimiter_forgets(t *testing.T) {
+// Unused buckets are removed.
+func TestLimiter_removesUnusedBuckets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Config{})
@@ -83,7 +83,7 @@ func TestLimiter_forgets(t *testing.T) {
 	})
 }
 
-// daemons are some that hear each other, but those that are silent.
+// daemons returns n limiters that hear each other, except for silent ones.
 func daemons(ctx context.Context, n, limit int, silent func(i int) bool) []*Limiter {
 	all := make([]*Limiter, n)
 	for i := range all {
@@ -103,7 +103,7 @@ func daemons(ctx context.Context, n, limit int, silent func(i int) bool) []*Limi
 	return all
 }
 
-// ask makes requests of a user to a daemon, evenly, and returns how many are admitted.
+// ask sends requests of a user at an even rate, and returns how many were admitted.
 func ask(l *Limiter, perSecond int, period time.Duration) (admitted int) {
 	ticker := time.NewTicker(time.Second / time.Duration(perSecond))
 	defer ticker.Stop()
@@ -116,8 +116,8 @@ func ask(l *Limiter, perSecond int, period time.Duration) (admitted int) {
 	return admitted
 }
 
-// However the requests of a user are spread over daemons, he has the limit within a fifth.
-func TestLimiter_isSharedOverDaemons(t *testing.T) {
+// However the requests of a user are distributed over the daemons, the total is within a fifth of the limit.
+func TestLimiter_sharesLimitsBetweenDaemons(t *testing.T) {
 	t.Parallel()
 	const limit, period = 100, 10 * time.Second
 	for _, rates := range [][]int{{300, 300}, {300, 0}, {30, 300}, {5, 300}, {60, 60}, {300, 300, 300}, {300, 5, 5, 5}, {20, 20}} {
@@ -127,7 +127,7 @@ func TestLimiter_isSharedOverDaemons(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				all := daemons(ctx, len(rates), limit, func(int) bool { return false })
 				time.Sleep(2 * announceInterval)
-				for phase := range 3 { // a burst, the time after it, and a burst after a rest
+				for phase := range 3 { // a burst, the time after it, and a burst after a pause
 					admitted, asked := make([]int, len(rates)), 0
 					var asking sync.WaitGroup
 					for i, perSecond := range rates {
@@ -160,8 +160,8 @@ func TestLimiter_isSharedOverDaemons(t *testing.T) {
 	}
 }
 
-// A daemon that has gone leaves its share to the others.
-func TestLimiter_takesOverTheShareOfADaemonThatHasGone(t *testing.T) {
+// When a daemon is gone, the others use its share.
+func TestLimiter_usesTheShareOfAStoppedDaemon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -179,8 +179,8 @@ func TestLimiter_takesOverTheShareOfADaemonThatHasGone(t *testing.T) {
 	})
 }
 
-// What no daemon of this version says changes nothing.
-func TestLimiter_hearsOnlyWhatItKnows(t *testing.T) {
+// Messages in an unknown format have no effect.
+func TestLimiter_ignoresUnknownMessages(t *testing.T) {
 	t.Parallel()
 	l := New(Config{})
 	for _, message := range []string{"", "null", "[]", `{"daemon":1}`, `{"daemon":"` + l.daemon + `"}`, `{"daemon":"a","used":{"ada":"all"}}`, `{}`} {
@@ -191,8 +191,8 @@ func TestLimiter_hearsOnlyWhatItKnows(t *testing.T) {
 	}
 }
 
-// A message fits into a notification however many users there are.
-func TestLimiter_announcesManyUsersInParts(t *testing.T) {
+// Messages fit into a notification for any number of users.
+func TestLimiter_splitsLongAnnouncements(t *testing.T) {
 	t.Parallel()
 	var other *Limiter
 	longest := 0
@@ -207,14 +207,14 @@ func TestLimiter_announcesManyUsersInParts(t *testing.T) {
 	for i := range users {
 		used[fmt.Sprintf("01936f3e-7c00-7a3b-8c44-%012d", i)] = [classes]int{20_000, 10_000, 10_000, 1000}
 	}
-	l.tell(t.Context(), used)
+	l.sendAnnouncement(t.Context(), used)
 	if longest >= 8000 {
 		t.Errorf("a message has %d bytes", longest)
 	}
 	if n := len(other.peers[l.daemon].used); n != users {
 		t.Errorf("the other daemon hears of %d users, want %d", n, users)
 	}
-	l.tell(t.Context(), nil)
+	l.sendAnnouncement(t.Context(), nil)
 	if n := len(other.peers[l.daemon].used); n != 0 {
 		t.Errorf("the other daemon still counts %d users", n)
 	}
@@ -232,14 +232,14 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-// lists answers a list of nothing.
+// lists responds with an empty list.
 type lists struct{ server.Unimplemented }
 
 func (lists) ListLipsyncs(context.Context, gen.ListLipsyncsRequestObject) (gen.ListLipsyncsResponseObject, error) {
 	return gen.ListLipsyncs200JSONResponse{Data: []gen.Lipsync{}}, nil
 }
 
-// BenchmarkHandler shows what admission adds to a request.
+// BenchmarkHandler measures the cost of admission for a request.
 func BenchmarkHandler(b *testing.B) {
 	for name, admit := range map[string]func(context.Context, string) error{
 		"without": nil, "with": New(Config{Reads: math.MaxInt32}).Admit,

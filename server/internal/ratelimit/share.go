@@ -9,18 +9,19 @@ import (
 )
 
 const (
-	// announceInterval is how often a daemon says what it has admitted, and peerLifetime how long
-	// another one that says nothing counts.
+	// announceInterval is the interval of announcements. peerLifetime is how long a daemon counts after its
+	// last announcement.
 	announceInterval = time.Second
 	peerLifetime     = 5 * time.Second
-	// bucketLifetime is how long a bucket is kept that nothing was taken from. It is full by then.
+	// bucketLifetime is how long an unused bucket is kept. It is full by then.
 	bucketLifetime = time.Minute
-	// negligible is the part of a fair share that a daemon does not announce.
-	negligible = 0.1
-	// needy is the part of a fair share of which a daemon that uses it may have more. One that does not
-	// leaves a burst that comes to all daemons at once no more than the limit.
-	needy = 0.8
-	// maxUsers is how many users a message names: PostgreSQL takes 8000 bytes.
+	// announceThreshold is the fraction of the fair share below which a rate is not announced.
+	announceThreshold = 0.1
+	// extraThreshold is the fraction of the fair share above which a user can get more than the fair share.
+	// It bounds bursts: if a user sends a burst to all daemons at once, they admit no more than the limit in
+	// total.
+	extraThreshold = 0.8
+	// maxUsers limits the users in a message, because PostgreSQL limits a notification to 8000 bytes.
 	maxUsers = 80
 )
 
@@ -30,14 +31,15 @@ type peer struct {
 	used  map[string][classes]int // by user
 }
 
-// announcement is what a daemon says of itself. One that does not fit into a message has several parts.
+// announcement is a message of a daemon about its users. Announcements that are too long for a message are
+// split into parts.
 type announcement struct {
 	Daemon string                  `json:"daemon"`
 	Part   int                     `json:"part"`
-	Used   map[string][classes]int `json:"used"` // requests in a second, by user
+	Used   map[string][classes]int `json:"used"` // requests per second, by user
 }
 
-// Run shares the limits with other daemons, and forgets users who are away, until ctx ends.
+// Run shares the limits with other daemons and removes unused buckets, until ctx ends.
 func (l *Limiter) Run(ctx context.Context) {
 	interval := bucketLifetime
 	if l.announce != nil {
@@ -51,7 +53,7 @@ func (l *Limiter) Run(ctx context.Context) {
 		used := l.adjust(now.Sub(last))
 		last = now
 		if l.announce != nil {
-			l.tell(ctx, used)
+			l.sendAnnouncement(ctx, used)
 		}
 		select {
 		case <-ticker.C:
@@ -61,24 +63,24 @@ func (l *Limiter) Run(ctx context.Context) {
 	}
 }
 
-// Hear takes an announcement of another daemon, or of this one.
+// Hear processes an announcement. It ignores those of this daemon.
 func (l *Limiter) Hear(message string) {
-	var said announcement
-	if err := json.Unmarshal([]byte(message), &said); err != nil || said.Daemon == "" || said.Daemon == l.daemon {
-		return // a daemon of another version says it in another way
+	var received announcement
+	if err := json.Unmarshal([]byte(message), &received); err != nil || received.Daemon == "" || received.Daemon == l.daemon {
+		return // daemons of other versions may use another format
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := l.peers[said.Daemon]
+	p := l.peers[received.Daemon]
 	if p == nil {
 		p = new(peer)
-		l.peers[said.Daemon] = p
+		l.peers[received.Daemon] = p
 	}
 	p.heard = time.Now()
-	if said.Part == 0 {
+	if received.Part == 0 {
 		p.used = nil
 	}
-	for user, used := range said.Used {
+	for user, used := range received.Used {
 		if p.used == nil {
 			p.used = make(map[string][classes]int)
 		}
@@ -86,7 +88,7 @@ func (l *Limiter) Hear(message string) {
 	}
 }
 
-// left is how many requests of a class the other daemons leave in a second.
+// left returns the rate that the other daemons leave of a limit, in requests per second.
 func (l *Limiter) left(k key) float64 {
 	left := l.limits[k.class]
 	for _, p := range l.peers {
@@ -95,10 +97,10 @@ func (l *Limiter) left(k key) float64 {
 	return left
 }
 
-// fairShare is what a daemon may admit in a second whatever the others do.
+// fairShare returns the rate that a daemon may always admit, in requests per second.
 func (l *Limiter) fairShare(class class) float64 { return l.limits[class] / float64(1+len(l.peers)) }
 
-// adjust follows what was heard, and returns what was admitted in a second that others must know.
+// adjust updates the rate of each bucket according to the announcements, and returns the rates to announce.
 func (l *Limiter) adjust(passed time.Duration) map[string][classes]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,14 +127,14 @@ func (l *Limiter) adjust(passed time.Duration) map[string][classes]int {
 		perSecond := float64(admitted) / max(passed.Seconds(), announceInterval.Seconds()/2)
 		fair := l.fairShare(k.class)
 		share := fair
-		if perSecond > needy*fair {
+		if perSecond > extraThreshold*fair {
 			share = max(share, l.left(k))
 		}
 		if rate.Limit(share) != b.Limit() {
 			b.SetLimitAt(now, rate.Limit(share))
 			b.SetBurstAt(now, burst(share))
 		}
-		if perSecond > negligible*fair {
+		if perSecond > announceThreshold*fair {
 			all := used[k.userID]
 			all[k.class] = int(perSecond)
 			used[k.userID] = all
@@ -141,26 +143,26 @@ func (l *Limiter) adjust(passed time.Duration) map[string][classes]int {
 	return used
 }
 
-// tell announces what was admitted, and that this daemon is there. When it fails, the others give this
-// one a fair share for as long as they count it.
-func (l *Limiter) tell(ctx context.Context, used map[string][classes]int) {
+// sendAnnouncement announces this daemon and its rates. If it fails, the other daemons assume the last
+// announcement until peerLifetime has passed.
+func (l *Limiter) sendAnnouncement(ctx context.Context, used map[string][classes]int) {
 	limited, cancel := context.WithTimeout(ctx, announceInterval)
 	defer cancel()
-	said := announcement{Daemon: l.daemon, Used: make(map[string][classes]int)}
-	say := func() {
-		message, err := json.Marshal(said)
+	own := announcement{Daemon: l.daemon, Used: make(map[string][classes]int)}
+	send := func() {
+		message, err := json.Marshal(own)
 		if err == nil {
 			_ = l.announce(limited, string(message))
 		}
-		said.Part++
-		clear(said.Used)
+		own.Part++
+		clear(own.Used)
 	}
 	for user, n := range used {
-		if said.Used[user] = n; len(said.Used) == maxUsers {
-			say()
+		if own.Used[user] = n; len(own.Used) == maxUsers {
+			send()
 		}
 	}
-	if said.Part == 0 || len(said.Used) > 0 {
-		say()
+	if own.Part == 0 || len(own.Used) > 0 {
+		send()
 	}
 }

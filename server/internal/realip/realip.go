@@ -1,4 +1,4 @@
-// Package realip finds the address of a client behind proxies.
+// Package realip determines the address of a client behind proxies.
 package realip
 
 import (
@@ -10,18 +10,19 @@ import (
 
 const header = "X-Forwarded-For"
 
-// Proxies are the networks of proxies that are trusted to say whom they forward.
+// Proxies are the networks of trusted proxies. Only their X-Forwarded-For headers are used.
 type Proxies []netip.Prefix
 
-// Contains reports whether an address is that of a trusted proxy.
+// Contains reports whether address belongs to a trusted proxy.
 func (p Proxies) Contains(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
 	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(address) })
 }
 
-// Client returns the address of the client for whom peer has sent the values of X-Forwarded-For: the
-// rightmost that is not a trusted proxy's, since whoever is left of that may have written anything. It
-// is peer when peer is not trusted, and the last trusted proxy when that has written no address.
+// Client returns the address of the client, given the address of the peer and the values of X-Forwarded-For.
+// It is the rightmost address that is not a trusted proxy, because clients can forge everything to the left
+// of it. If peer is not trusted, Client returns peer. If the next value is not an address, Client returns the
+// last trusted proxy.
 func (p Proxies) Client(peer netip.Addr, values []string) netip.Addr {
 	client := peer.Unmap()
 	for _, value := range slices.Backward(values) {
@@ -41,7 +42,7 @@ func (p Proxies) Client(peer netip.Addr, values []string) netip.Addr {
 	return client
 }
 
-// parse reads an address. Some proxies add the port.
+// parse parses an address. Some proxies append the port.
 func parse(text string) (netip.Addr, bool) {
 	address, err := netip.ParseAddr(text)
 	if err != nil {
@@ -54,8 +55,8 @@ func parse(text string) (netip.Addr, bool) {
 	return address.Unmap().WithZone(""), true
 }
 
-// Handler sets the RemoteAddr of requests that come from trusted proxies to that of their client,
-// without its port, which is not known.
+// Handler sets the RemoteAddr of requests from trusted proxies to the address of the client, with port 0,
+// because the port is unknown.
 func (p Proxies) Handler(next http.Handler) http.Handler {
 	if len(p) == 0 {
 		return next
@@ -63,7 +64,7 @@ func (p Proxies) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		peer, err := netip.ParseAddrPort(r.RemoteAddr)
 		if values := r.Header.Values(header); err == nil && len(values) > 0 && p.Contains(peer.Addr()) {
-			r = r.WithContext(r.Context()) // a copy
+			r = r.WithContext(r.Context()) // copies the request
 			r.RemoteAddr = netip.AddrPortFrom(p.Client(peer.Addr(), values), 0).String()
 		}
 		next.ServeHTTP(w, r)

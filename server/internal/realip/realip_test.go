@@ -12,7 +12,7 @@ import (
 
 var proxies = realip.Proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8:1::/48")}
 
-func TestProxies_clientIsTheRightmostThatIsNotTrusted(t *testing.T) {
+func TestProxies_Client_returnsTheRightmostUntrustedAddress(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, peer string
@@ -42,7 +42,7 @@ func TestProxies_clientIsTheRightmostThatIsNotTrusted(t *testing.T) {
 	}
 }
 
-func TestProxies_handlerSetsTheAddressOfTheRequest(t *testing.T) {
+func TestProxies_Handler_setsRemoteAddr(t *testing.T) {
 	t.Parallel()
 	for peer, want := range map[string]string{"10.0.0.1:80": "198.51.100.7:0", "192.0.2.1:80": "192.0.2.1:80", "@": "@"} {
 		got := ""
@@ -56,8 +56,8 @@ func TestProxies_handlerSetsTheAddressOfTheRequest(t *testing.T) {
 	}
 }
 
-// What a client writes stands left of what the proxy adds, and changes nothing.
-func FuzzProxies_nothingThatAClientWritesCounts(f *testing.F) {
+// Values that a client sends are to the left of the value that the proxy adds, and have no effect.
+func FuzzProxies_clientsCannotForgeTheirAddress(f *testing.F) {
 	f.Add("198.51.100.7", "")
 	f.Add("203.0.113.9, 10.0.0.2", ",,")
 	f.Add("[::1]:80, %", "\t")

@@ -13,16 +13,16 @@ const (
 	lockName         = "lock"
 )
 
-// directory holds the working directories of a process. It is locked as long as the process
-// lives, so that others know when it is left over.
+// directory is the parent of the working directories of this process. A file lock is held on it while the
+// process lives, so that other processes can tell when it is stale.
 type directory struct {
 	path string
 	lock *flock.Flock
 }
 
-// openDirectory makes a directory, and removes those that processes left behind.
+// openDirectory creates a directory in parent. It first removes the directories of dead processes.
 func openDirectory(parent string) (*directory, error) {
-	if err := sweepDirectories(parent); err != nil {
+	if err := removeStale(parent); err != nil {
 		return nil, err
 	}
 	path, err := os.MkdirTemp(parent, directoryPattern)
@@ -36,9 +36,9 @@ func openDirectory(parent string) (*directory, error) {
 	return d, nil
 }
 
-// sweepDirectories removes the directories whose process has gone. A directory without a lock
-// is one that another process is just making.
-func sweepDirectories(parent string) error {
+// removeStale removes the directories in parent whose process is dead. It skips directories without a
+// lock file, because another process may be creating them.
+func removeStale(parent string) error {
 	found, err := filepath.Glob(filepath.Join(parent, directoryPattern))
 	if err != nil {
 		return err
@@ -52,14 +52,14 @@ func sweepDirectories(parent string) error {
 		if free, err := lock.TryLock(); err != nil || !free {
 			continue
 		}
-		_ = os.RemoveAll(path) // another user's stays
+		_ = os.RemoveAll(path) // fails for directories of other users
 		_ = lock.Close()
 	}
 	return nil
 }
 
-// work makes an empty directory, private to one rendering.
-func (d *directory) work() (path string, remove func() error, err error) {
+// makeWork creates an empty working directory for one rendering.
+func (d *directory) makeWork() (path string, remove func() error, err error) {
 	path, err = os.MkdirTemp(d.path, "work-*")
 	return path, func() error { return os.RemoveAll(path) }, err
 }

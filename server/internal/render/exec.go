@@ -16,24 +16,25 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// ExecConfig says which program renders, and what it may do. Program, Studio and Fetch are
-// required.
+// ExecConfig configures an [Exec]. Program, Studio and Fetch are required.
 type ExecConfig struct {
 	// Program is the program and its arguments.
 	Program []string
-	Limits  Limits
-	// Directory is where working directories are made. Default [os.TempDir].
+	// Limits are the resource limits of each process of the program.
+	Limits Limits
+	// Directory is the parent of the working directories. Default [os.TempDir].
 	Directory string
-	// Studio knows the subjects and their media, and hears of progress.
+	// Studio reads avatars, stores media and records progress.
 	Studio *studio.Service
-	// Fetch writes what is at a URL that the user of the subject gave to a file. A
-	// [*studio.RenderError] without Retry is about what the user gave.
+	// Fetch copies the content at a URL that the user of subject gave to file, as [Inputs.Fetch] does. It
+	// must return a [*studio.RenderError] without Retry if the user has to change the input.
 	Fetch func(ctx context.Context, subject studio.Subject, url string, file *os.File) error
-	// Logger gets what programs write to their standard error. Default: none.
+	// Logger logs errors, and what programs write to their standard error. Nil discards both.
 	Logger *slog.Logger
 }
 
-// Exec renders by running a program that speaks package protocol.
+// Exec is a renderer that runs a program, which speaks the protocol of package protocol. It is safe for
+// concurrent use.
 type Exec struct {
 	ExecConfig
 	program   *program
@@ -42,7 +43,8 @@ type Exec struct {
 
 var _ studio.Renderer = (*Exec)(nil)
 
-// NewExec makes an Exec, and removes what processes that were killed have left in its directory.
+// NewExec returns an Exec. It removes working directories that killed processes left in cfg.Directory. It
+// returns an error if the program does not exist.
 func NewExec(cfg ExecConfig) (*Exec, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -59,37 +61,39 @@ func NewExec(cfg ExecConfig) (*Exec, error) {
 	return &Exec{ExecConfig: cfg, program: program, directory: directory}, nil
 }
 
-// Close removes the directory. No rendering may be running.
+// Close removes the working directories of e. No rendering may be running.
 func (e *Exec) Close() error { return e.directory.close() }
 
-// errFailed is what a user learns of a failure that is not about the input.
+// errFailed returns the error that users see after a failure that is not about their input.
 func errFailed() error { return &studio.RenderError{Reason: "The renderer failed.", Retry: true} }
 
-// Render runs the program for a subject and keeps what it makes.
+// Render fetches the inputs of subject, runs the program and stores the files that it makes. An error that
+// users may see is a [*studio.RenderError]. If the service itself is at fault, such as after a full disk, the
+// error wraps [studio.ErrUnavailable].
 func (e *Exec) Render(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
 	result, err := e.render(ctx, subject)
 	if ctx.Err() != nil || err == nil || errors.As(err, new(*studio.RenderError)) {
 		return result, err
 	}
 	e.Logger.ErrorContext(ctx, "rendering failed", "kind", subject.Kind, "id", subject.ID, "attempt", subject.RenderTries+1, "err", err)
-	if errors.Is(err, errProgram) || errors.Is(err, studio.ErrNotFound) { // a file of the avatar's
+	if errors.Is(err, errProgram) || errors.Is(err, studio.ErrNotFound) { // ErrNotFound is about a file of the avatar
 		return result, errFailed()
 	}
 	return result, fmt.Errorf("%w: %w", studio.ErrUnavailable, err)
 }
 
-// errDiskFull takes the place of any other error when there is no room left: a program that cannot write
-// may say that its input is broken.
+// errDiskFull replaces any other error when the disk is full, because a program that cannot write may
+// report that its input is broken.
 var errDiskFull = errors.New("the disk of the working directory is full")
 
 func (e *Exec) render(ctx context.Context, subject studio.Subject) (result studio.Rendering, err error) {
-	dir, remove, err := e.directory.work()
+	dir, remove, err := e.directory.makeWork()
 	if err != nil {
 		return result, err
 	}
 	defer func() {
-		if err != nil && full(dir) {
-			err = fmt.Errorf("%w: %v", errDiskFull, err) //nolint:errorlint // which it hides
+		if err != nil && diskFull(dir) {
+			err = fmt.Errorf("%w: %v", errDiskFull, err) //nolint:errorlint // the class of err must not show
 		}
 		err = errors.Join(err, remove())
 	}()
@@ -106,19 +110,19 @@ func (e *Exec) render(ctx context.Context, subject studio.Subject) (result studi
 	if request.AvatarFiles, err = e.avatarFiles(ctx, subject, dir); err != nil {
 		return result, err
 	}
-	progress, settle := e.progress(ctx, subject.ID)
+	progress, wait := e.progress(ctx, subject.ID)
 	made, err := e.program.run(ctx, dir, request, progress)
-	settle()
+	wait()
 	if reported, ok := errors.AsType[*protocol.Error](err); ok {
 		return result, &studio.RenderError{Reason: reported.Reason, Checks: checks(reported.Checks), Retry: !reported.Permanent}
 	}
 	if err != nil {
 		return result, err
 	}
-	return e.keep(ctx, subject, request.OutputDir, made)
+	return e.storeResult(ctx, subject, request.OutputDir, made)
 }
 
-// inputNames are the members of requests that name files, by the kind of the subject.
+// inputNames lists the members of requests that name files, by the kind of the subject.
 //
 //nolint:gochecknoglobals // a table
 var inputNames = map[studio.Kind][]string{
@@ -127,7 +131,7 @@ var inputNames = map[studio.Kind][]string{
 	studio.Lipsync: {"video_url", "audio_url"},
 }
 
-// inputs fetches the files that the request names.
+// inputs fetches the files that the request names into dir. It returns their paths by member.
 func (e *Exec) inputs(ctx context.Context, subject studio.Subject, dir string) (map[string]string, error) {
 	var members map[string]any
 	if err := json.Unmarshal(subject.Request, &members); err != nil {
@@ -155,7 +159,7 @@ func (e *Exec) inputs(ctx context.Context, subject studio.Subject, dir string) (
 	return paths, nil
 }
 
-// avatarFiles reads what the rendering of a video's avatar left.
+// avatarFiles copies the files of a video's avatar into dir. It returns their paths by name.
 func (e *Exec) avatarFiles(ctx context.Context, subject studio.Subject, dir string) (map[string]string, error) {
 	if subject.Kind != studio.Video {
 		return nil, nil
@@ -171,14 +175,15 @@ func (e *Exec) avatarFiles(ctx context.Context, subject studio.Subject, dir stri
 	paths := make(map[string]string)
 	for _, name := range avatar.Rendering.Files {
 		paths[name] = filepath.Join(into, name)
-		if err := e.read(ctx, studio.ResultKey(avatar.ID, name), paths[name]); err != nil {
+		if err := e.copyMedia(ctx, studio.ResultKey(avatar.ID, name), paths[name]); err != nil {
 			return nil, fmt.Errorf("avatar file %s: %w", name, err)
 		}
 	}
 	return paths, nil
 }
 
-func (e *Exec) read(ctx context.Context, key, path string) (err error) {
+// copyMedia copies a stored file to a new local file.
+func (e *Exec) copyMedia(ctx context.Context, key, path string) (err error) {
 	content, err := e.Studio.Media.Open(ctx, key)
 	if err != nil {
 		return err
@@ -192,12 +197,12 @@ func (e *Exec) read(ctx context.Context, key, path string) (err error) {
 	return errors.Join(err, file.Close())
 }
 
-// progressInterval is how often progress is written at most.
+// progressInterval is the minimum time between two writes of progress.
 const progressInterval = time.Second
 
-// progress returns a function that writes progress without holding the program up, and one that
-// waits for the last write.
-func (e *Exec) progress(ctx context.Context, subjectID string) (progress func(done float64), settle func()) {
+// progress returns a function that records progress without blocking the program, and a function that
+// waits until the last write has finished.
+func (e *Exec) progress(ctx context.Context, subjectID string) (progress func(done float64), wait func()) {
 	latest := make(chan float64, 1)
 	var writing sync.WaitGroup
 	writing.Go(func() {
@@ -223,15 +228,15 @@ func (e *Exec) progress(ctx context.Context, subjectID string) (progress func(do
 		}
 }
 
-// keep takes the files of a result over into the media.
-func (e *Exec) keep(ctx context.Context, subject studio.Subject, dir string, made protocol.Result) (studio.Rendering, error) {
+// storeResult copies the files of a result from dir to the media store.
+func (e *Exec) storeResult(ctx context.Context, subject studio.Subject, dir string, made protocol.Result) (studio.Rendering, error) {
 	result := studio.Rendering{
 		Video: made.Video, Thumbnail: made.Thumbnail, Files: made.Files, Checks: checks(made.Checks),
 	}
 	if result.Video == "" && subject.Kind != studio.Avatar {
 		return studio.Rendering{}, fmt.Errorf("%w: its result has no video", errProgram)
 	}
-	root, err := os.OpenRoot(dir) // out of which no link leads
+	root, err := os.OpenRoot(dir) // symbolic links cannot lead out of a root
 	if err != nil {
 		return studio.Rendering{}, err
 	}
@@ -240,15 +245,15 @@ func (e *Exec) keep(ctx context.Context, subject studio.Subject, dir string, mad
 		if name == "" {
 			continue
 		}
-		if err := e.keepFile(ctx, root, name, studio.ResultKey(subject.ID, name)); err != nil {
+		if err := e.storeFile(ctx, root, name, studio.ResultKey(subject.ID, name)); err != nil {
 			return studio.Rendering{}, err
 		}
 	}
 	return result, nil
 }
 
-func (e *Exec) keepFile(ctx context.Context, root *os.Root, name, key string) error {
-	// A pipe would keep an open waiting.
+func (e *Exec) storeFile(ctx context.Context, root *os.Root, name, key string) error {
+	// Opening a named pipe would block.
 	info, err := root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return fmt.Errorf("%w: its result names %s, which is no file or empty", errProgram, name)

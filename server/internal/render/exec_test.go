@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program is the renderer's program of the tests.
+// program is the program of the renderers under test.
 func program(behaviour string) {
 	request, err := protocol.ReadRequest(os.Stdin)
 	if err != nil {
@@ -57,7 +57,7 @@ func program(behaviour string) {
 		dir, _ := os.Getwd()
 		fmt.Fprintln(os.Stderr, "in\x1b[31m", filepath.Base(dir))
 		fmt.Println(`{"error":{"reason":"No."}}`)
-	case "talks":
+	case "reports failure":
 		for range 10_000 {
 			fmt.Fprintln(os.Stderr, strings.Repeat("a", 10_000))
 		}
@@ -65,16 +65,16 @@ func program(behaviour string) {
 	case "crashes":
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
 		os.Exit(3)
-	case "babbles":
+	case "writes no JSON":
 		fmt.Println(`hello`)
 		select {}
-	case "says nothing":
-	case "names no file":
+	case "writes nothing":
+	case "names missing file":
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
-	case "links":
+	case "symbolic link":
 		_ = os.Symlink("/etc/passwd", filepath.Join(request.OutputDir, "out.mp4"))
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
-	case "pipe":
+	case "named pipe":
 		_ = syscall.Mkfifo(filepath.Join(request.OutputDir, "out.mp4"), 0o600)
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
 	case "hangs":
@@ -91,23 +91,23 @@ func program(behaviour string) {
 		fmt.Fprintln(os.Stderr, "child", child.Process.Pid)
 		out("out.mp4", "video")
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
-	case "takes memory":
+	case "uses memory":
 		var all [][]byte
 		for range 64 {
 			all = append(all, bytes.Repeat([]byte{1}, 64<<20))
 		}
 		fmt.Println(len(all))
-	case "takes time":
+	case "uses CPU":
 		for request.Attempt > 0 {
-			runtime.Gosched() // for ever
+			runtime.Gosched() // use the processor forever
 		}
-	case "writes much":
+	case "writes large file":
 		file, _ := os.Create(filepath.Join(request.OutputDir, "out.mp4"))
 		for err == nil {
 			_, err = file.Write(make([]byte, 1<<20))
 		}
 		fmt.Println(`{"error":{"reason":"Too much.","permanent":true}}`)
-	case "fills the disk when it is told":
+	case "fills the disk on request":
 		out("out.mp4", "video")
 		if input, _ := os.ReadFile(request.Inputs["audio_url"]); string(input) != "https://example.com/full" {
 			fmt.Println(`{"result":{"video":"out.mp4"}}`)
@@ -118,7 +118,7 @@ func program(behaviour string) {
 			_, err = file.Write(make([]byte, 64<<10))
 		}
 		fmt.Println(`{"error":{"reason":"No video.","permanent":true}}`)
-	case "opens many":
+	case "opens many files":
 		for n := 0; ; n++ {
 			if _, err := os.Open(os.DevNull); err != nil {
 				fmt.Printf(`{"error":{"reason":"%d files","permanent":true}}`, n)
@@ -128,7 +128,7 @@ func program(behaviour string) {
 	}
 }
 
-// lockedBuffer is a log.
+// lockedBuffer is a log that may be read while it is written.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -146,7 +146,8 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-type bundle struct {
+// fixture is an Exec with a service, a user and a log.
+type fixture struct {
 	*render.Exec
 	t      *testing.T
 	studio *studio.Service
@@ -156,18 +157,18 @@ type bundle struct {
 	dir    string
 }
 
-// setup makes an Exec whose program behaves in a way, over a domain on a database.
-func setup(t *testing.T, behaviour string, limits render.Limits) bundle {
+// setup returns an Exec whose program has the given behaviour, with a service on a database.
+func setup(t *testing.T, behaviour string, limits render.Limits) fixture {
 	t.Helper()
 	return setupIn(t, t.TempDir(), behaviour, limits)
 }
 
-// setupIn is setup with the directory of working directories.
-func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) bundle {
+// setupIn is setup with dir as the parent of the working directories.
+func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) fixture {
 	t.Helper()
 	cfg := studiotest.Config(studiotest.Open(t, studiotest.NewSQLite(t)), time.Now)
 	cfg.AutoConsent = func(studio.Subject) bool { return true }
-	s := bundle{t: t, studio: studio.New(cfg), media: cfg.Media.(*studiotest.Media), log: &lockedBuffer{}, dir: dir}
+	s := fixture{t: t, studio: studio.New(cfg), media: cfg.Media.(*studiotest.Media), log: &lockedBuffer{}, dir: dir}
 	s.user = studiotest.AddUser(t, s.studio, "ada@example.com")
 	self, err := os.Executable()
 	s.check(err)
@@ -194,30 +195,30 @@ func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) bundle {
 	return s
 }
 
-func (s bundle) check(err error) {
+func (s fixture) check(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s bundle) lipsync(request string) studio.Subject {
+func (s fixture) lipsync(request string) studio.Subject {
 	s.t.Helper()
 	subject, err := s.studio.CreateLipsync(s.t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(request)})
 	s.check(err)
 	return subject
 }
 
-// left fails when a rendering has left something in the directory.
-func (s bundle) nothingIsLeft() {
+// noWorkDirs fails the test if a rendering has left its working directory behind.
+func (s fixture) noWorkDirs() {
 	s.t.Helper()
 	if left, err := filepath.Glob(filepath.Join(s.dir, "*", "work-*")); err != nil || len(left) != 0 {
 		s.t.Errorf("%v is left, %v", left, err)
 	}
 }
 
-// child waits for the log to tell the number of a process that the program started.
-func (s bundle) child() int {
+// child waits until the program has logged the id of the process that it started, and returns the id.
+func (s fixture) child() int {
 	s.t.Helper()
 	for s.t.Context().Err() == nil {
 		_, after, ok := strings.Cut(s.log.String(), `line="child `)
@@ -231,8 +232,8 @@ func (s bundle) child() int {
 	return 0
 }
 
-// gone waits for a process to have gone.
-func (s bundle) gone(pid int) {
+// waitExit waits until a process has exited.
+func (s fixture) waitExit(pid int) {
 	s.t.Helper()
 	for range 200 {
 		state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -244,8 +245,8 @@ func (s bundle) gone(pid int) {
 	s.t.Errorf("process %d still runs", pid)
 }
 
-// The program gets the inputs, and of a video what its avatar's rendering left; what it makes is kept.
-func TestExec_renders(t *testing.T) {
+// The program of a video reads its input and the files of its avatar, and its own files are stored.
+func TestExec_rendersAvatarAndVideo(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "works", render.Limits{})
 	avatar, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
@@ -259,7 +260,7 @@ func TestExec_renders(t *testing.T) {
 	s.check(err)
 	video, err := s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(`{"audio_url":"https://example.com/a"}`)})
 	s.check(err)
-	for range 2 { // again, as after a crash
+	for range 2 { // the second time as after a crash
 		result, err = s.Render(t.Context(), video)
 		s.check(err)
 	}
@@ -274,25 +275,26 @@ func TestExec_renders(t *testing.T) {
 	if video, err = s.studio.Find(t.Context(), s.user.ID, studio.Video, video.ID); err != nil || video.Progress != 50 {
 		t.Errorf("progress %d, %v", video.Progress, err)
 	}
-	s.nothingIsLeft()
+	s.noWorkDirs()
 }
 
-// What a program does wrong is tried again, with a reason that tells nothing of the program.
-func TestExec_failures(t *testing.T) {
+// A violation of the protocol is a transient failure, and its reason says nothing about the program. A
+// failure that the program reports is passed on.
+func TestExec_failuresBecomeRenderErrors(t *testing.T) {
 	t.Parallel()
 	const mistake = "The renderer failed."
 	for _, test := range []struct {
 		behaviour, reason string
 		retry             bool
 	}{
-		{"talks", "No face.", false},
+		{"reports failure", "No face.", false},
 		{"environment", "No.", true},
 		{"crashes", mistake, true},
-		{"babbles", mistake, true},
-		{"says nothing", mistake, true},
-		{"names no file", mistake, true},
-		{"links", mistake, true},
-		{"pipe", mistake, true},
+		{"writes no JSON", mistake, true},
+		{"writes nothing", mistake, true},
+		{"names missing file", mistake, true},
+		{"symbolic link", mistake, true},
+		{"named pipe", mistake, true},
 	} {
 		t.Run(test.behaviour, func(t *testing.T) {
 			t.Parallel()
@@ -302,7 +304,7 @@ func TestExec_failures(t *testing.T) {
 			if !ok || failure.Reason != test.reason || failure.Retry != test.retry {
 				t.Errorf("failure %+v, %v", failure, err)
 			}
-			if test.behaviour == "talks" && (len(failure.Checks) != 1 || failure.Checks[0].OK) {
+			if test.behaviour == "reports failure" && (len(failure.Checks) != 1 || failure.Checks[0].OK) {
 				t.Errorf("checks %v", failure.Checks)
 			}
 			if keys := s.media.Keys(); len(keys) != 0 {
@@ -311,14 +313,14 @@ func TestExec_failures(t *testing.T) {
 			if n := len(s.log.String()); n > 64<<10 {
 				t.Errorf("%d bytes are logged", n)
 			}
-			s.nothingIsLeft()
+			s.noWorkDirs()
 		})
 	}
 }
 
-// The log gets what a program says, without what a terminal would obey, and the program gets
-// nothing of the environment that is not listed.
-func TestExec_environment(t *testing.T) {
+// Standard error is logged without control characters, and the program sees only the listed variables of
+// the environment.
+func TestExec_hidesEnvironmentAndCleansLog(t *testing.T) {
 	t.Setenv("STUDIO_PASSWORD", "geheim")
 	s := setup(t, "environment", render.Limits{})
 	_, _ = s.Render(t.Context(), s.lipsync(`{}`))
@@ -328,8 +330,7 @@ func TestExec_environment(t *testing.T) {
 	}
 }
 
-// An input that cannot be fetched is a failure that names the member of the request.
-func TestExec_input(t *testing.T) {
+func TestExec_fetchFailureNamesMember(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "works", render.Limits{})
 	_, err := s.Render(t.Context(), s.lipsync(`{"video_url":"https://example.com/404"}`))
@@ -337,11 +338,10 @@ func TestExec_input(t *testing.T) {
 	if !ok || failure.Retry || failure.Reason != "The video_url cannot be fetched." {
 		t.Errorf("failure %v", err)
 	}
-	s.nothingIsLeft()
+	s.noWorkDirs()
 }
 
-// When the context ends, the program ends with all that it has started.
-func TestExec_isKilled(t *testing.T) {
+func TestExec_cancelKillsProcessGroup(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "hangs", render.Limits{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -360,27 +360,26 @@ func TestExec_isKilled(t *testing.T) {
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("it took %v", took)
 	}
-	s.gone(child)
-	s.nothingIsLeft()
+	s.waitExit(child)
+	s.noWorkDirs()
 }
 
-// What a program leaves behind ends with it, and holds nothing up.
-func TestExec_leavesNoProcess(t *testing.T) {
+// A process that the program leaves running is killed, and does not delay Render.
+func TestExec_killsLeftoverProcesses(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "leaves a child", render.Limits{})
 	_, err := s.Render(t.Context(), s.lipsync(`{}`))
 	s.check(err)
-	s.gone(s.child())
+	s.waitExit(s.child())
 }
 
-// A program cannot use more than its limits.
-func TestExec_limits(t *testing.T) {
+func TestExec_enforcesLimits(t *testing.T) {
 	t.Parallel()
 	for behaviour, want := range map[string]string{
-		"takes memory": "The renderer failed.",
-		"takes time":   "The renderer failed.",
-		"writes much":  "Too much.",
-		"opens many":   " files",
+		"uses memory":       "The renderer failed.",
+		"uses CPU":          "The renderer failed.",
+		"writes large file": "Too much.",
+		"opens many files":  " files",
 	} {
 		t.Run(behaviour, func(t *testing.T) {
 			t.Parallel()
@@ -389,13 +388,13 @@ func TestExec_limits(t *testing.T) {
 			if failure, ok := errors.AsType[*studio.RenderError](err); !ok || !strings.HasSuffix(failure.Reason, want) {
 				t.Errorf("failure %v, log:\n%s", err, s.log)
 			}
-			s.nothingIsLeft()
+			s.noWorkDirs()
 		})
 	}
 }
 
-// The directories of processes that were killed are removed at the next start; those of others stay.
-func TestNewExec_sweeps(t *testing.T) {
+// NewExec removes the directories of dead processes, and no others.
+func TestNewExec_removesStaleDirectories(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "works", render.Limits{})
 	dead := filepath.Join(s.dir, "studiod-render-1")
@@ -412,6 +411,6 @@ func TestNewExec_sweeps(t *testing.T) {
 	}
 	_, err = render.NewExec(render.ExecConfig{Program: []string{"/no/such/program"}, Directory: s.dir})
 	if err == nil {
-		t.Error("a program that is not there is taken")
+		t.Error("NewExec accepts a program that does not exist")
 	}
 }

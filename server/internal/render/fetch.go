@@ -20,27 +20,29 @@ const (
 	fetchTimeout = 10 * time.Minute
 )
 
-// Inputs fetches what users name by URL.
+// Inputs fetches the input files that users name by URL. It is safe for concurrent use.
 type Inputs struct {
-	// Sender guards requests to other hosts.
+	// Sender sends requests to other hosts. It refuses addresses that are not public.
 	Sender *sender.Sender
-	// Studio knows whose the files of the service itself are, which are read without a request.
+	// Studio reads files that the service itself stores, without an HTTP request, and knows their owners.
 	Studio *studio.Service
-	// Key returns the key in an address of the service's media, and whether the service has signed
-	// the address.
+	// Key returns the media key in a URL, or "" if the URL does not name a file of the service. It also
+	// reports whether the service has signed the URL.
 	Key func(address string) (key string, signed bool)
 }
 
-// Fetch is for [ExecConfig].
+// Fetch copies the content at url to file. It has the signature of [ExecConfig].Fetch. It takes at most
+// 10 minutes and 300 MiB. If the input is at fault, the error is a [*studio.RenderError], whose Retry is set
+// after failures that may be transient.
 func (i Inputs) Fetch(ctx context.Context, subject studio.Subject, url string, file *os.File) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, unusable("took longer than 10 minutes to fetch.", true))
 	defer cancel()
-	own, err := i.own(ctx, subject, url)
+	own, err := i.openOwn(ctx, subject, url)
 	switch {
 	case err != nil:
 		return err
 	case own == nil:
-		if own, err = i.foreign(ctx, url); err != nil {
+		if own, err = i.openForeign(ctx, url); err != nil {
 			return err
 		}
 	}
@@ -59,8 +61,9 @@ func (i Inputs) Fetch(ctx context.Context, subject studio.Subject, url string, f
 	return nil
 }
 
-// own opens a file of the service; nil when the address is another's.
-func (i Inputs) own(ctx context.Context, subject studio.Subject, url string) (io.ReadCloser, error) {
+// openOwn opens a file that the service stores. It returns nil if url does not name one, or if the URL is not
+// signed and the file belongs to another user.
+func (i Inputs) openOwn(ctx context.Context, subject studio.Subject, url string) (io.ReadCloser, error) {
 	key, signed := i.Key(url)
 	if key == "" {
 		return nil, nil
@@ -78,7 +81,8 @@ func (i Inputs) own(ctx context.Context, subject studio.Subject, url string) (io
 	return content, err
 }
 
-func (i Inputs) foreign(ctx context.Context, url string) (io.ReadCloser, error) {
+// openForeign requests a file from another host.
+func (i Inputs) openForeign(ctx context.Context, url string) (io.ReadCloser, error) {
 	response, err := i.Sender.Fetch(ctx, url)
 	if refused, ok := errors.AsType[*sender.RefusedError](err); ok {
 		return nil, unusable(refused.Reason+".", false)
@@ -89,31 +93,31 @@ func (i Inputs) foreign(ctx context.Context, url string) (io.ReadCloser, error) 
 		}
 		return nil, unusable("could not be fetched: its host gives no answer.", true)
 	}
-	if err := judge(response); err != nil {
+	if err := checkResponse(response); err != nil {
 		_ = response.Body.Close()
 		return nil, err
 	}
 	return response.Body, nil
 }
 
-// judge says why an answer is no input.
-func judge(response *http.Response) error {
+// checkResponse returns an error if a response cannot be an input.
+func checkResponse(response *http.Response) error {
 	status := response.StatusCode
 	switch {
 	case status != http.StatusOK:
-		passes := status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusTooManyRequests
-		return unusable(fmt.Sprintf("could not be fetched: its host answers %d.", status), passes)
+		transient := status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusTooManyRequests
+		return unusable(fmt.Sprintf("could not be fetched: its host answers %d.", status), transient)
 	case response.ContentLength > maxInput:
 		return unusable("is larger than 300 MB.", false)
-	case !playable(response.Header.Get("Content-Type")):
+	case !isMedia(response.Header.Get("Content-Type")):
 		return unusable("is no video, picture or sound: its host says so by its Content-Type.", false)
 	}
 	return nil
 }
 
-// playable reports whether a Content-Type may be that of a file that is played. Playlists, which
-// name other files, are not.
-func playable(contentType string) bool {
+// isMedia reports whether a file with this Content-Type may be a video, picture or sound. Playlists are
+// not accepted, because they name other files.
+func isMedia(contentType string) bool {
 	if contentType == "" {
 		return true
 	}
@@ -130,6 +134,8 @@ func playable(contentType string) bool {
 	}
 }
 
+// unusable returns the error for an input that cannot be used. reason completes the sentence "The
+// audio_url …".
 func unusable(reason string, retry bool) error {
 	return &studio.RenderError{Reason: reason, Retry: retry}
 }

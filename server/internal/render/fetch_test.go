@@ -19,7 +19,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-func TestInputs_Fetch(t *testing.T) {
+func TestInputs_Fetch_acceptsOnlyMedia(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "video/mp4")
@@ -84,7 +84,7 @@ func TestInputs_Fetch(t *testing.T) {
 		{subject, web.URL + "/video", "", false},
 		{subject, own, "", false},
 		{foreign, own + "?signed", "", false},
-		{foreign, own, "could not be fetched: its host answers 404.", false}, // as any address
+		{foreign, own, "could not be fetched: its host answers 404.", false}, // requested like any other URL
 		{subject, web.URL + "/media/results/none?signed", "does not exist any more.", false},
 		{subject, web.URL + "/html", "is no video, picture or sound: its host says so by its Content-Type.", false},
 		{subject, web.URL + "/playlist", "is no video, picture or sound: its host says so by its Content-Type.", false},

@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// Limits bound what each process of a program may use. A field that is 0 has its default, one
-// that is negative sets no limit. They hold on Linux and macOS.
+// Limits are the resource limits of each process of a program. A zero field means its default, and a
+// negative field means no limit. Limits are enforced on Linux and macOS only.
 type Limits struct {
-	// CPU is the time on all cores together. Default an hour.
+	// CPU is the processor time on all cores together (RLIMIT_CPU), in whole seconds and at least one.
+	// Default 1 hour.
 	CPU time.Duration
-	// Memory is the size of the data, in bytes. Default 4 GiB.
+	// Memory is the size of the data segment (RLIMIT_DATA), in bytes. Default 4 GiB.
 	Memory int64
-	// FileSize is the size of each file that is written, in bytes. Default 2 GiB.
+	// FileSize is the size of each written file, in bytes. Default 2 GiB.
 	FileSize int64
-	// OpenFiles is how many files are open. Default 512.
+	// OpenFiles is the number of open files. Default 512.
 	OpenFiles int64
 }
 
@@ -34,11 +35,11 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// limitedName is the name under which this program runs to become a limited one. It is not a
-// name that a person starts a program by.
+// limitedName is the value of os.Args[0] that tells [RunLimited] to set limits and run another program.
+// Nobody starts a program by this name by hand.
 const limitedName = "studiod-limited"
 
-// limitedArgs is the command line for [RunLimited].
+// limitedArgs returns the command line that [RunLimited] reads.
 func (l Limits) limitedArgs(program string, args []string) []string {
 	seconds := int64(l.CPU / time.Second)
 	if l.CPU > 0 {
@@ -51,8 +52,8 @@ func (l Limits) limitedArgs(program string, args []string) []string {
 	return append(append(line, program), args...)
 }
 
-// RunLimited turns this process into the program of a renderer if it was started for that, and
-// else returns. A program that uses [Exec] calls it before anything else.
+// RunLimited replaces this process with the program of a renderer if [Exec] started the process for that.
+// Otherwise it returns. A program that uses [Exec] must call it before anything else.
 func RunLimited() {
 	if len(os.Args) < 6 || os.Args[0] != limitedName {
 		return
@@ -61,5 +62,5 @@ func RunLimited() {
 	os.Exit(exitNotStarted)
 }
 
-// exitNotStarted is the status of a process that did not become the program.
+// exitNotStarted is the exit status of RunLimited when the program cannot be run, as in a shell.
 const exitNotStarted = 126

@@ -12,13 +12,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// brokenMedia is a Media that keeps nothing.
+// brokenMedia is a studio.Media whose writes fail.
 type brokenMedia struct{ studio.Media }
 
 func (brokenMedia) Write(context.Context, string, io.Reader) error { return syscall.ENOSPC }
 
-// A result that cannot be kept is no failure of the renderer, or of its user.
-func TestExec_cannotKeepTheResult(t *testing.T) {
+// A failed write to the media store is reported as unavailable, not as a failure of the rendering.
+func TestExec_mediaFailureIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "works", render.Limits{})
 	subject := s.lipsync(`{"audio_url":"https://example.com/a"}`)
@@ -26,18 +26,19 @@ func TestExec_cannotKeepTheResult(t *testing.T) {
 	if _, err := s.Render(t.Context(), subject); !errors.Is(err, studio.ErrUnavailable) || errors.As(err, new(*studio.RenderError)) {
 		t.Errorf("error %v", err)
 	}
-	s.nothingIsLeft()
+	s.noWorkDirs()
 }
 
-// A program that finds the disk full may say anything; the rendering works once there is room.
-func TestExec_diskFull(t *testing.T) {
+// A full disk is reported as unavailable, whatever the program reports. Rendering works again when the disk
+// has room.
+func TestExec_fullDiskIsUnavailable(t *testing.T) {
 	t.Parallel()
-	s := setupIn(t, studiotest.SmallDisk(t), "fills the disk when it is told", render.Limits{})
+	s := setupIn(t, studiotest.SmallDisk(t), "fills the disk on request", render.Limits{})
 	subject := s.lipsync(`{"audio_url":"https://example.com/full"}`)
 	if _, err := s.Render(t.Context(), subject); !errors.Is(err, studio.ErrUnavailable) || errors.As(err, new(*studio.RenderError)) {
 		t.Errorf("error %v", err)
 	}
-	s.nothingIsLeft()
+	s.noWorkDirs()
 	if _, err := s.Render(t.Context(), s.lipsync(`{"audio_url":"https://example.com/a"}`)); err != nil {
 		t.Errorf("with room on the disk: %v", err)
 	}

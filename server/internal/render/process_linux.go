@@ -2,10 +2,11 @@ package render
 
 import "syscall"
 
-// executable is this program, also when its file has been replaced.
+// executable returns a path to the running program that works even after its file was replaced.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// processAttributes make a group leader that does not outlive the thread which started it.
+// processAttributes returns the attributes of a process group leader that the kernel kills when the thread
+// that started it ends.
 func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -9,10 +9,10 @@ import (
 
 func becomeLimited(_, _ []string) error { return errors.ErrUnsupported }
 
-// command leaves cmd as it is: there are neither limits nor process groups.
-func command(*exec.Cmd, Limits) error { return nil }
+// limitCommand does nothing. This system has neither limits nor process groups.
+func limitCommand(*exec.Cmd, Limits) error { return nil }
 
-// full is not known.
-func full(string) bool { return false }
+// diskFull always returns false, because free disk space is not known on this system.
+func diskFull(string) bool { return false }
 
 func killGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }

@@ -16,13 +16,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
-// endDelay is how long the output of a program may stay open after its end.
-const endDelay = 2 * time.Second
+// waitDelay is how long the output of a program may stay open after the program exits. Processes that it
+// started may hold it open.
+const waitDelay = 2 * time.Second
 
-// errProgram is what every error wraps that is the program's fault.
+// errProgram is wrapped by every error that is the program's fault.
 var errProgram = errors.New("the renderer's program failed")
 
-// program runs a renderer's program.
+// program runs the program of a renderer. It is safe for concurrent use.
 type program struct {
 	path   string
 	args   []string
@@ -30,7 +31,7 @@ type program struct {
 	logger *slog.Logger
 }
 
-// newProgram finds the program on the path.
+// newProgram looks the program up in PATH. line is the program and its arguments.
 func newProgram(line []string, limits Limits, logger *slog.Logger) (*program, error) {
 	if len(line) == 0 {
 		return nil, errors.New("a renderer needs a program")
@@ -39,14 +40,15 @@ func newProgram(line []string, limits Limits, logger *slog.Logger) (*program, er
 	if err != nil {
 		return nil, err
 	}
-	if path, err = filepath.Abs(path); err != nil { // it runs in a directory of its own
+	if path, err = filepath.Abs(path); err != nil { // the program runs in another working directory
 		return nil, err
 	}
 	return &program{path: path, args: line[1:], limits: limits.withDefaults(), logger: logger}, nil
 }
 
-// run runs the program once, in a directory that holds all it writes. A [*protocol.Error] is what
-// the program reports. It returns soon after ctx ends, and nothing of the program is left then.
+// run runs the program once with dir as its working directory. A failure that the program reports is a
+// [*protocol.Error]. All processes of the program have been killed when run returns. When ctx is done, run
+// kills the program and returns within waitDelay.
 func (p *program) run(
 	ctx context.Context, dir string, request protocol.Request, progress func(done float64),
 ) (protocol.Result, error) {
@@ -57,11 +59,11 @@ func (p *program) run(
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.CommandContext(limited, p.path, p.args...) //nolint:gosec // the program that the operator named
-	if err := command(cmd, p.limits); err != nil {
+	if err := limitCommand(cmd, p.limits); err != nil {
 		return protocol.Result{}, err
 	}
 	stderr := &lineLogger{logger: p.logger.With("id", request.ID, "attempt", request.Attempt)}
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr, cmd.WaitDelay = dir, environment(dir), &input, stderr, endDelay
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr, cmd.WaitDelay = dir, environment(dir), &input, stderr, waitDelay
 	output, stdout, err := os.Pipe()
 	if err != nil {
 		return protocol.Result{}, err
@@ -71,7 +73,8 @@ func (p *program) run(
 
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
-		// The program ends with the thread that starts it, which must therefore stay.
+		// The kernel kills the program when the thread that started it ends, so this goroutine keeps its
+		// thread until the program exits.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -81,8 +84,8 @@ func (p *program) run(
 			return
 		}
 		err = cmd.Wait()
-		_ = killGroup(cmd) // what it has left behind
-		_ = output.SetReadDeadline(time.Now().Add(endDelay))
+		_ = killGroup(cmd) // processes that the program started and left running
+		_ = output.SetReadDeadline(time.Now().Add(waitDelay))
 		ended <- err
 	}()
 	if err := <-started; err != nil {
@@ -105,7 +108,8 @@ func (p *program) run(
 	}
 }
 
-// environment is what a program gets of the daemon's environment, which may hold passwords.
+// environment returns the environment of a program. It contains only the listed variables of the daemon's
+// environment, which may hold passwords.
 func environment(dir string) []string {
 	env := []string{"HOME=" + dir, "TMPDIR=" + dir}
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"} {
@@ -116,13 +120,13 @@ func environment(dir string) []string {
 	return env
 }
 
-// Most of a program's standard error that is logged.
+// Limits on how much of a program's standard error is logged.
 const (
 	maxErrorLines = 50
 	maxErrorLine  = 4 << 10 // bytes
 )
 
-// lineLogger logs the first lines that are written to it.
+// lineLogger is a writer that logs up to maxErrorLines lines and counts the others.
 type lineLogger struct {
 	logger  *slog.Logger
 	line    []byte
@@ -134,7 +138,7 @@ func (l *lineLogger) Write(data []byte) (int, error) {
 	for _, b := range data {
 		switch {
 		case b == '\n':
-			l.end(context.Background())
+			l.logLine(context.Background())
 		case len(l.line) < maxErrorLine:
 			l.line = append(l.line, b)
 		}
@@ -142,7 +146,7 @@ func (l *lineLogger) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-func (l *lineLogger) end(ctx context.Context) {
+func (l *lineLogger) logLine(ctx context.Context) {
 	text := protocol.Clean(strings.TrimSpace(string(l.line)))
 	l.line = l.line[:0]
 	if text == "" {
@@ -152,12 +156,12 @@ func (l *lineLogger) end(ctx context.Context) {
 		l.dropped++
 		return
 	}
-	l.logger.InfoContext(ctx, "renderer says", "line", text)
+	l.logger.InfoContext(ctx, "renderer stderr", "line", text)
 }
 
 func (l *lineLogger) flush(ctx context.Context) {
-	l.end(ctx)
+	l.logLine(ctx)
 	if l.dropped > 0 {
-		l.logger.InfoContext(ctx, "renderer says more", "lines", l.dropped)
+		l.logger.InfoContext(ctx, "renderer stderr truncated", "lines", l.dropped)
 	}
 }

@@ -1,4 +1,5 @@
-// Package render holds the renderers that make what subjects ask for.
+// Package render implements the renderers, which make the files of avatars, videos and lip-syncs. [Exec]
+// runs a program, and [Simulate] only waits.
 package render
 
 import (
@@ -9,14 +10,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Marks in a title that decide how a simulation ends.
+// Marks in a title that decide the outcome of a simulated rendering.
 const (
 	failMark      = "[fail]"
 	noConsentMark = "[no-consent]"
 )
 
-// Simulate renders nothing: it waits, and then succeeds without a file, or fails when the
-// title contains [failMark]. It lets every state of every subject be seen without a renderer.
+// Simulate is a renderer that makes no files. It waits, and then fails if the title contains "[fail]", or
+// succeeds otherwise. It allows every status to be seen without a real renderer.
 type Simulate struct {
 	// Time is how long each rendering takes.
 	Time time.Duration
@@ -24,7 +25,7 @@ type Simulate struct {
 
 var _ studio.Renderer = Simulate{}
 
-// Render waits for the configured time.
+// Render waits for r.Time, or until ctx is done.
 func (r Simulate) Render(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
 	timer := time.NewTimer(r.Time)
 	defer timer.Stop()
@@ -33,15 +34,15 @@ func (r Simulate) Render(ctx context.Context, subject studio.Subject) (studio.Re
 		return studio.Rendering{}, ctx.Err()
 	case <-timer.C:
 	}
-	if titled(subject, failMark) {
+	if titleContains(subject, failMark) {
 		return studio.Rendering{}, &studio.RenderError{Reason: "The simulated renderer fails when the title contains " + failMark + "."}
 	}
 	return studio.Rendering{}, nil
 }
 
-// Consent decides in place of a person: granted, unless the title contains [noConsentMark].
-func Consent(subject studio.Subject) (granted bool) { return !titled(subject, noConsentMark) }
+// Consent decides in place of a person. It grants consent unless the title contains "[no-consent]".
+func Consent(subject studio.Subject) (granted bool) { return !titleContains(subject, noConsentMark) }
 
-func titled(subject studio.Subject, mark string) bool {
+func titleContains(subject studio.Subject, mark string) bool {
 	return subject.Title != nil && strings.Contains(*subject.Title, mark)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func TestSimulate(t *testing.T) {
+func TestSimulate_titleDecidesOutcome(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		title   *string
@@ -42,7 +42,7 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-func TestSimulate_endsWithItsContext(t *testing.T) {
+func TestSimulate_stopsWhenContextIsDone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// record is what the answers of the three kinds have in common.
+// record has the members that the responses for all kinds have in common.
 type record struct {
 	AvatarID      string  `json:"avatar_id"`
 	InferenceID   string  `json:"inference_id"`
@@ -28,7 +28,7 @@ type record struct {
 	Progress      float64 `json:"progress"`
 }
 
-// record makes a request that must succeed.
+// record sends a request that must succeed.
 func (s *setup) record(method, target, body string, header map[string]string) record {
 	s.t.Helper()
 	status, answer := s.do(method, target, body, header)
@@ -40,7 +40,7 @@ func (s *setup) record(method, target, body string, header map[string]string) re
 	return r
 }
 
-// Each kind of record, with the id of a published avatar for those that need one.
+// kinds returns all kinds of records, with the id of a published avatar for those that require one.
 func (s *setup) kinds() []kind {
 	s.t.Helper()
 	avatar := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil)
@@ -64,8 +64,8 @@ func (k kind) id(r record) string {
 	return r.InferenceID
 }
 
-// A record says why it failed and when, in UTC.
-func TestAnswers_ofAFailure(t *testing.T) {
+// A failed record has the reason and the time, in UTC.
+func TestResponse_ofAFailedRecord(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		for _, kind := range s.kinds() {
 			created := s.record("POST", kind.create, kind.body, nil)
@@ -94,8 +94,8 @@ func (s *setup) utc(text string) time.Time {
 	return at
 }
 
-// A video and a lip-sync that succeeded say where they are.
-func TestAnswers_ofASuccess(t *testing.T) {
+// A succeeded video or lip-sync has the URLs of its results.
+func TestResponse_ofASucceededRecord(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		for _, kind := range s.kinds()[1:] {
 			created := s.record("POST", kind.create, kind.body, nil)
@@ -111,8 +111,8 @@ func TestAnswers_ofASuccess(t *testing.T) {
 	})
 }
 
-// An avatar shows how far its processing is, and what that found.
-func TestAnswers_ofAnAvatar(t *testing.T) {
+// An avatar has the progress and the results of its processing.
+func TestResponse_ofAnAvatar(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		created := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil)
 		details := "/v1/avatars/avatar_details?avatar_id=" + created.AvatarID
@@ -131,8 +131,8 @@ func TestAnswers_ofAnAvatar(t *testing.T) {
 	})
 }
 
-// Every creation takes a key.
-func TestCreate_withAKeyTwiceCreatesOne(t *testing.T) {
+// All creations accept an idempotency key.
+func TestCreate_isIdempotentWithAKey(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		for _, kind := range s.kinds() {
 			key := map[string]string{"Idempotency-Key": "key-of-" + kind.create}
@@ -145,8 +145,8 @@ func TestCreate_withAKeyTwiceCreatesOne(t *testing.T) {
 	})
 }
 
-// Errors of the domain that a request can rarely provoke have their statuses too.
-func TestMapError(t *testing.T) {
+// All errors of the domain have the documented statuses, even those that requests rarely cause.
+func TestMapError_mapsErrorsToResponses(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		err    error

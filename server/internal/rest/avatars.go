@@ -41,7 +41,7 @@ func (a *API) avatar(s studio.Subject) gen.Avatar {
 	return answer
 }
 
-// checks is what the processing of an avatar found; nil before there is anything.
+// checks returns the results of the checks of an avatar, or nil if there are none.
 func checks(found []studio.Check) *[]gen.AvatarProcessingResult {
 	if len(found) == 0 {
 		return nil

@@ -23,7 +23,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// codes are those that the document lists, with their statuses.
+// codes maps the error codes of the document to their statuses.
 var codes = sync.OnceValues(func() (map[string]string, error) {
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
 	if err != nil {
@@ -37,7 +37,7 @@ var codes = sync.OnceValues(func() (map[string]string, error) {
 	return listed, nil
 })
 
-// checkCode fails the test for a problem whose code the document does not list with its status.
+// checkCode checks that the document lists the code of a problem with its status.
 func (s *setup) checkCode(content []byte) (code string) {
 	s.t.Helper()
 	listed, err := codes()
@@ -50,7 +50,7 @@ func (s *setup) checkCode(content []byte) (code string) {
 	return *problem.Code
 }
 
-// failing answers every login with an error.
+// failing fails all logins with an error.
 type failing struct {
 	server.Unimplemented
 	err error
@@ -60,8 +60,8 @@ func (f failing) Login(context.Context, gen.LoginRequestObject) (gen.LoginRespon
 	return nil, f.err
 }
 
-// Every code that the document lists is one that the service answers.
-func TestCodes(t *testing.T) {
+// The service uses all error codes that the document lists.
+func TestCodes_areUsed(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		cases := s.operations()
 		seen := map[string]bool{}
@@ -143,7 +143,7 @@ func TestCodes(t *testing.T) {
 	})
 }
 
-// The document names every keyword that is none of JSON Schema, and every place of a violation.
+// The document lists all keywords that are not of JSON Schema, and all locations of violations.
 func TestViolation_isDocumented(t *testing.T) {
 	t.Parallel()
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)

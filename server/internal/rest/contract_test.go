@@ -27,8 +27,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// setup is the whole service without a network and without anything that works by itself. An
-// answer that the document forbids is a 500 and fails the test.
+// setup is the whole service without a network and without background work. Responses that the document does
+// not allow become a 500 and fail the test.
 type setup struct {
 	t         testing.TB
 	handler   http.Handler
@@ -64,7 +64,7 @@ func newSetup(t testing.TB, db *store.Store, responses server.ResponseCheck) *se
 	return s
 }
 
-// eachSetup runs a test on every kind of database.
+// eachSetup runs a test on each kind of database.
 func eachSetup(t *testing.T, test func(s *setup)) {
 	t.Helper()
 	t.Parallel()
@@ -78,10 +78,10 @@ func (s *setup) check(err error) {
 	}
 }
 
-// absent is the value of a header that a request does not have.
+// absent is a header value that removes the header from the request.
 const absent = "absent"
 
-// do makes a request as the user, with the headers that the case has besides.
+// do sends a request of the user, with additional headers.
 func (s *setup) do(method, target, body string, header map[string]string) (status int, answer string) {
 	s.t.Helper()
 	request := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -109,17 +109,17 @@ func (s *setup) do(method, target, body string, header map[string]string) (statu
 	return response.Code, string(content)
 }
 
-// operation is a request that succeeds, and some that do not match the document.
+// operation is a request that succeeds, and requests that are invalid by the document.
 type operation struct {
-	target string // with a query
+	target string // including the query
 	header map[string]string
 	body   string
-	status int      // 200 when it is 0
-	shows  string   // part of the answer
-	bad    []string // bodies, or targets when there is no body
+	status int      // 0 means 200
+	shows  string   // part of the response
+	bad    []string // bodies, or targets for operations without a body
 }
 
-// operations has a case for every operation of the document.
+// operations returns a case for each operation of the document.
 func (s *setup) operations() map[string]operation {
 	s.t.Helper()
 	create := func(start func(studio.Creation) (studio.Subject, error)) studio.Subject {
@@ -239,12 +239,12 @@ func (s *setup) operations() map[string]operation {
 	}
 }
 
-// badLists are targets of a list that has no such status.
+// badLists returns targets with invalid parameters for a list.
 func badLists(path, status string) []string {
 	return []string{path + "?limit=0", path + "?limit=101", path + "?limit=ten", path + "?cursor=", path + "?cursor=guess", path + "?status=" + status}
 }
 
-func TestEveryOperation(t *testing.T) {
+func TestOperations_followTheDocument(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		document, err := openapi3.NewLoader().LoadFromData(api.Spec)
 		s.check(err)
@@ -260,9 +260,9 @@ func TestEveryOperation(t *testing.T) {
 				if c.target == "" {
 					c.target = path
 				}
-				s.refusesStrangers(id, c, len(*documented.Security) == 0)
-				if isFile := id == "POST /v1/media"; !isFile && documented.RequestBody != nil || len(documented.Parameters) > 1 { // each has X-Request-Id
-					s.refusesBadRequests(id, c)
+				s.rejectsUnauthenticated(id, c, len(*documented.Security) == 0)
+				if isFile := id == "POST /v1/media"; !isFile && documented.RequestBody != nil || len(documented.Parameters) > 1 { // all operations have X-Request-Id
+					s.rejectsInvalid(id, c)
 				}
 				status, answer := s.do(method, c.target, c.body, c.header)
 				if status != cmp.Or(c.status, http.StatusOK) || !strings.Contains(answer, c.shows) {
@@ -273,9 +273,9 @@ func TestEveryOperation(t *testing.T) {
 	})
 }
 
-// refusesStrangers: without a token, and with one that has expired, an operation that is not
-// public is 401.
-func (s *setup) refusesStrangers(id string, c operation, public bool) {
+// rejectsUnauthenticated checks that an operation that is not public responds with 401 without a token and with an
+// expired token.
+func (s *setup) rejectsUnauthenticated(id string, c operation, public bool) {
 	s.t.Helper()
 	method, _, _ := strings.Cut(id, " ")
 	if public {
@@ -297,7 +297,7 @@ func (s *setup) refusesStrangers(id string, c operation, public bool) {
 	}
 }
 
-func (s *setup) refusesBadRequests(id string, c operation) {
+func (s *setup) rejectsInvalid(id string, c operation) {
 	s.t.Helper()
 	method, _, _ := strings.Cut(id, " ")
 	if len(c.bad) == 0 {
@@ -319,7 +319,7 @@ func (s *setup) refusesBadRequests(id string, c operation) {
 	}
 }
 
-func TestErrors_haveTheStatusesOfTheContract(t *testing.T) {
+func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		cases := s.operations()
 		avatarTarget := cases["GET /v1/avatars/avatar_details"].target
@@ -387,8 +387,8 @@ func TestCreate_keepsUnknownMembers(t *testing.T) {
 	})
 }
 
-// What was sent is read again under the names of the answer.
-func TestAnswers_showTheRequest(t *testing.T) {
+// Responses contain the input of the request under the names of the response.
+func TestResponse_containsTheInput(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		const registration = `"webhook_data":{"webhook_url":"https://hooks.example.com/?key=1"},"webhook":{"enabled":true}`
 		var created struct {
@@ -431,7 +431,7 @@ func TestAnswers_showTheRequest(t *testing.T) {
 	})
 }
 
-func TestListProjects_streamsWhatWasImported(t *testing.T) {
+func TestListProjects_streamsImportedProjects(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		const document = `{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One","status":"draft","unknown":1}`
 		_, err := s.studio.ImportProjects(s.t.Context(), []studio.Project{
@@ -447,8 +447,9 @@ func TestListProjects_streamsWhatWasImported(t *testing.T) {
 	})
 }
 
-// U+0000 names no record and is refused in a title; it is no failure of the service.
-func TestErrors_forTextThatNoDatabaseKeeps(t *testing.T) {
+// U+0000 in an id matches no record, and in a title it is rejected. It does not cause a failure of the
+// service.
+func TestErrors_rejectU0000(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		for _, c := range []struct {
 			method, target, body string
@@ -468,8 +469,8 @@ func TestErrors_forTextThatNoDatabaseKeeps(t *testing.T) {
 	})
 }
 
-// After an error a key is as good as new, with any body.
-func TestIdempotencyKey_keepsSuccessesOnly(t *testing.T) {
+// After an error, a key can be used again, with any body.
+func TestIdempotencyKey_canBeUsedAgainAfterAnError(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		key := map[string]string{"Idempotency-Key": "key"}
 		for _, c := range []struct {
@@ -489,7 +490,7 @@ func TestIdempotencyKey_keepsSuccessesOnly(t *testing.T) {
 	})
 }
 
-func TestIdempotencyKey_isVisibleASCII(t *testing.T) {
+func TestIdempotencyKey_mustBeVisibleASCII(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		for key, want := range map[string]int{"!~": 200, strings.Repeat("k", 255): 200, strings.Repeat("k", 256): 400, "a b": 400, "é": 400, "": 400} {
 			if status, answer := s.do("POST", "/v1/lipsync/create_lipsync", `{}`, map[string]string{"Idempotency-Key": key}); status != want {

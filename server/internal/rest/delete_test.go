@@ -9,8 +9,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// What is deleted is 404 everywhere, the videos of an avatar too, and deleting it again is not.
-func TestDelete(t *testing.T) {
+// Deleted records are 404 in all operations, including the videos of an avatar, but they can be deleted
+// again.
+func TestDelete_isIdempotent(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		avatar, err := s.studio.CreateAvatar(s.t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), IdempotencyKey: "avatar"})
 		s.check(err)

@@ -7,8 +7,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// A new event of the document needs a kind of subjects that it is about.
-func TestKindOf_tellsTheEventsOfTheDocumentApart(t *testing.T) {
+// Each event type of the document has a different kind of subjects.
+func TestKindOf_isDifferentForEachEventType(t *testing.T) {
 	t.Parallel()
 	seen := map[studio.Kind]gen.EventType{}
 	for _, eventType := range gen.EventTypes() {

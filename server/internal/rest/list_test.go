@@ -16,7 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// lipsyncs creates n and returns their ids, oldest first.
+// lipsyncs creates n lip-syncs and returns their ids, oldest first.
 func (s *setup) lipsyncs(n int) (ids []string) {
 	s.t.Helper()
 	for range n {
@@ -28,7 +28,7 @@ func (s *setup) lipsyncs(n int) (ids []string) {
 	return ids
 }
 
-// page reads one page of the lip-syncs.
+// page returns a page of the list of lip-syncs.
 func (s *setup) page(query url.Values) (ids []string, next string) {
 	s.t.Helper()
 	status, answer := s.do(http.MethodGet, "/v1/lipsync/list?"+query.Encode(), "", nil)
@@ -46,15 +46,16 @@ func (s *setup) page(query url.Values) (ids []string, next string) {
 	return ids, next
 }
 
-// A record that is there all the time is listed once, whatever comes and goes between two pages.
-func TestList_pagesStayTogetherWhileRecordsComeAndGo(t *testing.T) {
+// A record that exists all the time is listed exactly once, even if other records are created and deleted
+// between two pages.
+func TestList_isStableUnderChanges(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		ids := s.lipsyncs(7)
 		slices.Reverse(ids)
 		first, next := s.page(url.Values{"limit": {"3"}})
 		s.lipsyncs(2)
-		s.check(s.studio.Delete(s.t.Context(), s.user.ID, studio.Lipsync, ids[2])) // the last of that page
-		s.check(s.studio.Delete(s.t.Context(), s.user.ID, studio.Lipsync, ids[3])) // the first of the next
+		s.check(s.studio.Delete(s.t.Context(), s.user.ID, studio.Lipsync, ids[2])) // the last record of that page
+		s.check(s.studio.Delete(s.t.Context(), s.user.ID, studio.Lipsync, ids[3])) // the first record of the next page
 		second, last := s.page(url.Values{"limit": {"3"}, "cursor": {next}})
 		if want := ids[:3]; !slices.Equal(first, want) {
 			s.t.Errorf("first page %v, want %v", first, want)
@@ -68,7 +69,7 @@ func TestList_pagesStayTogetherWhileRecordsComeAndGo(t *testing.T) {
 	})
 }
 
-func TestList_hasTwentyUnlessTheCallerSaysOtherwise(t *testing.T) {
+func TestList_hasTwentyRecordsByDefault(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		s.lipsyncs(21)
 		if ids, next := s.page(nil); len(ids) != 20 || next == "" {
@@ -98,8 +99,8 @@ func TestList_filtersByStatus(t *testing.T) {
 	})
 }
 
-// A cursor is good for the list, the filters and the user that it was made for, and as it was made.
-func TestList_refusesCursorsOfAnotherList(t *testing.T) {
+// A cursor is only valid unmodified, and for the list, the filters and the user that it was created for.
+func TestList_rejectsCursorsOfOtherLists(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		s.lipsyncs(3)
 		_, cursor := s.page(url.Values{"limit": {"1"}})

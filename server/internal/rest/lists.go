@@ -7,7 +7,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// defaultLimit is how many records a page has when the caller does not say.
+// defaultLimit is the number of records on a page if the request has no limit.
 const defaultLimit = 20
 
 // ListAvatars serves GET /v1/avatars/list.
@@ -47,7 +47,7 @@ func (a *API) ListLipsyncs(
 	return gen.ListLipsyncs200JSONResponse{Data: lipsyncs, NextCursor: next}, nil
 }
 
-// list reads a page of the caller's records and converts each.
+// list returns a page of the caller's records, converted with convert.
 func list[T any](
 	ctx context.Context, service *studio.Service, filter studio.SubjectFilter, cursor *string, limit *int,
 	convert func(studio.Subject) T,
@@ -68,7 +68,7 @@ func list[T any](
 	return records, optional(page.Next), nil
 }
 
-// value is the zero value for a parameter that there is not.
+// value returns the value of an optional parameter, or the zero value if it is absent.
 func value[T any](parameter *T) (v T) {
 	if parameter != nil {
 		v = *parameter

@@ -12,9 +12,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// A file is kept for seven days under an address that its user may name as an input; what is no
-// video, picture or sound, empty or too large is refused and not kept.
-func TestUploadMedia(t *testing.T) {
+// An upload is stored for seven days and can be used as an input by its user. Files that are empty, too
+// large, or not video, image or audio are rejected and not stored.
+func TestUploadMedia_storesValidFiles(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		post := func(contentType, body string) (int, string) {
 			return s.do(http.MethodPost, "/v1/media", body, map[string]string{"Content-Type": contentType})

@@ -21,13 +21,13 @@ func (a *API) ListProjects(
 	return projectList(list), nil
 }
 
-// projectList writes the projects as they are read, so that a long list takes no more memory
-// than a short one.
+// projectList writes the projects while they are read, so that memory does not grow with the length of the
+// list.
 type projectList studio.ProjectList
 
-// VisitListProjectsResponse writes the answer. An error in the middle breaks it off.
+// VisitListProjectsResponse writes the response. An error in the middle truncates it.
 func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
-	out := bufio.NewWriter(w) // its first error stays and is returned by Flush
+	out := bufio.NewWriter(w) // keeps its first error, which Flush returns
 	begun := false
 	for project, err := range list.All {
 		if err != nil {
@@ -43,7 +43,7 @@ func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 			return nil
 		}
 	}
-	counts, err := list.Counts() // at the end, because counting many takes time
+	counts, err := list.Counts() // last, because counting many projects takes time
 	if err != nil {
 		return err
 	}
@@ -51,11 +51,12 @@ func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 		begin(w, out)
 	}
 	_, _ = fmt.Fprintf(out, `],"size":%d,"unpublished_projects":%d}`+"\n", counts.Size, counts.Unpublished)
-	_ = out.Flush() // fails when the caller has gone
+	_ = out.Flush() // fails if the caller has disconnected
 	return nil
 }
 
-// begin is put off until the first project is read: before that, an error is still answered.
+// begin starts the response. It is called after the first project has been read, so that earlier errors are
+// sent as error responses.
 func begin(w http.ResponseWriter, out *bufio.Writer) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)

@@ -1,5 +1,5 @@
-// Package rest implements the generated server interface over the domain, with one file for
-// each tag of the document. It converts and decides nothing.
+// Package rest implements the generated server interface with the domain in package studio. It only converts
+// requests and responses, and contains no rules. It has one file for each tag of the document.
 package rest
 
 import (
@@ -14,26 +14,26 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// API serves the contract from a studio.
+// API implements the operations of the document.
 type API struct {
 	studio *studio.Service
 }
 
 var _ gen.StrictServerInterface = (*API)(nil)
 
-// New makes an API.
+// New returns an API.
 func New(studio *studio.Service) *API { return &API{studio: studio} }
 
-// busyPause is what a caller is asked to wait when the service has too much to do.
-const busyPause = 5 * time.Second
+// busyRetryAfter is the Retry-After of a 503.
+const busyRetryAfter = 5 * time.Second
 
-// answers says how the errors of the domain are answered. The first that fits counts; an error
-// that is not here is a failure of the service.
+// errorResponses maps the errors of the domain to responses. The first match is used. All other errors are
+// answered with 500.
 //
 //nolint:gochecknoglobals // a table
-var answers = []struct {
-	err    error
-	answer server.Error
+var errorResponses = []struct {
+	err      error
+	response server.Error
 }{
 	{studio.ErrUnauthorized, server.Error{Status: http.StatusUnauthorized, Code: "wrong_credentials", Detail: "The credentials are wrong."}},
 	{studio.ErrForbidden, server.Error{Status: http.StatusForbidden, Code: "not_a_member", Detail: "You are not a member of this workspace."}},
@@ -76,20 +76,19 @@ var answers = []struct {
 	{studio.ErrTooMuchMedia, server.Error{
 		Status: http.StatusRequestEntityTooLarge, Code: "too_much_media", Detail: "Your files would be larger together than the service keeps.",
 	}},
-	{studio.ErrBusy, server.Error{
-		Status: http.StatusServiceUnavailable, Code: "service_busy", Detail: "The service is busy. Try again later.", RetryAfter: busyPause,
-	}},
+	{studio.ErrBusy, *server.Busy(busyRetryAfter, nil)},
 }
 
-// MapError is the answer to an error of the domain, for server.Config.
+// MapError returns the response for an error of the domain, or nil if err is not one. It can be used as the
+// MapError function of server.Config.
 func MapError(_ context.Context, err error) *server.Error {
-	for _, known := range answers {
+	for _, known := range errorResponses {
 		if errors.Is(err, known.err) {
-			answer := known.answer
+			response := known.response
 			if limited := (*studio.LimitError)(nil); errors.As(err, &limited) {
-				answer.RetryAfter = limited.RetryAfter
+				response.RetryAfter = limited.RetryAfter
 			}
-			return &answer
+			return &response
 		}
 	}
 	if invalid := (*studio.InvalidError)(nil); errors.As(err, &invalid) {
@@ -101,14 +100,14 @@ func MapError(_ context.Context, err error) *server.Error {
 	return nil
 }
 
-// caller is who makes the request; the document lets nobody else in.
+// caller returns the user id of the caller. All operations that use it require authentication.
 func caller(ctx context.Context) string {
 	principal, _ := server.PrincipalFrom(ctx)
 	return principal.UserID
 }
 
-// creation is what the three creations have in common. request is the decoded body, which the
-// generated code marshals with its unknown members and in a fixed order.
+// creation returns the part that all creations have in common. request is the decoded body. The generated
+// code encodes it with unknown members and in a fixed order.
 func creation(
 	ctx context.Context, request any, title, key *string, data gen.Nullable[gen.WebhookData], webhook gen.Nullable[gen.WebhookSwitch],
 ) (studio.Creation, error) {
@@ -127,13 +126,13 @@ func creation(
 	return c, nil
 }
 
-// readInput decodes the request that a subject was created with, for the members that the answer
-// repeats.
+// readInput decodes the request with which a subject was created, because responses repeat some of its
+// members.
 func readInput(s studio.Subject, request json.Unmarshaler) {
-	_ = request.UnmarshalJSON(s.Request) // creation wrote it from the same type
+	_ = request.UnmarshalJSON(s.Request) // cannot fail: creation encoded the same type
 }
 
-// optional is nil for a text that there is not.
+// optional returns a pointer to text, or nil if text is "".
 func optional(text string) *string {
 	if text == "" {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// streamWriter takes an answer and remembers when it began and how much memory there was in use.
+// streamWriter discards a response and records when it began and how much memory was in use.
 type streamWriter struct {
 	header http.Header
 	began  time.Time
@@ -44,7 +44,7 @@ func heap() uint64 {
 	return stats.HeapAlloc
 }
 
-// list asks for the projects of the workspace and returns the answer with the memory that it took.
+// list requests the projects of the workspace and returns the response and the memory that was used.
 func (s *setup) list() (w *streamWriter, memory uint64) {
 	request := httptest.NewRequest(http.MethodGet, "/projects/v2", nil)
 	request.Header.Set("Authorization", "Bearer "+s.token)
@@ -56,9 +56,9 @@ func (s *setup) list() (w *streamWriter, memory uint64) {
 	return w, w.most - idle
 }
 
-// A long list takes no more memory than a short one. This is no parallel test because it looks at
-// the memory of the process; checking answers would keep them.
-func TestListProjects_takesLittleMemory(t *testing.T) {
+// Memory does not grow with the length of the list. The test is not parallel because it measures the whole
+// process. Responses are not checked, because that would buffer them.
+func TestListProjects_usesConstantMemory(t *testing.T) {
 	const projects, most = 10_000, 8 << 20
 	for name, create := range studiotest.Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func BenchmarkListProjects(b *testing.B) {
 	}
 }
 
-// importMany adds projects of a kilobyte each.
+// importMany imports projects of 1 KB each.
 func (s *setup) importMany(n int) {
 	s.t.Helper()
 	document := fmt.Appendf(nil, `{"title":%q}`, fmt.Sprintf("%01000d", 1))

@@ -22,7 +22,7 @@ func (s *setup) secrets(method, path string) []gen.WebhookSecret {
 	return list.Data
 }
 
-func TestRotateWebhookSecret_keepsTheOldOneForADay(t *testing.T) {
+func TestRotateWebhookSecret_keepsTheOldSecretForADay(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		first := s.secrets(http.MethodGet, "/v1/webhooks/secret")
 		rotated := s.secrets(http.MethodPost, "/v1/webhooks/rotate_secret")
@@ -53,7 +53,7 @@ func TestRotateWebhookSecret_hasALimit(t *testing.T) {
 	})
 }
 
-func TestTestWebhook(t *testing.T) {
+func TestTestWebhook_sendsASampleEvent(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		test := func(url, event string) (int, string) {
 			return s.do(http.MethodPost, "/v1/webhooks/test", `{"webhook_url":"`+url+`","event_type":"`+event+`"}`, nil)
@@ -72,7 +72,7 @@ func TestTestWebhook(t *testing.T) {
 		if status, answer := test("https://refused.example/", "avatar_event"); status != 422 || !strings.Contains(answer, `"pointer":"/webhook_url"`) {
 			s.t.Errorf("a refused URL: %d %s", status, answer)
 		}
-		for range 6 { // refused ones do not count
+		for range 6 { // rejected tests do not count
 			test("https://hooks.example.com/", "avatar_event")
 		}
 		if status, answer := test("https://hooks.example.com/", "avatar_event"); status != http.StatusTooManyRequests {

@@ -17,6 +17,9 @@ const halfOfLanes = "lanes=128"
 // When one is killed, the other takes over what it had within seconds.
 func TestTwoDaemons_shareTheWorkAndOneTakesOverWhenTheOtherIsKilled(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it waits for the end of a lease")
+	}
 	const takeOver = 10 * time.Second
 	d := deploy(t, studiotest.NewPostgres(t))
 	answer, release := d.held(http.StatusNoContent)

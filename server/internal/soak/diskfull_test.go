@@ -38,6 +38,9 @@ func smallTablespace(t *testing.T, cluster *studiotest.Cluster) (disk string) {
 // or sent is lost.
 func TestDiskFull_onPostgresIsAnsweredAndForgotten(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it starts a cluster of its own")
+	}
 	cluster := startCluster(t, "fsync=off")
 	disk := smallTablespace(t, cluster)
 	d := deploy(t, studiotest.NewSchema(t, cluster.DSN)+"&default_tablespace=small")

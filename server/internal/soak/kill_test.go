@@ -210,6 +210,9 @@ func TestSIGKILL_atAnyMomentKeepsTheOrderAndLosesNothing(t *testing.T) {
 }
 
 func TestSIGKILL_duringARenderingRendersAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not in the short form: it waits for the end of a lease")
+	}
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		r := receive(d, 1, nil)
 		p := d.start("--render-time", "10m", "--render-workers", "16")

@@ -8,6 +8,9 @@ import (
 )
 
 func TestHungReceiver_oneOfAHundredDelaysNoOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not in the short form: it waits for timeouts")
+	}
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		answer, release := d.held(http.StatusNoContent)
 		r := receive(d, 100, func(a arrival) int {

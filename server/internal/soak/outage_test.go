@@ -64,6 +64,9 @@ func restart(t *testing.T, cluster *studiotest.Cluster) {
 
 func TestDatabaseRestart_losesNothing(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it restarts a cluster of its own")
+	}
 	cluster := startCluster(t)
 	d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 	const origins = 20
@@ -119,6 +122,9 @@ func TestDatabaseBusy_forThreeSecondsIsWaitedFor(t *testing.T) {
 // What has happened is recorded when that is possible again, and is not repeated; what was asked
 // for is refused.
 func TestDatabaseBusy_forLongerThanAnybodyWaitsRepeatsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not in the short form: it waits for timeouts")
+	}
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		answer, release := d.held(http.StatusNoContent)
 		r, p := inFlightTo(d, 1, answer)

@@ -51,6 +51,9 @@ func processes(t *testing.T, cluster *studiotest.Cluster) (pids []int) {
 // When the database is back, the work goes on without help.
 func TestDatabaseAway_isAnsweredInTimeAndForgotten(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it waits for timeouts")
+	}
 	for _, test := range []struct {
 		name string
 		away func(t *testing.T, cluster *studiotest.Cluster) (back func())

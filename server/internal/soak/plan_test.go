@@ -14,13 +14,16 @@ import (
 // were empty, or full of other rows. Neither delays what comes in large numbers.
 func TestBacklog_ofWhichTheServerKnowsNothingIsDeliveredAtOnce(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it starts a cluster of its own")
+	}
 	cluster := startCluster(t, "autovacuum=off", "fsync=off")
 	d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 	const receivers, warm, patience = 128, 20, 60 * time.Second
 	r := receive(d, receivers, func(arrival) int { return http.StatusNoContent })
-	lines := make([]store.Line, receivers)
+	lines := make([]store.Flow, receivers)
 	for i, url := range r.urls {
-		lines[i] = store.Line{UserID: d.userID, Origin: studio.Origin(url)}
+		lines[i] = store.Flow{UserID: d.userID, Origin: studio.Origin(url)}
 	}
 	p := d.start()
 	db, admin := studiotest.Open(t, d.dsn), studiotest.OpenSQL(t, d.dsn)
@@ -30,7 +33,7 @@ func TestBacklog_ofWhichTheServerKnowsNothingIsDeliveredAtOnce(t *testing.T) {
 		d.seed(events, 1, urls...)
 		all += events * len(urls)
 		began := time.Now()
-		check(t, db.Announce(t.Context(), lines))
+		check(t, db.NotifyDue(t.Context(), lines))
 		r.waitAccepted(all)
 		took := time.Since(began)
 		t.Logf("%s: %d events in %v", what, events*len(urls), took)

@@ -15,6 +15,9 @@ import (
 // that is not there for a while, as in a restore, are answered and forgotten.
 func TestDatabaseNotUsable_isAnsweredAndForgotten(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it waits for timeouts")
+	}
 	for _, test := range []struct{ name, away, back string }{
 		{"ReadOnly", `ALTER SYSTEM SET default_transaction_read_only = on`, `ALTER SYSTEM RESET default_transaction_read_only`},
 		{"NoTable", `ALTER TABLE subjects RENAME TO subjects_away`, `ALTER TABLE subjects_away RENAME TO subjects`},

@@ -13,6 +13,9 @@ import (
 // each avatar is announced once.
 func TestWorkers_killedWhileTheyRender(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it waits for the end of leases")
+	}
 	d := deploy(t, studiotest.NewPostgres(t))
 	r := receive(d, 5, nil)
 	p := d.start("--render-workers", "0")

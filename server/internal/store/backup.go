@@ -17,17 +17,17 @@ import (
 
 // Errors of [Store.Backup] and [Restore].
 var (
-	// ErrNotSQLite: the server of the database makes backups and reads them back, by pg_dump and pg_restore.
+	// ErrNotSQLite means that the database is not SQLite. Use pg_dump and pg_restore for PostgreSQL.
 	ErrNotSQLite = errors.New("this database is not SQLite")
-	// ErrDamaged: the file is not a whole backup.
+	// ErrDamaged means that the file is not a complete backup.
 	ErrDamaged = errors.New("this is not a whole backup")
-	// ErrNewer: the backup was made by a later version of this program.
+	// ErrNewer means that a later version of this program made the backup.
 	ErrNewer = errors.New("this backup was made by a later version")
 )
 
-// Backup writes the whole database to a new file, readable by its owner only. It shows the database at
-// one moment, while daemons work on it. The error is fs.ErrExist when there is such a file. A file that
-// is not whole has the name path.partial and may be deleted.
+// Backup writes a snapshot of the whole database to a new file that only its owner can read. Daemons may
+// write to the database at the same time. Backup returns fs.ErrExist if the file exists. While the backup
+// is incomplete it is named path.partial; such a file may be deleted.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	e, ok := s.engine.(*sqlite)
 	if !ok {
@@ -44,7 +44,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	return writeInto(ctx, db, path)
 }
 
-// writeInto writes the whole of a database to a new file.
+// writeInto writes a whole database to a new file.
 func writeInto(ctx context.Context, db *sql.DB, path string) (err error) {
 	partial := path + ".partial"
 	if err := createNew(partial); err != nil {
@@ -58,12 +58,11 @@ func writeInto(ctx context.Context, db *sql.DB, path string) (err error) {
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, partial); err != nil {
 		return err
 	}
-	return publish(partial, path)
+	return renameDurably(partial, path)
 }
 
-// Restore makes a backup the database that dsn names, and brings its tables up to date. There must be
-// no database yet: the error is fs.ErrExist then, and [ErrDamaged] or [ErrNewer] when the backup
-// cannot be used.
+// Restore creates the database that dsn names from a backup and migrates it. It returns fs.ErrExist if
+// there is a database already, and [ErrDamaged] or [ErrNewer] if the backup cannot be used.
 func Restore(ctx context.Context, backup, dsn string) (err error) {
 	path, ok := strings.CutPrefix(dsn, "sqlite:")
 	if !ok {
@@ -104,9 +103,9 @@ func Restore(ctx context.Context, backup, dsn string) (err error) {
 	return db.Close()
 }
 
-// openBackup opens a backup that it has read once as a whole. It changes nothing.
+// openBackup opens a backup read-only, after it has verified the whole file.
 func openBackup(ctx context.Context, path string) (_ *sql.DB, err error) {
-	if err := examine(path, true); err != nil {
+	if err := checkDatabaseFile(path, true); err != nil {
 		return nil, err
 	}
 	path, err = filepath.Abs(path)
@@ -117,13 +116,14 @@ func openBackup(ctx context.Context, path string) (_ *sql.DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := examineBackup(ctx, db); err != nil {
+	if err := verifyBackup(ctx, db); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-func examineBackup(ctx context.Context, db *sql.DB) error {
+// verifyBackup checks the integrity and the version of a backup.
+func verifyBackup(ctx context.Context, db *sql.DB) error {
 	var verdict string
 	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&verdict); err != nil || verdict != "ok" {
 		return errors.Join(ErrDamaged, err)
@@ -139,6 +139,7 @@ func examineBackup(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
+// newestMigration returns the version of the last migration.
 func newestMigration(migrations fs.FS) (newest int, err error) {
 	files, err := fs.Glob(migrations, "migrations/*/*.sql")
 	if err != nil {
@@ -148,7 +149,7 @@ func newestMigration(migrations fs.FS) (newest int, err error) {
 	return int(version), err
 }
 
-// createNew makes an empty file that only its owner can read.
+// createNew creates an empty file that only its owner can read. It returns fs.ErrExist if the file exists.
 func createNew(path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -157,9 +158,9 @@ func createNew(path string) error {
 	return file.Close()
 }
 
-// publish gives a whole file its name, which a loss of power does not undo. Directories cannot be synced
-// on Windows.
-func publish(partial, path string) error {
+// renameDurably renames a complete file, and syncs the file and its directory so that the name survives a
+// power loss. Windows cannot sync directories.
+func renameDurably(partial, path string) error {
 	if err := syncFile(partial, os.O_RDWR); err != nil {
 		return err
 	}
@@ -169,6 +170,7 @@ func publish(partial, path string) error {
 	return syncFile(filepath.Dir(path), os.O_RDONLY)
 }
 
+// syncFile syncs a file or a directory to disk.
 func syncFile(path string, flag int) error {
 	file, err := os.OpenFile(path, flag, 0)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// pendingEvents returns the ids of the events that are still to be delivered.
+// pendingEvents returns the IDs of the pending events.
 func pendingEvents(t *testing.T, db *store.Store) (ids []string) {
 	t.Helper()
 	events, err := db.Events(t.Context(), store.EventFilter{State: store.Pending}, "", 1000)
@@ -28,7 +28,7 @@ func pendingEvents(t *testing.T, db *store.Store) (ids []string) {
 	return ids
 }
 
-func TestBackup_isWhatRestoreGivesBack(t *testing.T) {
+func TestBackup_restoresEveryRow(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	dsn, backup := "sqlite:"+filepath.Join(directory, "studio.db"), filepath.Join(directory, "backup.db")
@@ -40,8 +40,8 @@ func TestBackup_isWhatRestoreGivesBack(t *testing.T) {
 		check(t, err)
 	}
 	want := pendingEvents(t, db)
-	beside := studiotest.Open(t, dsn) // as a command beside the daemon
-	check(t, beside.Backup(t.Context(), backup))
+	command := studiotest.Open(t, dsn) // as a command does while a daemon runs
+	check(t, command.Backup(t.Context(), backup))
 	_, err = db.CreateSubject(t.Context(), subject("after", 2), studio.IdempotencyKey{})
 	check(t, err)
 	check(t, db.Close())
@@ -56,7 +56,7 @@ func TestBackup_isWhatRestoreGivesBack(t *testing.T) {
 	again, err := store.Open(t.Context(), restored, store.Config{Daemon: true, MustExist: true})
 	check(t, err)
 	if got := pendingEvents(t, again); len(got) != 10 || !slices.Equal(got, want) {
-		t.Errorf("%v are to be delivered after the restore, want %v", got, want)
+		t.Errorf("%v are pending after the restore, want %v", got, want)
 	}
 	violations, err := again.Check(t.Context())
 	check(t, err)
@@ -70,8 +70,8 @@ func TestBackup_isWhatRestoreGivesBack(t *testing.T) {
 	}
 }
 
-// A transaction is in the backup as a whole or not at all.
-func TestBackup_showsOneMomentBesideAWriter(t *testing.T) {
+// A backup during writes contains each transaction completely or not at all.
+func TestBackup_isASnapshotDuringWrites(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	db := studiotest.Open(t, "sqlite:"+filepath.Join(directory, "studio.db"))
@@ -105,7 +105,7 @@ func TestBackup_showsOneMomentBesideAWriter(t *testing.T) {
 	writing.Wait()
 }
 
-func TestBackup_replacesNothing(t *testing.T) {
+func TestBackup_refusesAnExistingFile(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	db := studiotest.Open(t, "sqlite:"+filepath.Join(directory, "studio.db"))
@@ -117,7 +117,7 @@ func TestBackup_replacesNothing(t *testing.T) {
 	}
 }
 
-func TestRestore_refuses(t *testing.T) {
+func TestRestore_rejectsUnusableBackups(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	whole := filepath.Join(directory, "whole.db")
@@ -158,7 +158,7 @@ func TestRestore_refuses(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "studio.db")
 			wantError(t, store.Restore(t.Context(), test.backup, "sqlite:"+path), test.err)
 			if _, err := os.Stat(path); err == nil {
-				t.Error("a database was made")
+				t.Error("a database was created")
 			}
 		})
 	}
@@ -172,8 +172,8 @@ func TestRestore_refuses(t *testing.T) {
 	})
 }
 
-// A pipe as the path of the database was waited for, for ever.
-func TestOpen_refusesWhatIsNoFile(t *testing.T) {
+// Opening a pipe as the database would block forever.
+func TestOpen_rejectsAPipe(t *testing.T) {
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "studio.db")
 	check(t, syscall.Mkfifo(pipe, 0o600))

@@ -9,8 +9,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// BenchmarkCreateSubject writes a subject that is to be rendered, with its first event, one after
-// another and with 16 callers at once; with a key also what makes the creation one.
+// BenchmarkCreateSubject measures the creation of a subject with its first event: by one caller, by one caller
+// with an idempotency key, and by concurrent callers.
 func BenchmarkCreateSubject(b *testing.B) {
 	for name, create := range studiotest.Databases() {
 		b.Run(name, func(b *testing.B) {
@@ -42,7 +42,7 @@ func BenchmarkCreateSubject(b *testing.B) {
 			})
 			b.Run("many", func(b *testing.B) {
 				b.ReportAllocs()
-				b.SetParallelism(8) // for each of the processors
+				b.SetParallelism(8) // callers for each processor
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
 						one(b, false)

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Breaker is an origin to which nothing is sent until a time.
+// Breaker is the open circuit breaker of an origin. No event is sent to the origin before Until.
 type Breaker struct {
 	Origin string
 	Until  time.Time
-	Pause  time.Duration // that ends then
+	Pause  time.Duration // how long the breaker is open, until Until
 }
 
-// SaveBreaker keeps a breaker that opens, in place of an earlier one of its origin.
+// SaveBreaker stores a breaker. It replaces an earlier one of the same origin.
 func (s *Store) SaveBreaker(ctx context.Context, b Breaker) error {
 	return s.write(ctx, func(tx transaction) error {
 		_, err := tx.exec(ctx, `INSERT INTO breakers (origin, until, pause) VALUES ($1, $2, $3)
@@ -22,7 +22,7 @@ func (s *Store) SaveBreaker(ctx context.Context, b Breaker) error {
 	})
 }
 
-// ForgetBreaker forgets a breaker that has closed.
+// ForgetBreaker deletes the breaker of an origin, after it has closed.
 func (s *Store) ForgetBreaker(ctx context.Context, origin string) error {
 	return s.write(ctx, func(tx transaction) error {
 		_, err := tx.exec(ctx, `DELETE FROM breakers WHERE origin = $1`, origin)
@@ -30,16 +30,22 @@ func (s *Store) ForgetBreaker(ctx context.Context, origin string) error {
 	})
 }
 
-// Breakers returns the breakers that are kept.
-func (s *Store) Breakers(ctx context.Context) ([]Breaker, error) {
-	var all []Breaker
-	err := s.engine.query(ctx, func(scan func(...any) error) error {
+// Breakers returns all stored breakers, including those whose pause is over.
+func (s *Store) Breakers(ctx context.Context) ([]Breaker, error) { return s.breakers(ctx, "") }
+
+// OpenBreakers returns up to limit breakers that are open now, ordered by origin, with origins after after.
+func (s *Store) OpenBreakers(ctx context.Context, after string, limit int) ([]Breaker, error) {
+	return s.breakers(ctx, ` WHERE until > `+s.engine.now()+` AND origin > $1 ORDER BY origin LIMIT $2 + 0`, after, limit)
+}
+
+func (s *Store) breakers(ctx context.Context, which string, args ...any) (all []Breaker, err error) {
+	err = s.engine.query(ctx, func(scan func(...any) error) error {
 		var b Breaker
 		var pause int64
 		err := scan(&b.Origin, instant{&b.Until}, &pause)
 		b.Pause = time.Duration(pause) * time.Microsecond
 		all = append(all, b)
 		return err
-	}, `SELECT origin, until, pause FROM breakers`)
+	}, `SELECT origin, until, pause FROM breakers`+which, args...)
 	return all, err
 }

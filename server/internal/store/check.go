@@ -11,10 +11,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// rule is a query for the subjects that break it, and what is then to be said of them.
-type rule struct{ broken, query string }
+// rule is an invariant: a query for the subjects that violate it, and the violation in words.
+type rule struct{ violation, query string }
 
-// rules find what must not be, by subject. $1 is a time before which events may have been pruned.
+// rules are the invariants of every database. $1 is the time before which events may have been pruned.
 //
 //nolint:gochecknoglobals // a table
 var rules = []rule{
@@ -31,7 +31,7 @@ var rules = []rule{
 			GROUP BY s.id, s.sequence HAVING s.webhook_url <> '' AND (COUNT(e.id) <> s.sequence OR COALESCE(MAX(e.sequence), 0) <> s.sequence)`,
 	},
 	{
-		"has an event that has ended at no time, or is pending and has",
+		"has an event whose end time contradicts its state",
 		`SELECT subject_id FROM events WHERE (state = 'pending') <> (ended_at IS NULL)`,
 	},
 	{
@@ -41,27 +41,27 @@ var rules = []rule{
 	},
 }
 
-// jobRules are those of River's jobs.
+// jobRules are the invariants of River's jobs, on PostgreSQL.
 //
 //nolint:gochecknoglobals // a table
 var jobRules = []rule{
 	{
-		"is to be rendered and there are not as many jobs as such subjects",
+		"is due to be rendered, and there are fewer jobs than such subjects",
 		`SELECT id FROM subjects WHERE render_at IS NOT NULL AND (SELECT COUNT(*) FROM subjects WHERE render_at IS NOT NULL)
 			> (SELECT COUNT(*) FROM river_job WHERE kind = 'render' AND finalized_at IS NULL)`,
 	},
 }
 
-// Violation is a rule that the rows of a subject break.
+// Violation is an invariant that the rows of a subject violate.
 type Violation struct {
 	SubjectID string
-	Rule      string // what the subject does or has, in words
+	Rule      string // the violation in words, with the subject as its subject
 }
 
 func (v Violation) String() string { return "subject " + v.SubjectID + " " + v.Rule }
 
-// Check looks at every row for what contradicts itself. It finds nothing in a database on which
-// nothing works.
+// Check checks the invariants on all rows and returns the violations. Run it while no process uses the
+// database; otherwise it may report states that are about to change.
 func (s *Store) Check(ctx context.Context) (all []Violation, err error) {
 	checked, kept := rules, fmt.Sprint(time.Now().Add(-Retention).UnixMicro())
 	if s.Pool() != nil {
@@ -69,7 +69,7 @@ func (s *Store) Check(ctx context.Context) (all []Violation, err error) {
 	}
 	for _, rule := range checked {
 		err := s.engine.query(ctx, func(scan func(...any) error) error {
-			violation := Violation{Rule: rule.broken}
+			violation := Violation{Rule: rule.violation}
 			err := scan(&violation.SubjectID)
 			all = append(all, violation)
 			return err
@@ -81,8 +81,8 @@ func (s *Store) Check(ctx context.Context) (all []Violation, err error) {
 	return all, nil
 }
 
-// Repair makes every subject due when its first pending event is, and returns those that were not. No
-// change of the service's leaves one; a database that an earlier version wrote may have some.
+// Repair sets the due time of every subject to that of its first pending event. It returns the IDs of the
+// subjects that it corrected. Only databases written by an earlier version have such subjects.
 func (s *Store) Repair(ctx context.Context) (repaired []string, err error) {
 	var wrong []string
 	err = s.engine.query(ctx, func(scan func(...any) error) error {
@@ -103,19 +103,19 @@ func (s *Store) Repair(ctx context.Context) (repaired []string, err error) {
 	return repaired, err
 }
 
-// RepairSubject is Repair for one subject. It reports whether there was something to repair.
+// RepairSubject is Repair for one subject. It reports whether the due time was wrong.
 func (s *Store) RepairSubject(ctx context.Context, id string) (changed bool, err error) {
 	err = s.write(ctx, func(tx transaction) error {
 		if _, err := tx.execAll(ctx, []statement{lockSubject(tx, id)}); err != nil {
 			return err
 		}
 		var wrong string
-		err := one(ctx, tx, []any{&wrong}, rules[0].query+` AND s.id = $1`, id)
+		err := queryRow(ctx, tx, []any{&wrong}, rules[0].query+` AND s.id = $1`, id)
 		if err != nil {
 			return err
 		}
 		changed = true
-		return eventsAdded(ctx, tx, id)
+		return markEventsAdded(ctx, tx, id)
 	})
 	if errors.Is(err, studio.ErrNotFound) {
 		err = nil

@@ -15,14 +15,14 @@ func wantConsistent(t *testing.T, db *store.Store) {
 	broken, err := db.Check(t.Context())
 	check(t, err)
 	for _, rule := range broken {
-		if !strings.Contains(rule.Rule, " job") { // nothing runs them
+		if !strings.Contains(rule.Rule, " job") { // no test runs River's jobs
 			t.Error(rule)
 		}
 	}
 }
 
-// A daemon that was frozen records what it tried after another has delivered the event.
-func TestStore_RecordAttempt_ofAnEventThatHasEndedChangesTheLogAlone(t *testing.T) {
+// A daemon that was frozen records its attempt after another daemon has delivered the event.
+func TestStore_Record_ofAnEndedEventOnlyAddsTheAttempt(t *testing.T) {
 	t.Parallel()
 	retry := store.Outcome{State: store.Pending, RetryAt: noon().Add(time.Hour)}
 	for name, late := range map[string]store.Outcome{
@@ -59,8 +59,8 @@ func TestStore_RecordAttempt_ofAnEventThatHasEndedChangesTheLogAlone(t *testing.
 	}
 }
 
-// The event after it keeps the time of its own next attempt.
-func TestStore_RecordAttempt_ofAnEventThatHasEndedLeavesTheNextItsTime(t *testing.T) {
+// The next event keeps its own due time.
+func TestStore_Record_ofAnEndedEventKeepsTheDueTimeOfTheNext(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		_, err := db.CreateSubject(t.Context(), subject("a", 2), studio.IdempotencyKey{})
@@ -81,7 +81,7 @@ func TestStore_RecordAttempt_ofAnEventThatHasEndedLeavesTheNextItsTime(t *testin
 	})
 }
 
-func TestStore_Repair(t *testing.T) {
+func TestStore_Repair_correctsDueTimes(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		for _, id := range []string{"due without an event", "an event and not due", "as it should be"} {

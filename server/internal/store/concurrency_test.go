@@ -14,11 +14,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// rounds is how often a test tries to make two things happen at once.
+// rounds is how often a test repeats concurrent calls to hit a race.
 const rounds = 20
 
-// atOnce calls functions at the same time and waits for them.
-func atOnce(functions ...func()) {
+// concurrently calls functions at the same time and waits for them.
+func concurrently(functions ...func()) {
 	var ready, done sync.WaitGroup
 	begin := make(chan struct{})
 	for _, f := range functions {
@@ -34,7 +34,7 @@ func atOnce(functions ...func()) {
 	done.Wait()
 }
 
-// repeat is n times the same function, with its number.
+// repeat returns n functions that call f with 0 to n-1.
 func repeat(n int, f func(i int)) []func() {
 	functions := make([]func(), n)
 	for i := range functions {
@@ -43,7 +43,7 @@ func repeat(n int, f func(i int)) []func() {
 	return functions
 }
 
-// event is the next event of a subject, which a change appends.
+// event appends the next event to a subject.
 func event(s *studio.Subject) {
 	s.Sequence++
 	s.Events = append(s.Events, studio.Event{
@@ -57,7 +57,7 @@ func TestStore_UpdateSubject_numbersEventsWithoutGaps(t *testing.T) {
 		_, err := db.CreateSubject(t.Context(), subject("a", 0), studio.IdempotencyKey{})
 		check(t, err)
 		const total = 30
-		atOnce(repeat(total, func(int) {
+		concurrently(repeat(total, func(int) {
 			_, err := db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error {
 				event(s)
 				return nil
@@ -77,8 +77,8 @@ func TestStore_UpdateSubject_numbersEventsWithoutGaps(t *testing.T) {
 	})
 }
 
-// An event that comes while the one before it is delivered must become due.
-func TestStore_RecordAttempt_missesNoEventThatComesMeanwhile(t *testing.T) {
+// An event that is added during the record of the event before it becomes due.
+func TestStore_Record_keepsAConcurrentEventDue(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		for i := range 2 * rounds {
@@ -92,7 +92,7 @@ func TestStore_RecordAttempt_missesNoEventThatComesMeanwhile(t *testing.T) {
 					recorded <- recordAttempt(t.Context(), db, s.Events[0], store.Attempt{At: noon()}, store.Outcome{State: store.Delivered})
 				}()
 				event(changed)
-				select { // for the other transaction to come as far as it can
+				select { // gives the other transaction time to reach the lock
 				case err := <-recorded:
 					recorded <- err
 				case <-time.After(time.Duration(i%4) * time.Millisecond):
@@ -110,14 +110,14 @@ func TestStore_RecordAttempt_missesNoEventThatComesMeanwhile(t *testing.T) {
 	})
 }
 
-func TestStore_RotateRefreshToken_worksOnceForAllAtOnce(t *testing.T) {
+func TestStore_RotateRefreshToken_succeedsOnceForConcurrentCalls(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		for round := range rounds {
 			first := token(round, "first")
 			check(t, db.AddRefreshToken(t.Context(), first, ""))
 			var worked atomic.Int32
-			atOnce(repeat(4, func(i int) {
+			concurrently(repeat(4, func(i int) {
 				_, err := db.RotateRefreshToken(t.Context(), first.Hash, noon(), token(round, fmt.Sprint(i)))
 				if err == nil {
 					worked.Add(1)
@@ -128,7 +128,7 @@ func TestStore_RotateRefreshToken_worksOnceForAllAtOnce(t *testing.T) {
 			if worked.Load() != 1 {
 				t.Errorf("a token worked %d times", worked.Load())
 			}
-			for i := range 4 { // the family is gone
+			for i := range 4 { // the family is revoked
 				_, err := db.RotateRefreshToken(t.Context(), token(round, fmt.Sprint(i)).Hash, noon(), token(round, "last"))
 				wantError(t, err, studio.ErrUnauthorized)
 			}
@@ -136,15 +136,15 @@ func TestStore_RotateRefreshToken_worksOnceForAllAtOnce(t *testing.T) {
 	})
 }
 
-// token is a refresh token of ada's.
+// token returns a refresh token of the user ada.
 func token(round int, name string) studio.RefreshToken {
 	return studio.RefreshToken{
 		Hash: fmt.Appendf(nil, "%d %s", round, name), Family: fmt.Sprint("family ", round), UserID: "ada", ExpiresAt: noon().Add(time.Hour),
 	}
 }
 
-// The token that a thief has just got must go with the family, whoever was first.
-func TestStore_RotateRefreshToken_endsTheFamilyWhileItGrows(t *testing.T) {
+// Reuse of a token revokes the whole family, including a token that is issued concurrently.
+func TestStore_RotateRefreshToken_revokesTheFamilyDuringRotation(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		for round := range rounds {
@@ -154,22 +154,22 @@ func TestStore_RotateRefreshToken_endsTheFamilyWhileItGrows(t *testing.T) {
 				return err
 			}
 			check(t, rotate("first", "second"))
-			atOnce(
+			concurrently(
 				func() { wantError(t, rotate("first", "stolen"), studio.ErrUnauthorized) },
-				func() { _ = rotate("second", "third") }, // works when it is first
+				func() { _ = rotate("second", "third") }, // succeeds if it runs first
 			)
 			wantError(t, rotate("third", "fourth"), studio.ErrUnauthorized)
 		}
 	})
 }
 
-func TestStore_SetPassword_endsTokensThatAreMadeMeanwhile(t *testing.T) {
+func TestStore_SetPassword_revokesConcurrentTokens(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		for round := range rounds {
 			check(t, db.SetPassword(t.Context(), "ada", "old", noon()))
 			check(t, db.AddRefreshToken(t.Context(), token(round, "first"), "old"))
-			atOnce(
+			concurrently(
 				func() {
 					_, _ = db.RotateRefreshToken(t.Context(), token(round, "first").Hash, noon(), token(round, "second"))
 				},
@@ -188,7 +188,7 @@ func TestStore_SetPassword_endsTokensThatAreMadeMeanwhile(t *testing.T) {
 	})
 }
 
-func TestStore_AddWebhookSecret_leavesOneThatDoesNotEnd(t *testing.T) {
+func TestStore_AddWebhookSecret_keepsOneWithoutExpiry(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		for round := range rounds {
@@ -201,13 +201,13 @@ func TestStore_AddWebhookSecret_leavesOneThatDoesNotEnd(t *testing.T) {
 					}
 				})
 			}
-			atOnce(add(1)...)
+			concurrently(add(1)...)
 			secrets, err := db.WebhookSecrets(t.Context(), user, noon())
 			check(t, err)
 			if len(secrets) != 1 {
 				t.Errorf("%d first secrets", len(secrets))
 			}
-			atOnce(add(5)...)
+			concurrently(add(5)...)
 			secrets, err = db.WebhookSecrets(t.Context(), user, noon())
 			check(t, err)
 			left, err := db.WebhookSecrets(t.Context(), user, noon().Add(time.Hour))
@@ -220,10 +220,10 @@ func TestStore_AddWebhookSecret_leavesOneThatDoesNotEnd(t *testing.T) {
 	})
 }
 
-func TestStore_CountLoginTry_countsAll(t *testing.T) {
+func TestStore_CountLoginTry_countsConcurrentTries(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		atOnce(repeat(30, func(int) {
+		concurrently(repeat(30, func(int) {
 			if err := db.CountLoginTry(t.Context(), "ada", noon(), noon().Add(-time.Minute)); err != nil {
 				t.Error(err)
 			}
@@ -236,8 +236,8 @@ func TestStore_CountLoginTry_countsAll(t *testing.T) {
 	})
 }
 
-// Imports that get into each other's way are one that succeeds and others that find it.
-func TestStore_ImportProjects_oneOfManyAtOnce(t *testing.T) {
+// Of concurrent imports of the same projects one succeeds. The others return ErrExists.
+func TestStore_ImportProjects_succeedsOnceForConcurrentImports(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: "films", CreatedAt: noon()}))
@@ -250,7 +250,7 @@ func TestStore_ImportProjects_oneOfManyAtOnce(t *testing.T) {
 		backwards := slices.Clone(projects)
 		slices.Reverse(backwards)
 		var succeeded atomic.Int32
-		atOnce(repeat(4, func(i int) {
+		concurrently(repeat(4, func(i int) {
 			_, err := db.ImportProjects(t.Context(), [][]studio.Project{projects, backwards}[i%2])
 			if err == nil {
 				succeeded.Add(1)

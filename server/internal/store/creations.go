@@ -4,133 +4,90 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
-	// creationPatience is how long a group may take before another begins beside it. One at a time costs
-	// less: transactions that lock the row of a user together make it costly to lock.
-	creationPatience = 100 * time.Millisecond
-	// creationGroup is how many creations a group may have.
-	creationGroup = 128
-	// creationTimeout bounds a group, and acquireTimeout the wait for its turn.
+	// creationQueueWait is how long a group may take before another group starts concurrently. One group at a
+	// time is cheaper, because concurrent transactions share the lock on the row of a user.
+	creationQueueWait = 100 * time.Millisecond
+	// maxCreationGroup bounds the creations of a group.
+	maxCreationGroup = 128
+	// creationTimeout bounds the commit of a group. acquireTimeout bounds the wait before it.
 	creationTimeout = answerTimeout - acquireTimeout
 )
 
-// creations commits the subjects that are created while others commit together. It is for PostgreSQL;
-// on SQLite every change is committed so.
-//
-// A group inserts many rows with each statement. What needs more than that, or fails, is not part of
-// the group and is created alone: a key that was used before, or is in use, and an avatar that is
-// locked or has been deleted.
-type creations struct {
-	turn, second chan struct{} // held by who commits
-
-	mu      sync.Mutex
-	waiting []*creation
-}
-
-// creation is a subject that waits.
+// creation is a subject that waits for its group.
 type creation struct {
-	subject studio.Subject
-	key     studio.IdempotencyKey
-	alone   bool // it must be created alone
-	err     error
-	done    chan struct{} // closed when alone and err are known
+	subject     studio.Subject
+	key         studio.IdempotencyKey
+	span        trace.Span
+	createAlone bool // the subject must be created outside the group
+	err         error
+	done        chan struct{} // closed when createAlone and err are set
 }
 
-func newCreations() *creations {
-	return &creations{turn: make(chan struct{}, 1), second: make(chan struct{}, 1)}
+func (s *Store) newCreationQueue() *commitQueue[*creation] {
+	return &commitQueue[*creation]{
+		commit: s.commitCreations, limit: maxCreationGroup,
+		slots: make(chan struct{}, 1), extraSlot: make(chan struct{}, 1), maxQueueWait: creationQueueWait,
+	}
 }
 
-// write creates a subject with those that wait too. It reports whether the subject must be created alone.
-func (q *creations) write(ctx context.Context, s *Store, subject studio.Subject, key studio.IdempotencyKey) (alone bool, err error) {
-	c := &creation{subject: subject, key: key, done: make(chan struct{})}
-	limited, cancel := context.WithTimeoutCause(ctx, acquireTimeout, errNoConnection)
+// createInGroup creates a subject by group commit, on PostgreSQL. On SQLite, write does this for every
+// change. It reports whether the subject must be created alone.
+//
+// A group inserts many rows with each statement. A creation leaves the group and is created alone if it
+// fails, if its idempotency key was used before or is in use, or if its avatar is locked or deleted.
+func (s *Store) createInGroup(ctx context.Context, subject studio.Subject, key studio.IdempotencyKey) (alone bool, err error) {
+	ctx, span := s.span(ctx, "create with others")
+	defer span.End()
+	c := &creation{subject: subject, key: key, span: span, done: make(chan struct{})}
+	timeoutContext, cancel := context.WithTimeoutCause(ctx, acquireTimeout, errNoConnection)
 	defer cancel()
-	q.mu.Lock()
-	q.waiting = append(q.waiting, c)
-	q.mu.Unlock()
-	patience := time.NewTimer(creationPatience)
-	defer patience.Stop()
-	var second chan struct{}
-	for {
-		select {
-		case <-c.done:
-			return c.alone, c.err
-		default:
+	s.creations.add(c)
+	select {
+	case <-c.done:
+	case <-timeoutContext.Done():
+		if s.creations.remove(c) {
+			return false, s.domainError(context.Cause(timeoutContext))
 		}
-		select {
-		case <-c.done:
-		case <-patience.C:
-			second = q.second
-		case q.turn <- struct{}{}:
-			q.writeGroup(ctx, s) // in which this one need not be
-			<-q.turn
-		case second <- struct{}{}:
-			q.writeGroup(ctx, s)
-			<-q.second
-		case <-limited.Done():
-			if q.remove(c) {
-				return false, s.failure(context.Cause(limited))
-			}
-			<-c.done // its group has begun
-		}
+		<-c.done // the group has begun, so the creation cannot be canceled
 	}
+	return c.createAlone, c.err
 }
 
-func (q *creations) remove(c *creation) (removed bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	i := slices.Index(q.waiting, c)
-	if i >= 0 {
-		q.waiting = slices.Delete(q.waiting, i, i+1)
-	}
-	return i >= 0
-}
-
-func (q *creations) take() []*creation {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := min(len(q.waiting), creationGroup)
-	group := slices.Clone(q.waiting[:n])
-	q.waiting = slices.Delete(q.waiting, 0, n)
-	return group
-}
-
-// writeGroup creates some that wait. No member may end that for the others.
-func (q *creations) writeGroup(ctx context.Context, s *Store) {
-	group := q.take()
-	if len(group) == 0 {
-		return
-	}
-	limited, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), creationTimeout, errNoAnswer)
+// commitCreations creates the subjects of a group. It ignores the contexts of the members, so that none
+// cancels the others.
+func (s *Store) commitCreations(group []*creation) {
+	ctx, cancel := context.WithTimeoutCause(groupContext(group[0].span), creationTimeout, errTimeout)
 	defer cancel()
-	err := s.write(limited, func(tx transaction) error { return createGroup(limited, tx, group) })
+	err := s.write(ctx, func(tx transaction) error { return createGroup(ctx, tx, group) })
 	for _, c := range group {
 		if err != nil {
-			c.alone = len(group) > 1 && !errors.Is(err, studio.ErrBusy) // another may be why
+			c.createAlone = len(group) > 1 && !errors.Is(err, studio.ErrBusy) // another member may be the cause
 			c.err = err
 		}
 		close(c.done)
 	}
 }
 
-// createGroup inserts the members that need no more than that, and says which do.
+// createGroup inserts the members that need only inserts, and sets createAlone on the others.
 func createGroup(ctx context.Context, tx transaction, group []*creation) error {
 	for _, c := range group {
-		c.alone = false
+		c.createAlone = false
 	}
-	if err := claimKeys(ctx, tx, group); err != nil {
+	if err := lockKeys(ctx, tx, group); err != nil {
 		return err
 	}
 	if err := lockAvatars(ctx, tx, group); err != nil {
 		return err
 	}
-	rows := newCreationRows(slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone }))
+	rows := newCreationRows(slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.createAlone }))
 	if len(rows.ids) == 0 {
 		return nil
 	}
@@ -138,24 +95,26 @@ func createGroup(ctx context.Context, tx transaction, group []*creation) error {
 	if len(rows.keyed) > 0 {
 		statements = append(statements, rows.insertKeys())
 	}
-	if len(rows.events) > 0 {
-		statements = append(statements, rows.insertEvents())
-	}
-	if _, err := tx.execAll(ctx, statements); err != nil {
+	if _, err := tx.execAll(ctx, append(statements, rows.events.insert()...)); err != nil {
 		return err
 	}
-	for _, line := range rows.lines {
-		tx.deliverDue(line)
-	}
-	for _, at := range rows.renderings {
-		tx.renderDue(at)
-	}
+	markDue(tx, rows.renderings, rows.events.flows)
 	return nil
 }
 
-// claimKeys claims the keys of a group and leaves those to be created alone that are in use, were used,
-// or are another member's.
-func claimKeys(ctx context.Context, tx transaction, group []*creation) error {
+// markDue marks renderings and flows as due, for the signals after the commit.
+func markDue(tx transaction, renderings []time.Time, flows []Flow) {
+	for _, at := range renderings {
+		tx.markRenderDue(at)
+	}
+	for _, flow := range flows {
+		tx.markDeliveryDue(flow)
+	}
+}
+
+// lockKeys locks the idempotency keys of a group. It sets createAlone on members whose key is in use, was
+// used before, or is the key of another member.
+func lockKeys(ctx context.Context, tx transaction, group []*creation) error {
 	members := make(map[string]*creation)
 	var names, users, keys []string
 	var after []int64
@@ -163,8 +122,8 @@ func claimKeys(ctx context.Context, tx transaction, group []*creation) error {
 		if c.key.Key == "" {
 			continue
 		}
-		name := claimOfKey(c.subject.UserID, c.key)
-		if c.alone = members[name] != nil; c.alone {
+		name := keyLockName(c.subject.UserID, c.key)
+		if c.createAlone = members[name] != nil; c.createAlone {
 			continue
 		}
 		members[name] = c
@@ -178,7 +137,7 @@ func claimKeys(ctx context.Context, tx transaction, group []*creation) error {
 		var i int
 		err := scan(&i)
 		if err == nil {
-			members[names[i-1]].alone = true
+			members[names[i-1]].createAlone = true
 		}
 		return err
 	}
@@ -191,7 +150,8 @@ func claimKeys(ctx context.Context, tx transaction, group []*creation) error {
 		JOIN idempotency_keys k ON k.user_id = n.user_id AND k.key = n.key WHERE k.created_at > n.after`, users, keys, after)
 }
 
-// lockAvatars is lockAvatar for a group. It waits for nobody.
+// lockAvatars is lockAvatar for a group. It waits for no lock: it sets createAlone on members whose avatar
+// is locked or deleted.
 func lockAvatars(ctx context.Context, tx transaction, group []*creation) error {
 	var ids []string
 	for _, c := range group {
@@ -210,7 +170,7 @@ func lockAvatars(ctx context.Context, tx transaction, group []*creation) error {
 		return err
 	}, `SELECT id FROM subjects WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id`+tx.forUpdate()+` SKIP LOCKED`, ids)
 	for _, c := range group {
-		c.alone = c.alone || c.subject.AvatarID != "" && !locked[c.subject.AvatarID]
+		c.createAlone = c.createAlone || c.subject.AvatarID != "" && !locked[c.subject.AvatarID]
 	}
 	return err
 }

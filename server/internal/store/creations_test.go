@@ -11,8 +11,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Creations that are committed together fail alone, and what they leave is whole.
-func TestStore_CreateSubject_manyTogetherFailAlone(t *testing.T) {
+// A creation that fails in a group commit does not affect the other creations of the group.
+func TestStore_CreateSubject_failsAloneInAGroup(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("there", 1))
@@ -22,7 +22,7 @@ func TestStore_CreateSubject_manyTogetherFailAlone(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		const total = 200
-		atOnce(repeat(total, func(i int) {
+		concurrently(repeat(total, func(i int) {
 			s, ctx, want := subject(fmt.Sprint(i), i%3), context.WithoutCancel(ended), error(nil)
 			switch i % 10 {
 			case 1:
@@ -59,13 +59,13 @@ func TestStore_CreateSubject_manyTogetherFailAlone(t *testing.T) {
 	})
 }
 
-// A key that many use at once creates one subject, and another request with it is refused.
-func TestStore_CreateSubject_oneForAKeyThatManyUseAtOnce(t *testing.T) {
+// Concurrent creations with one idempotency key create one subject. A different request with the key fails.
+func TestStore_CreateSubject_createsOneForAKeyUsedConcurrently(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		for round := range rounds {
 			var made sync.Map
-			atOnce(repeat(16, func(i int) {
+			concurrently(repeat(16, func(i int) {
 				key := studio.IdempotencyKey{Key: fmt.Sprint(round), Fingerprint: []byte{byte(i % 2)}, After: noon().Add(-1)}
 				s, err := db.CreateSubject(t.Context(), subject(fmt.Sprintf("%d-%d", round, i), 1), key)
 				if err == nil {

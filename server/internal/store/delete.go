@@ -7,18 +7,18 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// ReasonDeleted is why an event of a deleted subject has ended. Such an event is not replayed.
+// ReasonDeleted is the reason of an event that ended because its subject was deleted. It is not replayed.
 const ReasonDeleted Reason = "deleted"
 
 func (s *Store) DeleteSubject(
 	ctx context.Context, userID string, kind studio.Kind, id string, now, again time.Time,
 ) (erased studio.Erased, err error) {
-	var lines []Line
+	var flows []Flow
 	err = s.write(ctx, func(tx transaction) error {
 		var uploads []string
-		erased, lines = studio.Erased{}, nil
+		erased, flows = studio.Erased{}, nil
 		var deleted time.Time
-		err := one(ctx, tx, []any{instant{&deleted}},
+		err := queryRow(ctx, tx, []any{instant{&deleted}},
 			`SELECT deleted_at FROM subjects WHERE id = $1 AND user_id = $2 AND kind = $3`+tx.forUpdate(), id, userID, string(kind))
 		switch {
 		case err != nil:
@@ -29,9 +29,9 @@ func (s *Store) DeleteSubject(
 		err = tx.query(ctx, func(scan func(...any) error) error {
 			var id string
 			var request []byte
-			var line Line
-			err := scan(&id, &line.UserID, &line.Origin, &request)
-			erased.IDs, lines = append(erased.IDs, id), append(lines, line)
+			var flow Flow
+			err := scan(&id, &flow.UserID, &flow.Origin, &request)
+			erased.IDs, flows = append(erased.IDs, id), append(flows, flow)
 			uploads = append(uploads, studio.UploadIDs(request)...)
 			return err
 		}, `SELECT id, user_id, origin, request FROM subjects WHERE id = $1 OR avatar_id = $1`, id)
@@ -39,8 +39,8 @@ func (s *Store) DeleteSubject(
 			return err
 		}
 		_, err = tx.execAll(ctx, []statement{
-			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', request_id = '', failure_reason = '', rendering = '{}',
-				render_at = NULL, render_by = NULL, deliver_at = NULL WHERE (id = $1 OR avatar_id = $1) AND deleted_at IS NULL`, []any{id, micros(now)}},
+			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', request_id = '', trace_parent = '', failure_reason = '',
+				rendering = '{}', render_at = NULL, render_by = NULL, deliver_at = NULL WHERE (id = $1 OR avatar_id = $1) AND deleted_at IS NULL`, []any{id, micros(now)}},
 			{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
 				AND subject_id IN (SELECT id FROM subjects WHERE id = $1 OR avatar_id = $1)`, []any{id, micros(now), string(ReasonDeleted)}},
 		})
@@ -51,13 +51,14 @@ func (s *Store) DeleteSubject(
 		return err
 	})
 	if err == nil {
-		s.signalDeleted(lines) //nolint:contextcheck // it is done, whether the caller waits or not
+		s.signalDeleted(flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
 	}
 	return erased, err
 }
 
-// deleteUploads deletes the uploads of a user that no subject of his is made from, and returns their
-// keys. Subjects that are older cannot be; the clocks of daemons may differ by an hour.
+// deleteUploads deletes those uploads of a user that no subject uses, and returns their keys. It considers
+// only subjects that are not older than the upload by more than one hour, the largest difference between the
+// clocks of daemons.
 func deleteUploads(ctx context.Context, tx transaction, userID string, ids []string) (keys []string, err error) {
 	for _, id := range ids {
 		err := tx.query(ctx, func(scan func(...any) error) error {

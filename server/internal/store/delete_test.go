@@ -21,8 +21,8 @@ func video(id, avatarID string) studio.Subject {
 	return s
 }
 
-// What an avatar was made from is erased, with its videos, and nothing is due for them any more.
-func TestStore_DeleteSubject_erases(t *testing.T) {
+// The request of an avatar is erased, together with its videos, and no work is due for them.
+func TestStore_DeleteSubject_erasesTheSubjectAndItsVideos(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("a", 2))
@@ -50,7 +50,7 @@ func TestStore_DeleteSubject_erases(t *testing.T) {
 		replayed, err := db.Replay(t.Context(), store.EventFilter{}, noon().Add(time.Hour))
 		check(t, err)
 		if replayed != 0 {
-			t.Errorf("%d events of what is deleted are replayed", replayed)
+			t.Errorf("%d events of deleted subjects are replayed", replayed)
 		}
 		wantError(t, createError(t, db, video("w", "a")), studio.ErrNotFound)
 	})
@@ -62,7 +62,7 @@ func createError(t *testing.T, db *store.Store, s studio.Subject) error {
 	return err
 }
 
-func TestStore_DeleteSubject_mayBeRepeatedForADay(t *testing.T) {
+func TestStore_DeleteSubject_isIdempotentForADay(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("a", 1))
@@ -72,8 +72,8 @@ func TestStore_DeleteSubject_mayBeRepeatedForADay(t *testing.T) {
 	})
 }
 
-// An attempt that is in flight may end, and nothing follows from it.
-func TestStore_DeleteSubject_duringAnAttempt(t *testing.T) {
+// An attempt in flight during the deletion is recorded and not retried.
+func TestStore_DeleteSubject_duringAnAttemptMakesNothingDue(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("a", 2))
@@ -92,8 +92,8 @@ func TestStore_DeleteSubject_duringAnAttempt(t *testing.T) {
 	})
 }
 
-// A creation that comes again does not bring back what was deleted since.
-func TestStore_CreateSubject_afterADeletion(t *testing.T) {
+// A repeated creation does not restore a subject that was deleted since.
+func TestStore_CreateSubject_withTheKeyOfADeletedSubjectFails(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
@@ -105,14 +105,14 @@ func TestStore_CreateSubject_afterADeletion(t *testing.T) {
 	})
 }
 
-// No video stays behind when its avatar is deleted while it is created.
-func TestStore_DeleteSubject_besideNewVideos(t *testing.T) {
+// A video that is created while its avatar is deleted is deleted, too, or not created.
+func TestStore_DeleteSubject_leavesNoConcurrentVideo(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		for round := range rounds {
 			avatar := fmt.Sprintf("a%d", round)
 			create(t, db, subject(avatar, 0))
-			atOnce(append(repeat(4, func(i int) {
+			concurrently(append(repeat(4, func(i int) {
 				if err := createError(t, db, video(fmt.Sprintf("%s-%d", avatar, i), avatar)); err != nil {
 					wantError(t, err, studio.ErrNotFound)
 				}
@@ -126,8 +126,8 @@ func TestStore_DeleteSubject_besideNewVideos(t *testing.T) {
 	})
 }
 
-// The rows go when nothing refers to them any more.
-func TestStore_Prune_endsDeletions(t *testing.T) {
+// The rows of deleted subjects are pruned when no other row refers to them.
+func TestStore_Prune_deletesErasedSubjects(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("a", 1))
@@ -135,7 +135,7 @@ func TestStore_Prune_endsDeletions(t *testing.T) {
 		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
 		check(t, db.Prune(t.Context(), noon().Add(store.Retention)))
 		wantError(t, createError(t, db, subject("a", 0)), studio.ErrExists)
-		for range 2 { // the video first
+		for range 2 { // the first call prunes the video
 			check(t, db.Prune(t.Context(), noon().Add(store.Retention+time.Second)))
 		}
 		check(t, createError(t, db, subject("a", 0)))

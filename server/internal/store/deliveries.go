@@ -7,7 +7,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// EventState tells how far an event has come.
+// EventState is the state of an event.
 type EventState string
 
 // The states of events. Delivered and exhausted ones have ended.
@@ -17,72 +17,73 @@ const (
 	Exhausted EventState = "exhausted"
 )
 
-// Undecided is the state of an outcome from which nothing follows but a line in the log.
+// Undecided is the state of an [Outcome] that stores the attempt and leaves the event unchanged. In an
+// [EventFilter] it matches every state.
 const Undecided EventState = ""
 
-// Reason says why an event is exhausted.
+// Reason is why an event is exhausted, which means that it is a dead letter.
 type Reason string
 
 // The reasons.
 const (
 	ReasonSchedule Reason = "schedule"     // every attempt of the schedule failed
-	ReasonRefused  Reason = "refused"      // the receiver refuses it for good
+	ReasonRefused  Reason = "refused"      // the receiver refused the event permanently
 	ReasonGone     Reason = "gone"         // the receiver answered 410
-	ReasonOff      Reason = "endpoint off" // nothing is sent to the URL any more
+	ReasonOff      Reason = "endpoint off" // the URL is switched off
 )
 
-// Attempt is one try to deliver an event.
+// Attempt is one attempt to deliver an event.
 type Attempt struct {
-	Number   int // 1, 2, 3 … of the event, replays included; [Store.Record] counts
+	Number   int // 1, 2, 3 … for each event, replays included; [Store.Record] assigns it
 	At       time.Time
 	Duration time.Duration
-	Address  string // "" when none was reached
-	Status   int    // 0 when there was no answer
-	Failure  string // "" when the receiver took the event
-	Excerpt  []byte // of the answer's body
+	Address  string // "" if no address was reached
+	Status   int    // 0 if there was no answer
+	Failure  string // "" if the event was delivered
+	Excerpt  []byte // the start of the answer's body
 }
 
-// Outcome is what follows from an attempt.
+// Outcome is the state of an event after an attempt.
 type Outcome struct {
 	State   EventState
-	RetryAt time.Time // of a pending event: when the next attempt is due
-	Reason  Reason    // of an exhausted event
-	// SwitchOff takes the URL of the event out of use for its user; see [Store.Endpoints].
+	RetryAt time.Time // when the next attempt of a pending event is due
+	Reason  Reason    // why the event is exhausted
+	// SwitchOff switches the URL of the event off for its user; see [Store.Endpoints].
 	SwitchOff bool
 }
 
-// Record is an attempt to deliver an event and what follows from it.
+// Record is an attempt to deliver an event and its outcome.
 type Record struct {
 	Event   studio.Event
 	Attempt Attempt
 	Outcome Outcome
 }
 
-// ended is when the event ended; the zero time when it has not.
-func (r Record) ended() time.Time {
+// endedAt returns when the event ended, or the zero time if it is pending.
+func (r Record) endedAt() time.Time {
 	if r.Outcome.State == Pending {
 		return time.Time{}
 	}
 	return r.Attempt.At.Add(r.Attempt.Duration)
 }
 
-// due is when the next attempt is due; the zero time when there is none.
-func (r Record) due() time.Time {
+// dueAt returns when the next attempt is due, or the zero time if there is none.
+func (r Record) dueAt() time.Time {
 	if r.Outcome.State == Pending {
 		return r.Outcome.RetryAt
 	}
 	return time.Time{}
 }
 
-// Record keeps a record. The next event of the subject is due once this one has ended. An attempt of an
-// event that had ended before changes nothing but the log.
+// Record stores an attempt and updates its event. When the event has ended, the next event of the subject
+// becomes due. If the event had ended before, Record only stores the attempt.
 //
-// With the id of a [Holder], nothing is kept and the error is ErrNotHeld once another has taken over.
-// "" is for who needs no lanes. Record returns when the next event of the subject is due, by the clock
-// of the database; the zero time when there is none.
+// holder is the ID of a [LeaseHolder], as a fencing token: Record stores nothing and returns ErrLeaseLost
+// once another process has taken over. An empty holder is not checked. Record returns when the next event of
+// the subject is due, by the clock of the database, or the zero time if none is pending.
 func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.Time, err error) {
 	if s.Pool() != nil {
-		return s.records.write(ctx, s, holder, r)
+		return s.recordInGroup(ctx, holder, r)
 	}
 	err = s.write(ctx, func(tx transaction) error {
 		_, err := tx.execAll(ctx, []statement{
@@ -94,7 +95,7 @@ func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.
 			{
 				`UPDATE events SET state = $2, tries = tries + 1, ended_at = $3, due_at = $4, reason = $5
 					WHERE id = $1 AND state = 'pending' AND $2 <> ''`,
-				[]any{r.Event.ID, string(r.Outcome.State), micros(r.ended()), micros(r.due()), string(r.Outcome.Reason)},
+				[]any{r.Event.ID, string(r.Outcome.State), micros(r.endedAt()), micros(r.dueAt()), string(r.Outcome.Reason)},
 			},
 		})
 		if err == nil && r.Outcome.SwitchOff {
@@ -103,28 +104,28 @@ func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.
 		if err != nil {
 			return err
 		}
-		derive := deriveDue(tx, r.Event.SubjectID)
-		return one(ctx, tx, []any{instant{&next}}, derive.query+` RETURNING deliver_at`, derive.args...)
+		derive := updateDeliverAt(tx, r.Event.SubjectID)
+		return queryRow(ctx, tx, []any{instant{&next}}, derive.query+` RETURNING deliver_at`, derive.args...)
 	})
 	return next, err
 }
 
-// GiveUp ends every event of a subject that has not ended, without an attempt.
-func (s *Store) GiveUp(ctx context.Context, subjectID string, now time.Time, reason Reason) error {
+// ExhaustEvents ends every pending event of a subject as exhausted, without an attempt.
+func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Time, reason Reason) error {
 	return s.write(ctx, func(tx transaction) error {
 		_, err := tx.execAll(ctx, []statement{
 			lockSubject(tx, subjectID),
 			{`UPDATE events SET state = 'exhausted', ended_at = $2, due_at = NULL, reason = $3
 				WHERE subject_id = $1 AND state = 'pending'`, []any{subjectID, micros(now), string(reason)}},
-			deriveDue(tx, subjectID),
+			updateDeliverAt(tx, subjectID),
 		})
 		return err
 	})
 }
 
-// These are when a row of subjects is due: when its lowest pending event is, and NULL when it has none.
-// Nothing else decides that. An event that was not tried yet is due at once: its creation is only its
-// place among others, and may be ahead of the clock of the database.
+// dueSQLite and duePostgres are the SQL expression for deliver_at of a subject: the due time of its first
+// pending event, or NULL if it has none. An event without an attempt is due immediately. Its creation time
+// only orders it, and may be ahead of the clock of the database.
 const (
 	dueSQLite = `(SELECT COALESCE(e.due_at, e.created_at) FROM events e
 		WHERE e.subject_id = subjects.id AND e.state = 'pending' ORDER BY e.sequence LIMIT 1)`
@@ -132,25 +133,25 @@ const (
 		FROM events e WHERE e.subject_id = subjects.id AND e.state = 'pending' ORDER BY e.sequence LIMIT 1)`
 )
 
-// deriveDue follows every change of the events of a subject, in a transaction that has locked it.
-func deriveDue(tx transaction, subjectID string) statement {
+// updateDeliverAt returns the UPDATE of deliver_at. It must follow every change of the events of a subject,
+// in a transaction that has locked the subject.
+func updateDeliverAt(tx transaction, subjectID string) statement {
 	return statement{`UPDATE subjects SET deliver_at = ` + tx.subjectDue() + ` WHERE id = $1`, []any{subjectID}}
 }
 
-// eventsAdded is deriveDue for a subject that has more pending events than before, which wakes who
-// delivers them.
-func eventsAdded(ctx context.Context, tx transaction, subjectID string) error {
-	var line Line
-	derive := deriveDue(tx, subjectID)
-	err := one(ctx, tx, []any{&line.UserID, &line.Origin}, derive.query+` RETURNING user_id, origin`, derive.args...)
+// markEventsAdded updates deliver_at of a subject with new pending events, and marks their flow as due.
+func markEventsAdded(ctx context.Context, tx transaction, subjectID string) error {
+	var flow Flow
+	derive := updateDeliverAt(tx, subjectID)
+	err := queryRow(ctx, tx, []any{&flow.UserID, &flow.Origin}, derive.query+` RETURNING user_id, origin`, derive.args...)
 	if err == nil {
-		tx.deliverDue(line)
+		tx.markDeliveryDue(flow)
 	}
 	return err
 }
 
-// lockSubject keeps others from adding events to a subject, and from ending some, until the end of
-// the transaction.
+// lockSubject returns a statement that locks a subject until the end of the transaction. The lock protects
+// its events, too.
 func lockSubject(tx transaction, subjectID string) statement {
 	return statement{`SELECT 1 FROM subjects WHERE id = $1` + tx.forUpdate(), []any{subjectID}}
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Endpoint is a URL of a user's that nothing is sent to any more. An event for it ends as
-// exhausted when its turn comes; it can be replayed once the endpoint is enabled. Naming the URL
-// in a new registration does not enable it: the receiver said that it is gone.
+// Endpoint is a URL that is switched off for a user. Events for it end as exhausted when they are due. They
+// can be replayed after the endpoint is enabled. A new registration of the URL does not enable it, because
+// the receiver answered that it is gone.
 type Endpoint struct {
 	UserID     string
-	Email      string // of the user
+	Email      string // the user's address
 	URL        string // its query may hold a secret
 	Origin     string
 	DisabledAt time.Time
 	Reason     Reason
 }
 
-// Endpoints returns the endpoints that are switched off, the latest first.
+// Endpoints returns the endpoints that are switched off, the most recent first.
 func (s *Store) Endpoints(ctx context.Context) ([]Endpoint, error) {
 	var all []Endpoint
 	err := s.engine.query(ctx, func(scan func(...any) error) error {
@@ -32,7 +32,8 @@ func (s *Store) Endpoints(ctx context.Context) ([]Endpoint, error) {
 	return all, err
 }
 
-// EnableEndpoint sends to a URL of a user's again; studio.ErrNotFound when it is not switched off.
+// EnableEndpoint switches a URL on again for a user. It returns studio.ErrNotFound if the URL is not
+// switched off.
 func (s *Store) EnableEndpoint(ctx context.Context, userID, url string) error {
 	return s.write(ctx, func(tx transaction) error {
 		enabled, err := tx.exec(ctx, `DELETE FROM endpoints WHERE user_id = $1 AND url = $2`, userID, url)
@@ -43,10 +44,10 @@ func (s *Store) EnableEndpoint(ctx context.Context, userID, url string) error {
 	})
 }
 
-// switchOff disables the URL of a subject for its user.
+// switchOff switches the URL of a subject off for its user.
 func switchOff(ctx context.Context, tx transaction, r Record) error {
 	_, err := tx.exec(ctx, `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason)
 		SELECT user_id, webhook_url, origin, CAST($2 AS BIGINT), CAST($3 AS TEXT) FROM subjects WHERE id = $1
-		ON CONFLICT (user_id, url) DO NOTHING`, r.Event.SubjectID, micros(r.ended()), string(r.Outcome.Reason))
+		ON CONFLICT (user_id, url) DO NOTHING`, r.Event.SubjectID, micros(r.endedAt()), string(r.Outcome.Reason))
 	return err
 }

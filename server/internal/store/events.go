@@ -11,30 +11,30 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// replayBatch is how many events one transaction replays, so that none holds others up for long.
+// replayBatch bounds the events that one transaction replays, so that its locks are short.
 const replayBatch = 500
 
-// Event is an event with how far it has come.
+// Event is an event and its delivery state.
 type Event struct {
 	studio.Event
 	UserID  string
 	URL     string // its query may hold a secret
 	State   EventState
 	Tries   int       // attempts made since the creation or the last replay
-	EndedAt time.Time // zero when it is pending
-	Reason  Reason    // why it is exhausted
+	EndedAt time.Time // zero while the event is pending
+	Reason  Reason    // why the event is exhausted
 }
 
-// EventFilter chooses events; what is zero does not restrict.
+// EventFilter selects events. A zero field matches every event.
 type EventFilter struct {
 	ID        string
 	UserID    string
 	SubjectID string
 	State     EventState
-	From, To  time.Time // of the creation; To is not included
+	From, To  time.Time // the range of creation times; To is exclusive
 }
 
-// where returns the conditions and their parameters.
+// where returns the SQL conditions of the filter and their parameters.
 func (f EventFilter) where() (conditions string, args []any) {
 	all := []string{"true"}
 	add := func(condition string, arg any) {
@@ -50,7 +50,7 @@ func (f EventFilter) where() (conditions string, args []any) {
 	if f.SubjectID != "" {
 		add("e.subject_id =", f.SubjectID)
 	}
-	switch f.State { // as text, because only then a partial index serves
+	switch f.State { // a literal, because a partial index cannot match a parameter
 	case Undecided:
 	case Pending, Delivered, Exhausted:
 		all = append(all, "e.state = '"+string(f.State)+"'")
@@ -64,8 +64,8 @@ func (f EventFilter) where() (conditions string, args []any) {
 	return strings.Join(all, " AND "), args
 }
 
-// Events returns up to limit events that the filter chooses, newest first by their ids, that come
-// after the event with the id after; "" starts at the newest.
+// Events returns up to limit events that the filter selects, newest first by ID. It starts after the event
+// with the ID after, or at the newest if after is "".
 func (s *Store) Events(ctx context.Context, filter EventFilter, after string, limit int) ([]Event, error) {
 	where, args := filter.where()
 	if after != "" {
@@ -91,7 +91,7 @@ func (s *Store) events(ctx context.Context, where, order string, args []any, lim
 	return events, err
 }
 
-// Event returns one event; see [Store.Attempts] for what was tried.
+// Event returns one event, or studio.ErrNotFound. See [Store.Attempts] for its attempts.
 func (s *Store) Event(ctx context.Context, id string) (Event, error) {
 	events, err := s.Events(ctx, EventFilter{ID: id}, "", 1)
 	if err != nil {
@@ -103,15 +103,15 @@ func (s *Store) Event(ctx context.Context, id string) (Event, error) {
 	return events[0], nil
 }
 
-// Replay makes the exhausted events that the filter chooses pending again, each with the whole
-// schedule before it, the same id and the same bytes, and due now. Within a subject they are sent
-// in order and before all that is still pending. It returns how many there are. A replay of many
-// is not one transaction: after an error, what was replayed stays so, and it may be repeated.
+// Replay makes the exhausted events that the filter selects pending again, and returns their number. Each is
+// due at now, with the whole retry schedule, the same ID and the same body. The events of a subject are sent
+// in order, before its later pending events. Replay uses several transactions: after an error, some events
+// may have been replayed, and Replay may be called again. It skips events of deleted subjects.
 func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (replayed int, err error) {
 	filter.State = Exhausted
 	where, args := filter.where()
 	n := len(args)
-	// One that was exhausted again since is not taken twice.
+	// The condition on ended_at skips an event that was replayed and exhausted again during this call.
 	query := fmt.Sprintf(`UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, due_at = $%d, reason = '' WHERE id IN
 		(SELECT e.id FROM events e WHERE %s AND e.reason <> 'deleted' AND e.ended_at <= $%d ORDER BY e.id LIMIT $%d) RETURNING subject_id`, n+1, where, n+1, n+2)
 	args = append(args, micros(now), replayBatch)
@@ -131,7 +131,7 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 					_, err = tx.execAll(ctx, []statement{lockSubject(tx, id)})
 				}
 				if err == nil {
-					err = eventsAdded(ctx, tx, id)
+					err = markEventsAdded(ctx, tx, id)
 				}
 			}
 			return err

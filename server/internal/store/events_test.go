@@ -12,7 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// finish ends the next event of a subject with an attempt at noon.
+// finish records an attempt at noon for the next event of a subject.
 func finish(t *testing.T, db *store.Store, subjectID string, outcome store.Outcome) {
 	t.Helper()
 	next, err := db.NextDelivery(t.Context(), subjectID)
@@ -33,7 +33,7 @@ func ids(events []store.Event) (all []string) {
 	return all
 }
 
-func TestStore_Events_filters(t *testing.T) {
+func TestStore_Events_appliesTheFilter(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("a", 3))
@@ -81,7 +81,7 @@ func TestStore_Events_filters(t *testing.T) {
 	})
 }
 
-func TestStore_Replay_putsEventsBackIntoTheirPlace(t *testing.T) {
+func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("a", 4))
@@ -89,7 +89,7 @@ func TestStore_Replay_putsEventsBackIntoTheirPlace(t *testing.T) {
 		finish(t, db, "a", store.Outcome{State: store.Delivered})
 		finish(t, db, "a", store.Outcome{State: store.Exhausted, Reason: store.ReasonRefused})
 		<-db.Due()
-		db.Woken()
+		db.TakeDue()
 		hour := noon().Add(time.Hour)
 		replayed, err := db.Replay(t.Context(), store.EventFilter{State: store.Pending}, hour)
 		check(t, err)
@@ -99,10 +99,10 @@ func TestStore_Replay_putsEventsBackIntoTheirPlace(t *testing.T) {
 		select {
 		case <-db.Due():
 		default:
-			t.Error("a replayed event is work")
+			t.Error("a replayed event is not signaled")
 		}
-		if woken := db.Woken(); !slices.Equal(woken, []store.Line{{UserID: "ada", Origin: "https://hooks.example.com"}}) {
-			t.Errorf("woken are %v", woken)
+		if flows := db.TakeDue(); !slices.Equal(flows, []store.Flow{{UserID: "ada", Origin: "https://hooks.example.com"}}) {
+			t.Errorf("due flows are %v", flows)
 		}
 		for _, want := range []string{"a-1", "a-3", "a-4"} {
 			next, err := db.NextDelivery(t.Context(), "a")
@@ -125,29 +125,29 @@ func TestStore_Replay_putsEventsBackIntoTheirPlace(t *testing.T) {
 	})
 }
 
-func TestStore_Replay_choosesAndTakesMany(t *testing.T) {
+func TestStore_Replay_appliesTheFilterInBatches(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		const subjects = 30
 		for i := range subjects {
-			s := subject(fmt.Sprint(i), 40) // more than one transaction takes
+			s := subject(fmt.Sprint(i), 40) // more events than one transaction replays
 			for j := range s.Events {
 				s.Events[j].CreatedAt = noon().Add(time.Duration(i) * time.Hour)
 			}
 			create(t, db, s)
-			check(t, db.GiveUp(t.Context(), s.ID, noon(), store.ReasonOff))
+			check(t, db.ExhaustEvents(t.Context(), s.ID, noon(), store.ReasonOff))
 		}
 		due, err := db.NextDue(t.Context(), store.Deliver, 100)
 		check(t, err)
 		if len(due) != 0 {
-			t.Errorf("%d subjects are due after they were given up", len(due))
+			t.Errorf("%d subjects are due after their events were exhausted", len(due))
 		}
 		for _, test := range []struct {
 			filter store.EventFilter
 			want   int
 		}{
 			{store.EventFilter{ID: "3-7"}, 1},
-			{store.EventFilter{ID: "3-7"}, 0}, // it is pending
+			{store.EventFilter{ID: "3-7"}, 0}, // a pending event
 			{store.EventFilter{SubjectID: "3"}, 39},
 			{store.EventFilter{From: noon().Add(28 * time.Hour)}, 80},
 			{store.EventFilter{From: noon().Add(26 * time.Hour), To: noon().Add(29 * time.Hour)}, 80},
@@ -162,7 +162,7 @@ func TestStore_Replay_choosesAndTakesMany(t *testing.T) {
 	})
 }
 
-func TestStore_endpointIsOffForOneUser(t *testing.T) {
+func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		check(t, db.CreateUser(t.Context(), studio.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon()}))
@@ -196,7 +196,7 @@ func TestStore_endpointIsOffForOneUser(t *testing.T) {
 		off()
 		finish(t, db, "a", store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true})
 		off("b")
-		finish(t, db, "b", store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true}) // it was in flight
+		finish(t, db, "b", store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true}) // an attempt that was in flight
 		create(t, db, func() studio.Subject { s := subject("e", 1); s.Events[0].ID = "e-1"; return s }())
 		endpoints, err := db.Endpoints(t.Context())
 		check(t, err)

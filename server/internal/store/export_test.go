@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Pragma returns a pragma of every connection that a pool can have.
+// Pragma returns the value of a pragma on every connection of a pool.
 func (s *Store) Pragma(t *testing.T, pool, name string) []string {
 	t.Helper()
 	db := s.engine.(*sqlite).writer
@@ -37,19 +37,19 @@ func (s *Store) Pragma(t *testing.T, pool, name string) []string {
 	return values
 }
 
-// Setting returns a setting of PostgreSQL's on a connection of the pool.
+// Setting returns a setting of PostgreSQL on a connection of the pool.
 func (s *Store) Setting(t *testing.T, name string) (value string) {
 	t.Helper()
-	if err := one(t.Context(), s.engine, []any{&value}, `SELECT current_setting($1)`, name); err != nil {
+	if err := queryRow(t.Context(), s.engine, []any{&value}, `SELECT current_setting($1)`, name); err != nil {
 		t.Fatal(err)
 	}
 	return value
 }
 
-// MaxConnections returns how many connections the pool can have.
+// MaxConnections returns the maximum size of the pool.
 func (s *Store) MaxConnections() int { return int(s.engine.(*postgres).pool.Config().MaxConns) }
 
-// Texts returns the one column of a query.
+// Texts returns the values of a query with one column.
 func (s *Store) Texts(t *testing.T, query string) (all []string) {
 	t.Helper()
 	err := s.engine.query(t.Context(), func(scan func(...any) error) error {
@@ -80,7 +80,7 @@ func (s *Store) Exec(t testing.TB, statements ...string) {
 	}
 }
 
-// Explain makes the store tell how each query is going to be run before it is.
+// Explain makes the store call seen with the plan of each query before the query runs.
 func (s *Store) Explain(seen func(query string, plan []string)) {
 	e := explainer{seen: seen, command: "EXPLAIN QUERY PLAN ", columns: 4}
 	if _, ok := s.engine.(*postgres); ok {
@@ -92,7 +92,7 @@ func (s *Store) Explain(seen func(query string, plan []string)) {
 type explainer struct {
 	seen    func(query string, plan []string)
 	command string
-	columns int // of a plan, whose last one is the text
+	columns int // of a plan; the last one is the text
 }
 
 func (e explainer) explain(ctx context.Context, q querier, query string, args []any) error {
@@ -120,7 +120,7 @@ func (e explainedEngine) query(ctx context.Context, each func(scan func(...any) 
 	return e.engine.query(ctx, each, query, args...)
 }
 
-func (e explainedEngine) write(ctx context.Context, due func([]Line), change func(transaction) error) error {
+func (e explainedEngine) write(ctx context.Context, due func([]Flow), change func(transaction) error) error {
 	return e.engine.write(ctx, due, func(tx transaction) error { return change(explainedTransaction{tx, e.explainer}) })
 }
 
@@ -143,13 +143,13 @@ func (t explainedTransaction) exec(ctx context.Context, query string, args ...an
 	return t.transaction.exec(ctx, query, args...)
 }
 
-// Due is when work on a subject is due.
+// Due is a subject and when work on it is due.
 type Due struct {
 	SubjectID string
 	At        time.Time
 }
 
-// NextDue returns up to limit subjects that have this work before them, the earliest due first.
+// NextDue returns up to limit subjects with pending work of a kind, the earliest due first.
 func (s *Store) NextDue(ctx context.Context, work Work, limit int) ([]Due, error) {
 	column := string(work) + "_at"
 	var all []Due
@@ -162,7 +162,7 @@ func (s *Store) NextDue(ctx context.Context, work Work, limit int) ([]Due, error
 	return all, err
 }
 
-// ClaimRendering is ClaimRenderings of one; "" when there is none.
+// ClaimRendering claims one rendering. It returns "" if none is due.
 func (s *Store) ClaimRendering(ctx context.Context, by string, now time.Time) (subjectID string, err error) {
 	subjectIDs, err := s.ClaimRenderings(ctx, by, now, 1)
 	if len(subjectIDs) > 0 {

@@ -9,27 +9,29 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// sealBatch is how many webhook secrets Seal encrypts in one transaction.
+// sealBatch bounds the webhook secrets that Seal encrypts in one transaction.
 const sealBatch = 500
 
-// Places of encrypted values: in a place of its own alone each can be read.
+// keyPlace returns the place of a key, to which its encryption is bound: the value cannot be decrypted in
+// another row.
 func keyPlace(name string) string { return "signing_keys.key " + name }
 
+// secretPlace returns the place of a webhook secret, to which its encryption is bound.
 func secretPlace(id int64, userID string) string {
 	return fmt.Sprintf("webhook_secrets.secret %d %s", id, userID)
 }
 
-// Key returns the key kept under a name; the first call keeps what create makes.
+// Key returns the key with a name. If there is none, it stores and returns the key that create returns.
 func (s *Store) Key(ctx context.Context, name string, create func() []byte) (key []byte, err error) {
 	const find = `SELECT key FROM signing_keys WHERE name = $1`
-	if err = one(ctx, s.engine, []any{&key}, find, name); errors.Is(err, studio.ErrNotFound) {
+	if err = queryRow(ctx, s.engine, []any{&key}, find, name); errors.Is(err, studio.ErrNotFound) {
 		err = s.write(ctx, func(tx transaction) error {
 			_, err := tx.exec(ctx, `INSERT INTO signing_keys (name, key) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`,
 				name, []byte(s.keys.Seal(string(create()), keyPlace(name))))
 			if err != nil {
 				return err
 			}
-			return one(ctx, tx, []any{&key}, find, name)
+			return queryRow(ctx, tx, []any{&key}, find, name)
 		})
 	}
 	if err != nil {
@@ -52,7 +54,7 @@ func (s *Store) Keys(ctx context.Context) (keys map[string][]byte, err error) {
 	return keys, err
 }
 
-// sealedKeys returns all keys as they are kept.
+// sealedKeys returns all keys by name, encrypted as they are stored.
 func (s *Store) sealedKeys(ctx context.Context) (map[string][]byte, error) {
 	keys := make(map[string][]byte)
 	err := s.engine.query(ctx, func(scan func(...any) error) error {
@@ -65,7 +67,7 @@ func (s *Store) sealedKeys(ctx context.Context) (map[string][]byte, error) {
 	return keys, err
 }
 
-// DeleteKey deletes the key kept under a name, if there is one.
+// DeleteKey deletes the key with a name. It is no error if there is none.
 func (s *Store) DeleteKey(ctx context.Context, name string) error {
 	return s.write(ctx, func(tx transaction) error {
 		_, err := tx.exec(ctx, `DELETE FROM signing_keys WHERE name = $1`, name)
@@ -73,9 +75,9 @@ func (s *Store) DeleteKey(ctx context.Context, name string) error {
 	})
 }
 
-// Seal encrypts the keys and webhook secrets that are kept in clear, and if again is set those that
-// another key than the first has encrypted. It returns how many there were. Daemons may work meanwhile,
-// if they have the keys.
+// Seal encrypts the keys and webhook secrets that are stored in clear, and returns their number. If again is
+// set, it also encrypts those again that an older key of the keyring encrypted. Daemons may run during Seal
+// if they have the same keyring. Seal does nothing without a keyring.
 func (s *Store) Seal(ctx context.Context, again bool) (sealed int, err error) {
 	if s.keys == nil {
 		return 0, nil
@@ -106,6 +108,7 @@ func (s *Store) Seal(ctx context.Context, again bool) (sealed int, err error) {
 	return sealed, err
 }
 
+// sealKeys is Seal for the keys. A value that begins with before is left as it is.
 func (s *Store) sealKeys(ctx context.Context, before string) (sealed int, err error) {
 	keys, err := s.sealedKeys(ctx)
 	if err != nil {
@@ -128,7 +131,8 @@ func (s *Store) sealKeys(ctx context.Context, before string) (sealed int, err er
 	return len(all), s.writeAll(ctx, all)
 }
 
-// sealSecrets is Seal for some webhook secrets, those with the lowest ids after one. It returns the last.
+// sealSecrets is Seal for the next batch of webhook secrets, with IDs after after. It returns the last ID of
+// the batch.
 func (s *Store) sealSecrets(ctx context.Context, before string, after int64) (sealed int, last int64, err error) {
 	var all []statement
 	last = after
@@ -151,6 +155,7 @@ func (s *Store) sealSecrets(ctx context.Context, before string, after int64) (se
 	return len(all), last, s.writeAll(ctx, all)
 }
 
+// writeAll executes all statements in one transaction.
 func (s *Store) writeAll(ctx context.Context, all []statement) error {
 	if len(all) == 0 {
 		return nil

@@ -26,8 +26,8 @@ func openWith(t *testing.T, dsn string, keys *keyring.Keyring) *store.Store {
 	return db
 }
 
-// kept returns the keys and secrets as they are in the database.
-func kept(t *testing.T, db *store.Store) (all []string) {
+// storedValues returns the keys and secrets as they are stored.
+func storedValues(t *testing.T, db *store.Store) (all []string) {
 	t.Helper()
 	for _, query := range []string{`SELECT key FROM signing_keys ORDER BY name`, `SELECT secret FROM webhook_secrets ORDER BY id`} {
 		all = append(all, db.Texts(t, query)...)
@@ -35,7 +35,7 @@ func kept(t *testing.T, db *store.Store) (all []string) {
 	return all
 }
 
-func TestStore_sealsKeysAndSecrets(t *testing.T) {
+func TestStore_Seal_encryptsKeysAndSecrets(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		now := time.Now()
@@ -71,9 +71,9 @@ func TestStore_sealsKeysAndSecrets(t *testing.T) {
 			if err != nil || string(key) != "key-in-clear" {
 				t.Errorf("the key is %q, %v", key, err)
 			}
-			for i, value := range kept(t, db) {
+			for i, value := range storedValues(t, db) {
 				if !strings.HasPrefix(value, "sealed:1:"+ids[min(i, len(ids)-1)]+":") {
-					t.Errorf("value %d is kept as %.30s", i, value)
+					t.Errorf("value %d is stored as %.30s", i, value)
 				}
 			}
 		}
@@ -106,7 +106,7 @@ func TestStore_sealsKeysAndSecrets(t *testing.T) {
 	})
 }
 
-func TestStore_aSealedValueIsReadInItsRowOnly(t *testing.T) {
+func TestStore_Seal_bindsAValueToItsRow(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		db := openWith(t, dsn, keyring.New())
@@ -136,8 +136,8 @@ func TestStore_aSealedValueIsReadInItsRowOnly(t *testing.T) {
 	})
 }
 
-// More secrets than one transaction encrypts.
-func TestStore_sealsManySecrets(t *testing.T) {
+// The test has more secrets than one transaction encrypts.
+func TestStore_Seal_encryptsInBatches(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		plain := openWith(t, dsn, nil)

@@ -13,7 +13,7 @@ import (
 func (s *Store) LoginTries(
 	ctx context.Context, account string, after time.Time,
 ) (tries int, began time.Time, err error) {
-	err = one(ctx, s.engine, []any{&tries, instant{&began}},
+	err = queryRow(ctx, s.engine, []any{&tries, instant{&began}},
 		`SELECT tries, began_at FROM login_tries WHERE account = $1 AND began_at > $2`, account, micros(after))
 	if errors.Is(err, studio.ErrNotFound) {
 		err = nil
@@ -33,7 +33,8 @@ func (s *Store) CountLoginTry(ctx context.Context, account string, now, after ti
 	})
 }
 
-// LoginWait reads login_tries, where the failures of a throttle have as began_at the time of the last.
+// LoginWait reads the failures from login_tries. In the rows of a throttle, began_at is the time of the last
+// failure.
 func (s *Store) LoginWait(ctx context.Context, throttles []studio.Throttle, now time.Time) (wait time.Duration, err error) {
 	for _, throttle := range throttles {
 		failures, last, err := s.LoginTries(ctx, throttle.Key, now.Add(-studio.LoginMemory))
@@ -45,16 +46,17 @@ func (s *Store) LoginWait(ctx context.Context, throttles []studio.Throttle, now 
 	return wait, nil
 }
 
+// errMustWait rolls back the counts of CountLogin.
 var errMustWait = errors.New("store: a login must wait")
 
 func (s *Store) CountLogin(ctx context.Context, throttles []studio.Throttle, now time.Time) (wait time.Duration, err error) {
 	throttles = slices.SortedFunc(slices.Values(throttles), func(a, b studio.Throttle) int { return cmp.Compare(a.Key, b.Key) })
 	err = s.write(ctx, func(tx transaction) error {
 		wait = 0
-		for _, throttle := range throttles { // in one order for all, so that none waits for another that waits for it
+		for _, throttle := range throttles { // in a fixed order, to avoid deadlocks
 			var failures int
 			var last time.Time
-			err := one(ctx, tx, []any{&failures, instant{&last}}, `
+			err := queryRow(ctx, tx, []any{&failures, instant{&last}}, `
 				INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
 				ON CONFLICT (account) DO UPDATE SET tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END
 				RETURNING tries, began_at`, throttle.Key, micros(now), micros(now.Add(-studio.LoginMemory)))
@@ -64,7 +66,7 @@ func (s *Store) CountLogin(ctx context.Context, throttles []studio.Throttle, now
 			wait = max(wait, throttle.Wait(failures-1, last, now))
 		}
 		if wait > 0 {
-			return errMustWait // which undoes the counting
+			return errMustWait
 		}
 		for _, throttle := range throttles {
 			if _, err := tx.exec(ctx, `UPDATE login_tries SET began_at = $2 WHERE account = $1`, throttle.Key, micros(now)); err != nil {
@@ -96,12 +98,12 @@ func (s *Store) UncountLogin(ctx context.Context, throttles []studio.Throttle, s
 
 func (s *Store) KnowsAddress(ctx context.Context, userID, address string, after time.Time) (bool, error) {
 	var known int
-	err := one(ctx, s.engine, []any{&known},
+	err := queryRow(ctx, s.engine, []any{&known},
 		`SELECT COUNT(*) FROM known_addresses WHERE user_id = $1 AND address = $2 AND seen_at > $3`, userID, address, micros(after))
 	return known > 0, err
 }
 
-// SeeAddress writes a time once a day.
+// SeeAddress writes the time at most once a day.
 func (s *Store) SeeAddress(ctx context.Context, userID, address string, now time.Time) error {
 	known, err := s.KnowsAddress(ctx, userID, address, now.Add(-24*time.Hour))
 	if err != nil || known {

@@ -21,21 +21,22 @@ import (
 )
 
 const (
-	// postgresConnections is what a daemon has, less two: one to renew its lease and one to listen.
+	// postgresConnections is the default size of the pool. A daemon uses two more connections: one renews its
+	// lease and one listens.
 	postgresConnections = 14
-	// connectTimeout bounds making a connection, and acquireTimeout waiting for one of the pool.
+	// connectTimeout bounds opening a connection. acquireTimeout bounds the wait for a connection of the pool.
 	connectTimeout = 5 * time.Second
 	acquireTimeout = 5 * time.Second
-	// answerTimeout bounds a transaction or a query with all its waits, for a server that is paused.
+	// answerTimeout bounds a query or a transaction including all waits, in case the server hangs.
 	answerTimeout = 12 * time.Second
-	// postgresTries is how often a transaction is tried that others keep from its commit.
+	// postgresTries bounds the tries of a transaction after deadlocks and serialization failures.
 	postgresTries = 5
 )
 
-// postgresSettings are those of each connection, where the DSN sets nothing else. The timeouts keep
-// anybody from waiting for ever. Every query has an index; without statistics of the present the
-// planner would scan tables instead, because it takes a queue that has filled for an empty one. A scan
-// that is left counts as so expensive then that PostgreSQL would compile the query (JIT) for seconds.
+// postgresSettings are the default settings of each connection; the DSN may override them. The timeouts bound
+// every wait. Sequential scans are off because every query has an index, and the planner would scan a table
+// if its statistics still say that the queue is empty. JIT is off because a remaining scan then has so high a
+// cost that PostgreSQL would compile the query for seconds.
 //
 //nolint:gochecknoglobals // a table
 var postgresSettings = map[string]string{
@@ -43,7 +44,7 @@ var postgresSettings = map[string]string{
 	"jit":                                 "off",
 	"enable_seqscan":                      "off",
 	"statement_timeout":                   "30s",
-	"idle_in_transaction_session_timeout": "2s", // of a process that is frozen or cannot be reached any more
+	"idle_in_transaction_session_timeout": "2s", // ends the transaction of a frozen or unreachable process
 }
 
 //go:embed migrations/postgres/*.sql
@@ -53,18 +54,18 @@ var (
 	errPostgresForm = errors.New("the database must be given as postgres://USER:PASSWORD@HOST:PORT/DATABASE, with settings that PostgreSQL and its pool know")
 	errNoTables     = errors.New("the database has no tables yet")
 	errNoConnection = errors.New("no connection became free")
-	errNoAnswer     = errors.New("the database does not answer in time")
+	errTimeout      = errors.New("the database does not answer in time")
 )
 
-// postgres is a pool of connections. Transactions are READ COMMITTED: what they read they lock
-// when it must not change before the commit.
+// postgres is the engine on PostgreSQL. Transactions are READ COMMITTED. They lock the rows that must not
+// change before the commit.
 type postgres struct {
 	pool     *pgxpool.Pool
 	inserter *river.Client[pgx.Tx]
 }
 
-// parsePostgres returns the settings of a pool, and the name of its database without the
-// password. An error says nothing of the DSN, in which a password may stand anywhere.
+// parsePostgres returns the settings of the pool and the name of the database without the password. Its error
+// contains no part of the DSN, because a malformed DSN may have the password anywhere.
 func parsePostgres(dsn string) (cfg *pgxpool.Config, name string, err error) {
 	cfg, err = pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -94,6 +95,9 @@ func openPostgres(ctx context.Context, settings *pgxpool.Config, cfg Config) (*p
 	if err := migratePostgres(ctx, settings, cfg.MustExist); err != nil {
 		return nil, err
 	}
+	if cfg.Traces != nil {
+		settings.ConnConfig.Tracer = tracePostgres(cfg.Traces)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, settings)
 	if err != nil {
 		return nil, err
@@ -111,18 +115,18 @@ func (e *postgres) close() error {
 	return nil
 }
 
-// acquire waits for a free connection, which the caller releases.
+// acquire waits up to acquireTimeout for a free connection. The caller releases it.
 func (e *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
-	limited, cancel := context.WithTimeout(ctx, acquireTimeout)
+	timeoutContext, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
-	connection, err := e.pool.Acquire(limited)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+	connection, err := e.pool.Acquire(timeoutContext)
+	if err != nil && timeoutContext.Err() != nil && ctx.Err() == nil {
 		return nil, errNoConnection
 	}
 	return connection, err
 }
 
-// changed is not asked: what other processes write comes by the queue.
+// changed always reports false. Other processes send notifications.
 func (e *postgres) changed(context.Context) (bool, error) { return false, nil }
 
 func (e *postgres) query(
@@ -133,29 +137,29 @@ func (e *postgres) query(
 			err = fmt.Errorf("%w: %w", studio.ErrBusy, err)
 		}
 	}()
-	limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
+	timeoutContext, cancel := context.WithTimeoutCause(ctx, answerTimeout, errTimeout)
 	defer cancel()
-	connection, err := e.acquire(limited)
+	connection, err := e.acquire(timeoutContext)
 	if err != nil {
-		return noAnswer(limited, err)
+		return markTimeout(timeoutContext, err)
 	}
 	defer connection.Release()
-	return noAnswer(limited, postgresQuerier{connection}.query(limited, each, query, args...))
+	return markTimeout(timeoutContext, postgresQuerier{connection}.query(timeoutContext, each, query, args...))
 }
 
-// noAnswer adds to an error that it took too long, if it did.
-func noAnswer(limited context.Context, err error) error {
-	if err != nil && errors.Is(context.Cause(limited), errNoAnswer) {
-		err = fmt.Errorf("%w: %w", errNoAnswer, err)
+// markTimeout wraps err in errTimeout if the context ended by answerTimeout.
+func markTimeout(timeoutContext context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(timeoutContext), errTimeout) {
+		err = fmt.Errorf("%w: %w", errTimeout, err)
 	}
 	return err
 }
 
-func (e *postgres) write(ctx context.Context, due func(lines []Line), change func(transaction) error) error {
-	limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
+func (e *postgres) write(ctx context.Context, due func(flows []Flow), change func(transaction) error) error {
+	timeoutContext, cancel := context.WithTimeoutCause(ctx, answerTimeout, errTimeout)
 	defer cancel()
 	for try := 1; ; try++ {
-		err := noAnswer(limited, e.writeOnce(limited, due, change))
+		err := markTimeout(timeoutContext, e.writeOnce(timeoutContext, due, change))
 		switch postgresCode(err) {
 		case codeSerializationFailure, codeDeadlock:
 			if try < postgresTries {
@@ -166,7 +170,7 @@ func (e *postgres) write(ctx context.Context, due func(lines []Line), change fun
 	}
 }
 
-func (e *postgres) writeOnce(ctx context.Context, due func(lines []Line), change func(transaction) error) error {
+func (e *postgres) writeOnce(ctx context.Context, due func(flows []Flow), change func(transaction) error) error {
 	connection, err := e.acquire(ctx)
 	if err != nil {
 		return err
@@ -185,16 +189,19 @@ func (e *postgres) writeOnce(ctx context.Context, due func(lines []Line), change
 		return err
 	}
 	if err := tx.Commit(ctx); err != nil {
+		if errors.Is(err, pgx.ErrTxCommitRollback) { // a parameter was not valid text, which no row can contain
+			err = studio.ErrNotFound
+		}
 		return err
 	}
 	connection.Release()
-	if len(t.lines) > 0 {
-		due(t.lines)
+	if len(t.flows) > 0 {
+		due(t.flows)
 	}
 	return nil
 }
 
-// insertJobs adds the jobs of a transaction.
+// insertJobs inserts the River jobs of a transaction.
 func (e *postgres) insertJobs(ctx context.Context, t *postgresTransaction) error {
 	if len(t.jobs) == 0 {
 		return nil
@@ -203,7 +210,7 @@ func (e *postgres) insertJobs(ctx context.Context, t *postgresTransaction) error
 	return err
 }
 
-// Conditions of PostgreSQL's (Appendix A of its documentation).
+// Error codes of PostgreSQL (Appendix A of its documentation).
 const (
 	codeTextNotValid         = "22021" // character_not_in_repertoire
 	codeMissing              = "23503" // foreign_key_violation
@@ -215,10 +222,10 @@ const (
 	codeQueryCanceled        = "57014" // by statement_timeout
 	codeDiskFull             = "53100"
 	codeOutOfMemory          = "53200"
-	codeIdleInTransaction    = "25P03" // it was, for too long
-	codeReadOnly             = "25006" // of a standby, for instance
+	codeIdleInTransaction    = "25P03" // idle_in_transaction_session_timeout
+	codeReadOnly             = "25006" // on a standby, for instance
 	codeNoSchema             = "3F000"
-	codeNoTable              = "42P01" // while the database is restored, for instance
+	codeNoTable              = "42P01" // during a restore, for instance
 	codeInputOutput          = "58030"
 	codeDataCorrupted        = "XX001"
 	codeIndexCorrupted       = "XX002"
@@ -227,13 +234,13 @@ const (
 	codeCannotConnectNow     = "57P03"
 )
 
-func (e *postgres) duplicate(err error) bool { return postgresCode(err) == codeDuplicate }
+func (e *postgres) duplicateKey(err error) bool { return postgresCode(err) == codeDuplicate }
 
 func (e *postgres) now() string { return `(extract(epoch FROM now()) * 1000000)::bigint` }
 
-func (e *postgres) missing(err error) bool { return postgresCode(err) == codeMissing }
+func (e *postgres) missingReference(err error) bool { return postgresCode(err) == codeMissing }
 
-// busy reports whether the server is not there, or not for us; a later try may find it.
+// busy reports whether the server is unavailable for now, so that a retry may succeed.
 func (e *postgres) busy(err error) bool {
 	switch postgresCode(err) {
 	case codeSerializationFailure, codeDeadlock, codeTooManyConnections, codeLockNotAvailable, codeQueryCanceled,
@@ -243,14 +250,14 @@ func (e *postgres) busy(err error) bool {
 	case "":
 		var connect *pgconn.ConnectError
 		var network net.Error
-		return errors.Is(err, errNoConnection) || errors.Is(err, errNoAnswer) || errors.As(err, &connect) ||
+		return errors.Is(err, errNoConnection) || errors.Is(err, errTimeout) || errors.As(err, &connect) ||
 			errors.As(err, &network) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) ||
 			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 	}
 	return false
 }
 
-// postgresCode returns the condition of an error of PostgreSQL's, and "" for any other.
+// postgresCode returns the code of an error of PostgreSQL, or "" for any other error.
 func postgresCode(err error) string {
 	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return failure.Code
@@ -258,35 +265,36 @@ func postgresCode(err error) string {
 	return ""
 }
 
+// postgresTransaction is a transaction with the River jobs and the due flows that it adds.
 type postgresTransaction struct {
 	postgresQuerier
 	tx    pgx.Tx
 	jobs  []river.InsertManyParams
-	lines []Line
+	flows []Flow
 }
 
-// forUpdate leaves others free to refer to the row.
+// forUpdate uses NO KEY, which does not block foreign key checks on the row.
 func (t *postgresTransaction) forUpdate() string { return " FOR NO KEY UPDATE" }
 
 func (t *postgresTransaction) subjectDue() string { return duePostgres }
 
-// claim takes an advisory lock of the schema's, so that services that share a database do not
-// keep names from each other.
-func (t *postgresTransaction) claim(ctx context.Context, name string) (free bool, err error) {
-	err = one(ctx, t, []any{&free},
+// tryLock takes an advisory lock. The name of the schema is part of it, so that services in different schemas
+// of one database do not block each other.
+func (t *postgresTransaction) tryLock(ctx context.Context, name string) (free bool, err error) {
+	err = queryRow(ctx, t, []any{&free},
 		`SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))`, name)
 	return free, err
 }
 
-func (t *postgresTransaction) deliverDue(line Line) { t.lines = append(t.lines, line) }
+func (t *postgresTransaction) markDeliveryDue(flow Flow) { t.flows = append(t.flows, flow) }
 
-func (t *postgresTransaction) renderDue(at time.Time) { t.jobs = append(t.jobs, newTurn(at)) }
+func (t *postgresTransaction) markRenderDue(at time.Time) { t.jobs = append(t.jobs, newRenderJob(at)) }
 
 func (t *postgresTransaction) clock() string {
 	return `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 }
 
-// execAll sends all before it waits for the first.
+// execAll sends all statements in one batch.
 func (t *postgresTransaction) execAll(ctx context.Context, all []statement) (rows []int64, err error) {
 	batch := new(pgx.Batch)
 	for _, s := range all {
@@ -331,7 +339,7 @@ func (q postgresQuerier) query(
 		}
 	}
 	if postgresCode(rows.Err()) == codeTextNotValid {
-		return nil // PostgreSQL keeps no such text, so no row has it
+		return nil // no row can contain text that is not valid in PostgreSQL
 	}
 	return rows.Err()
 }

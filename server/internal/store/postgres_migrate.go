@@ -15,19 +15,19 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// Somebody who finds another migrating asks again every migrationPeriod seconds, and gives up
-// after migrationPeriods of them.
+// A process that waits for another one to migrate polls every migrationPeriod seconds, and fails after
+// migrationPeriods polls.
 const (
 	migrationPeriod  = 1
 	migrationPeriods = 60
 )
 
-// migratePostgres brings the tables of a schema up to date, River's too, on connections of its own
-// and with a lock, so that any number of daemons may start at once.
+// migratePostgres migrates the tables of a schema and those of River. It uses connections of its own and a
+// lock, so that any number of daemons may start at the same time.
 func migratePostgres(ctx context.Context, settings *pgxpool.Config, mustExist bool) (err error) {
 	settings = settings.Copy()
-	settings.ConnConfig.RuntimeParams["statement_timeout"] = "0"          // an index takes its time
-	settings.MaxConns, settings.MinConns, settings.MinIdleConns = 3, 0, 0 // one locks, goose and River have one each
+	settings.ConnConfig.RuntimeParams["statement_timeout"] = "0"          // building an index may take long
+	settings.MaxConns, settings.MinConns, settings.MinIdleConns = 3, 0, 0 // one for the lock, one for goose, one for River
 	pool, err := pgxpool.NewWithConfig(ctx, settings)
 	if err != nil {
 		return err
@@ -45,28 +45,35 @@ func migratePostgres(ctx context.Context, settings *pgxpool.Config, mustExist bo
 	if mustExist && !exists {
 		return errNoTables
 	}
-	ours, err := migrationsOf(db)
+	migrations, err := migrationsOf(db)
 	if err != nil {
 		return err
 	}
-	rivers, err := rivermigrate.New(riverpgxv5.New(pool), nil)
+	riverMigrations, err := rivermigrate.New(riverpgxv5.New(pool), nil)
 	if err != nil {
 		return err
 	}
 	if exists {
-		if pending, err := isPending(ctx, ours, rivers); err != nil || !pending {
+		if pending, err := isPending(ctx, migrations, riverMigrations); err != nil || !pending {
 			return err
 		}
 	}
-	return locked(ctx, db, schema.Int64, func() error {
-		if _, err := rivers.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil { // ours change it
-			return err
+	return withMigrationLock(ctx, db, schema.Int64, func() error {
+		for try := 1; ; try++ {
+			_, err := riverMigrations.Migrate(ctx, rivermigrate.DirectionUp, nil) // first, because our migrations change River's tables
+			if err == nil {
+				_, err = migrations.Up(ctx)
+			}
+			// Each migration is a transaction. PostgreSQL may abort one that locks several tables because of
+			// a deadlock with a running daemon.
+			if postgresCode(err) != codeDeadlock || try == postgresTries {
+				return err
+			}
 		}
-		_, err := ours.Up(ctx)
-		return err
 	})
 }
 
+// migrationsOf returns the migrations of this package.
 func migrationsOf(db *sql.DB) (*goose.Provider, error) {
 	files, err := fs.Sub(postgresMigrations, "migrations/postgres")
 	if err != nil {
@@ -75,16 +82,17 @@ func migrationsOf(db *sql.DB) (*goose.Provider, error) {
 	return goose.NewProvider(goose.DialectPostgres, db, files)
 }
 
-func isPending(ctx context.Context, ours *goose.Provider, rivers *rivermigrate.Migrator[pgx.Tx]) (bool, error) {
-	if pending, err := ours.HasPending(ctx); err != nil || pending {
+// isPending reports whether a migration of this package or of River is pending.
+func isPending(ctx context.Context, migrations *goose.Provider, riverMigrations *rivermigrate.Migrator[pgx.Tx]) (bool, error) {
+	if pending, err := migrations.HasPending(ctx); err != nil || pending {
 		return pending, err
 	}
-	applied, err := rivers.ExistingVersions(ctx)
-	return len(applied) < len(rivers.AllVersions()), err
+	applied, err := riverMigrations.ExistingVersions(ctx)
+	return len(applied) < len(riverMigrations.AllVersions()), err
 }
 
-// locked runs migrate while nobody else who asks for the lock with this id runs his.
-func locked(ctx context.Context, db *sql.DB, id int64, migrate func() error) (err error) {
+// withMigrationLock runs migrate while it holds the advisory lock with an ID.
+func withMigrationLock(ctx context.Context, db *sql.DB, id int64, migrate func() error) (err error) {
 	locker, err := lock.NewPostgresSessionLocker(
 		lock.WithLockID(id), lock.WithLockTimeout(migrationPeriod, migrationPeriods))
 	if err != nil {

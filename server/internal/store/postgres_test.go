@@ -16,7 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// connect makes a connection beside those of a store.
+// connect opens a connection that is independent of the store.
 func connect(t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
 	dsn = strings.Replace(dsn, "pool_max_conns=8&", "", 1)
@@ -26,7 +26,7 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 	return connection
 }
 
-// lock begins a transaction that keeps a table until end is called.
+// lock begins a transaction that locks a table until end is called.
 func lock(t *testing.T, connection *pgx.Conn, table, mode string) (end func()) {
 	t.Helper()
 	tx, err := connection.Begin(t.Context())
@@ -36,7 +36,7 @@ func lock(t *testing.T, connection *pgx.Conn, table, mode string) (end func()) {
 	return func() { check(t, tx.Rollback(t.Context())) }
 }
 
-func TestPostgres_everyProcessSeesWhatAnotherDid(t *testing.T) {
+func TestPostgres_processesSeeEachOthersWrites(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewPostgres(t)
 	first, second := studiotest.Open(t, dsn), studiotest.Open(t, dsn)
@@ -50,8 +50,8 @@ func TestPostgres_everyProcessSeesWhatAnotherDid(t *testing.T) {
 	}
 }
 
-// Three daemons count the guesses for an account together.
-func TestPostgres_daemonsCountGuessesTogether(t *testing.T) {
+// Three daemons share the count of failed logins of an account.
+func TestPostgres_daemonsShareTheLoginThrottle(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewPostgres(t)
 	now := studiotest.NewClock().Now
@@ -61,7 +61,7 @@ func TestPostgres_daemonsCountGuessesTogether(t *testing.T) {
 	}
 	studiotest.AddUser(t, services[0], "ada@example.com")
 	var compared atomic.Int32
-	atOnce(repeat(30, func(i int) {
+	concurrently(repeat(30, func(i int) {
 		_, err := services[i%3].Login(t.Context(), netip.Addr{}, "ada@example.com", "guess")
 		if err == studio.ErrUnauthorized {
 			compared.Add(1)
@@ -72,7 +72,7 @@ func TestPostgres_daemonsCountGuessesTogether(t *testing.T) {
 	}
 }
 
-func TestPostgres_isBusyWhenOthersKeepIt(t *testing.T) {
+func TestPostgres_returnsErrBusyOnALockTimeout(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []string{"&lock_timeout=50ms", "&statement_timeout=50ms"} {
 		t.Run(limit[1:], func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestPostgres_isBusyWhenOthersKeepIt(t *testing.T) {
 	}
 }
 
-func TestPostgres_isBusyWhenNoConnectionIsFree(t *testing.T) {
+func TestPostgres_returnsErrBusyWithoutAFreeConnection(t *testing.T) {
 	t.Parallel()
 	dsn := strings.Replace(studiotest.NewPostgres(t), "pool_max_conns=8", "pool_max_conns=1", 1)
 	synctest.Test(t, func(t *testing.T) {
@@ -115,8 +115,8 @@ func TestPostgres_isBusyWhenNoConnectionIsFree(t *testing.T) {
 	})
 }
 
-// A transaction that is ended because two waited for each other is made again.
-func TestPostgres_triesAgainAfterADeadlock(t *testing.T) {
+// A transaction that PostgreSQL aborts because of a deadlock is retried.
+func TestPostgres_retriesAfterADeadlock(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewPostgres(t)
 	db := studiotest.Open(t, dsn)
@@ -139,13 +139,13 @@ func TestPostgres_triesAgainAfterADeadlock(t *testing.T) {
 		check(t, tx.Rollback(t.Context()))
 		check(t, <-imported)
 		if besideEnded == nil {
-			return // it was the import that PostgreSQL ended
+			return // PostgreSQL aborted the import
 		}
 	}
 }
 
-// A key that is used anew while it is about to be pruned stays.
-func TestPostgres_Prune_leavesWhatHasBecomeYoungMeanwhile(t *testing.T) {
+// An expired key that is used again during Prune is not deleted.
+func TestPostgres_Prune_keepsAKeyUsedAgainConcurrently(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewPostgres(t)
 	db := studiotest.Open(t, dsn)
@@ -171,7 +171,7 @@ func TestPostgres_Prune_leavesWhatHasBecomeYoungMeanwhile(t *testing.T) {
 	}
 }
 
-// awaitLock waits until somebody waits for the transaction of another connection.
+// awaitLock waits until another transaction waits for a lock that holder has.
 func awaitLock(t *testing.T, connection, holder *pgx.Conn) {
 	t.Helper()
 	for waiting := 0; waiting == 0; {
@@ -181,8 +181,9 @@ func awaitLock(t *testing.T, connection, holder *pgx.Conn) {
 	}
 }
 
-// A creation whose twin has not ended is told so; afterwards it gets what that made.
-func TestPostgres_CreateSubject_whileItsTwinGoesOn(t *testing.T) {
+// A creation returns ErrKeyInUse while another one with the same key runs. Afterwards it returns the subject
+// that the other one created.
+func TestPostgres_CreateSubject_returnsErrKeyInUseDuringAnotherCreation(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewPostgres(t)
 	db := studiotest.Open(t, dsn)
@@ -206,11 +207,11 @@ func TestPostgres_CreateSubject_whileItsTwinGoesOn(t *testing.T) {
 	created, err := create("a")
 	check(t, err)
 	if created.ID != "twin" {
-		t.Errorf("the key made %s, want the twin", created.ID)
+		t.Errorf("the key created %s, want the subject of the other creation", created.ID)
 	}
 }
 
-func TestPostgres_limitsEveryConnection(t *testing.T) {
+func TestPostgres_everyConnectionHasTimeouts(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewPostgres(t)
 	limits := func(db *store.Store) [3]string {
@@ -226,7 +227,7 @@ func TestPostgres_limitsEveryConnection(t *testing.T) {
 	}
 }
 
-func TestPostgres_isNamedWithoutItsPassword(t *testing.T) {
+func TestPostgres_Name_hidesThePassword(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewPostgres(t) + "&password=hunter2"
 	if name := studiotest.Open(t, dsn).Name(); strings.Contains(name, "hunter2") || !strings.HasPrefix(name, "postgres://") {

@@ -10,7 +10,7 @@ import (
 )
 
 func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (index int, err error) {
-	// In the order of their ids, so that no two imports wait for each other.
+	// The projects are inserted in the order of their IDs, so that concurrent imports do not deadlock.
 	order := make([]int, len(projects))
 	for i := range order {
 		order[i] = i
@@ -36,7 +36,7 @@ func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (
 }
 
 func (s *Store) CountProjects(ctx context.Context, workspaceID, userID string) (counts studio.ProjectCounts, err error) {
-	err = one(ctx, s.engine, []any{&counts.Size, &counts.Unpublished},
+	err = queryRow(ctx, s.engine, []any{&counts.Size, &counts.Unpublished},
 		`SELECT COUNT(*), COALESCE(SUM(1 - published), 0) FROM projects WHERE workspace_id = $1 AND user_id = $2`,
 		workspaceID, userID)
 	return counts, err

@@ -7,15 +7,15 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Retention is how long events and their attempts are kept after they ended.
+// Retention is how long an event and its attempts are kept after the event has ended.
 const Retention = 30 * 24 * time.Hour
 
-// pruneBatch is how many rows one transaction deletes, so that none holds others up for long.
+// pruneBatch bounds the rows that one transaction deletes, so that its locks are short.
 const pruneBatch = 500
 
-// Prune deletes what no rule asks for any more.
+// Prune deletes rows whose retention is over at now.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
-	// The outer conditions are for rows that others change between the finding and the deleting.
+	// The outer condition is checked again on a row that another transaction changed after the subquery.
 	for _, rule := range []struct {
 		query string
 		limit time.Time

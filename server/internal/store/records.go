@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,72 +10,45 @@ import (
 )
 
 const (
-	// recordTurns is how many groups of records are committed at once.
-	recordTurns = 2
-	// recordGroup is how many records a group may have.
-	recordGroup   = 128
-	recordTimeout = 5 * time.Second
-	recordPause   = 50 * time.Millisecond
-	recordTries   = 100
+	// recordSlots bounds the groups of records that are committed concurrently.
+	recordSlots = 2
+	// maxRecordGroup bounds the records of a group.
+	maxRecordGroup = 128
+	recordTimeout  = 5 * time.Second
+	recordPause    = 50 * time.Millisecond
+	recordTries    = 100
 )
 
-// records commits what comes while others commit together. It is for PostgreSQL, which waits for
-// the disk at every commit; on SQLite every change is committed so.
-//
-// A group is one request: the server has all of it before it begins, so a process that is frozen
-// meanwhile keeps no lock. Subjects that another transaction has locked are left out of the group
-// and tried again, so they keep nobody waiting.
-type records struct {
-	turns chan struct{}
-
-	mu      sync.Mutex
-	waiting []*record
-}
-
-// record is a [Record] that waits.
+// record is a [Record] that waits for its group.
 type record struct {
 	Record
-	holder string
-	next   time.Time
-	err    error
-	again  bool          // it was left out
-	done   chan struct{} // closed when err is known
+	holder  string
+	next    time.Time
+	err     error
+	skipped bool          // its subject was locked by another transaction
+	done    chan struct{} // closed when err and skipped are set
 }
 
-func newRecords() *records { return &records{turns: make(chan struct{}, recordTurns)} }
-
-// take returns some that wait and have the same holder.
-func (q *records) take() (group []*record) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(group) < recordGroup && len(group) < len(q.waiting) && q.waiting[len(group)].holder == q.waiting[0].holder {
-		group = append(group, q.waiting[len(group)])
+func (s *Store) newRecordQueue() *commitQueue[*record] {
+	return &commitQueue[*record]{
+		commit: s.commitRecords, limit: maxRecordGroup, slots: make(chan struct{}, recordSlots),
+		sameGroup: func(first, other *record) bool { return first.holder == other.holder },
 	}
-	q.waiting = slices.Delete(q.waiting, 0, len(group))
-	return group
 }
 
-// write writes a record with those that wait too, and alone if that fails.
-func (q *records) write(ctx context.Context, s *Store, holder string, one Record) (next time.Time, err error) {
-	for try := 1; ; try++ {
+// recordInGroup commits a record by group commit on PostgreSQL, and alone if the group fails. On SQLite,
+// write does this for every change.
+//
+// A group is one request. The server has received the whole request before it starts, so a process that
+// freezes during it holds no lock. Subjects that another transaction has locked are skipped and retried, so
+// that they do not delay the group. It returns studio.ErrBusy after recordTries tries.
+func (s *Store) recordInGroup(ctx context.Context, holder string, one Record) (next time.Time, err error) {
+	for range recordTries {
 		r := &record{Record: one, holder: holder, done: make(chan struct{})}
-		q.mu.Lock()
-		q.waiting = append(q.waiting, r)
-		q.mu.Unlock()
-		for known := false; !known; {
-			select {
-			case q.turns <- struct{}{}:
-				q.writeGroup(ctx, s) // in which this one need not be
-				<-q.turns
-			case <-r.done:
-				known = true
-			}
-		}
-		if !r.again {
+		s.records.add(r)
+		<-r.done
+		if !r.skipped {
 			return r.next, r.err
-		}
-		if try == recordTries {
-			return next, studio.ErrBusy
 		}
 		select {
 		case <-ctx.Done():
@@ -85,19 +56,16 @@ func (q *records) write(ctx context.Context, s *Store, holder string, one Record
 		case <-time.After(recordPause):
 		}
 	}
+	return next, studio.ErrBusy
 }
 
-// writeGroup writes some that wait. No member may end that for the others.
-func (q *records) writeGroup(ctx context.Context, s *Store) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+// commitRecords commits a group. If the group fails, it commits each record alone.
+func (s *Store) commitRecords(group []*record) {
+	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
 	defer cancel()
-	group := q.take()
-	if len(group) == 0 {
-		return
-	}
 	if err := s.writeRecords(ctx, group); err != nil {
 		for _, r := range group {
-			if len(group) > 1 { // another may be why
+			if len(group) > 1 { // another record may be the cause
 				err = s.writeRecords(ctx, []*record{r})
 			}
 			if err != nil {
@@ -110,12 +78,12 @@ func (q *records) writeGroup(ctx context.Context, s *Store) {
 	}
 }
 
-// lockedSubjects is the subjects of a group that its transaction has locked, in SQL.
+// lockedSubjects is the SQL expression for the subjects of a group that the transaction has locked.
 const lockedSubjects = `current_setting('studio.locked')::text[]`
 
-// groupStatements write a group. $1 is the holder; the arrays of the records follow. CASE keeps the
-// planner from the index of pending events: while the statistics say that it is empty, reading all of
-// it for each record looks cheaper than finding the event by its id.
+// groupStatements write a group of records. fence locks the row of the lease holder, the fencing token. CASE
+// keeps the planner from using the index of pending events: if the statistics say that the index is empty,
+// reading all of it for each record looks cheaper than finding the event by its ID.
 //
 //nolint:gochecknoglobals // a table
 var groupStatements = struct{ fence, lock, attempts, events, subjects, endpoints string }{
@@ -139,7 +107,7 @@ var groupStatements = struct{ fence, lock, attempts, events, subjects, endpoints
 		ON CONFLICT (user_id, url) DO NOTHING`,
 }
 
-// writeRecords writes records of one holder in one transaction and one request.
+// writeRecords writes records of one lease holder in one transaction and one request.
 func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 	connection, err := s.engine.(*postgres).acquire(ctx)
 	if err != nil {
@@ -159,7 +127,7 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 		addresses, status = append(addresses, r.Attempt.Address), append(status, int32(r.Attempt.Status)) //nolint:gosec // three digits
 		failures, excerpts = append(failures, r.Attempt.Failure), append(excerpts, r.Attempt.Excerpt)
 		states, reasons = append(states, string(r.Outcome.State)), append(reasons, string(r.Outcome.Reason))
-		ended, due = append(ended, microsPointer(r.ended())), append(due, microsPointer(r.due()))
+		ended, due = append(ended, microsPointer(r.endedAt())), append(due, microsPointer(r.dueAt()))
 	}
 	batch := new(pgx.Batch)
 	if holder != "" {
@@ -185,7 +153,7 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 	})
 	for _, r := range group {
 		if r.Outcome.SwitchOff {
-			batch.Queue(groupStatements.endpoints, r.Event.SubjectID, r.ended().UnixMicro(), string(r.Outcome.Reason))
+			batch.Queue(groupStatements.endpoints, r.Event.SubjectID, r.endedAt().UnixMicro(), string(r.Outcome.Reason))
 		}
 	}
 	if err := connection.SendBatch(ctx, batch).Close(); err != nil {
@@ -193,14 +161,15 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 	}
 	for _, r := range group {
 		if !held {
-			r.err = ErrNotHeld
+			r.err = ErrLeaseLost
 		}
 		next, ok := written[r.Event.SubjectID]
-		r.next, r.again = next, held && !ok
+		r.next, r.skipped = next, held && !ok
 	}
 	return nil
 }
 
+// microsPointer returns a time in microseconds, or nil for the zero time.
 func microsPointer(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// Many records at once, more than a group has, are each written once; one that cannot be written
-// fails alone.
-func TestRecordAttempt_manyAtOnce(t *testing.T) {
+// Concurrent records, more than fit into a group, are written once each. A record that cannot be written does
+// not affect the others.
+func TestStore_Record_writesConcurrentRecordsOnce(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))

@@ -9,12 +9,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// RenderLease is how long a rendering is its process's after the last [Store.KeepRendering].
+// RenderLease is how long a process holds a rendering after the last [Store.RenewRendering].
 const RenderLease = 15 * time.Second
 
-// ClaimRenderings takes up to n subjects that are rendered next for a process, which is named by. Of the
-// users who have something to render, it is the turn of the one with the fewest renderings under way, and
-// of those the one who has waited the longest for a turn. It returns fewer when fewer are due.
+// ClaimRenderings claims up to n due renderings for the process with the ID by, and returns the IDs of their
+// subjects. It returns fewer if fewer are due. Each claim goes to the user with the fewest running renderings,
+// and among those to the one who has waited the longest since the last claim.
 func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjectIDs []string, err error) {
 	claim := claimRenderings
 	if s.Pool() == nil {
@@ -30,7 +30,7 @@ func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n
 			if !due {
 				return nil
 			}
-			subjectIDs = append(subjectIDs, claimed...) // fewer than are due when others take them now
+			subjectIDs = append(subjectIDs, claimed...) // may be fewer than are due if other processes claim concurrently
 		}
 		return nil
 	})
@@ -40,16 +40,16 @@ func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n
 	return subjectIDs, nil
 }
 
-// claimRendering claims the first rendering, on SQLite, where statements are cheap. It reports whether one was due.
+// claimRendering claims one rendering on SQLite, where statements are cheap. It reports whether one was due.
 func claimRendering(ctx context.Context, tx transaction, by string, now time.Time, _ int) (claimed []string, due bool, err error) {
 	var subjectID, userID string
-	err = one(ctx, tx, []any{&subjectID, &userID}, waitingUsers+`, first (user_id, id) AS MATERIALIZED (
+	err = queryRow(ctx, tx, []any{&subjectID, &userID}, usersWaiting+`, first (user_id, id) AS MATERIALIZED (
 			SELECT w.user_id, (SELECT id FROM subjects WHERE user_id = w.user_id
 				AND render_at IS NOT NULL AND render_at <= $1 AND `+claimable(tx)+` ORDER BY render_at LIMIT 1)
 			FROM waiting w WHERE w.user_id IS NOT NULL
 		)
 		SELECT f.id, f.user_id FROM first f WHERE f.id IS NOT NULL
-		ORDER BY `+underWay(tx, "f")+`, (SELECT render_turn FROM users WHERE id = f.user_id), f.id LIMIT 1`, micros(now))
+		ORDER BY `+runningRenderings(tx, "f")+`, (SELECT render_turn FROM users WHERE id = f.user_id), f.id LIMIT 1`, micros(now))
 	if errors.Is(err, studio.ErrNotFound) {
 		return nil, false, nil
 	}
@@ -63,8 +63,9 @@ func claimRendering(ctx context.Context, tx transaction, by string, now time.Tim
 	return []string{subjectID}, true, err
 }
 
-// claimRenderings claims up to n renderings with one statement, in the order in which claimRendering takes
-// them one by one: with each, its user has one more under way and has had a turn.
+// claimRenderings claims up to n renderings with one statement, on PostgreSQL. It chooses the same renderings
+// as n calls of claimRendering: each claim counts for its user in the choice of the next. It reports whether
+// any rendering was due.
 func claimRenderings(ctx context.Context, tx transaction, by string, now time.Time, n int) (claimed []string, due bool, err error) {
 	err = tx.query(ctx, func(scan func(...any) error) error {
 		var subjectID *string
@@ -74,8 +75,8 @@ func claimRenderings(ctx context.Context, tx transaction, by string, now time.Ti
 			claimed = append(claimed, *subjectID)
 		}
 		return err
-	}, waitingUsers+`, next AS MATERIALIZED (
-			SELECT s.id, w.user_id, row_number() OVER (ORDER BY `+underWay(tx, "w")+` + s.nth, s.nth, u.render_turn, s.id) AS place
+	}, usersWaiting+`, next AS MATERIALIZED (
+			SELECT s.id, w.user_id, row_number() OVER (ORDER BY `+runningRenderings(tx, "w")+` + s.nth, s.nth, u.render_turn, s.id) AS place
 			FROM waiting w JOIN users u ON u.id = w.user_id
 			CROSS JOIN LATERAL (SELECT id, row_number() OVER (ORDER BY render_at) AS nth FROM subjects WHERE user_id = w.user_id
 				AND render_at IS NOT NULL AND render_at <= $2 AND `+claimable(tx)+` ORDER BY render_at LIMIT $3) s
@@ -91,34 +92,34 @@ func claimRenderings(ctx context.Context, tx transaction, by string, now time.Ti
 	return claimed, due, err
 }
 
-// claimable is the condition that no process renders a subject.
+// claimable returns the SQL condition that no process renders a subject.
 func claimable(tx transaction) string {
 	return `(render_by IS NULL OR render_until < ` + tx.clock() + `)`
 }
 
-// leaseEnd is when a lease ends that begins now.
+// leaseEnd returns the SQL expression for the end of a render lease that begins now.
 func leaseEnd(tx transaction) string {
 	return tx.clock() + ` + ` + fmt.Sprint(RenderLease.Microseconds())
 }
 
-// waitingUsers begins a statement with the users who have something to render. It goes from user to user by
-// the index, so that one who has many waiting costs no more than another.
-const waitingUsers = `WITH RECURSIVE waiting (user_id) AS (
+// usersWaiting is the start of a statement: a CTE named waiting with the users who have renderings to do. It
+// steps through the index from user to user, so that the cost does not depend on the renderings of a user.
+const usersWaiting = `WITH RECURSIVE waiting (user_id) AS (
 			SELECT MIN(user_id) FROM subjects WHERE render_at IS NOT NULL
 			UNION ALL SELECT (SELECT MIN(user_id) FROM subjects WHERE render_at IS NOT NULL AND user_id > w.user_id)
 				FROM waiting w WHERE w.user_id IS NOT NULL
 		)`
 
-// underWay is how many renderings of a user are. The plus sign makes it count by the index of what is
-// under way, and not by that of everything that waits.
-func underWay(tx transaction, user string) string {
+// runningRenderings returns the SQL expression for the number of running renderings of a user. The plus sign
+// makes the planner use the index of running renderings, and not the larger index of waiting ones.
+func runningRenderings(tx transaction, user string) string {
 	return `(SELECT COUNT(*) FROM subjects WHERE user_id = ` + user + `.user_id AND render_by IS NOT NULL AND +render_at IS NOT NULL
 			AND NOT ` + claimable(tx) + `)`
 }
 
-// KeepRendering says that a process still renders a subject. [studio.ErrNotFound] means that it does so
-// in vain: the subject was deleted, or another process has taken it.
-func (s *Store) KeepRendering(ctx context.Context, subjectID, by string) error {
+// RenewRendering renews the lease of a process on a rendering. It returns [studio.ErrNotFound] if the subject
+// was deleted or another process has taken it over.
+func (s *Store) RenewRendering(ctx context.Context, subjectID, by string) error {
 	return s.write(ctx, func(tx transaction) error {
 		n, err := tx.exec(ctx, `UPDATE subjects SET render_until = `+leaseEnd(tx)+`
 			WHERE id = $1 AND render_by = $2 AND render_at IS NOT NULL`, subjectID, by)
@@ -129,13 +130,14 @@ func (s *Store) KeepRendering(ctx context.Context, subjectID, by string) error {
 	})
 }
 
-// HoldsRendering is KeepRendering without saying anything.
+// HoldsRendering checks the lease of a process on a rendering without renewing it. It returns the errors of
+// [Store.RenewRendering].
 func (s *Store) HoldsRendering(ctx context.Context, subjectID, by string) error {
 	var found int
-	return one(ctx, s.engine, []any{&found}, `SELECT 1 FROM subjects WHERE id = $1 AND render_by = $2 AND render_at IS NOT NULL`, subjectID, by)
+	return queryRow(ctx, s.engine, []any{&found}, `SELECT 1 FROM subjects WHERE id = $1 AND render_by = $2 AND render_at IS NOT NULL`, subjectID, by)
 }
 
-// ReleaseRendering gives a rendering that did not end to whoever takes it next.
+// ReleaseRendering releases the lease of a process on a rendering, so that any process may claim it.
 func (s *Store) ReleaseRendering(ctx context.Context, subjectID, by string) error {
 	return s.write(ctx, func(tx transaction) error {
 		_, err := tx.exec(ctx, `UPDATE subjects SET render_by = NULL WHERE id = $1 AND render_by = $2`, subjectID, by)
@@ -143,9 +145,8 @@ func (s *Store) ReleaseRendering(ctx context.Context, subjectID, by string) erro
 	})
 }
 
-// NextRendering returns when a subject is to be rendered that is not yet due at now; the zero time when
-// there is none.
+// NextRendering returns when the next rendering after now is due, or the zero time if there is none.
 func (s *Store) NextRendering(ctx context.Context, now time.Time) (at time.Time, err error) {
-	err = one(ctx, s.engine, []any{instant{&at}}, `SELECT MIN(render_at) FROM subjects WHERE render_at > $1`, micros(now))
+	err = queryRow(ctx, s.engine, []any{instant{&at}}, `SELECT MIN(render_at) FROM subjects WHERE render_at > $1`, micros(now))
 	return at, err
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// toRender adds subjects of users that are to be rendered since noon, those of each user in a row.
-// Their ids begin with the id of their user.
-func toRender(t *testing.T, db *store.Store, users map[string]int) {
+// addDue creates a number of subjects for each user that are due to be rendered since noon. Their IDs begin
+// with the ID of the user.
+func addDue(t *testing.T, db *store.Store, users map[string]int) {
 	t.Helper()
 	for user, n := range users {
 		if err := db.CreateUser(t.Context(), studio.User{ID: user, Email: user, CreatedAt: noon()}); !errors.Is(err, studio.ErrExists) {
@@ -48,12 +48,12 @@ func endRendering(t *testing.T, db *store.Store, id string) {
 	check(t, err)
 }
 
-func TestStore_ClaimRendering_givesUsersTurns(t *testing.T) {
+func TestStore_ClaimRendering_alternatesBetweenUsers(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		toRender(t, db, map[string]int{"many": 100, "some": 3, "one": 1})
+		addDue(t, db, map[string]int{"many": 100, "some": 3, "one": 1})
 		var users []string
-		for range 8 { // one worker
+		for range 8 { // one worker at a time
 			id, user := claim(t, db)
 			users = append(users, user)
 			endRendering(t, db, id)
@@ -65,15 +65,15 @@ func TestStore_ClaimRendering_givesUsersTurns(t *testing.T) {
 	})
 }
 
-// However workers become free, the next goes to a user who has the fewest of those who wait.
-func TestStore_ClaimRendering_isFairWithManyWorkers(t *testing.T) {
+// A free worker goes to a waiting user with the fewest renderings, in whatever order workers become free.
+func TestStore_ClaimRendering_choosesAUserWithTheFewestRenderings(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		const workers = 6
 		waiting := map[string]int{"many": 60, "some": 8, "few": 4}
-		toRender(t, db, waiting)
+		addDue(t, db, waiting)
 		running := make(map[string][]string)
-		atWork := 0
+		busy := 0
 		for n := range 72 {
 			id, user := claim(t, db)
 			for other, left := range waiting {
@@ -83,12 +83,12 @@ func TestStore_ClaimRendering_isFairWithManyWorkers(t *testing.T) {
 			}
 			waiting[user]--
 			running[user] = append(running[user], id)
-			atWork++
-			for _, ends := range []string{"some", "many", "few"}[n%2:] { // and with them the oldest rendering
-				if all := running[ends]; atWork == workers && len(all) > 0 {
+			busy++
+			for _, ends := range []string{"some", "many", "few"}[n%2:] { // the user whose oldest rendering ends
+				if all := running[ends]; busy == workers && len(all) > 0 {
 					endRendering(t, db, all[0])
 					running[ends] = all[1:]
-					atWork--
+					busy--
 				}
 			}
 		}
@@ -98,11 +98,11 @@ func TestStore_ClaimRendering_isFairWithManyWorkers(t *testing.T) {
 	})
 }
 
-// Nobody takes what another renders before its lease has ended, nor what is not due.
-func TestStore_ClaimRendering_untilTheLeaseEnds(t *testing.T) {
+// A rendering is claimed only when it is due and no other process has a lease on it.
+func TestStore_ClaimRendering_waitsForTheLease(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		toRender(t, db, map[string]int{"one": 1})
+		addDue(t, db, map[string]int{"one": 1})
 		if id, err := db.ClaimRendering(t.Context(), "p", noon().Add(-time.Microsecond)); id != "" || err != nil {
 			t.Errorf("%q is claimed before it is due (%v)", id, err)
 		}
@@ -113,32 +113,32 @@ func TestStore_ClaimRendering_untilTheLeaseEnds(t *testing.T) {
 		if other, _ := claim(t, db); id == "" || other != "" {
 			t.Fatalf("%q is claimed, and %q too", id, other)
 		}
-		check(t, db.KeepRendering(t.Context(), id, "p"))
+		check(t, db.RenewRendering(t.Context(), id, "p"))
 		db.Exec(t, `UPDATE subjects SET render_until = 1`)
 		if other, err := db.ClaimRendering(t.Context(), "q", noon()); other != id || err != nil {
 			t.Fatalf("after the lease, %q is claimed (%v)", other, err)
 		}
-		wantError(t, db.KeepRendering(t.Context(), id, "p"), studio.ErrNotFound)
-		check(t, db.ReleaseRendering(t.Context(), id, "p")) // which is not p's any more
+		wantError(t, db.RenewRendering(t.Context(), id, "p"), studio.ErrNotFound)
+		check(t, db.ReleaseRendering(t.Context(), id, "p")) // p has lost the lease
 		if other, _ := claim(t, db); other != "" {
 			t.Errorf("%q is claimed while q renders it", other)
 		}
 		check(t, db.ReleaseRendering(t.Context(), id, "q"))
 		if other, _ := claim(t, db); other != id {
-			t.Error("what was released is not claimed")
+			t.Error("a released rendering is not claimed")
 		}
 		endRendering(t, db, id)
-		wantError(t, db.KeepRendering(t.Context(), id, "p"), studio.ErrNotFound)
+		wantError(t, db.RenewRendering(t.Context(), id, "p"), studio.ErrNotFound)
 	})
 }
 
-// Claims that are made at once are of different subjects, and of different users while there are some.
-func TestStore_ClaimRendering_byManyAtOnce(t *testing.T) {
+// Concurrent claims get different subjects, and different users while several wait.
+func TestStore_ClaimRendering_concurrentClaimsDiffer(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		toRender(t, db, map[string]int{"a": 20, "b": 20, "c": 20, "d": 20})
+		addDue(t, db, map[string]int{"a": 20, "b": 20, "c": 20, "d": 20})
 		ids := make([]string, 12)
-		atOnce(repeat(len(ids), func(i int) {
+		concurrently(repeat(len(ids), func(i int) {
 			var err error
 			if ids[i], err = db.ClaimRendering(t.Context(), fmt.Sprint(i), noon()); err != nil {
 				t.Error(err)
@@ -155,11 +155,11 @@ func TestStore_ClaimRendering_byManyAtOnce(t *testing.T) {
 	})
 }
 
-// One call gives users turns as many calls would.
-func TestStore_ClaimRenderings_givesUsersTurns(t *testing.T) {
+// One call for several renderings alternates between users like several calls.
+func TestStore_ClaimRenderings_alternatesBetweenUsers(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		toRender(t, db, map[string]int{"many": 20, "some": 3, "one": 1})
+		addDue(t, db, map[string]int{"many": 20, "some": 3, "one": 1})
 		ids, err := db.ClaimRenderings(t.Context(), "p", noon(), 8)
 		check(t, err)
 		byUser := make(map[string]int)
@@ -176,12 +176,12 @@ func TestStore_ClaimRenderings_givesUsersTurns(t *testing.T) {
 	})
 }
 
-// A process that was killed on SQLite does not keep the next one from its renderings.
-func TestSQLite_aDaemonTakesUpWhatAnotherRendered(t *testing.T) {
+// On SQLite a new daemon claims the renderings of a killed one without waiting for the lease.
+func TestSQLite_aNewDaemonReleasesRenderingsOfTheLast(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewSQLite(t)
 	db := studiotest.Open(t, dsn)
-	toRender(t, db, map[string]int{"one": 1})
+	addDue(t, db, map[string]int{"one": 1})
 	id, _ := claim(t, db)
 	next, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
 	check(t, err)

@@ -46,8 +46,8 @@ func (s *Store) AddWebhookSecret(
 		if err != nil {
 			return err
 		}
-		var id int64 // which what is encrypted is bound to
-		err = one(ctx, tx, []any{&id}, `INSERT INTO webhook_secrets (user_id, secret) VALUES ($1, '') RETURNING id`, userID)
+		var id int64 // the encryption is bound to the ID
+		err = queryRow(ctx, tx, []any{&id}, `INSERT INTO webhook_secrets (user_id, secret) VALUES ($1, '') RETURNING id`, userID)
 		if err != nil {
 			return err
 		}

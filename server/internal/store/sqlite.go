@@ -32,18 +32,18 @@ const (
 //go:embed migrations/sqlite/*.sql
 var sqliteMigrations embed.FS
 
-// sqlite is one file with one writing connection and some reading ones. SQLite takes one
-// writer at a time; a pool of them would only wait for each other and time out.
+// sqlite is the engine on an SQLite file. It has one connection that writes and several that read. SQLite
+// allows one writer at a time; a pool of writers would wait for each other and time out.
 type sqlite struct {
 	sqliteQuerier
 	path       string
 	writer     *sql.DB
 	readers    *sql.DB
 	lock       *flock.Flock
-	group      group
-	statements *statements            // of the writer
-	version    atomic.Int64           // of the data, as the writer saw it
-	files      map[string]fs.FileInfo // that were opened, by path
+	group      commitGroup
+	statements *statements            // prepared on the writer
+	version    atomic.Int64           // the last data_version of the writer
+	files      map[string]fs.FileInfo // the opened files, by path
 	lost       chan struct{}
 	loseOnce   sync.Once
 }
@@ -53,7 +53,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	if err != nil {
 		return nil, err
 	}
-	if err := examine(path, cfg.MustExist); err != nil {
+	if err := checkDatabaseFile(path, cfg.MustExist); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -69,7 +69,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 			return nil, ErrInUse
 		}
 	}
-	e := &sqlite{path: path, lock: lock, group: newGroup(), files: make(map[string]fs.FileInfo), lost: make(chan struct{})}
+	e := &sqlite{path: path, lock: lock, group: newCommitGroup(), files: make(map[string]fs.FileInfo), lost: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
@@ -81,23 +81,23 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	if e.files[path], err = os.Stat(path); err != nil {
 		return nil, err
 	}
-	if e.writer, err = sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate")); err != nil {
+	if e.writer, err = openSQLiteDSN(sqliteDSN(path, "_txlock=immediate"), cfg); err != nil {
 		return nil, err
 	}
 	e.writer.SetMaxOpenConns(1)
 	if err := e.migrate(ctx, cfg.Daemon); err != nil {
 		return nil, err
 	}
-	if cfg.Daemon { // nobody else renders
+	if cfg.Daemon { // no other process renders
 		if _, err = e.writer.ExecContext(ctx, `UPDATE subjects SET render_by = NULL WHERE render_by IS NOT NULL`); err != nil {
 			return nil, err
 		}
 	}
-	// The migration has read, so the log is there, and stays for as long as a connection is.
+	// The migration has created the write-ahead log. It exists as long as a connection is open.
 	if e.files[path+"-wal"], err = os.Stat(path + "-wal"); err != nil {
 		return nil, err
 	}
-	if e.readers, err = sql.Open("sqlite", sqliteDSN(path, "_pragma=query_only(true)")); err != nil {
+	if e.readers, err = openSQLiteDSN(sqliteDSN(path, "_pragma=query_only(true)"), cfg); err != nil {
 		return nil, err
 	}
 	e.readers.SetMaxOpenConns(sqliteReaders)
@@ -106,8 +106,16 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	return e, nil
 }
 
-// examine looks at a file before anything is created beside it.
-func examine(path string, mustExist bool) error {
+// openSQLiteDSN opens a pool, with traces if cfg has them.
+func openSQLiteDSN(dsn string, cfg Config) (*sql.DB, error) {
+	if cfg.Traces != nil {
+		return openTracedSQLite(dsn, cfg.Traces)
+	}
+	return sql.Open("sqlite", dsn)
+}
+
+// checkDatabaseFile checks that a file is an SQLite database or empty, before any file is created next to it.
+func checkDatabaseFile(path string, mustExist bool) error {
 	const magic = "SQLite format 3\x00"
 	info, err := os.Stat(path)
 	switch {
@@ -115,7 +123,7 @@ func examine(path string, mustExist bool) error {
 		return nil
 	case err != nil:
 		return err
-	case !info.Mode().IsRegular() && !info.IsDir(): // a pipe would be waited for
+	case !info.Mode().IsRegular() && !info.IsDir(): // opening a pipe would block
 		return ErrNoDatabase
 	}
 	file, err := os.Open(path)
@@ -134,7 +142,7 @@ func examine(path string, mustExist bool) error {
 	return err
 }
 
-// createPrivate makes the file readable by its owner only: it holds secrets.
+// createPrivate creates a file that only its owner can read, because it will hold secrets.
 func createPrivate(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -143,8 +151,8 @@ func createPrivate(path string) error {
 	return file.Close()
 }
 
-// sqliteDSN carries the pragmas, because only the DSN reaches every connection of a pool.
-// synchronous=FULL makes an acknowledged write survive a loss of power.
+// sqliteDSN returns the DSN of a file. It contains the pragmas, because only the DSN applies to every
+// connection of a pool. With synchronous=FULL an acknowledged write survives a power loss.
 func sqliteDSN(path, options string) string {
 	dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()}
 	dsn.RawQuery = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
@@ -152,8 +160,8 @@ func sqliteDSN(path, options string) string {
 	return dsn.String()
 }
 
-// migrate brings the tables up to date. Two processes must not do that at once: a daemon has
-// the lock already, a command takes it for the time, unless a daemon migrates meanwhile.
+// migrate migrates the tables. Only the process that holds the lock file may migrate. A daemon holds the lock
+// already. A command takes it, or waits up to migrationWait for another process to migrate.
 func (e *sqlite) migrate(ctx context.Context, locked bool) error {
 	files, err := fs.Sub(sqliteMigrations, "migrations/sqlite")
 	if err != nil {
@@ -165,7 +173,9 @@ func (e *sqlite) migrate(ctx context.Context, locked bool) error {
 	}
 	timeout := time.After(migrationWait)
 	for {
-		if pending, err := provider.HasPending(ctx); err != nil || !pending {
+		pending, err := provider.HasPending(ctx)
+		busy := sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY // another process makes the file's first tables
+		if !busy && (err != nil || !pending) {
 			return err
 		}
 		if !locked {
@@ -174,10 +184,10 @@ func (e *sqlite) migrate(ctx context.Context, locked bool) error {
 			}
 			if locked {
 				defer func() { _ = e.lock.Unlock() }()
-				continue // somebody else may have just finished
+				continue // another process may have just migrated
 			}
 		}
-		if locked {
+		if locked && !busy {
 			_, err := provider.Up(ctx)
 			return err
 		}
@@ -201,9 +211,9 @@ func (e *sqlite) close() error {
 	return errors.Join(append(errs, e.lock.Close())...)
 }
 
-// there returns ErrLost when the file, or its log, was deleted or replaced, or the file was emptied: what
-// is written to it goes with this process.
-func (e *sqlite) there() error {
+// checkFiles returns ErrLost if the file or its write-ahead log was deleted or replaced, or the file was
+// emptied. Writes would then be lost when this process ends.
+func (e *sqlite) checkFiles() error {
 	for path, opened := range e.files {
 		file, err := os.Stat(path)
 		if err == nil && os.SameFile(file, opened) && (file.Size() > 0 || path != e.path) {
@@ -218,7 +228,7 @@ func (e *sqlite) there() error {
 	return nil
 }
 
-// secureDelete says whether what is deleted or replaced is overwritten in the file.
+// secureDelete sets whether SQLite overwrites deleted and replaced data in the file with zeros.
 func (e *sqlite) secureDelete(ctx context.Context, on bool) error {
 	pragma := "PRAGMA secure_delete = OFF"
 	if on {
@@ -228,15 +238,17 @@ func (e *sqlite) secureDelete(ctx context.Context, on bool) error {
 	return err
 }
 
-// truncateLog empties the log, in which there may be what was replaced, as far as others do not read from it.
+// truncateLog truncates the write-ahead log, which may contain replaced data. It fails to do so, without an
+// error, while another connection reads from the log.
 func (e *sqlite) truncateLog(ctx context.Context) error {
 	_, err := e.writer.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }
 
-// changed asks the writer: for any other connection, what this process writes is a change too.
+// changed uses the connection of the writer, because to any other connection the writes of this process are
+// changes, too.
 func (e *sqlite) changed(ctx context.Context) (bool, error) {
-	if err := e.there(); err != nil {
+	if err := e.checkFiles(); err != nil {
 		return false, err
 	}
 	var version int64
@@ -247,29 +259,29 @@ func (e *sqlite) changed(ctx context.Context) (bool, error) {
 	return e.version.Swap(version) != version, nil
 }
 
-func (e *sqlite) duplicate(err error) bool {
+func (e *sqlite) duplicateKey(err error) bool {
 	code := sqliteCode(err)
 	return code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || code == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
 func (e *sqlite) now() string { return (*sqliteTransaction)(nil).clock() }
 
-func (e *sqlite) missing(err error) bool {
+func (e *sqlite) missingReference(err error) bool {
 	return sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
-// busy is also true of ErrLost: who asks again may find another daemon.
+// busy also reports true for ErrLost, because a retry may reach another daemon.
 func (e *sqlite) busy(err error) bool {
 	if errors.Is(err, ErrLost) {
 		return true
 	}
-	return sqliteAway(err)
+	return sqliteUnavailable(err)
 }
 
-// sqliteAway reports whether err is about the file or what holds it, which may be mended, and not about
-// the query.
-func sqliteAway(err error) bool {
-	switch sqliteCode(err) & 0xff { // of any extended code
+// sqliteUnavailable reports whether err is caused by the file or its disk, which may recover, and not by the
+// query.
+func sqliteUnavailable(err error) bool {
+	switch sqliteCode(err) & 0xff { // the primary code of an extended code
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
 		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL:
 		return true
@@ -277,7 +289,7 @@ func sqliteAway(err error) bool {
 	return false
 }
 
-// sqliteCode returns the extended code of an error of SQLite's, and SQLITE_OK for any other.
+// sqliteCode returns the extended code of an error of SQLite, or SQLITE_OK for any other error.
 func sqliteCode(err error) int {
 	if failure, ok := errors.AsType[*sqlitedriver.Error](err); ok {
 		return failure.Code()
@@ -285,18 +297,18 @@ func sqliteCode(err error) int {
 	return sqlite3.SQLITE_OK
 }
 
-// sqliteQuerier runs SQL on the readers.
+// sqliteQuerier runs queries on the readers.
 type sqliteQuerier struct{ readers *statements }
 
 func (q sqliteQuerier) query(
 	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
 ) (err error) {
 	defer func() {
-		if sqliteAway(err) {
+		if sqliteUnavailable(err) {
 			err = fmt.Errorf("%w: %w", studio.ErrBusy, err)
 		}
 	}()
-	statement, err := q.readers.get(ctx, query) //nolint:sqlclosecheck // it stays for the next
+	statement, err := q.readers.get(ctx, query) //nolint:sqlclosecheck // the statement stays prepared
 	if err != nil {
 		return err
 	}
@@ -307,6 +319,7 @@ func (q sqliteQuerier) query(
 	return eachRow(rows, each)
 }
 
+// affected returns the number of affected rows.
 func affected(result sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err
@@ -314,6 +327,7 @@ func affected(result sql.Result, err error) (int64, error) {
 	return result.RowsAffected()
 }
 
+// eachRow calls each for every row and closes rows.
 func eachRow(rows *sql.Rows, each func(scan func(...any) error) error) error {
 	defer func() { _ = rows.Close() }() // Err reports what matters
 	for rows.Next() {

@@ -11,14 +11,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-func TestSQLite_oneDaemonAtATime(t *testing.T) {
+func TestSQLite_allowsOneDaemon(t *testing.T) {
 	t.Parallel()
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
 	daemon, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
 	check(t, err)
 	_, err = store.Open(t.Context(), dsn, store.Config{Daemon: true})
 	wantError(t, err, store.ErrInUse)
-	command := studiotest.Open(t, dsn) // works beside it
+	command := studiotest.Open(t, dsn) // a command may use the database at the same time
 	check(t, command.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
 	if _, err := daemon.UserByEmail(t.Context(), "ada@example.com"); err != nil {
 		t.Errorf("the daemon does not see what the command did: %v", err)
@@ -29,9 +29,8 @@ func TestSQLite_oneDaemonAtATime(t *testing.T) {
 	check(t, next.Close())
 }
 
-// Only the DSN reaches every connection; without these an acknowledged write can be lost, and
-// writers fail each other.
-func TestSQLite_everyConnectionHasItsPragmas(t *testing.T) {
+// Without these pragmas an acknowledged write can be lost, and concurrent writers fail.
+func TestSQLite_everyConnectionHasThePragmas(t *testing.T) {
 	t.Parallel()
 	db := studiotest.Open(t, studiotest.NewSQLite(t))
 	for name, want := range map[string]map[string]string{
@@ -51,7 +50,7 @@ func TestSQLite_everyConnectionHasItsPragmas(t *testing.T) {
 	}
 }
 
-func TestSQLite_isBusyWhenOthersKeepIt(t *testing.T) {
+func TestSQLite_returnsErrBusyOnALock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "studio.db")
 	db := studiotest.Open(t, "sqlite:"+path)
@@ -65,7 +64,7 @@ func TestSQLite_isBusyWhenOthersKeepIt(t *testing.T) {
 	check(t, tx.Rollback())
 }
 
-func TestSQLite_anyFileName(t *testing.T) {
+func TestSQLite_acceptsAnyFileName(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"with space.db", "what?.db", "100%.db", "a#b.db", "a&b=c.db", "é.db", "%41.db", "sub/dir/a.db"} {
 		path := filepath.Join(t.TempDir(), name)
@@ -80,7 +79,7 @@ func TestSQLite_anyFileName(t *testing.T) {
 	}
 }
 
-func TestSQLite_refusesWhatIsNoDatabase(t *testing.T) {
+func TestSQLite_rejectsOtherFiles(t *testing.T) {
 	t.Parallel()
 	text := filepath.Join(t.TempDir(), "text.db")
 	check(t, os.WriteFile(text, []byte("this is not a database, it is a text of more than a hundred bytes, and it must stay as it is whatever happens"), 0o600))

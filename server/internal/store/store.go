@@ -1,8 +1,12 @@
-// Package store keeps the domain in a database. The SQL is the same on every engine; what
-// differs between engines is behind the two interfaces of this file, with one file an engine.
+// Package store stores the domain in a database, SQLite or PostgreSQL. Most SQL is the same on both. The
+// interfaces engine and transaction contain the differences; sqlite.go and postgres.go implement them.
 //
-// The rows of subjects and events are also the queue: subjects.render_at and
-// subjects.deliver_at say when work is due, and [Store.Due] tells that some has become due.
+// The rows of subjects and events are also the queue: subjects.render_at and subjects.deliver_at are the times
+// at which work is due, and [Store.Due] signals that work has become due.
+//
+// Writes use group commit: changes that arrive while a commit runs share the next one. A flow is the events
+// of one user for one origin. On PostgreSQL, a lease holder is a process that holds lanes, which are shards of
+// the origins, and its ID is a fencing token.
 package store
 
 import (
@@ -15,122 +19,130 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Errors of [Open]; any other is about the path or the server.
+// Errors of [Open]. Any other error concerns the path or the server.
 var (
-	// ErrInUse: another daemon has the database to itself.
+	// ErrInUse means that another daemon uses the SQLite database.
 	ErrInUse = errors.New("another daemon uses this database")
-	// ErrNoDatabase: the file is something else.
+	// ErrNoDatabase means that the file is not an SQLite database.
 	ErrNoDatabase = errors.New("this is not a database")
 )
 
-// ErrLost is returned when the file of an open database was deleted, replaced or emptied.
+// ErrLost means that the file of an open SQLite database was deleted, replaced or emptied.
 var ErrLost = errors.New("the file of the database has gone")
 
-// Config says how a database is used.
+// Config configures [Open]. Its zero value is the configuration of a command.
 type Config struct {
-	// Daemon takes an embedded database for this process alone; commands leave it false and
-	// work beside a daemon. On PostgreSQL, what becomes due is announced to the daemons at once unless
-	// it is set: a [Store.Woken] says it to the one in this process.
+	// Daemon locks an SQLite database against other daemons. Commands leave Daemon false and use the
+	// database at the same time as a daemon. On PostgreSQL, a store without Daemon notifies the daemons of
+	// due events after each commit. A store with Daemon leaves that to the caller of [Store.TakeDue].
 	Daemon bool
-	// MustExist makes it an error when there is no database yet, or one without tables.
+	// MustExist makes Open fail if there is no database yet, or one without tables.
 	MustExist bool
-	// Keys encrypt keys and webhook secrets, and decrypt those that are encrypted. Default: they are kept
-	// in clear.
+	// Keys encrypts and decrypts signing keys and webhook secrets. Default: they are stored in clear.
 	Keys *keyring.Keyring
-	// OnUse is called with every message of [Store.AnnounceUse], those of this process included, while
+	// OnUse is called with every message of [Store.NotifyUse], including those of this process, while
 	// [Store.Listen] runs. Default: none.
 	OnUse func(message string)
+	// Traces records a span for each statement in a trace. Default: none.
+	Traces trace.TracerProvider
 }
 
-// Store keeps the domain in a database. It is safe for concurrent use.
+// Store stores the domain in a database. It is safe for concurrent use.
 type Store struct {
 	engine    engine
 	name      string
 	daemon    bool
 	keys      *keyring.Keyring
 	onUse     func(message string)
+	tracer    trace.Tracer // nil for none
 	due       chan struct{}
-	records   *records
-	creations *creations
-	updates   *updates
+	records   *commitQueue[*record]
+	creations *commitQueue[*creation]
+	updates   *commitQueue[*update]
 
-	mu      sync.Mutex
-	woken   map[Line]struct{}
-	deleted map[Line]struct{}
+	mu           sync.Mutex
+	dueFlows     map[Flow]struct{}
+	deletedFlows map[Flow]struct{}
 }
 
 var _ studio.Store = (*Store)(nil)
 
-// querier reads by SQL with $1, $2 … for parameters.
+// querier runs queries with the parameters $1, $2 and so on.
 type querier interface {
-	// query calls each for every row, with the function that scans it.
+	// query calls each for every row, with a function that scans the row.
 	query(ctx context.Context, each func(scan func(dest ...any) error) error, query string, args ...any) error
 }
 
-// transaction is a querier whose changes are kept together or not at all.
+// transaction is a querier that also writes. Its changes are atomic.
 type transaction interface {
 	querier
 	exec(ctx context.Context, query string, args ...any) (rows int64, err error)
-	// execAll is exec of several, in order and at the cost of one.
+	// execAll executes several statements in order, in one round trip.
 	execAll(ctx context.Context, all []statement) (rows []int64, err error)
-	// forUpdate ends a SELECT whose row this transaction is going to change.
+	// forUpdate returns the SQL that ends a SELECT of rows which this transaction will change.
 	forUpdate() string
-	// subjectDue is when a row of subjects is due, by its events.
+	// subjectDue returns the SQL expression for deliver_at of a subject.
 	subjectDue() string
-	// claim takes a name until the end of the transaction; false when another one has it.
-	claim(ctx context.Context, name string) (free bool, err error)
-	// deliverDue says that events of a line have become due, and renderDue that a subject is to be
-	// rendered at a time.
-	deliverDue(line Line)
-	renderDue(at time.Time)
-	// clock is the time, which all processes have in common, as micros keeps it.
+	// tryLock locks a name until the end of the transaction. It reports false if another one has the lock.
+	tryLock(ctx context.Context, name string) (free bool, err error)
+	// markDeliveryDue marks a flow for the signal after the commit. markRenderDue does so for a rendering
+	// that is due at a time.
+	markDeliveryDue(flow Flow)
+	markRenderDue(at time.Time)
+	// clock returns the SQL expression for the current time of the database, in microseconds.
 	clock() string
 }
 
-// statement is SQL with its parameters.
+// statement is an SQL statement with its parameters.
 type statement struct {
 	query string
 	args  []any
 }
 
-// engine is a database.
+// engine is the implementation of a database, SQLite or PostgreSQL.
 type engine interface {
 	querier
-	// queryAll is query for each of several parameters at the cost of one.
+	// queryAll runs a query with each of several parameter lists, in one round trip.
 	queryAll(ctx context.Context, each func(i int, scan func(dest ...any) error) error, query string, args [][]any) error
-	// write runs change in a transaction, and again in another when transactions got into each
-	// other's way; due is called with the lines that it made due, after the commit.
-	write(ctx context.Context, due func(lines []Line), change func(tx transaction) error) error
+	// write runs change in a transaction. It retries after deadlocks and serialization failures, so change
+	// may run several times. After the commit it calls due with the flows that became due.
+	write(ctx context.Context, due func(flows []Flow), change func(tx transaction) error) error
 	// changed reports whether another process has written since the last call.
 	changed(ctx context.Context) (bool, error)
-	// duplicate reports whether err says that a key exists, and missing that a reference does not.
-	duplicate(err error) bool
-	missing(err error) bool
-	// busy reports whether others kept the database for too long.
+	// duplicateKey reports whether err is a violation of a unique key, and missingReference whether it is a
+	// violation of a foreign key.
+	duplicateKey(err error) bool
+	missingReference(err error) bool
+	// busy reports whether the database is unavailable for now, so that a retry may succeed.
 	busy(err error) bool
-	// now is transaction.clock, but the same throughout a query, so that an index serves it.
+	// now is transaction.clock with a constant value during a query, so that the planner can use an index.
 	now() string
 	close() error
 }
 
-// Open opens the database that dsn names, creating and migrating it as needed:
+// Open opens the database that dsn names. It creates and migrates the database as needed. The DSN is:
 //
 //   - sqlite:PATH, a file.
 //   - postgres://USER:PASSWORD@HOST:PORT/DATABASE or postgresql://…, with the settings of libpq and
-//     pgxpool as parameters, and the PG… variables of the environment for what it leaves out. Any
-//     number of processes may use one, or a schema of one that search_path names. A process has up to
-//     16 connections (pool_max_conns) and waits 5 s for a free one, 5 s for a lock (lock_timeout) and
+//     pgxpool as parameters. The PG… environment variables are the defaults. Any number of processes may
+//     share a database, or a schema that search_path names. A process uses up to 16 connections, 14 of them
+//     in a pool (pool_max_conns). It waits 5 s for a free connection, 5 s for a lock (lock_timeout) and
 //     30 s for a statement (statement_timeout).
 //
-// No error shows the password.
+// No error contains the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	s := &Store{
-		keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), woken: make(map[Line]struct{}), deleted: make(map[Line]struct{}),
-		records: newRecords(), creations: newCreations(), updates: newUpdates(),
+		keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
+	}
+	s.records, s.creations, s.updates = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue()
+	if cfg.Traces != nil {
+		s.tracer = cfg.Traces.Tracer(tracerName)
 	}
 	var err error
 	switch scheme, path, _ := strings.Cut(dsn, ":"); {
@@ -153,14 +165,14 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Name returns what the database was opened as, without the password.
+// Name returns the DSN of the database without the password and the parameters.
 func (s *Store) Name() string { return s.name }
 
-// Close waits for what is running and releases the database.
+// Close waits for running queries and closes the database.
 func (s *Store) Close() error { return s.engine.close() }
 
-// Lost is closed when the file of the database was found to have gone. What was acknowledged since it
-// went is lost with this process, which should end.
+// Lost returns a channel that is closed when the SQLite file was found deleted, replaced or emptied. Writes
+// since then are lost when the process ends; the caller should end it. On PostgreSQL the channel is nil.
 func (s *Store) Lost() <-chan struct{} {
 	if e, ok := s.engine.(*sqlite); ok {
 		return e.lost
@@ -168,38 +180,41 @@ func (s *Store) Lost() <-chan struct{} {
 	return nil
 }
 
-// Due receives after this process made work due. One value may stand for many changes.
+// Due returns a channel that receives a value after this process made work due or deleted subjects. One value
+// may stand for many changes.
 func (s *Store) Due() <-chan struct{} { return s.due }
 
-// Woken returns the lines in which events became due since the last call.
-func (s *Store) Woken() []Line { return s.take(s.woken) }
+// TakeDue returns the flows in which this process made events due since the last call.
+func (s *Store) TakeDue() []Flow { return s.take(s.dueFlows) }
 
-// Deleted returns the lines of which this process deleted subjects since the last call: what was read
-// of them before may not be sent any more.
-func (s *Store) Deleted() []Line { return s.take(s.deleted) }
+// TakeDeleted returns the flows in which this process deleted subjects since the last call. Deliveries that
+// were read before must not be sent.
+func (s *Store) TakeDeleted() []Flow { return s.take(s.deletedFlows) }
 
-func (s *Store) take(lines map[Line]struct{}) []Line {
+// take returns the flows of a set and clears it.
+func (s *Store) take(flows map[Flow]struct{}) []Flow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := slices.Collect(maps.Keys(lines))
-	clear(lines)
+	all := slices.Collect(maps.Keys(flows))
+	clear(flows)
 	return all
 }
 
-// ChangedElsewhere reports whether another process has written since the last call: an
-// operator's command beside the daemon, which [Store.Due] does not see. It costs next to nothing.
+// ChangedElsewhere reports whether another process has written to the SQLite database since the last call.
+// [Store.Due] does not signal such writes. The call is cheap. On PostgreSQL it always reports false.
 func (s *Store) ChangedElsewhere(ctx context.Context) (bool, error) { return s.engine.changed(ctx) }
 
+// write runs change in a transaction and returns an error of the domain.
 func (s *Store) write(ctx context.Context, change func(tx transaction) error) error {
-	return s.failure(s.engine.write(ctx, s.signalDue, change))
+	return s.domainError(s.engine.write(ctx, s.signalDue, change))
 }
 
-// failure makes an error of the domain of one of the engine, if it is one.
-func (s *Store) failure(err error) error {
-	if s.engine.duplicate(err) {
+// domainError converts an error of the engine to an error of the domain, if there is one for it.
+func (s *Store) domainError(err error) error {
+	if s.engine.duplicateKey(err) {
 		return studio.ErrExists
 	}
-	if s.engine.missing(err) {
+	if s.engine.missingReference(err) {
 		return studio.ErrNotFound
 	}
 	if s.engine.busy(err) {
@@ -208,40 +223,43 @@ func (s *Store) failure(err error) error {
 	return err
 }
 
-func (s *Store) signalDue(lines []Line) {
-	s.tell(s.Announce, lines)
-	s.signal(s.woken, lines)
+// signalDue signals that events in flows have become due.
+func (s *Store) signalDue(flows []Flow) {
+	s.notifyDaemons(s.NotifyDue, flows)
+	s.signal(s.dueFlows, flows)
 }
 
-func (s *Store) signalDeleted(lines []Line) {
-	s.tell(s.AnnounceDeleted, lines)
-	s.signal(s.deleted, lines)
+// signalDeleted signals that subjects with events in flows were deleted.
+func (s *Store) signalDeleted(flows []Flow) {
+	s.notifyDaemons(s.NotifyDeleted, flows)
+	s.signal(s.deletedFlows, flows)
 }
 
-// tell announces what a command has done. Without it, a daemon finds that a little later.
-func (s *Store) tell(announce func(ctx context.Context, lines []Line) error, lines []Line) {
-	if s.Pool() != nil && !s.daemon && len(lines) > 0 {
+// notifyDaemons notifies the daemons of the changes of a command, on PostgreSQL. It ignores errors, because
+// the daemons also find the changes by their next scan.
+func (s *Store) notifyDaemons(notify func(ctx context.Context, flows []Flow) error, flows []Flow) {
+	if s.Pool() != nil && !s.daemon && len(flows) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 		defer cancel()
-		_ = announce(ctx, lines)
+		_ = notify(ctx, flows)
 	}
 }
 
-// signal adds lines to those that a reader of Due takes.
-func (s *Store) signal(all map[Line]struct{}, lines []Line) {
+// signal adds flows to a set and signals Due.
+func (s *Store) signal(all map[Flow]struct{}, flows []Flow) {
 	s.mu.Lock()
-	for _, line := range lines {
-		all[line] = struct{}{}
+	for _, flow := range flows {
+		all[flow] = struct{}{}
 	}
 	s.mu.Unlock()
 	select {
 	case s.due <- struct{}{}:
-	default: // the reader has not taken the last one and will see this work too
+	default: // the reader has not received the last signal and will see these flows, too
 	}
 }
 
-// one scans the only row of a query; studio.ErrNotFound when there is none.
-func one(ctx context.Context, q querier, dest []any, query string, args ...any) error {
+// queryRow scans the only row of a query. It returns studio.ErrNotFound if there is none.
+func queryRow(ctx context.Context, q querier, dest []any, query string, args ...any) error {
 	found := false
 	err := q.query(ctx, func(scan func(...any) error) error {
 		found = true
@@ -253,7 +271,7 @@ func one(ctx context.Context, q querier, dest []any, query string, args ...any) 
 	return err
 }
 
-// micros is how times are kept; the zero time is kept as NULL.
+// micros converts a time to its stored form, in microseconds. The zero time is stored as NULL.
 func micros(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -261,7 +279,7 @@ func micros(t time.Time) any {
 	return t.UnixMicro()
 }
 
-// instant scans what micros wrote.
+// instant is a sql.Scanner for times that micros stored.
 type instant struct{ time *time.Time }
 
 func (i instant) Scan(value any) error {

@@ -32,7 +32,7 @@ func wantError(t *testing.T, got, want error) {
 	}
 }
 
-// withUser is a database with a user called ada.
+// withUser runs a test on each database, with a user named ada.
 func withUser(t *testing.T, test func(t *testing.T, db *store.Store)) {
 	t.Helper()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
@@ -41,7 +41,7 @@ func withUser(t *testing.T, test func(t *testing.T, db *store.Store)) {
 	})
 }
 
-// subject is an avatar of ada's with some events.
+// subject returns an avatar of ada with some events.
 func subject(id string, events int) studio.Subject {
 	s := studio.Subject{
 		ID: id, Kind: studio.Avatar, UserID: "ada", Title: new("Ada"), Request: []byte(`{"title":"Ada"}`),
@@ -57,20 +57,26 @@ func subject(id string, events int) studio.Subject {
 	return s
 }
 
-func TestOpen_manyOpenANewDatabaseAtOnce(t *testing.T) {
+func TestOpen_concurrentlyCreatesOneDatabase(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		atOnce(repeat(4, func(int) {
-			db, err := store.Open(t.Context(), dsn, store.Config{})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		})...)
-	})
+	for name, create := range map[string]func(testing.TB) string{
+		"SQLite": studiotest.NewSQLite, "PostgreSQL": studiotest.NewEmptyPostgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := create(t)
+			concurrently(repeat(4, func(int) {
+				db, err := store.Open(t.Context(), dsn, store.Config{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			})...)
+		})
+	}
 }
 
 func TestStore_Subject_readsWhatWasWritten(t *testing.T) {
@@ -95,7 +101,7 @@ func TestStore_Subject_readsWhatWasWritten(t *testing.T) {
 	})
 }
 
-func TestStore_UpdateSubject_keepsAllOrNothing(t *testing.T) {
+func TestStore_UpdateSubject_isAtomic(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		_, err := db.CreateSubject(t.Context(), subject("a", 0), studio.IdempotencyKey{})
@@ -135,7 +141,7 @@ func TestStore_UpdateSubject_keepsAllOrNothing(t *testing.T) {
 	})
 }
 
-func TestStore_RecordAttempt_deliversInOrder(t *testing.T) {
+func TestStore_Record_makesTheNextEventDueInOrder(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		_, err := db.CreateSubject(t.Context(), subject("a", 3), studio.IdempotencyKey{})
@@ -183,7 +189,7 @@ func TestStore_RecordAttempt_deliversInOrder(t *testing.T) {
 	})
 }
 
-func TestStore_NextDue_leavesAnEventThatWaitsItsTime(t *testing.T) {
+func TestStore_UpdateSubject_keepsTheDueTimeOfAPendingRetry(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		_, err := db.CreateSubject(t.Context(), subject("a", 1), studio.IdempotencyKey{})
@@ -205,7 +211,7 @@ func TestStore_NextDue_leavesAnEventThatWaitsItsTime(t *testing.T) {
 	})
 }
 
-func TestStore_NextDue_hasTheEarliestFirst(t *testing.T) {
+func TestStore_NextDue_returnsTheEarliestFirst(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		for i, wait := range []time.Duration{3, 1, 2} {
@@ -223,12 +229,12 @@ func TestStore_NextDue_hasTheEarliestFirst(t *testing.T) {
 	})
 }
 
-func TestStore_Due_tellsOfWorkAfterTheCommit(t *testing.T) {
+func TestStore_Due_signalsAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		select {
 		case <-db.Due():
-			t.Error("a user is no work")
+			t.Error("a new user is signaled as work")
 		default:
 		}
 		_, err := db.CreateSubject(t.Context(), subject("a", 1), studio.IdempotencyKey{})
@@ -236,13 +242,13 @@ func TestStore_Due_tellsOfWorkAfterTheCommit(t *testing.T) {
 		select {
 		case <-db.Due():
 		default:
-			t.Error("a subject that is to be rendered is work")
+			t.Error("a subject that is due to be rendered is not signaled")
 		}
 	})
 }
 
-// Everybody who creates at the same time with the same key gets the one subject, then or later.
-func TestStore_CreateSubject_oneForAKey(t *testing.T) {
+// Concurrent creations with the same key all return the same subject, immediately or after a retry.
+func TestStore_CreateSubject_returnsOneSubjectForAKey(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		ids := make([]string, 20)
@@ -265,7 +271,7 @@ func TestStore_CreateSubject_oneForAKey(t *testing.T) {
 		}
 		group.Wait()
 		if slices.Sort(ids); ids[0] != ids[len(ids)-1] {
-			t.Errorf("the key made %v", slices.Compact(ids))
+			t.Errorf("the key created %v", slices.Compact(ids))
 		}
 		all, err := db.NextDue(t.Context(), store.Render, 100)
 		check(t, err)
@@ -275,8 +281,8 @@ func TestStore_CreateSubject_oneForAKey(t *testing.T) {
 	})
 }
 
-// A writer must not fail because others write.
-func TestStore_manyWriteAtOnce(t *testing.T) {
+// A write does not fail because of concurrent writes.
+func TestStore_concurrentWritesSucceed(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		var group sync.WaitGroup
@@ -295,7 +301,7 @@ func TestStore_manyWriteAtOnce(t *testing.T) {
 	})
 }
 
-func TestStore_Key_isMadeOnce(t *testing.T) {
+func TestStore_Key_isCreatedOnce(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		var group sync.WaitGroup
@@ -316,7 +322,7 @@ func TestStore_Key_isMadeOnce(t *testing.T) {
 	})
 }
 
-func TestStore_Empty_untilThereIsAUser(t *testing.T) {
+func TestStore_Empty_isFalseWithAUser(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		empty, err := db.Empty(t.Context())
@@ -330,7 +336,7 @@ func TestStore_Empty_untilThereIsAUser(t *testing.T) {
 	})
 }
 
-func TestStore_Prune_deletesWhatNoRuleAsksForAnyMore(t *testing.T) {
+func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("a"), After: noon().Add(-time.Hour)}
@@ -345,7 +351,7 @@ func TestStore_Prune_deletesWhatNoRuleAsksForAnyMore(t *testing.T) {
 
 		check(t, db.Prune(t.Context(), noon().Add(59*time.Minute)))
 		_, err = db.CreateSubject(t.Context(), subject("b", 0), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("b"), After: key.After})
-		wantError(t, err, studio.ErrKeyReused) // keys hold for a day
+		wantError(t, err, studio.ErrKeyReused) // keys are valid for a day
 		attempts := func() int {
 			all, err := db.Attempts(t.Context(), "a-1")
 			check(t, err)
@@ -353,15 +359,15 @@ func TestStore_Prune_deletesWhatNoRuleAsksForAnyMore(t *testing.T) {
 		}
 		check(t, db.Prune(t.Context(), noon().Add(store.Retention)))
 		if attempts() != 1 {
-			t.Error("an event is gone before its time")
+			t.Error("an event is pruned before its retention is over")
 		}
 		check(t, db.Prune(t.Context(), noon().Add(store.Retention+time.Second)))
 		if attempts() != 0 {
-			t.Error("an event is kept after its time")
+			t.Error("an event is kept after its retention is over")
 		}
 		next, err = db.NextDelivery(t.Context(), "a")
 		if err != nil || next.Event.ID != "a-2" {
-			t.Errorf("an event that waits is gone (%v)", err)
+			t.Errorf("a pending event is pruned (%v)", err)
 		}
 		_, err = db.RotateRefreshToken(t.Context(), []byte("h"), noon(), studio.RefreshToken{Hash: []byte("i"), ExpiresAt: noon()})
 		wantError(t, err, studio.ErrUnauthorized)
@@ -372,11 +378,11 @@ func TestStore_Prune_deletesWhatNoRuleAsksForAnyMore(t *testing.T) {
 		}
 		key.Fingerprint = []byte("b")
 		_, err = db.CreateSubject(t.Context(), subject("b", 0), key)
-		check(t, err) // the key is free
+		check(t, err) // the key is pruned
 	})
 }
 
-// recordAttempt is [store.Store.Record] for who holds no lanes.
+// recordAttempt is [store.Store.Record] without a lease holder.
 func recordAttempt(
 	ctx context.Context, db *store.Store, event studio.Event, attempt store.Attempt, outcome store.Outcome,
 ) error {

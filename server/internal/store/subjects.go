@@ -16,7 +16,7 @@ func (s *Store) CreateSubject(
 	ctx context.Context, subject studio.Subject, key studio.IdempotencyKey,
 ) (studio.Subject, error) {
 	if s.Pool() != nil {
-		if alone, err := s.creations.write(ctx, s, subject, key); !alone {
+		if alone, err := s.createInGroup(ctx, subject, key); !alone {
 			return subject, err
 		}
 	}
@@ -46,18 +46,21 @@ func (s *Store) CreateSubject(
 	return created, err
 }
 
-// replaceKey ends the insertion of a key, which may be there and no longer in force.
+// replaceKey ends the INSERT of an idempotency key. It replaces an expired one.
 const replaceKey = ` ON CONFLICT (user_id, key) DO UPDATE SET
 	fingerprint = excluded.fingerprint, subject_id = excluded.subject_id, created_at = excluded.created_at`
 
-func claimOfKey(userID string, key studio.IdempotencyKey) string {
+// keyLockName returns the name that a creation with an idempotency key locks.
+func keyLockName(userID string, key studio.IdempotencyKey) string {
 	return "idempotency key " + userID + " " + key.Key
 }
 
+// subjectOfKey returns the subject that was created with an idempotency key. It locks the key until the end
+// of the transaction. It returns studio.ErrNotFound if the key is new.
 func subjectOfKey(
 	ctx context.Context, tx transaction, userID string, key studio.IdempotencyKey,
 ) (studio.Subject, error) {
-	free, err := tx.claim(ctx, claimOfKey(userID, key))
+	free, err := tx.tryLock(ctx, keyLockName(userID, key))
 	if err != nil {
 		return studio.Subject{}, err
 	}
@@ -66,7 +69,7 @@ func subjectOfKey(
 	}
 	var id string
 	var fingerprint []byte
-	err = one(ctx, tx, []any{&id, &fingerprint},
+	err = queryRow(ctx, tx, []any{&id, &fingerprint},
 		`SELECT subject_id, fingerprint FROM idempotency_keys WHERE user_id = $1 AND key = $2 AND created_at > $3`,
 		userID, key.Key, micros(key.After))
 	if err != nil {
@@ -82,13 +85,13 @@ func subjectOfKey(
 	return subject, err
 }
 
-// lockAvatar keeps the avatar of a new video from being deleted before the video is there.
+// lockAvatar locks the avatar of a new video, so that it is not deleted before the video is inserted.
 func lockAvatar(ctx context.Context, tx transaction, id string) error {
 	if id == "" {
 		return nil
 	}
 	var found int
-	return one(ctx, tx, []any{&found}, `SELECT 1 FROM subjects WHERE id = $1 AND deleted_at IS NULL`+tx.forUpdate(), id)
+	return queryRow(ctx, tx, []any{&found}, `SELECT 1 FROM subjects WHERE id = $1 AND deleted_at IS NULL`+tx.forUpdate(), id)
 }
 
 func (s *Store) Subject(ctx context.Context, id string) (studio.Subject, error) {
@@ -96,7 +99,7 @@ func (s *Store) Subject(ctx context.Context, id string) (studio.Subject, error) 
 }
 
 func (s *Store) CreationsInProgress(ctx context.Context, userID string) (n int, err error) {
-	err = one(ctx, s.engine, []any{&n}, `SELECT COUNT(*) FROM subjects WHERE user_id = $1 AND render_at IS NOT NULL`, userID)
+	err = queryRow(ctx, s.engine, []any{&n}, `SELECT COUNT(*) FROM subjects WHERE user_id = $1 AND render_at IS NOT NULL`, userID)
 	return n, err
 }
 
@@ -104,7 +107,7 @@ func (s *Store) UpdateSubject(
 	ctx context.Context, id string, change func(*studio.Subject) error,
 ) (subject studio.Subject, err error) {
 	if s.Pool() != nil {
-		if u := s.updates.write(ctx, s, id, change); !u.alone {
+		if u := s.updateInGroup(ctx, id, change); !u.updateAlone {
 			return u.subject, u.err
 		}
 	}
@@ -126,18 +129,19 @@ func (s *Store) UpdateSubject(
 	return subject, err
 }
 
-// subjectColumns is what scanSubject scans, of subjects s.
+// subjectColumns is the columns of subjects s that scanSubject scans.
 const subjectColumns = `s.id, s.kind, s.user_id, s.avatar_id, (SELECT a.title FROM subjects a WHERE a.id = s.avatar_id),
 	s.title, s.request, s.webhook_url, s.status, s.consent, s.failure_reason, s.progress, s.rendering, s.created_at, s.updated_at,
-	s.sequence, s.render_at, s.render_tries, s.request_id`
+	s.sequence, s.render_at, s.render_tries, s.request_id, s.trace_parent`
 
+// scanSubject scans the row of a subject.
 func scanSubject(scan func(...any) error) (studio.Subject, error) {
 	var s studio.Subject
 	var avatarID *string
 	var request, rendering string
 	err := scan(&s.ID, &s.Kind, &s.UserID, &avatarID, &s.AvatarTitle, &s.Title, &request, &s.WebhookURL, &s.Status,
 		&s.Consent, &s.FailureReason, &s.Progress, &rendering, instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Sequence,
-		instant{&s.RenderAt}, &s.RenderTries, &s.RequestID)
+		instant{&s.RenderAt}, &s.RenderTries, &s.RequestID, &s.TraceParent)
 	if avatarID != nil {
 		s.AvatarID = *avatarID
 	}
@@ -148,6 +152,7 @@ func scanSubject(scan func(...any) error) (studio.Subject, error) {
 	return s, err
 }
 
+// subjectByID returns a subject that is not deleted. forUpdate ends the SELECT.
 func subjectByID(ctx context.Context, q querier, id, forUpdate string) (s studio.Subject, err error) {
 	err = studio.ErrNotFound
 	queryErr := q.query(ctx, func(scan func(...any) error) error {
@@ -192,42 +197,44 @@ func (s *Store) Subjects(
 	return subjects, err
 }
 
-// optional is nil, which is NULL, for an empty text.
-func optional(text string) *string {
+// nullable returns nil, which is stored as NULL, for an empty text.
+func nullable(text string) *string {
 	if text == "" {
 		return nil
 	}
 	return &text
 }
 
+// insertSubject inserts a subject and its events.
 func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error {
 	statements := []statement{{
 		`INSERT INTO subjects (id, kind, user_id, avatar_id, title, request, webhook_url, status,
 			consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries,
-			origin, request_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+			origin, request_id, trace_parent)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		[]any{
-			s.ID, string(s.Kind), s.UserID, optional(s.AvatarID), s.Title, string(s.Request), s.WebhookURL, string(s.Status),
+			s.ID, string(s.Kind), s.UserID, nullable(s.AvatarID), s.Title, string(s.Request), s.WebhookURL, string(s.Status),
 			string(s.Consent), s.FailureReason, "", micros(s.CreatedAt), micros(s.UpdatedAt), s.Sequence,
-			micros(s.RenderAt), s.RenderTries, studio.Origin(s.WebhookURL), s.RequestID,
+			micros(s.RenderAt), s.RenderTries, studio.Origin(s.WebhookURL), s.RequestID, s.TraceParent,
 		},
 	}}
 	if !s.RenderAt.IsZero() {
-		tx.renderDue(s.RenderAt)
+		tx.markRenderDue(s.RenderAt)
 	}
 	_, err := tx.execAll(ctx, append(statements, insertEvents(tx, s)...))
 	return err
 }
 
-// updateSubject writes what can change of a subject that was to be rendered at a time. Columns that
-// deliveries change are not among them. When that time changes, a rendering has ended. The transaction
-// has locked the subject.
+// updateSubject returns the statements that update a subject and insert its new events. It does not write the
+// columns that deliveries change. due is the old value of RenderAt: if RenderAt has changed, a rendering has
+// ended and its lease is released. The transaction must have locked the subject.
 func updateSubject(tx transaction, s studio.Subject, due time.Time) ([]statement, error) {
 	rendering, err := json.Marshal(s.Rendering)
 	if err != nil {
 		return nil, err
 	}
 	if !s.RenderAt.IsZero() && !s.RenderAt.Equal(due) {
-		tx.renderDue(s.RenderAt)
+		tx.markRenderDue(s.RenderAt)
 	}
 	return append([]statement{{
 		`UPDATE subjects SET status = $2, consent = $3, failure_reason = $4, progress = $5,
@@ -240,7 +247,7 @@ func updateSubject(tx transaction, s studio.Subject, due time.Time) ([]statement
 	}}, insertEvents(tx, s)...), nil
 }
 
-// insertEvents adds the new events of a subject, and wakes who delivers them.
+// insertEvents returns the statements that insert the new events of a subject, and marks their flow as due.
 func insertEvents(tx transaction, s studio.Subject) (statements []statement) {
 	if len(s.Events) == 0 {
 		return nil
@@ -251,6 +258,6 @@ func insertEvents(tx transaction, s studio.Subject) (statements []statement) {
 			[]any{event.ID, s.ID, event.Sequence, event.Body, micros(event.CreatedAt), s.UserID},
 		})
 	}
-	tx.deliverDue(Line{s.UserID, studio.Origin(s.WebhookURL)})
-	return append(statements, deriveDue(tx, s.ID))
+	tx.markDeliveryDue(Flow{s.UserID, studio.Origin(s.WebhookURL)})
+	return append(statements, updateDeliverAt(tx, s.ID))
 }

@@ -39,7 +39,7 @@ func (s *Store) RotateRefreshToken(
 		}
 		var used int
 		var expires time.Time
-		err = one(ctx, tx, []any{&next.Family, &next.UserID, instant{&expires}, &used},
+		err = queryRow(ctx, tx, []any{&next.Family, &next.UserID, instant{&expires}, &used},
 			`SELECT family, user_id, expires_at, used FROM refresh_tokens WHERE hash = $1`, hash)
 		switch {
 		case errors.Is(err, studio.ErrNotFound) || err == nil && !expires.After(now):
@@ -47,7 +47,7 @@ func (s *Store) RotateRefreshToken(
 		case err != nil:
 			return err
 		case used != 0:
-			stolen = true // an error here would undo the deletion
+			stolen = true // an error here would roll the deletion back
 			_, err := tx.exec(ctx, `DELETE FROM refresh_tokens WHERE family = $1`, next.Family)
 			return err
 		}
@@ -63,7 +63,7 @@ func (s *Store) RotateRefreshToken(
 }
 
 func (s *Store) UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (user studio.User, err error) {
-	err = one(ctx, s.engine, []any{&user.ID, &user.Email, &user.Role, instant{&user.CreatedAt}}, `SELECT u.id, u.email, u.role, u.created_at
+	err = queryRow(ctx, s.engine, []any{&user.ID, &user.Email, &user.Role, instant{&user.CreatedAt}}, `SELECT u.id, u.email, u.role, u.created_at
 		FROM refresh_tokens t JOIN users u ON u.id = t.user_id
 		WHERE t.hash = $1 AND t.used = 0 AND t.expires_at > $2 AND u.deleted_at IS NULL`, hash, micros(now))
 	return user, err
@@ -95,7 +95,7 @@ func revokeTokens(ctx context.Context, tx transaction, userID string, now time.T
 	return err
 }
 
-// Revocations returns when access tokens were revoked, by user, after a time.
+// Revocations returns the times after after at which access tokens were revoked, by user.
 func (s *Store) Revocations(ctx context.Context, after time.Time) (map[string]time.Time, error) {
 	revoked := make(map[string]time.Time)
 	err := s.engine.query(ctx, func(scan func(...any) error) error {

@@ -4,42 +4,32 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
-	"sync"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
-	// updateTurns is how many groups of updates are committed at once, and updateGroup how many updates a
-	// group may have.
-	updateTurns = 2
-	updateGroup = 128
+	// updateSlots bounds the groups of updates that are committed concurrently. maxUpdateGroup bounds the
+	// updates of a group.
+	updateSlots    = 2
+	maxUpdateGroup = 128
 )
 
-// updates commits changes of subjects while others commit together. It is for PostgreSQL; on SQLite
-// every change is committed so.
-//
-// A group locks its subjects with one statement, writes them with one request, and waits for nobody: a
-// subject that another transaction has locked, or another member changes, is changed alone.
-type updates struct {
-	turns chan struct{}
-
-	mu      sync.Mutex
-	waiting []*update
-}
-
-// update is a change that waits.
+// update is a change of a subject that waits for its group.
 type update struct {
-	id       string
-	change   func(*studio.Subject) error
-	subject  studio.Subject
-	err      error
-	panicked any
-	alone    bool          // it must be made alone
-	done     chan struct{} // closed when the others are known
+	id          string
+	change      func(*studio.Subject) error
+	subject     studio.Subject
+	span        trace.Span
+	err         error
+	panicked    any
+	updateAlone bool          // the change must be made outside the group
+	done        chan struct{} // closed when the result is set
 }
 
+// run runs the change. It stores a panic for the caller.
 func (u *update) run() {
 	defer func() {
 		if u.panicked = recover(); u.panicked != nil {
@@ -49,68 +39,51 @@ func (u *update) run() {
 	u.err = u.change(&u.subject)
 }
 
-func newUpdates() *updates { return &updates{turns: make(chan struct{}, updateTurns)} }
+func (s *Store) newUpdateQueue() *commitQueue[*update] {
+	return &commitQueue[*update]{commit: s.commitUpdates, limit: maxUpdateGroup, slots: make(chan struct{}, updateSlots)}
+}
 
-// write changes a subject with those that wait too, unless it must be changed alone.
-func (q *updates) write(ctx context.Context, s *Store, id string, change func(*studio.Subject) error) (changed *update) {
-	u := &update{id: id, change: change, done: make(chan struct{})}
+// updateInGroup changes a subject by group commit on PostgreSQL, unless the change must be made alone. On
+// SQLite, write does this for every change.
+//
+// A group locks its subjects with one statement, writes them with one request, and waits for no lock. A
+// subject that another transaction has locked, or that another member changes, is changed alone.
+func (s *Store) updateInGroup(ctx context.Context, id string, change func(*studio.Subject) error) (changed *update) {
+	ctx, span := s.span(ctx, "change with others")
+	defer span.End()
+	u := &update{id: id, change: change, span: span, done: make(chan struct{})}
 	if u.err = ctx.Err(); u.err != nil {
 		return u
 	}
-	q.mu.Lock()
-	q.waiting = append(q.waiting, u)
-	q.mu.Unlock()
-	for {
-		select {
-		case <-u.done:
-			if u.panicked != nil {
-				panic(u.panicked) // in the goroutine that the change belongs to
-			}
-			return u
-		default:
-		}
-		select {
-		case <-u.done:
-		case q.turns <- struct{}{}:
-			q.writeGroup(ctx, s) // in which this one need not be
-			<-q.turns
-		}
+	s.updates.add(u)
+	<-u.done
+	if u.panicked != nil {
+		panic(u.panicked) // in the goroutine of the caller
 	}
+	return u
 }
 
-func (q *updates) take() []*update {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := min(len(q.waiting), updateGroup)
-	group := slices.Clone(q.waiting[:n])
-	q.waiting = slices.Delete(q.waiting, 0, n)
-	return group
-}
-
-// writeGroup makes some of the changes that wait. No member may end that for the others.
-func (q *updates) writeGroup(ctx context.Context, s *Store) {
-	group := q.take()
-	if len(group) == 0 {
-		return
-	}
-	limited, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), answerTimeout, errNoAnswer)
+// commitUpdates makes the changes of a group. It ignores the contexts of the members, so that none cancels
+// the others.
+func (s *Store) commitUpdates(group []*update) {
+	ctx, cancel := context.WithTimeoutCause(groupContext(group[0].span), answerTimeout, errTimeout)
 	defer cancel()
-	err := s.write(limited, func(tx transaction) error { return updateAll(limited, tx, group) })
+	err := s.write(ctx, func(tx transaction) error { return updateAll(ctx, tx, group) })
 	for _, u := range group {
 		if err != nil {
-			u.alone = !errors.Is(err, studio.ErrBusy) // another may be why, or an id that is no text of PostgreSQL's
+			u.updateAlone = !errors.Is(err, studio.ErrBusy) // another member may be the cause, or an ID that is not valid text in PostgreSQL
 			u.err = err
 		}
 		close(u.done)
 	}
 }
 
-// updateAll makes the changes of a group that wait for nothing, and says which do.
+// updateAll makes the changes whose subjects it can lock without a wait, and sets updateAlone on the others.
 func updateAll(ctx context.Context, tx transaction, group []*update) error {
 	members := make(map[string]*update)
 	var ids []string
 	for _, u := range group {
-		u.alone, u.err = true, nil
+		u.updateAlone, u.err = true, nil
 		if members[u.id] == nil {
 			members[u.id] = u
 			ids = append(ids, u.id)
@@ -121,7 +94,7 @@ func updateAll(ctx context.Context, tx transaction, group []*update) error {
 		subject, err := scanSubject(scan)
 		if err == nil {
 			u := members[subject.ID]
-			u.subject, u.alone = subject, false
+			u.subject, u.updateAlone = subject, false
 			found = append(found, u)
 		}
 		return err
@@ -130,21 +103,22 @@ func updateAll(ctx context.Context, tx transaction, group []*update) error {
 	if err != nil {
 		return err
 	}
-	var statements []statement
+	rows := new(updateRows)
 	for _, u := range found {
 		due := u.subject.RenderAt
 		if u.run(); u.err != nil {
 			continue
 		}
-		changes, err := updateSubject(tx, u.subject, due)
-		if err != nil {
+		if err := rows.add(u.subject, due); err != nil {
 			return err
 		}
-		statements = append(statements, changes...)
 	}
-	if len(statements) == 0 {
+	if len(rows.ids) == 0 {
 		return nil
 	}
-	_, err = tx.execAll(ctx, statements)
-	return err
+	if _, err := tx.execAll(ctx, append(rows.events.insert(), rows.update())); err != nil {
+		return err
+	}
+	markDue(tx, rows.due, rows.events.flows)
+	return nil
 }

@@ -9,8 +9,8 @@ import (
 
 func (s *Store) AddUpload(ctx context.Context, u studio.Upload, most int64) error {
 	return s.write(ctx, func(tx transaction) error {
-		var id string // locked, so that uploads of a user are added one after the other
-		if err := one(ctx, tx, []any{&id}, `SELECT id FROM users WHERE id = $1`+tx.forUpdate(), u.UserID); err != nil {
+		// The lock serializes the uploads of a user, so that they cannot exceed the limit together.
+		if err := lockUser(ctx, tx, `id = $1`, u.UserID); err != nil {
 			return err
 		}
 		bytes, err := uploadedBytes(ctx, tx, u.UserID, u.CreatedAt)
@@ -32,13 +32,13 @@ func (s *Store) UploadedBytes(ctx context.Context, userID string, now time.Time)
 }
 
 func uploadedBytes(ctx context.Context, q querier, userID string, now time.Time) (bytes int64, err error) {
-	err = one(ctx, q, []any{&bytes},
+	err = queryRow(ctx, q, []any{&bytes},
 		`SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM uploads WHERE user_id = $1 AND expires_at > $2`, userID, micros(now))
 	return bytes, err
 }
 
 func (s *Store) Upload(ctx context.Context, id string) (u studio.Upload, err error) {
-	err = one(ctx, s.engine, []any{&u.ID, &u.UserID, &u.Key, &u.ContentType, &u.Size, instant{&u.CreatedAt}, instant{&u.ExpiresAt}},
+	err = queryRow(ctx, s.engine, []any{&u.ID, &u.UserID, &u.Key, &u.ContentType, &u.Size, instant{&u.CreatedAt}, instant{&u.ExpiresAt}},
 		`SELECT id, user_id, key, content_type, size, created_at, expires_at FROM uploads WHERE id = $1`, id)
 	return u, err
 }

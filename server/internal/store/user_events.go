@@ -10,12 +10,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// UserEvents returns up to limit events of the user of a filter that it chooses, newest first, that come
-// after a position; the zero Position starts at the newest.
+// UserEvents returns up to limit events of filter.UserID that the filter selects, newest first. It starts after
+// a position, or at the newest for the zero Position.
 func (s *Store) UserEvents(ctx context.Context, filter EventFilter, after studio.Position, limit int) (all []Event, err error) {
 	states := []EventState{filter.State}
 	if filter.State == Undecided && filter.SubjectID == "" {
-		states = []EventState{Pending, Delivered, Exhausted} // each is in the order of the index
+		states = []EventState{Pending, Delivered, Exhausted} // for each state, an index has the order
 	}
 	for _, filter.State = range states {
 		where, args := filter.where()
@@ -35,12 +35,12 @@ func (s *Store) UserEvents(ctx context.Context, filter EventFilter, after studio
 	return all[:min(limit, len(all))], nil
 }
 
-// CountReplay returns how many events a replay would take, up to a limit.
+// CountReplay returns how many events [Store.Replay] would replay, up to limit.
 func (s *Store) CountReplay(ctx context.Context, filter EventFilter, limit int) (count int, err error) {
 	filter.State = Exhausted
 	where, args := filter.where()
 	args = append(args, limit)
-	err = one(ctx, s.engine, []any{&count}, fmt.Sprintf(
+	err = queryRow(ctx, s.engine, []any{&count}, fmt.Sprintf(
 		`SELECT COUNT(*) FROM (SELECT 1 FROM events e WHERE %s AND e.reason <> 'deleted' LIMIT $%d + 0) AS chosen`, where, len(args)), args...)
 	return count, err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// Each event of a user is on one page of the list that it belongs to, and those of others on none.
-func TestUserEvents_comeInPages(t *testing.T) {
+// Each event of a user is on exactly one page of a matching list. Events of other users are on none.
+func TestStore_UserEvents_arePaginated(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		for _, user := range []string{"ada", "bob"} {
@@ -60,8 +60,8 @@ func TestUserEvents_comeInPages(t *testing.T) {
 	})
 }
 
-// Each URL is named once, with what keeps notifications from it.
-func TestReceivers_areThoseOfTheUser(t *testing.T) {
+// Each URL is listed once, with its switch-off reason and its circuit breaker.
+func TestStore_Receivers_listsEachURLOnce(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))

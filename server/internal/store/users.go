@@ -10,7 +10,7 @@ import (
 // Empty reports whether there is no user yet.
 func (s *Store) Empty(ctx context.Context) (bool, error) {
 	var users int
-	err := one(ctx, s.engine, []any{&users}, `SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS found`)
+	err := queryRow(ctx, s.engine, []any{&users}, `SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS found`)
 	return users == 0, err
 }
 
@@ -24,16 +24,58 @@ func (s *Store) CreateUser(ctx context.Context, user studio.User) error {
 
 func (s *Store) UserByEmail(ctx context.Context, email string) (studio.User, error) {
 	user := studio.User{Email: email}
-	err := one(ctx, s.engine, []any{&user.ID, &user.PasswordHash, instant{&user.CreatedAt}},
-		`SELECT id, password_hash, created_at FROM users WHERE email = $1 AND deleted_at IS NULL`, email)
+	err := queryRow(ctx, s.engine, []any{&user.ID, &user.PasswordHash, instant{&user.CreatedAt}, &user.Role},
+		`SELECT id, password_hash, created_at, role FROM users WHERE email = $1 AND deleted_at IS NULL`, email)
 	return user, err
 }
 
-// lockUser waits for its turn to change what belongs to the user of a condition: what is read after
-// it cannot change before the commit.
+func (s *Store) SetRole(ctx context.Context, userID string, role studio.Role) error {
+	return s.write(ctx, func(tx transaction) error {
+		updated, err := tx.exec(ctx, `UPDATE users SET role = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, string(role))
+		if err == nil && updated == 0 {
+			err = studio.ErrNotFound
+		}
+		return err
+	})
+}
+
+// MaxInProgress is the highest count of creations in progress that [Store.Users] returns for a user.
+const MaxInProgress = 1000
+
+// Account is a user as an operator sees it.
+type Account struct {
+	ID, Email  string
+	CreatedAt  time.Time
+	Role       studio.Role
+	InProgress int // creations that wait for a rendering or are rendered, up to [MaxInProgress]
+}
+
+// Users returns up to limit users in descending order of ID, which is newest first unless an operator chose an
+// ID. It returns users with IDs below below, or starts at the highest if below is "". With an email it returns
+// only the user with that email.
+func (s *Store) Users(ctx context.Context, email, below string, limit int) (all []Account, err error) {
+	where, args := "", []any{limit, MaxInProgress}
+	if email != "" {
+		where, args = " AND u.email = $3", append(args, studio.NormalizeEmail(email))
+	} else if below != "" {
+		where, args = " AND u.id < $3", append(args, below)
+	}
+	err = s.engine.query(ctx, func(scan func(...any) error) error {
+		var a Account
+		err := scan(&a.ID, &a.Email, instant{&a.CreatedAt}, &a.Role, &a.InProgress)
+		all = append(all, a)
+		return err
+	}, `SELECT u.id, u.email, u.created_at, u.role,
+			(SELECT COUNT(*) FROM (SELECT 1 FROM subjects s WHERE s.user_id = u.id AND s.render_at IS NOT NULL LIMIT $2 + 0) AS counted)
+		FROM users u WHERE u.deleted_at IS NULL`+where+` ORDER BY u.id DESC LIMIT $1 + 0`, args...)
+	return all, err
+}
+
+// lockUser locks the user that matches a condition until the end of the transaction. Rows of the user that
+// are read afterwards cannot change before the commit. It returns studio.ErrNotFound if there is no such user.
 func lockUser(ctx context.Context, tx transaction, condition string, args ...any) error {
 	var id string
-	return one(ctx, tx, []any{&id}, `SELECT id FROM users WHERE `+condition+tx.forUpdate(), args...)
+	return queryRow(ctx, tx, []any{&id}, `SELECT id FROM users WHERE `+condition+tx.forUpdate(), args...)
 }
 
 func (s *Store) SetPassword(ctx context.Context, userID, hash string, now time.Time) error {
@@ -49,19 +91,19 @@ func (s *Store) SetPassword(ctx context.Context, userID, hash string, now time.T
 	})
 }
 
-// DeleteUser keeps the id of the user, to which the rows of subjects refer until they are pruned.
+// DeleteUser keeps the row with the ID of the user, because subjects refer to it until they are pruned.
 func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (subjects, uploads []string, err error) {
-	var lines []Line
+	var flows []Flow
 	err = s.write(ctx, func(tx transaction) error {
-		subjects, uploads, lines = nil, nil, nil
+		subjects, uploads, flows = nil, nil, nil
 		if err := lockUser(ctx, tx, `id = $1 AND deleted_at IS NULL`, userID); err != nil {
 			return err
 		}
 		err := tx.query(ctx, func(scan func(...any) error) error {
-			line := Line{UserID: userID}
+			flow := Flow{UserID: userID}
 			var id string
-			err := scan(&id, &line.Origin)
-			subjects, lines = append(subjects, id), append(lines, line)
+			err := scan(&id, &flow.Origin)
+			subjects, flows = append(subjects, id), append(flows, flow)
 			return err
 		}, `SELECT id, origin FROM subjects WHERE user_id = $1 AND deleted_at IS NULL`, userID)
 		if err != nil {
@@ -94,7 +136,7 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 		return revokeTokens(ctx, tx, userID, now)
 	})
 	if err == nil {
-		s.signal(s.deleted, lines)
+		s.signal(s.deletedFlows, flows)
 	}
 	return subjects, uploads, err
 }

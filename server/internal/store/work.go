@@ -1,9 +1,9 @@
 package store
 
-// Work is a kind of work that is done for a subject.
+// Work is a kind of work on a subject.
 type Work string
 
-// The kinds of work.
+// The kinds of work: a rendering, and the delivery of an event.
 const (
 	Render  Work = "render"
 	Deliver Work = "deliver"

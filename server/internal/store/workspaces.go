@@ -24,7 +24,7 @@ func (s *Store) AddMember(ctx context.Context, workspaceID, userID string) error
 
 func (s *Store) IsMember(ctx context.Context, workspaceID, userID string) (bool, error) {
 	var count int
-	err := one(ctx, s.engine, []any{&count},
+	err := queryRow(ctx, s.engine, []any{&count},
 		`SELECT COUNT(*) FROM members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
 	return count > 0, err
 }

@@ -2,8 +2,9 @@ package studio
 
 import "context"
 
-// SubmitConsent records the decision for an avatar. It takes effect at once when the avatar
-// waits for it and otherwise when it begins to wait; [ErrFinal] when it does so no more.
+// SubmitConsent records the decision about an avatar of the user. If the avatar is waiting for consent, the
+// decision takes effect immediately, and otherwise when it starts waiting. The error is [ErrFinal] if the
+// avatar is in a final state.
 func (s *Service) SubmitConsent(ctx context.Context, userID, avatarID string, granted bool) (Subject, error) {
 	return s.Store.UpdateSubject(ctx, avatarID, func(avatar *Subject) error {
 		switch {
@@ -20,7 +21,7 @@ func (s *Service) SubmitConsent(ctx context.Context, userID, avatarID string, gr
 	})
 }
 
-// applyConsent ends the waiting of an avatar whose consent is decided.
+// applyConsent moves an avatar that is waiting for consent to its next state, if consent has been decided.
 func (s *Service) applyConsent(avatar *Subject) error {
 	if avatar.Status != ConsentPending {
 		return nil

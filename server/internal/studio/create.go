@@ -7,45 +7,45 @@ import (
 	"time"
 )
 
-// IdempotencyLifetime is how long a repeated creation answers what the first one did.
+// IdempotencyLifetime is how long an idempotency key is valid.
 const IdempotencyLifetime = 24 * time.Hour
 
-// Creation is what a user asks for.
+// Creation is a request to create a subject.
 type Creation struct {
 	UserID         string
 	Title          *string
-	Request        []byte // the request as a JSON object, the same bytes for the same request
+	Request        []byte // the request as a JSON object, with the same bytes for the same request
 	Webhook        Registration
-	IdempotencyKey string // "" for none
+	IdempotencyKey string // "" if there is none
 	RequestID      string // for the log
 }
 
-// Registration is the webhook part of a request (interface, 6.1).
+// Registration is the webhook registration in a request (interface, 6.1).
 type Registration struct {
 	URL     string
 	Enabled bool
 }
 
-// IdempotencyKey is what a caller named a creation by. The zero value is no key.
+// IdempotencyKey is the idempotency key of a creation. The zero value is no key.
 type IdempotencyKey struct {
 	Key         string
-	Fingerprint []byte    // of the operation and its request
-	After       time.Time // keys that were first used before count no more
+	Fingerprint []byte    // hash of the operation and its request
+	After       time.Time // keys that were first used before have expired
 }
 
-// CreateAvatar starts an avatar in the state processing and, with a registered webhook,
-// announces it. An impossible registration is an [*InvalidError].
+// CreateAvatar creates an avatar in the state processing and, if a webhook is registered, its first event.
+// The error is an [*InvalidError] if the webhook is invalid.
 func (s *Service) CreateAvatar(ctx context.Context, c Creation) (Subject, error) {
 	return s.create(ctx, Subject{Kind: Avatar}, c)
 }
 
-// CreateLipsync starts a lip-sync. An impossible registration is an [*InvalidError].
+// CreateLipsync creates a lip-sync. The error is an [*InvalidError] if the webhook is invalid.
 func (s *Service) CreateLipsync(ctx context.Context, c Creation) (Subject, error) {
 	return s.create(ctx, Subject{Kind: Lipsync}, c)
 }
 
-// CreateVideo starts a video of a published avatar, whose registration serves it.
-// [ErrNotFound] when the caller has no such avatar, [ErrNotPublished] before it is published.
+// CreateVideo creates a video of a published avatar. The video uses the webhook of the avatar. The error is
+// [ErrNotFound] if the user has no such avatar, and [ErrNotPublished] if the avatar is not published.
 func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) (Subject, error) {
 	avatar, err := s.Find(ctx, c.UserID, Avatar, avatarID)
 	if err != nil {
@@ -59,7 +59,8 @@ func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) 
 	}, c)
 }
 
-// Find returns a subject of the caller's. [ErrNotFound] when there is none of this kind.
+// Find returns a subject of the user. The error is [ErrNotFound] if the user has no such subject of this
+// kind.
 func (s *Service) Find(ctx context.Context, userID string, kind Kind, id string) (Subject, error) {
 	subject, err := s.Store.Subject(ctx, id)
 	if err == nil && (subject.UserID != userID || subject.Kind != kind) {
@@ -85,6 +86,9 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 	now := s.now()
 	subject.ID, subject.UserID, subject.Title, subject.Request = s.NewID(), c.UserID, c.Title, c.Request
 	subject.CreatedAt, subject.RenderAt, subject.RequestID = now, now, c.RequestID
+	if s.TraceParent != nil {
+		subject.TraceParent = s.TraceParent(ctx)
+	}
 	if err := subject.enter(Processing, now, s.NewID); err != nil {
 		return Subject{}, err
 	}

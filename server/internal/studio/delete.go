@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// DeletionMemory is how long a deletion may be repeated.
+// DeletionMemory is how long a deletion can be repeated.
 const DeletionMemory = 24 * time.Hour
 
-// Erased is what a deletion erased from the store, and of which the files are to be erased.
+// Erased lists what a deletion has erased from the store, and whose files must be erased.
 type Erased struct {
 	IDs     []string // of subjects
-	Uploads []string // keys
+	Uploads []string // keys of uploaded files
 }
 
-// Delete erases a subject of the caller's, and with an avatar the videos made from it: what was
-// asked for, the uploads that nothing else is made from, what was made, what runs, and the events
-// that have not been delivered. Repeating it within
-// [DeletionMemory] changes nothing; [ErrNotFound] afterwards and when there is none of this kind.
+// Delete erases a subject of the user and, if it is an avatar, its videos. It erases their requests, their
+// uploads that no other subject uses, their results, their renderings in progress and their undelivered
+// events. Repeating a deletion within [DeletionMemory] has no effect. The error is [ErrNotFound] after that,
+// and if the user has no such subject of this kind.
 func (s *Service) Delete(ctx context.Context, userID string, kind Kind, id string) error {
 	erased, err := s.Store.DeleteSubject(ctx, userID, kind, id, s.now(), s.now().Add(-DeletionMemory))
 	if s.Media == nil {
@@ -29,7 +29,7 @@ func (s *Service) Delete(ctx context.Context, userID string, kind Kind, id strin
 	for _, id := range erased.IDs {
 		err = errors.Join(err, s.Media.Erase(ctx, resultPrefix(id)))
 	}
-	for _, key := range erased.Uploads { // a file that is left is swept, because no record refers to it
+	for _, key := range erased.Uploads { // files that remain are swept later, because no record refers to them
 		err = errors.Join(err, s.Media.Erase(ctx, key))
 	}
 	return err
@@ -37,7 +37,7 @@ func (s *Service) Delete(ctx context.Context, userID string, kind Kind, id strin
 
 var uploadKey = regexp.MustCompile(UploadFolder + `/([0-9a-f-]{36})/`)
 
-// UploadIDs returns the ids of the uploads whose addresses are in a request.
+// UploadIDs returns the ids of the uploads whose URLs are in a request.
 func UploadIDs(request []byte) (ids []string) {
 	for _, match := range uploadKey.FindAllSubmatch(request, -1) {
 		if id := string(match[1]); !slices.Contains(ids, id) {

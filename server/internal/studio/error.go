@@ -5,51 +5,52 @@ import (
 	"time"
 )
 
-// Errors of the use cases. Anything else is a failure of the service itself.
+// Errors of the use cases. All other errors are failures of the service.
 var (
-	// ErrNotFound: the caller has no such record.
+	// ErrNotFound is returned if the user has no such record.
 	ErrNotFound = errors.New("studio: not found")
-	// ErrExists: a record with this id or name exists.
+	// ErrExists is returned if a record with this id or name exists.
 	ErrExists = errors.New("studio: already exists")
-	// ErrUnauthorized: the email, the password or the token is wrong.
+	// ErrUnauthorized is returned if the email, the password or the token is wrong.
 	ErrUnauthorized = errors.New("studio: wrong credentials")
-	// ErrForbidden: the caller is no member of the workspace, or there is none.
+	// ErrForbidden is returned if the user is not a member of the workspace, or the workspace does not exist.
 	ErrForbidden = errors.New("studio: not a member of the workspace")
-	// ErrFinal: the avatar is in a final state and takes no decision.
+	// ErrFinal is returned for a decision about an avatar in a final state.
 	ErrFinal = errors.New("studio: the avatar is in a final state")
-	// ErrNotPublished: videos are made from published avatars only.
+	// ErrNotPublished is returned for a video of an avatar that is not published.
 	ErrNotPublished = errors.New("studio: the avatar is not published")
-	// ErrKeyReused: the idempotency key came with another request before.
+	// ErrKeyReused is returned if the idempotency key was used with a different request.
 	ErrKeyReused = errors.New("studio: the idempotency key belongs to another request")
-	// ErrKeySpent: what the idempotency key created has been deleted.
+	// ErrKeySpent is returned if the subject created with the idempotency key has been deleted.
 	ErrKeySpent = errors.New("studio: what the idempotency key created has been deleted")
-	// ErrCursor: the cursor is not one of this list.
+	// ErrCursor is returned if the cursor does not belong to the list.
 	ErrCursor = errors.New("studio: the cursor is not one of this list")
-	// ErrKeyInUse: a creation with the idempotency key has not ended.
+	// ErrKeyInUse is returned if a creation with the idempotency key is in progress.
 	ErrKeyInUse = errors.New("studio: a creation with the idempotency key has not ended")
-	// ErrTitle: the title has a U+0000, which not every database keeps.
+	// ErrTitle is returned for a title with U+0000, which not all databases can store.
 	ErrTitle = errors.New("studio: the title has a U+0000")
-	// ErrUnavailable: what a rendering needs is away or full, such as a disk. That is nobody's fault.
+	// ErrUnavailable is returned by a renderer if a resource that it needs, such as a disk, is full or
+	// unavailable. It is not an error of the user or the renderer.
 	ErrUnavailable = errors.New("studio: what a rendering needs is not there")
-	// ErrTooMuchMedia: the uploads of the user would be larger together than they may be.
+	// ErrTooMuchMedia is returned if the uploads of the user would exceed the limit on their total size.
 	ErrTooMuchMedia = errors.New("studio: too many bytes of uploads")
-	// ErrBusy: more work is waiting than the service takes; a later try may succeed.
+	// ErrBusy is returned if too much work is queued. A retry may succeed.
 	ErrBusy = errors.New("studio: too busy")
 )
 
-// Errors of what a user may do so many times only. A [*LimitError] says when it may be done again.
+// Errors of limits per user. A [*LimitError] wraps them with the time after which a retry may succeed.
 var (
-	// ErrTooManyTries: the account is closed to further tries to log in.
+	// ErrTooManyTries is returned if a login must wait because of earlier failures.
 	ErrTooManyTries = errors.New("studio: too many failed tries")
-	// ErrTooManySecrets: no more webhook secrets can be in force.
+	// ErrTooManySecrets is returned if the user has the most webhook secrets in force.
 	ErrTooManySecrets = errors.New("studio: too many webhook secrets in force")
-	// ErrTooManyTests: no more sample notifications are sent.
+	// ErrTooManyTests is returned if the user has sent too many sample notifications.
 	ErrTooManyTests = errors.New("studio: too many sample notifications")
-	// ErrTooManyCreations: too many creations are in progress.
+	// ErrTooManyCreations is returned if the user has too many creations in progress.
 	ErrTooManyCreations = errors.New("studio: too many creations in progress")
 )
 
-// LimitError says when something may be done again.
+// LimitError is a limit with the time after which a retry may succeed.
 type LimitError struct {
 	Limit      error
 	RetryAfter time.Duration
@@ -60,11 +61,11 @@ func (e *LimitError) Error() string { return e.Limit.Error() }
 // Unwrap returns the limit.
 func (e *LimitError) Unwrap() error { return e.Limit }
 
-// InvalidError names the member of a well-formed request that cannot be carried out.
+// InvalidError names the member of a well-formed request that is invalid.
 type InvalidError struct {
-	Code    string // of the document
+	Code    string // error code of the document
 	Pointer string // JSON pointer into the request
-	Detail  string // safe to show; never a submitted value
+	Detail  string // safe to send to the user; never contains a submitted value
 }
 
 func (e *InvalidError) Error() string { return "studio: " + e.Pointer + " " + e.Detail }

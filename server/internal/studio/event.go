@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Event is one notification about a subject. Its bytes never change, whatever is tried.
+// Event is one notification about a subject. Its body is the same in all attempts.
 type Event struct {
 	ID        string
 	SubjectID string
-	Sequence  int64 // 1, 2, 3 … within the subject
+	Sequence  int64 // 1, 2, 3 and so on, within the subject
 	Body      []byte
 	CreatedAt time.Time
 }
 
-// announces reports whether entering a state is an event (interface, 6.2): every state of
-// an avatar, the final ones of the others.
+// announces reports whether entering a state creates an event (interface, 6.2). For avatars, all states do,
+// and for other kinds only the final states.
 func announces(kind Kind, status Status) bool {
 	return kind == Avatar || status != Processing
 }
 
-// eventBody is the notification that a subject entered a state: the event type and the id and
-// status of the subject, nothing more (interface, 6.2).
+// eventBody returns the notification that a subject has entered a state. It consists of the event type and
+// the id and status of the subject (interface, 6.2).
 func eventBody(kind Kind, id string, status Status) ([]byte, error) {
 	type data struct {
 		AvatarID    string `json:"avatar_id,omitempty"`

@@ -2,13 +2,15 @@ package studio
 
 import "context"
 
-// Turns are the turns to compare passwords, one at a time.
-type Turns struct{ turns }
+// ComparisonQueue is a comparisonQueue with a single slot.
+type ComparisonQueue struct{ comparisonQueue }
 
-// NewTurns makes one turn for which so many of a kind may wait.
-func NewTurns(most int) *Turns { return &Turns{turns{free: 1, most: most}} }
+// NewComparisonQueue returns a queue in which most logins of each priority can wait.
+func NewComparisonQueue(most int) *ComparisonQueue {
+	return &ComparisonQueue{comparisonQueue{free: 1, most: most}}
+}
 
-// Take is what a login calls.
-func (t *Turns) Take(ctx context.Context, address string, known bool) (done func(), err error) {
-	return t.take(ctx, address, known)
+// Acquire calls acquire.
+func (t *ComparisonQueue) Acquire(ctx context.Context, address string, known bool) (release func(), err error) {
+	return t.acquire(ctx, address, known)
 }

@@ -12,28 +12,28 @@ import (
 
 const cursorMACSize = 16
 
-// SubjectFilter chooses subjects of a user. An empty Status or AvatarID does not restrict.
+// SubjectFilter selects subjects of a user. An empty Status or AvatarID selects all.
 type SubjectFilter struct {
 	UserID   string
 	Kind     Kind
 	Status   Status
-	AvatarID string // of videos
+	AvatarID string // for videos
 }
 
-// Position is a place in a list that is ordered by time of creation, newest first.
+// Position is a position in a list that is ordered by creation time, newest first.
 type Position struct {
 	CreatedAt time.Time
 	ID        string
 }
 
-// SubjectPage is a part of a list of subjects.
+// SubjectPage is a page of a list of subjects.
 type SubjectPage struct {
 	Subjects []Subject
-	Next     string // the cursor of the next page; "" on the last one
+	Next     string // cursor of the next page; "" on the last page
 }
 
-// List returns up to limit subjects, newest first, after the page that the cursor came with; ""
-// starts at the newest. [ErrCursor] when the cursor does not belong to this list.
+// List returns up to limit subjects, newest first, that follow the page with the given cursor. If cursor is
+// "", it returns the first page. The error is [ErrCursor] if the cursor does not belong to this list.
 func (s *Service) List(ctx context.Context, filter SubjectFilter, cursor string, limit int) (SubjectPage, error) {
 	var after Position
 	if cursor != "" {
@@ -42,7 +42,7 @@ func (s *Service) List(ctx context.Context, filter SubjectFilter, cursor string,
 			return SubjectPage{}, ErrCursor
 		}
 	}
-	subjects, err := s.Store.Subjects(ctx, filter, after, limit+1) // one more tells whether there is a next page
+	subjects, err := s.Store.Subjects(ctx, filter, after, limit+1) // one more than needed, to see whether there is a next page
 	if err != nil || len(subjects) <= limit {
 		return SubjectPage{Subjects: subjects}, err
 	}
@@ -52,13 +52,13 @@ func (s *Service) List(ctx context.Context, filter SubjectFilter, cursor string,
 	}, nil
 }
 
-// list names the list of a filter for its cursors.
+// list identifies the list of a filter in its cursors.
 func (f SubjectFilter) list() string {
 	return strings.Join([]string{f.UserID, string(f.Kind), string(f.Status), f.AvatarID}, "\x00")
 }
 
-// cursor names a position. It is authenticated together with the list, so that one of another
-// user or another list is refused, and so is one that was changed.
+// cursor encodes a position. The cursor is authenticated together with the list, so that modified cursors and
+// cursors of other users or lists are rejected.
 func (s *Service) cursor(list string, p Position) string {
 	position := append(binary.BigEndian.AppendUint64(nil, uint64(p.CreatedAt.UnixMicro())), p.ID...)
 	return base64.RawURLEncoding.EncodeToString(append(s.cursorMAC(list, position), position...))
@@ -79,6 +79,6 @@ func (s *Service) parseCursor(list, cursor string) (p Position, ok bool) {
 
 func (s *Service) cursorMAC(list string, position []byte) []byte {
 	mac := hmac.New(sha256.New, s.CursorKey)
-	_, _ = mac.Write([]byte(list + "\x00" + string(position))) // does not fail
+	_, _ = mac.Write([]byte(list + "\x00" + string(position))) // never fails
 	return mac.Sum(nil)[:cursorMACSize]
 }

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// LoginMemory is how long after the last failed try to log in the failed tries count.
+// LoginMemory is how long failed logins count after the last one.
 const LoginMemory = time.Hour
 
-// AddressMemory is how long an address is known after a login or a refresh from it.
+// AddressMemory is how long an address is known after a login or refresh from it.
 const AddressMemory = RefreshTokenLifetime
 
-// Throttle makes failed tries that share a key hold the next one up: for a second after the last
-// of the first Free ones, and twice as long after each further one, up to Longest.
+// Throttle delays logins after failures with the same key. After Free failures, the next login must wait one
+// second after the last failure. The delay doubles with each further failure, up to Longest.
 type Throttle struct {
 	Key     string
 	Free    int
 	Longest time.Duration
-	// Forgets makes a login that succeeds forget the failures before it.
+	// Forgets reports whether a successful login resets the failures.
 	Forgets bool
 }
 
-// Wait returns how long the next try has to wait when there were so many failures.
+// Wait returns how long the next login must wait, given the number and time of the failures.
 func (t Throttle) Wait(failures int, last, now time.Time) time.Duration {
 	if failures < t.Free {
 		return 0
@@ -35,8 +35,8 @@ func (t Throttle) Wait(failures int, last, now time.Time) time.Duration {
 	return max(0, last.Add(min(delay, t.Longest)).Sub(now))
 }
 
-// throttles returns what holds up a try to log in with an email from an address. Failures from
-// elsewhere hold up nobody whose address is known, and those before a change of the password nobody.
+// throttles returns the throttles of a login with an email from an address. If the address is known, only
+// failures from that address count. Failures before a change of the password never count.
 func throttles(email, passwordHash, address string, known bool) []Throttle {
 	all := []Throttle{{Key: loginKey("pair", email, passwordHash, address), Free: 10, Longest: 15 * time.Minute, Forgets: true}}
 	if !known {
@@ -47,33 +47,33 @@ func throttles(email, passwordHash, address string, known bool) []Throttle {
 	return all
 }
 
-// loginKey is what tries are counted by. What is sent as an email may be anything of any length, and
-// is not kept.
+// loginKey returns the key under which failures are counted. It hashes the parts, because the submitted email
+// may be any text and must not be stored.
 func loginKey(kind string, parts ...string) string {
 	hash := sha256.New()
 	for _, part := range append([]string{kind}, parts...) {
 		size := len(part)
-		_, _ = hash.Write([]byte{byte(size >> 24), byte(size >> 16), byte(size >> 8), byte(size)}) //nolint:gosec // of a length
+		_, _ = hash.Write([]byte{byte(size >> 24), byte(size >> 16), byte(size >> 8), byte(size)}) //nolint:gosec // bytes of a length
 		_, _ = hash.Write([]byte(part))
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// addressOf is what addresses are told apart by: an IPv4 address, or the network of an IPv6 address,
-// in which its owner has all.
+// addressOf returns the key of a client address: the IPv4 address, or the 64-bit network of an IPv6 address,
+// whose owner controls all its addresses.
 func addressOf(client netip.Addr) string {
 	client = client.Unmap().WithZone("")
 	if client.Is6() {
-		network, _ := client.Prefix(64) // it has as many bits
+		network, _ := client.Prefix(64) // never fails
 		return network.String()
 	}
 	return client.String()
 }
 
-// Login exchanges email and password for tokens (interface, 4.2); client is where the request comes
-// from. An unknown email and a wrong password are the same [ErrUnauthorized] after the same work.
-// Tries that come too soon after too many failed ones are an [ErrTooManyTries], and those for which
-// there is no turn to compare the password an [ErrBusy].
+// Login exchanges an email and a password for tokens (interface, 4.2). client is the address of the request.
+// For an unknown email and a wrong password, it returns the same [ErrUnauthorized] after the same work. The
+// error is [ErrTooManyTries] if the login must wait because of earlier failures, and [ErrBusy] if too many
+// password comparisons are queued.
 func (s *Service) Login(ctx context.Context, client netip.Addr, email, password string) (TokenPair, error) {
 	email, now := NormalizeEmail(email), s.now()
 	address := addressOf(client)
@@ -87,9 +87,10 @@ func (s *Service) Login(ctx context.Context, client netip.Addr, email, password 
 		return TokenPair{}, err
 	}
 	throttles := throttles(email, user.PasswordHash, address, known)
-	// One at a time for an account and an address, so that logins at once with the right password
-	// do not hold each other up as failed ones.
-	release, err := s.pairs.enter(ctx, throttles[0].Key)
+	// Logins with the same account and address run one at a time. Otherwise, concurrent logins with the right
+	// password would be delayed by each other, because each counts as failed until its password has been
+	// compared.
+	release, err := s.loginLocks.lock(ctx, throttles[0].Key)
 	if err != nil {
 		return TokenPair{}, err
 	}
@@ -98,13 +99,13 @@ func (s *Service) Login(ctx context.Context, client netip.Addr, email, password 
 	if wait, err := s.Store.LoginWait(ctx, throttles, now); err != nil || wait > 0 {
 		return TokenPair{}, tooManyTries(err, wait)
 	}
-	done, err := s.turns.take(ctx, address, known)
+	done, err := s.comparisons.acquire(ctx, address, known)
 	if err != nil {
 		return TokenPair{}, err
 	}
 	defer done()
-	// Counted before it is judged, so that no other daemon compares a guess meanwhile that would be
-	// one too many.
+	// The login is counted as failed before the comparison, so that other daemons do not compare more guesses
+	// than allowed in the meantime.
 	if wait, err := s.Store.CountLogin(ctx, throttles, now); err != nil || wait > 0 {
 		return TokenPair{}, tooManyTries(err, wait)
 	}
@@ -133,9 +134,9 @@ func tooManyTries(err error, wait time.Duration) error {
 	return &LimitError{Limit: ErrTooManyTries, RetryAfter: wait}
 }
 
-// checkPassword returns [ErrUnauthorized] unless the password is that of the user.
+// checkPassword returns [ErrUnauthorized] unless password is the password of user.
 func (s *Service) checkPassword(ctx context.Context, user User, unknown bool, password string) error {
-	decoy, err := s.decoy.get(ctx, s) // for every login, because making it takes time too
+	decoy, err := s.decoy.get(ctx, s) // for each login, because creating it takes time too
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (s *Service) checkPassword(ctx context.Context, user User, unknown bool, pa
 	return err
 }
 
-// decoy is the hash that the password for an unknown email is compared with.
+// decoy is the password hash for unknown emails.
 type decoy struct {
 	mu   sync.Mutex
 	hash string

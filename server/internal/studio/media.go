@@ -11,33 +11,33 @@ import (
 	"time"
 )
 
-// Media keeps files by keys, which are names with slashes between them.
+// Media stores files by key. A key consists of names separated by slashes.
 type Media interface {
-	// Write keeps content under a key, whole or not at all, in place of what was there.
+	// Write stores content under a key. It replaces an existing file atomically.
 	Write(ctx context.Context, key string, content io.Reader) error
-	// Extension returns what the name of a file of a media type ends in; "" for one that is not known.
+	// Extension returns the file name extension for a media type, or "" if it is unknown.
 	Extension(mediaType string) string
-	// Open reads a file. [ErrNotFound] when there is none.
+	// Open opens a file. The error is [ErrNotFound] if it does not exist.
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
-	// Erase erases every file whose key begins with a prefix.
+	// Erase erases all files whose keys begin with prefix.
 	Erase(ctx context.Context, prefix string) error
-	// URL returns an address at which anybody can read a file, until it expires.
+	// URL returns a URL at which anyone can read a file until expires.
 	URL(key string) (url string, expires time.Time)
 }
 
-// The first parts of keys: of what was rendered, and of what users sent.
+// The first names of keys, for the results of renderings and for uploads.
 const (
 	ResultFolder = "results"
 	UploadFolder = "uploads"
 )
 
-// ResultKey is the key of a file that the rendering of a subject made. A rendering that is done
-// again writes the same keys.
+// ResultKey returns the key of a result of rendering a subject. Rendering the subject again overwrites the
+// same keys.
 func ResultKey(subjectID, name string) string { return resultPrefix(subjectID) + name }
 
 func resultPrefix(subjectID string) string { return ResultFolder + "/" + subjectID + "/" }
 
-// ResultURL returns the address of a file of a subject's, or "" when there is none.
+// ResultURL returns the URL of a result of a subject, or "" if name is empty.
 func (s *Service) ResultURL(subjectID, name string) string {
 	if name == "" || s.Media == nil {
 		return ""
@@ -89,10 +89,10 @@ func splitKey(key string) (folder, id, name string) {
 	return folder, id, name
 }
 
-// UploadLifetime is how long what a user sent is kept.
+// UploadLifetime is how long an upload is stored.
 const UploadLifetime = 7 * 24 * time.Hour
 
-// Upload is a file that a user sent.
+// Upload is a file that a user uploaded.
 type Upload struct {
 	ID          string
 	UserID      string
@@ -103,8 +103,8 @@ type Upload struct {
 	ExpiresAt   time.Time
 }
 
-// Upload keeps a file of a user's, and returns the URL at which it is read. [ErrTooMuchMedia] when the
-// files of the user would be larger together than MaxMediaBytes.
+// Upload stores a file of the user, and returns it with its URL. The error is [ErrTooMuchMedia] if the total
+// size of the uploads of the user would exceed MaxMediaBytes.
 func (s *Service) Upload(ctx context.Context, userID, contentType string, content io.Reader) (Upload, string, error) {
 	upload := Upload{ID: s.NewID(), UserID: userID, ContentType: contentType}
 	upload.Key = UploadFolder + "/" + upload.ID + "/file" + s.Media.Extension(contentType)

@@ -10,8 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// Deleting an avatar erases its files and those of its videos, and a rendering that ends after it
-// leaves none.
+// Deleting an avatar erases its files and those of its videos. A rendering that ends later leaves no files.
 func TestDelete_erasesFiles(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
@@ -49,8 +48,9 @@ func TestDelete_erasesFiles(t *testing.T) {
 	})
 }
 
-// Deleting erases the uploads that nothing else of the user is made from, and those of nobody else.
-func TestDelete_erasesUploads(t *testing.T) {
+// Deleting a subject erases its uploads that no other subject of the user uses, and no uploads of other
+// users.
+func TestDelete_erasesUnusedUploads(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		cfg := studiotest.Config(db, studiotest.NewClock().Now)
@@ -81,7 +81,7 @@ func TestDelete_erasesUploads(t *testing.T) {
 		}
 		check(t, service.Delete(t.Context(), ada.ID, studio.Lipsync, first))
 		wantKeys(shared, foreign, unused)
-		for range 2 { // it may be repeated
+		for range 2 { // idempotent
 			check(t, service.Delete(t.Context(), ada.ID, studio.Lipsync, second))
 			wantKeys(foreign, unused)
 		}
@@ -90,8 +90,8 @@ func TestDelete_erasesUploads(t *testing.T) {
 	})
 }
 
-// Progress never falls, and ends at 100.
-func TestProgressed(t *testing.T) {
+// Progress never decreases and ends at 100.
+func TestProgressed_neverDecreasesProgress(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		clock := studiotest.NewClock()

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Origin returns the scheme, host and port of a webhook URL, which tell one receiver from
-// another: in lower case, without a default port and the dot that may end a host. A URL that
-// has none is an origin of its own.
+// Origin returns the scheme, host and port of a webhook URL, which identify a receiver. It is in lower case,
+// without a default port and without a trailing dot of the host. A URL without a host is returned unchanged.
 func Origin(webhookURL string) string {
 	u, err := url.Parse(webhookURL)
 	if err != nil || u.Hostname() == "" {

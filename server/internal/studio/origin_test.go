@@ -6,7 +6,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func TestOrigin(t *testing.T) {
+func TestOrigin_identifiesAReceiver(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
 		"https://hooks.example.com/a?b=c#d":   "https://hooks.example.com",

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// projectPage is how many projects are read at once. The database is free between pages, so
-// a caller that reads slowly holds nothing up.
+// projectPage is how many projects are read with one query. No transaction is open between pages, so a caller
+// that reads slowly blocks nothing.
 const projectPage = 500
 
-// Project is a project as the project list shows it (interface, 2.1). No rule depends on most
-// of its fields, so they stay one document; the others are here for keys, order and counts.
+// Project is a project in the project list (interface, 2.1). Most of its fields have no meaning in the domain
+// and are only in Document. The other fields are keys, order and counts.
 type Project struct {
 	ID          string
 	WorkspaceID string
@@ -23,24 +23,24 @@ type Project struct {
 	Document    json.RawMessage
 }
 
-// IsPublished reports whether a project status counts as published.
+// IsPublished reports whether a project status means published, in any case.
 func IsPublished(status string) bool { return strings.EqualFold(status, "published") }
 
-// ProjectCounts are the counts of one user in one workspace (interface, 2.2).
+// ProjectCounts are the counts for a user in a workspace (interface, 2.2).
 type ProjectCounts struct {
 	Size        int
 	Unpublished int
 }
 
-// ProjectList is the answer to listing: all projects of the workspace, newest first, read as they
-// are ranged over, and the counts of the caller, counted when they are asked for.
+// ProjectList is the project list of a workspace. All iterates over all projects, newest first, reading them
+// page by page. Counts queries the counts for the user.
 type ProjectList struct {
 	All    iter.Seq2[Project, error]
 	Counts func() (ProjectCounts, error)
 }
 
-// ListProjects lists a workspace for one of its members (interface, 4.1). [ErrForbidden]
-// when the caller is no member or there is no such workspace.
+// ListProjects returns the projects of a workspace to a member (interface, 4.1). The error is [ErrForbidden]
+// if the user is not a member or the workspace does not exist.
 func (s *Service) ListProjects(ctx context.Context, userID, workspaceID string) (ProjectList, error) {
 	member, err := s.Store.IsMember(ctx, workspaceID, userID)
 	if err != nil {
@@ -55,14 +55,14 @@ func (s *Service) ListProjects(ctx context.Context, userID, workspaceID string) 
 	}, nil
 }
 
-// ProjectPage is a part of the list of projects.
+// ProjectPage is a page of a list of projects.
 type ProjectPage struct {
 	Projects []Project
-	Next     string // the cursor of the next page; "" on the last one
+	Next     string // cursor of the next page; "" on the last page
 }
 
-// ProjectPage lists up to limit projects of a workspace for one of its members, as [Service.List] lists
-// subjects. [ErrForbidden] when the caller is no member.
+// ProjectPage returns up to limit projects of a workspace to a member, with a cursor as in [Service.List].
+// The error is [ErrForbidden] if the user is not a member.
 func (s *Service) ProjectPage(ctx context.Context, userID, workspaceID, cursor string, limit int) (ProjectPage, error) {
 	member, err := s.Store.IsMember(ctx, workspaceID, userID)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Service) projects(ctx context.Context, workspaceID string) iter.Seq2[Pr
 	}
 }
 
-// ImportProjects adds all projects or none. With [ErrExists], index tells which one exists.
+// ImportProjects adds all projects or none. If the error is [ErrExists], index is the project that exists.
 func (s *Service) ImportProjects(ctx context.Context, projects []Project) (index int, err error) {
 	return s.Store.ImportProjects(ctx, projects)
 }

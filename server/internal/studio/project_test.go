@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-func TestListProjects_listsAllNewestFirstAndCountsTheCallers(t *testing.T) {
+func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		ada := studiotest.AddUser(t, service, "ada@example.com")
@@ -18,7 +18,7 @@ func TestListProjects_listsAllNewestFirstAndCountsTheCallers(t *testing.T) {
 		workspace, err := service.AddWorkspace(t.Context(), "", "Team")
 		check(t, err)
 		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email))
-		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email)) // may be repeated
+		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email)) // idempotent
 
 		const total = 1203 // more than two pages
 		var projects []studio.Project
@@ -29,7 +29,7 @@ func TestListProjects_listsAllNewestFirstAndCountsTheCallers(t *testing.T) {
 			}
 			projects = append(projects, studio.Project{
 				ID: fmt.Sprintf("project-%04d", i), WorkspaceID: workspace.ID, UserID: owner,
-				CreatedAt: clock.Now().Add(time.Duration(i/2) * time.Second), // two at each time
+				CreatedAt: clock.Now().Add(time.Duration(i/2) * time.Second), // two with each time
 				Published: i%2 == 0, Document: json.RawMessage(fmt.Sprintf(`{"title":"%d"}`, i)),
 			})
 		}
@@ -56,7 +56,7 @@ func TestListProjects_listsAllNewestFirstAndCountsTheCallers(t *testing.T) {
 		}
 		next = total
 		for cursor, again := "", true; again; again = cursor != "" {
-			page, err := service.ProjectPage(t.Context(), ada.ID, workspace.ID, cursor, 401) // two are of one time
+			page, err := service.ProjectPage(t.Context(), ada.ID, workspace.ID, cursor, 401) // the page ends between two with the same time
 			check(t, err)
 			for _, project := range page.Projects {
 				next--
@@ -73,9 +73,9 @@ func TestListProjects_listsAllNewestFirstAndCountsTheCallers(t *testing.T) {
 			t.Errorf("%d projects are on no page", next)
 		}
 		_, err = service.ProjectPage(t.Context(), bob.ID, workspace.ID, "", 1)
-		wantError(t, err, studio.ErrForbidden) // no member
+		wantError(t, err, studio.ErrForbidden) // not a member
 		_, err = service.ListProjects(t.Context(), bob.ID, workspace.ID)
-		wantError(t, err, studio.ErrForbidden) // no member
+		wantError(t, err, studio.ErrForbidden) // not a member
 		_, err = service.ListProjects(t.Context(), ada.ID, "no such workspace")
 		wantError(t, err, studio.ErrForbidden)
 	})

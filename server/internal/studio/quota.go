@@ -8,34 +8,35 @@ import (
 )
 
 const (
-	// creationPause is after how long a user with too many creations in progress is asked to try again.
+	// creationPause is the Retry-After for a user with too many creations in progress.
 	creationPause = 5 * time.Second
-	// recountAfter is for how long a count holds that left no creation.
+	// recountAfter is how long a count that left no room is valid.
 	recountAfter = time.Second
-	// countedPart is the part of the limit that is admitted before the rows are counted again. Several
-	// processes exceed the limit by no more than that each.
+	// countedPart is the fraction of the limit that is admitted before the rows are counted again: one in
+	// this many. Each process exceeds the limit by at most that.
 	countedPart = 20
-	// maxCounted is how many users a process remembers counts of.
+	// maxCounted limits the users whose counts a process caches.
 	maxCounted = 10_000
 )
 
-// inProgress limits the creations of each user that wait for their rendering or are rendered. It counts
-// the rows once for many creations.
+// inProgress limits the creations of each user that are waiting to be rendered or being rendered. It counts
+// the rows once for several creations.
 type inProgress struct {
 	mu    sync.Mutex
 	users map[string]*counted
 }
 
-// counted is what is known of a user since the rows were counted.
+// counted is the state of a user since the rows were last counted.
 type counted struct {
 	mu      sync.Mutex
-	left    int       // how many may begin before the next count
-	running int       // have begun, and may be rows already
-	ended   int       // in all
-	full    time.Time // when a count left none
+	left    int       // creations that may begin before the next count
+	running int       // creations that have begun; some may have a row already
+	ended   int       // creations that have ended, in total
+	full    time.Time // when a count left no room
 }
 
-// begin admits a creation, which ends with end, or returns an [ErrTooManyCreations].
+// begin admits a creation. The caller must call end when the row has been written. The error is
+// [ErrTooManyCreations] if there are too many.
 func (p *inProgress) begin(ctx context.Context, s *Service, userID string) (end func(), err error) {
 	if s.MaxInProgress == 0 {
 		return func() {}, nil
@@ -82,7 +83,7 @@ func (c *counted) take(now time.Time) (admitted bool, ended int, stale bool) {
 	return false, c.ended, age >= recountAfter || age < 0
 }
 
-// recount is told how many rows there were, and how many creations had ended before they were counted.
+// recount updates the count. ended is the number of creations that had ended before the rows were counted.
 func (c *counted) recount(limit, rows, ended int, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +100,7 @@ func (c *counted) end() {
 	c.ended++
 }
 
-// uploading is how many bytes of each user are being uploaded to this process.
+// uploading counts the bytes that each user is uploading to this process.
 type uploading struct {
 	mu    sync.Mutex
 	bytes map[string]int64
@@ -119,11 +120,11 @@ func (u *uploading) add(userID string, n int64) (all int64) {
 	return all
 }
 
-// uploadReader counts what is read, and fails with [ErrTooMuchMedia] when that is more than is left.
+// uploadReader counts the bytes read. It fails with [ErrTooMuchMedia] if the user exceeds the limit.
 type uploadReader struct {
 	content io.Reader
 	n       int64
-	left    int64 // for all uploads of the user that go on
+	left    int64 // limit for all uploads of the user in progress
 	add     func(n int64) (all int64)
 }
 

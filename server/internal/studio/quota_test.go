@@ -13,9 +13,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// As many creations of a user are in progress as may be, however many come at once; another begins when
-// one has been rendered, and other users are not held up.
-func TestCreate_limitsWhatIsInProgress(t *testing.T) {
+// Concurrent creations of a user reach exactly the limit. After a rendering, another creation is admitted.
+// Other users are not affected.
+func TestCreate_limitsCreationsInProgress(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		const limit = 50
@@ -47,7 +47,7 @@ func TestCreate_limitsWhatIsInProgress(t *testing.T) {
 		}
 		var err error
 		n := created.Load()
-		for ; err == nil && n <= limit; n++ { // those that were refused beside others
+		for ; err == nil && n <= limit; n++ { // creations that were rejected because of others in progress
 			clock.Add(time.Second)
 			_, err = create(ada)
 		}
@@ -74,8 +74,8 @@ func TestCreate_limitsWhatIsInProgress(t *testing.T) {
 	})
 }
 
-// Two processes on a database hold the limit within a tenth.
-func TestCreate_limitsWhatIsInProgressInAllProcesses(t *testing.T) {
+// Two processes with the same database exceed the limit by at most a tenth.
+func TestCreate_limitsCreationsInProgressInAllProcesses(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		const limit = 100
@@ -96,9 +96,8 @@ func TestCreate_limitsWhatIsInProgressInAllProcesses(t *testing.T) {
 	})
 }
 
-// The uploads of a user are no larger together than they may be, however many come at once, and one that
-// would be leaves no file.
-func TestUpload_limitsWhatAUserHas(t *testing.T) {
+// Concurrent uploads of a user do not exceed the limit. A rejected upload leaves no file.
+func TestUpload_limitsTheTotalSize(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		clock := studiotest.NewClock()
@@ -119,7 +118,7 @@ func TestUpload_limitsWhatAUserHas(t *testing.T) {
 			})
 		}
 		uploading.Wait()
-		for range 3 { // what was refused beside others
+		for range 3 { // uploads that were rejected because of others in progress
 			_ = upload(ada, 30)
 		}
 		wantError(t, upload(ada, 11), studio.ErrTooMuchMedia)

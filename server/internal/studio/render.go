@@ -6,53 +6,51 @@ import (
 	"time"
 )
 
-// renderPauses are the waits after a rendering that did not end. There is one try more than
-// there are pauses.
+// renderPauses are the delays before renderings are retried. There is one more attempt than there are delays.
 //
 //nolint:gochecknoglobals // a table
 var renderPauses = [...]time.Duration{10 * time.Second, time.Minute}
 
-// While what a rendering needs is away, it is tried again after outagePause each time, until the subject
-// is older than maxOutage.
+// If a rendering fails with ErrUnavailable, it is retried every outagePause until the subject is older than
+// maxOutage.
 const (
 	outagePause = time.Minute
 	maxOutage   = 24 * time.Hour
 )
 
-// Renderer makes what a subject asks for. It must return soon after ctx ends. A
-// [*RenderError] without Retry is the final word; any other error is a reason to try again, and
-// [ErrUnavailable] one that does not count.
+// Renderer renders subjects. Render must return soon after ctx ends. If it returns a [*RenderError] without
+// Retry, the subject fails. After any other error, the rendering is retried a limited number of times.
+// [ErrUnavailable] does not count as an attempt.
 type Renderer interface {
 	Render(ctx context.Context, subject Subject) (Rendering, error)
 }
 
-// Rendering is what a renderer made. Its files are in the [Media], see [ResultKey].
+// Rendering is the result of a rendering. Its files are stored in the [Media]; see [ResultKey].
 type Rendering struct {
-	Video     string   `json:"video,omitempty"` // "" when there is none, as of an avatar
+	Video     string   `json:"video,omitempty"` // "" if there is none, as for an avatar
 	Thumbnail string   `json:"thumbnail,omitempty"`
-	Files     []string `json:"files,omitempty"` // what the videos of an avatar are made from
+	Files     []string `json:"files,omitempty"` // inputs for the videos of an avatar
 	Checks    []Check  `json:"checks,omitempty"`
 }
 
-// Check is one thing that was looked at in what an avatar is made from.
+// Check is the result of one check of the input of an avatar.
 type Check struct {
 	Name    string `json:"name"`
 	OK      bool   `json:"ok"`
 	Message string `json:"message"`
 }
 
-// RenderError says why a subject cannot be rendered, in words that its user may read.
+// RenderError is the reason why a subject cannot be rendered, in words for the user.
 type RenderError struct {
 	Reason string
 	Checks []Check
-	Retry  bool // another try may succeed
+	Retry  bool // whether a retry may succeed
 }
 
 func (e *RenderError) Error() string { return "studio: cannot be rendered: " + e.Reason }
 
-// Rendered takes the result of a rendering: the subject moves on, or the rendering is due
-// again. A subject that has moved on before is left alone, so that a result that comes twice
-// announces nothing twice.
+// Rendered processes the result of a rendering. The subject enters its next state, or the rendering is
+// scheduled again. Rendered is idempotent: it does nothing if the subject is no longer processing.
 func (s *Service) Rendered(ctx context.Context, id string, result Rendering, err error) (Subject, error) {
 	rendered, updateErr := s.Store.UpdateSubject(ctx, id, func(subject *Subject) error {
 		if subject.Status != Processing {
@@ -76,14 +74,14 @@ func (s *Service) Rendered(ctx context.Context, id string, result Rendering, err
 		}
 		return s.applyConsent(subject)
 	})
-	if errors.Is(updateErr, ErrNotFound) && s.Media != nil { // it was deleted while it was made
+	if errors.Is(updateErr, ErrNotFound) && s.Media != nil { // deleted during the rendering
 		return rendered, errors.Join(updateErr, s.Media.Erase(ctx, resultPrefix(id)))
 	}
 	return rendered, updateErr
 }
 
-// Progressed takes how much of a rendering is done, from 0 to 1. A subject shows the most that
-// was ever done, and 100 percent only at its end.
+// Progressed records the progress of a rendering, from 0 to 1. The stored progress never decreases, and is
+// below 100 percent until the rendering ends.
 func (s *Service) Progressed(ctx context.Context, id string, done float64) error {
 	return s.Store.SetProgress(ctx, id, min(int(done*100), 99))
 }

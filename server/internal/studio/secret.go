@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// SecretOverlap is how long the old webhook secrets of a user sign beside a new one.
+// SecretOverlap is how long the previous webhook secrets of a user remain in force after a rotation.
 const SecretOverlap = 24 * time.Hour
 
-// maxSecrets is how many secrets of a user can be in force. Each signs every notification.
+// maxSecrets limits the secrets of a user that are in force. Each notification is signed with all of them.
 const maxSecrets = 10
 
-// WebhookSecret is a secret that signs the notifications of a user.
+// WebhookSecret is a secret with which the notifications of a user are signed.
 type WebhookSecret struct {
 	Secret    string
-	ExpiresAt time.Time // zero for the newest
+	ExpiresAt time.Time // zero for the newest secret
 }
 
-// WebhookSecrets returns the secrets in force of a user as [Service.WebhookSecretsInForce] does.
+// WebhookSecrets is like [Service.WebhookSecretsInForce] without the expiries.
 func (s *Service) WebhookSecrets(ctx context.Context, userID string) ([]string, error) {
 	inForce, err := s.WebhookSecretsInForce(ctx, userID)
 	secrets := make([]string, len(inForce))
@@ -28,8 +28,8 @@ func (s *Service) WebhookSecrets(ctx context.Context, userID string) ([]string, 
 	return secrets, err
 }
 
-// WebhookSecretsInForce returns the secrets that sign a user's notifications, newest first, and
-// makes the first one when there is none.
+// WebhookSecretsInForce returns the secrets with which the notifications of a user are signed, newest first.
+// It creates a secret if there is none.
 func (s *Service) WebhookSecretsInForce(ctx context.Context, userID string) ([]WebhookSecret, error) {
 	secrets, err := s.Store.WebhookSecrets(ctx, userID, s.now())
 	if err != nil || len(secrets) > 0 {
@@ -41,8 +41,9 @@ func (s *Service) WebhookSecretsInForce(ctx context.Context, userID string) ([]W
 	return s.Store.WebhookSecrets(ctx, userID, s.now())
 }
 
-// RotateWebhookSecret gives a user a new secret; the ones before it sign for [SecretOverlap]
-// more. It returns the secrets in force. [ErrTooManySecrets] while there are too many.
+// RotateWebhookSecret creates a new secret for a user. The previous secrets remain in force for
+// [SecretOverlap]. It returns all secrets in force. The error is [ErrTooManySecrets] if too many are in
+// force.
 func (s *Service) RotateWebhookSecret(ctx context.Context, userID string) ([]WebhookSecret, error) {
 	if err := s.addSecret(ctx, userID, false); err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (s *Service) addSecret(ctx context.Context, userID string, onlyFirst bool) 
 	}
 	err := s.Store.AddWebhookSecret(ctx, userID, s.NewSecret(), now, now.Add(SecretOverlap), most)
 	if onlyFirst && errors.Is(err, ErrTooManySecrets) {
-		return nil // another call was first
+		return nil // a concurrent call has added a secret
 	}
 	return err
 }

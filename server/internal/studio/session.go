@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// Session returns whose refresh token this is, without exchanging it: a session that lasts as long as
-// the token may be exchanged. [ErrUnauthorized] when that has ended.
+// Session returns the user of a refresh token without exchanging the token. A session lasts as long as its
+// token is valid. The error is [ErrUnauthorized] if the token is not valid.
 func (s *Service) Session(ctx context.Context, token string) (User, error) {
 	user, err := s.Store.UserByRefreshToken(ctx, hashToken(token), s.now())
 	if errors.Is(err, ErrNotFound) {
@@ -15,10 +15,10 @@ func (s *Service) Session(ctx context.Context, token string) (User, error) {
 	return user, err
 }
 
-// EndSession ends the session of a refresh token, and the tokens that descend from the same login.
+// EndSession invalidates a refresh token, and all tokens that descend from the same login.
 func (s *Service) EndSession(ctx context.Context, token string) error {
 	return s.Store.DeleteFamily(ctx, hashToken(token))
 }
 
-// AccessToken issues an access token to the user of a session.
+// AccessToken issues an access token for a user.
 func (s *Service) AccessToken(user User) (string, error) { return s.IssueAccessToken(user.ID, s.now()) }

@@ -8,8 +8,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// A session ends with its token: when that is exchanged, when it expires, when it is ended, and with
-// every other session of the user when the password changes or the tokens are revoked.
+// A session ends when its token is exchanged, expires or is ended. All sessions of a user end when the
+// password changes or the tokens are revoked.
 func TestSession_endsWithItsToken(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
@@ -47,7 +47,7 @@ func TestSession_endsWithItsToken(t *testing.T) {
 	})
 }
 
-func TestWorkspaces_areThoseOfTheUser(t *testing.T) {
+func TestWorkspaces_returnsThoseOfTheUser(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")

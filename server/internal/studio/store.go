@@ -5,98 +5,103 @@ import (
 	"time"
 )
 
-// Store keeps the domain. Each method is one transaction. A method that finds no record
-// returns [ErrNotFound]; one that would make a second record with the same key, [ErrExists].
+// Store stores the records of the domain. Each method is one transaction. If a record does not exist, the
+// error is [ErrNotFound]. If a record with the same key exists, the error is [ErrExists].
 type Store interface {
 	CreateUser(ctx context.Context, user User) error
-	// UserByEmail finds a user; email is normalized.
+	// UserByEmail returns the user with a normalized email.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// SetPassword replaces the hash and does what RevokeTokens does.
+	// SetPassword replaces the password hash and revokes all tokens, as RevokeTokens does.
 	SetPassword(ctx context.Context, userID, hash string, now time.Time) error
-	// RevokeTokens deletes every refresh token and known address of a user, and keeps that access tokens
-	// issued until now are not valid.
+	SetRole(ctx context.Context, userID string, role Role) error
+	// RevokeTokens deletes all refresh tokens and known addresses of a user, and revokes all access tokens
+	// issued until now.
 	RevokeTokens(ctx context.Context, userID string, now time.Time) error
-	// DeleteUser erases a user and all that is theirs but projects, as DeleteSubject does for each
-	// subject, and returns the ids of the subjects and the keys of the uploads.
+	// DeleteUser erases a user with all records except projects. It erases subjects as DeleteSubject does. It
+	// returns the ids of the subjects and the keys of the uploads.
 	DeleteUser(ctx context.Context, userID string, now time.Time) (subjects, uploads []string, err error)
 
-	// LoginTries returns how often account was counted in its window, if that began after the given
-	// time, and when it began.
+	// LoginTries returns the count and the start of the current window of account, if the window began after
+	// the given time.
 	LoginTries(ctx context.Context, account string, after time.Time) (tries int, began time.Time, err error)
-	// CountLoginTry counts once more, or begins a window at now.
+	// CountLoginTry increments the count of the current window, or starts a window at now.
 	CountLoginTry(ctx context.Context, account string, now, after time.Time) error
 
-	// LoginWait returns how long a login has to wait for the longest of throttles.
+	// LoginWait returns how long a login must wait, which is the maximum of throttles.
 	LoginWait(ctx context.Context, throttles []Throttle, now time.Time) (time.Duration, error)
-	// CountLogin counts a login as failed under each of throttles, or returns how long it has to wait.
+	// CountLogin counts a failure for each of throttles. If the login must wait, it counts nothing and
+	// returns how long.
 	CountLogin(ctx context.Context, throttles []Throttle, now time.Time) (time.Duration, error)
-	// UncountLogin takes back what CountLogin has counted for a login that did not fail. One that
-	// succeeded forgets the failures of the throttles that say so.
+	// UncountLogin undoes CountLogin for a login that did not fail. If the login succeeded, it also resets
+	// the throttles with Forgets.
 	UncountLogin(ctx context.Context, throttles []Throttle, succeeded bool) error
-	// KnowsAddress reports whether SeeAddress was called for a user and an address after a time.
+	// KnowsAddress reports whether SeeAddress was called for a user and an address after the given time.
 	KnowsAddress(ctx context.Context, userID, address string, after time.Time) (bool, error)
 	SeeAddress(ctx context.Context, userID, address string, now time.Time) error
 
-	// AddRefreshToken adds a token if its user still has this password hash, else [ErrUnauthorized].
+	// AddRefreshToken adds a token. The error is [ErrUnauthorized] if the user no longer has this password
+	// hash.
 	AddRefreshToken(ctx context.Context, token RefreshToken, passwordHash string) error
-	// RotateRefreshToken marks the token with this hash as used and adds next to its family,
-	// for its user. A token that is unknown or expired is [ErrUnauthorized]; so is one that was
-	// used before, and then its whole family is deleted.
+	// RotateRefreshToken marks the token with the given hash as used, and adds next to its family and user.
+	// The error is [ErrUnauthorized] if the token is unknown or expired, or has been used before. In the last
+	// case, it also deletes the whole family.
 	RotateRefreshToken(ctx context.Context, hash []byte, now time.Time, next RefreshToken) (userID string, err error)
 
-	// UserByRefreshToken finds the user of a token that may be exchanged at now.
+	// UserByRefreshToken returns the user of a token that is valid at now.
 	UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (User, error)
-	// DeleteFamily deletes the family of a token, if there is such a token.
+	// DeleteFamily deletes the family of a token. It does nothing if the token does not exist.
 	DeleteFamily(ctx context.Context, hash []byte) error
 	CreateWorkspace(ctx context.Context, workspace Workspace) error
-	// Workspaces returns up to limit workspaces of a user, by their ids, those after an id.
+	// Workspaces returns up to limit workspaces of a user, ordered by id, with ids greater than after.
 	Workspaces(ctx context.Context, userID, after string, limit int) ([]Workspace, error)
-	// AddMember may be repeated. [ErrNotFound] when there is no such workspace.
+	// AddMember is idempotent. The error is [ErrNotFound] if the workspace does not exist.
 	AddMember(ctx context.Context, workspaceID, userID string) error
 	IsMember(ctx context.Context, workspaceID, userID string) (bool, error)
 
-	// ImportProjects adds all projects or none. [ErrExists] comes with the index of the project.
+	// ImportProjects adds all projects or none. If the error is [ErrExists], index is the project that
+	// exists.
 	ImportProjects(ctx context.Context, projects []Project) (index int, err error)
 	CountProjects(ctx context.Context, workspaceID, userID string) (ProjectCounts, error)
-	// Projects returns up to limit projects of a workspace, newest first, that come after the
-	// given one; the zero Project starts at the newest.
+	// Projects returns up to limit projects of a workspace, newest first, that follow after. The zero Project
+	// is before the newest.
 	Projects(ctx context.Context, workspaceID string, after Project, limit int) ([]Project, error)
 
-	// CreateSubject writes a new subject and its events. With a key that is in force for the
-	// user, it writes nothing and returns the subject that the key made, or [ErrKeyReused], or
-	// [ErrKeySpent]; while another call with the key goes on it waits for that, or returns
-	// [ErrKeyInUse]. [ErrNotFound] when the avatar of a video has been deleted.
+	// CreateSubject writes a new subject and its events. If the user has used key before and it has not
+	// expired, it writes nothing. It then returns the subject created with the key, [ErrKeyReused] or
+	// [ErrKeySpent]. If another call with the key is in progress, it waits for that call or returns
+	// [ErrKeyInUse]. The error is [ErrNotFound] if the avatar of a video has been deleted.
 	CreateSubject(ctx context.Context, subject Subject, key IdempotencyKey) (Subject, error)
 	Subject(ctx context.Context, id string) (Subject, error)
-	// Subjects returns up to limit subjects, newest first, that come after a position; the zero
-	// Position starts at the newest.
+	// Subjects returns up to limit subjects, newest first, that follow a position. The zero Position is
+	// before the newest.
 	Subjects(ctx context.Context, filter SubjectFilter, after Position, limit int) ([]Subject, error)
-	// UpdateSubject reads a subject, calls change, and writes what change did to it, new events
-	// included, all in one transaction. An error from change undoes everything and is returned.
+	// UpdateSubject reads a subject, calls change, and writes the changed subject and its new events, in one
+	// transaction. If change returns an error, nothing is written and UpdateSubject returns the error.
 	UpdateSubject(ctx context.Context, id string, change func(*Subject) error) (Subject, error)
 
-	// CreationsInProgress counts the subjects of a user that wait for their rendering or are rendered.
+	// CreationsInProgress returns the number of subjects of a user that are waiting to be rendered or being
+	// rendered.
 	CreationsInProgress(ctx context.Context, userID string) (int, error)
 
-	// AddUpload returns [ErrTooMuchMedia] when the uploads of the user that have not expired would have
-	// more than so many bytes together.
+	// AddUpload adds an upload. The error is [ErrTooMuchMedia] if the unexpired uploads of the user would
+	// exceed most bytes in total.
 	AddUpload(ctx context.Context, upload Upload, most int64) error
-	// UploadedBytes is how many bytes they have.
+	// UploadedBytes returns the total size of the unexpired uploads of a user, in bytes.
 	UploadedBytes(ctx context.Context, userID string, now time.Time) (int64, error)
 	Upload(ctx context.Context, id string) (Upload, error)
 
-	// SetProgress raises the progress of a subject that is processing.
+	// SetProgress increases the progress of a subject that is processing.
 	SetProgress(ctx context.Context, id string, percent int) error
 
-	// DeleteSubject erases a subject, the videos made from it, the events of all of them that have
-	// not been delivered, and the uploads of the user that no other subject of his is made from. It
-	// returns what it erased. A subject that was deleted after the time again is left as it is, but
-	// returned again. [ErrNotFound] when the user has none of this kind.
+	// DeleteSubject erases a subject, its videos, their undelivered events, and their uploads that no other
+	// subject of the user uses. It returns what it has erased. If the subject was deleted after the time
+	// again, it returns the same result without erasing anything. The error is [ErrNotFound] if the user has
+	// no such subject of this kind.
 	DeleteSubject(ctx context.Context, userID string, kind Kind, id string, now, again time.Time) (Erased, error)
 
 	// WebhookSecrets returns the secrets of a user that are in force at now, newest first.
 	WebhookSecrets(ctx context.Context, userID string, now time.Time) ([]WebhookSecret, error)
-	// AddWebhookSecret adds a secret. Those in force now end at oldEnd. When there are as many as
-	// most, it adds nothing and returns [ErrTooManySecrets] with the time until the oldest has ended.
+	// AddWebhookSecret adds a secret. The secrets in force then expire at oldEnd. If most secrets are in
+	// force, it adds nothing and returns [ErrTooManySecrets] with the time until the oldest expires.
 	AddWebhookSecret(ctx context.Context, userID, secret string, now, oldEnd time.Time, most int) error
 }

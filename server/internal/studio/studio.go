@@ -1,11 +1,10 @@
-// Package studio is the domain of Avatar Studio: users, workspaces, projects, and the
-// avatars, videos and lip-syncs that users create, with the rules that hold between them.
-// It knows neither HTTP nor SQL and imports the standard library only.
+// Package studio is the domain of Avatar Studio: users, workspaces and projects, the avatars, videos and
+// lip-syncs that users create, and the rules about them. It imports only the standard library, and contains
+// no HTTP and no SQL.
 //
-// A [Subject] is one avatar, one video or one lip-sync. Every change of its state happens
-// in [Store.UpdateSubject], which writes the state and the [Event] that announces it in one
-// transaction. What follows from a change (rendering, delivering) is work that the rows
-// themselves describe; package jobs does it.
+// A [Subject] is an avatar, a video or a lip-sync. Its state only changes in [Store.UpdateSubject], which
+// writes the state and the [Event] about it in one transaction. Package jobs does the work that follows from
+// a state, such as rendering and delivery. The rows describe this work, so that it survives a restart.
 package studio
 
 import (
@@ -13,52 +12,56 @@ import (
 	"time"
 )
 
-// Config holds what the domain needs from outside. Every field up to Now but AutoConsent and Media is required.
+// Config configures a [Service]. The fields up to Now are required, except Media and AutoConsent.
 type Config struct {
-	// Store keeps everything.
+	// Store stores all records.
 	Store Store
 	// Passwords hashes and compares passwords.
 	Passwords Passwords
-	// IssueAccessToken makes the token that names a user for the hour after at.
+	// IssueAccessToken returns an access token for a user that is valid for one hour after at.
 	IssueAccessToken func(userID string, at time.Time) (string, error)
-	// CheckWebhook returns the canonical form of a webhook URL, in which each receiver has one
-	// spelling, or says why the URL is refused, in words that may be shown.
+	// CheckWebhook returns the canonical form of a webhook URL, which is the same for all notations of a
+	// receiver. If the URL is invalid, it returns the reason, which can be sent to the user.
 	CheckWebhook func(url string) (canonical string, refusal *InvalidError)
 	// SendWebhook makes one attempt to deliver an event to a canonical URL.
 	SendWebhook func(ctx context.Context, url string, event Event, secrets []string) WebhookAttempt
-	// Media keeps files. Without one, renderings have none.
+	// Media stores files. If nil, renderings have no files.
 	Media Media
-	// CursorKey authenticates the cursors of lists. It is the same in every process on a database.
+	// CursorKey authenticates the cursors of lists. All processes with the same database must have the same
+	// key.
 	CursorKey []byte
-	// NewID makes the id of a record: unique, and sorted by the time it was made.
+	// NewID returns a unique id for a record. Ids are ordered by time.
 	NewID func() string
-	// NewSecret makes a webhook secret.
+	// NewSecret returns a new webhook secret.
 	NewSecret func() string
-	// AutoConsent decides for avatars whose consent nobody has decided; nil waits for a decision.
+	// AutoConsent decides about avatars without a submitted consent. If nil, avatars wait for a decision.
 	AutoConsent func(Subject) (granted bool)
-	// Now tells the time.
+	// Now returns the current time.
 	Now func() time.Time
-	// MaxInProgress is how many creations of a user may wait for their rendering or be rendered.
-	// Default: any number.
+	// MaxInProgress limits the creations of a user that are waiting to be rendered or being rendered. If
+	// zero, they are not limited.
 	MaxInProgress int
-	// MaxMediaBytes is how large the uploads of a user that have not expired may be together. Default:
-	// as large as they are.
+	// MaxMediaBytes limits the total size of the unexpired uploads of a user, in bytes. If zero, it is not
+	// limited.
 	MaxMediaBytes int64
+	// TraceParent returns the span of a creation, which is stored as the parent of the work that follows, or
+	// "". If nil, creations are not traced.
+	TraceParent func(ctx context.Context) string
 }
 
-// Service offers the use cases. It is safe for concurrent use.
+// Service implements the use cases. It is safe for concurrent use.
 type Service struct {
 	Config
-	pairs pairs
-	turns turns
-	decoy decoy
+	loginLocks  keyedLock
+	comparisons comparisonQueue
+	decoy       decoy
 
 	inProgress inProgress
 	uploading  uploading
 }
 
-// New makes a Service.
-func New(cfg Config) *Service { return &Service{Config: cfg, turns: newTurns()} }
+// New returns a Service.
+func New(cfg Config) *Service { return &Service{Config: cfg, comparisons: newComparisonQueue()} }
 
-// now is the time to the microsecond, which is what the store keeps.
+// now returns the current time in microseconds, the precision of the store.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Kind tells what a subject is.
+// Kind is the kind of a subject.
 type Kind string
 
 // The kinds of subjects.
@@ -16,10 +16,10 @@ const (
 	Lipsync Kind = "lipsync"
 )
 
-// Status is a state of a subject (interface, section 3).
+// Status is the state of a subject (interface, section 3).
 type Status string
 
-// The states. Avatars have all but Succeeded; videos and lip-syncs have Processing,
+// The states. Avatars can have all states except Succeeded. Videos and lip-syncs can have Processing,
 // Succeeded and Failed.
 const (
 	Processing     Status = "processing"
@@ -30,8 +30,8 @@ const (
 	Succeeded      Status = "succeeded"
 )
 
-// transitions lists, for each kind, the states that may follow a state; "" is before the
-// first. A state with nothing after it is final.
+// transitions has the allowed next states for each kind and state. "" is the state before creation. A state
+// without next states is final.
 //
 //nolint:gochecknoglobals // a table
 var transitions = map[Kind]map[Status][]Status{
@@ -44,7 +44,7 @@ var transitions = map[Kind]map[Status][]Status{
 	Lipsync: {"": {Processing}, Processing: {Succeeded, Failed}},
 }
 
-// Consent is the decision of the person that an avatar shows.
+// Consent is the decision of the person whom an avatar shows.
 type Consent string
 
 // The decisions.
@@ -54,18 +54,19 @@ const (
 	Refused   Consent = "refused"
 )
 
-// Subject is one avatar, video or lip-sync: what has states, is rendered, and is what events
-// are about and in order within.
+// Subject is an avatar, video or lip-sync. It has a state, is rendered, and has an ordered sequence of
+// events.
 type Subject struct {
 	ID            string
 	Kind          Kind
 	UserID        string
-	AvatarID      string // of a video: the avatar that it is made from
+	AvatarID      string // the avatar of a video
 	AvatarTitle   *string
 	Title         *string
-	Request       []byte // what was asked for: a JSON object, unknown members included
+	Request       []byte // the request as a JSON object, including unknown members
 	RequestID     string // of the creation, for the log
-	WebhookURL    string // "" when no notifications are sent
+	TraceParent   string // span of the creation; "" if it is not traced
+	WebhookURL    string // "" if no notifications are sent
 	Status        Status
 	Consent       Consent
 	FailureReason string
@@ -74,17 +75,17 @@ type Subject struct {
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 
-	Sequence    int64     // of the last event; 0 before the first
-	RenderAt    time.Time // when rendering is due; zero when there is nothing to render
-	RenderTries int       // renderings that did not end
+	Sequence    int64     // of the last event; 0 if there is none
+	RenderAt    time.Time // when the rendering is due; zero if nothing is to be rendered
+	RenderTries int       // failed attempts to render
 
-	Events []Event // entered since the subject was read; written with it
+	Events []Event // new events since the subject was read; written with it
 }
 
-// Final reports whether the subject stays in its state.
+// Final reports whether the subject is in a final state.
 func (s *Subject) Final() bool { return len(transitions[s.Kind][s.Status]) == 0 }
 
-// asCreated returns the subject as its creation answered it.
+// asCreated returns the subject as it was when it was created.
 func (s *Subject) asCreated() Subject {
 	created := *s
 	created.Status, created.UpdatedAt = Processing, s.CreatedAt
@@ -92,8 +93,8 @@ func (s *Subject) asCreated() Subject {
 	return created
 }
 
-// enter moves the subject to a state and appends the event that announces it, if any. A
-// transition that the states do not have is an error of the caller's.
+// enter moves the subject to a state and appends the event for it, if there is one. It returns an error if
+// the transition is not allowed.
 func (s *Subject) enter(status Status, now time.Time, newID func() string) error {
 	if !slices.Contains(transitions[s.Kind][s.Status], status) {
 		return fmt.Errorf("studio: a %s cannot go from %q to %q", s.Kind, s.Status, status)

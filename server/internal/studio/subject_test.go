@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// bodies returns the notifications of a subject, in order, by taking each.
+// bodies returns the undelivered notifications of a subject, in order. It records each as delivered.
 func bodies(t *testing.T, db *store.Store, subjectID string) []string {
 	t.Helper()
 	var all []string
@@ -41,7 +41,7 @@ func registered(user studio.User) studio.Creation {
 	}
 }
 
-func TestAvatar_announcesEveryStateOnce(t *testing.T) {
+func TestAvatar_hasOneEventForEachState(t *testing.T) {
 	t.Parallel()
 	const before, during = "before the rendering ends", "while it waits"
 	for _, test := range []struct {
@@ -79,7 +79,7 @@ func TestAvatar_announcesEveryStateOnce(t *testing.T) {
 					}
 				}
 				decide(before)
-				for range 2 { // a result that comes twice changes nothing
+				for range 2 { // processing the same result again has no effect
 					_, err = service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, test.err)
 					check(t, err)
 				}
@@ -105,7 +105,7 @@ func TestAvatar_announcesEveryStateOnce(t *testing.T) {
 	}
 }
 
-func TestInference_announcesTheEndAlone(t *testing.T) {
+func TestInference_hasAnEventForFinalStatesOnly(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		err    error
@@ -152,7 +152,7 @@ func TestInference_announcesTheEndAlone(t *testing.T) {
 	}
 }
 
-func TestRendered_triesAgainBeforeItGivesUp(t *testing.T) {
+func TestRendered_retriesBeforeTheSubjectFails(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
@@ -173,8 +173,8 @@ func TestRendered_triesAgainBeforeItGivesUp(t *testing.T) {
 	})
 }
 
-// While the disk is full or the bucket away, a rendering is tried again, and what came before counts still.
-func TestRendered_outlastsAnOutage(t *testing.T) {
+// While a disk is full or the bucket is unavailable, a rendering is retried without counting attempts.
+func TestRendered_retriesDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
@@ -199,7 +199,7 @@ func TestRendered_outlastsAnOutage(t *testing.T) {
 	})
 }
 
-func TestCreate_registersOnlyWhatIsEnabled(t *testing.T) {
+func TestCreate_registersEnabledWebhooksOnly(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name    string
@@ -237,7 +237,7 @@ func TestCreate_registersOnlyWhatIsEnabled(t *testing.T) {
 	}
 }
 
-// Limits of a receiver cannot be passed by another spelling of its host.
+// Notations of the same host are the same receiver for the limits per receiver.
 func TestCreate_registersTheCanonicalURL(t *testing.T) {
 	t.Parallel()
 	const canonical = "https://hooks.example.com/"
@@ -257,7 +257,7 @@ func TestCreate_registersTheCanonicalURL(t *testing.T) {
 	})
 }
 
-func TestCreate_withAnIdempotencyKeyAnswersTheSame(t *testing.T) {
+func TestCreate_isIdempotentWithAKey(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		ada := studiotest.AddUser(t, service, "ada@example.com")
@@ -283,7 +283,7 @@ func TestCreate_withAnIdempotencyKeyAnswersTheSame(t *testing.T) {
 		_, err = service.CreateLipsync(t.Context(), other)
 		wantError(t, err, studio.ErrKeyReused)
 		_, err = service.CreateAvatar(t.Context(), creation)
-		wantError(t, err, studio.ErrKeyReused) // another operation is another request
+		wantError(t, err, studio.ErrKeyReused) // a different operation is a different request
 
 		creation.UserID = bob.ID
 		bobs, err := service.CreateLipsync(t.Context(), creation)
@@ -298,7 +298,7 @@ func TestCreate_withAnIdempotencyKeyAnswersTheSame(t *testing.T) {
 	})
 }
 
-func TestFind_hidesWhatBelongsToOthers(t *testing.T) {
+func TestFind_hidesSubjectsOfOtherUsers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		ada := studiotest.AddUser(t, service, "ada@example.com")
@@ -320,7 +320,7 @@ func TestFind_hidesWhatBelongsToOthers(t *testing.T) {
 	})
 }
 
-// recordAttempt is [store.Store.Record] for who holds no lanes.
+// recordAttempt is [store.Store.Record] for a caller that holds no lanes.
 func recordAttempt(
 	ctx context.Context, db *store.Store, event studio.Event, attempt store.Attempt, outcome store.Outcome,
 ) error {

@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// RefreshTokenLifetime is how long a refresh token may be exchanged.
+// RefreshTokenLifetime is how long a refresh token is valid.
 const RefreshTokenLifetime = 30 * 24 * time.Hour
 
-// TokenPair is what a login or a refresh answers (interface, 2.4).
+// TokenPair is the result of a login or refresh (interface, 2.4).
 type TokenPair struct {
 	Access  string
 	Refresh string
 }
 
-// RefreshToken is a refresh token as it is kept. The tokens that descend from one login are
-// a family.
+// RefreshToken is a stored refresh token. All tokens that descend from one login are a family.
 type RefreshToken struct {
 	Hash      []byte // SHA-256 of the token
 	Family    string
@@ -27,9 +26,9 @@ type RefreshToken struct {
 	ExpiresAt time.Time
 }
 
-// Refresh exchanges a refresh token for a new pair; client is where the request comes from, and known
-// from then on. Using a token a second time is taken for theft and ends its family. The error is
-// [ErrUnauthorized].
+// Refresh exchanges a refresh token for a new pair. client is the address of the request and becomes a known
+// address. If a token is used again, Refresh assumes that it was stolen and deletes its family. The error is
+// [ErrUnauthorized] if the token is not valid.
 func (s *Service) Refresh(ctx context.Context, client netip.Addr, token string) (TokenPair, error) {
 	now := s.now()
 	plain, next := newRefreshToken(now)
@@ -37,7 +36,7 @@ func (s *Service) Refresh(ctx context.Context, client netip.Addr, token string) 
 	if err != nil {
 		return TokenPair{}, err
 	}
-	_ = s.Store.SeeAddress(ctx, userID, addressOf(client), now) // or at the next refresh: this token is spent
+	_ = s.Store.SeeAddress(ctx, userID, addressOf(client), now) // ignored, because the token has been used; the next refresh tries again
 	return s.pair(userID, plain, now)
 }
 
@@ -55,10 +54,10 @@ func (s *Service) pair(userID, refresh string, now time.Time) (TokenPair, error)
 	return TokenPair{Access: access, Refresh: refresh}, err
 }
 
-// newRefreshToken makes a token of 256 random bits and the record of it.
+// newRefreshToken returns a token of 256 random bits, and its record.
 func newRefreshToken(now time.Time) (plain string, token RefreshToken) {
 	random := make([]byte, 32)
-	_, _ = rand.Read(random) // never fails: crypto/rand ends the process instead
+	_, _ = rand.Read(random) // never fails: crypto/rand would crash the process
 	plain = base64.RawURLEncoding.EncodeToString(random)
 	return plain, RefreshToken{Hash: hashToken(plain), ExpiresAt: now.Add(RefreshTokenLifetime)}
 }

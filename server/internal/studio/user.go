@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// User is somebody who can log in.
+// User is a user who can log in.
 type User struct {
 	ID           string
-	Email        string // normalized, see [NormalizeEmail]
+	Email        string // normalized; see [NormalizeEmail]
 	PasswordHash string
 	CreatedAt    time.Time
 	Role         Role
 }
 
-// Role is what a user may do beside what every user may.
+// Role gives a user additional permissions.
 type Role string
 
 // The roles.
@@ -25,16 +25,16 @@ const (
 	Operator Role = "operator" // sees who uses the service, and how it works
 )
 
-// Passwords hashes and compares passwords, slowly on purpose.
+// Passwords hashes and compares passwords. Both are slow by design.
 type Passwords interface {
 	Hash(ctx context.Context, password string) (hash string, err error)
 	Compare(ctx context.Context, password, hash string) (same bool, err error)
 }
 
-// NormalizeEmail returns the form under which an email address is kept and looked up.
+// NormalizeEmail returns the form in which emails are stored and looked up.
 func NormalizeEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// AddUser makes a user; an empty id gets a new one.
+// AddUser creates a user. If id is empty, the user gets a new id.
 func (s *Service) AddUser(ctx context.Context, id, email, password string) (User, error) {
 	hash, err := s.Passwords.Hash(ctx, password)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Service) AddUser(ctx context.Context, id, email, password string) (User
 	return user, s.Store.CreateUser(ctx, user)
 }
 
-// SetPassword replaces the password of a user and ends every session, as [Service.RevokeTokens] does.
+// SetPassword replaces the password of a user and ends all sessions, as [Service.RevokeTokens] does.
 func (s *Service) SetPassword(ctx context.Context, email, password string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
@@ -60,14 +60,23 @@ func (s *Service) SetPassword(ctx context.Context, email, password string) error
 	return s.Store.SetPassword(ctx, user.ID, hash, s.now())
 }
 
-// UserByEmail finds a user.
+// SetRole replaces the role of a user. It takes effect with the next request.
+func (s *Service) SetRole(ctx context.Context, email string, role Role) error {
+	user, err := s.UserByEmail(ctx, email)
+	if err != nil {
+		return err
+	}
+	return s.Store.SetRole(ctx, user.ID, role)
+}
+
+// UserByEmail returns the user with the given email.
 func (s *Service) UserByEmail(ctx context.Context, email string) (User, error) {
 	return s.Store.UserByEmail(ctx, NormalizeEmail(email))
 }
 
-// RevokeTokens ends every session of a user: the refresh tokens at once, and the access tokens as soon
-// as the daemons have read it, which they do each [RevocationInterval]. No address of the user's is
-// known any more.
+// RevokeTokens ends all sessions of a user. Refresh tokens are revoked immediately. Access tokens are revoked
+// when the daemons poll the revocations, which they do every [RevocationInterval]. All known addresses of the
+// user are forgotten.
 func (s *Service) RevokeTokens(ctx context.Context, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
@@ -76,11 +85,12 @@ func (s *Service) RevokeTokens(ctx context.Context, email string) error {
 	return s.Store.RevokeTokens(ctx, user.ID, s.now())
 }
 
-// RevocationInterval is how often daemons read which users' tokens have been revoked.
+// RevocationInterval is the interval at which daemons poll revocations.
 const RevocationInterval = 250 * time.Millisecond
 
-// DeleteUser erases a user whose tokens have been revoked: avatars, videos, lip-syncs, uploads, what
-// was made, secrets and memberships. Projects stay, because they are the workspace's.
+// DeleteUser erases a user with all avatars, videos, lip-syncs, uploads, results, secrets and memberships.
+// The tokens of the user must have been revoked before. Projects are kept, because they belong to the
+// workspace.
 func (s *Service) DeleteUser(ctx context.Context, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// each runs a test with a service on every kind of database.
+// each runs a test with a service on each kind of database.
 func each(t *testing.T, test func(t *testing.T, service *studio.Service, clock *studiotest.Clock)) {
 	t.Helper()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
@@ -39,7 +39,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func TestLogin_takesTheEmailInAnyCase(t *testing.T) {
+func TestLogin_acceptsTheEmailInAnyCase(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "Ada@Example.com")
@@ -51,7 +51,7 @@ func TestLogin_takesTheEmailInAnyCase(t *testing.T) {
 	})
 }
 
-// countingPasswords counts comparisons, which are what takes time in a login.
+// countingPasswords counts comparisons, which take most of the time of a login.
 type countingPasswords struct {
 	studio.Passwords
 	compared atomic.Int32
@@ -62,7 +62,7 @@ func (p *countingPasswords) Compare(ctx context.Context, password, hash string) 
 	return p.Passwords.Compare(ctx, password, hash)
 }
 
-func TestLogin_unknownEmailAndWrongPasswordAreTheSame(t *testing.T) {
+func TestLogin_doesNotRevealWhetherAnEmailExists(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		cfg := studiotest.Config(db, studiotest.NewClock().Now)
@@ -84,7 +84,7 @@ func TestLogin_unknownEmailAndWrongPasswordAreTheSame(t *testing.T) {
 
 func address(text string) netip.Addr { return netip.MustParseAddr(text) }
 
-// guess guesses n passwords and fails when one of them is not compared.
+// guess tries n wrong passwords. It fails the test if one of them is not compared.
 func guess(t *testing.T, service *studio.Service, from netip.Addr, email string, n int) {
 	t.Helper()
 	for range n {
@@ -93,7 +93,7 @@ func guess(t *testing.T, service *studio.Service, from netip.Addr, email string,
 	}
 }
 
-// wantWait fails unless a login is asked to wait so long.
+// wantWait checks that err tells the login to wait for want.
 func wantWait(t *testing.T, err error, want time.Duration) {
 	t.Helper()
 	limited := (*studio.LimitError)(nil)
@@ -102,7 +102,7 @@ func wantWait(t *testing.T, err error, want time.Duration) {
 	}
 }
 
-func TestLogin_waitsTwiceAsLongAfterEachFurtherFailure(t *testing.T) {
+func TestLogin_doublesTheDelayAfterEachFailure(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
@@ -119,11 +119,11 @@ func TestLogin_waitsTwiceAsLongAfterEachFurtherFailure(t *testing.T) {
 		clock.Add(15 * time.Minute)
 		_, err = service.Login(t.Context(), home, "ada@example.com", "password")
 		check(t, err)
-		guess(t, service, home, "ada@example.com", 10) // forgotten
+		guess(t, service, home, "ada@example.com", 10) // the failures have been reset
 	})
 }
 
-func TestLogin_strangersDoNotHoldUpTheOwner(t *testing.T) {
+func TestLogin_failuresElsewhereDoNotDelayKnownAddresses(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
@@ -132,17 +132,17 @@ func TestLogin_strangersDoNotHoldUpTheOwner(t *testing.T) {
 		check(t, err)
 		pair, err := service.Login(t.Context(), home, "ada@example.com", "password")
 		check(t, err)
-		_, err = service.Refresh(t.Context(), office, pair.Refresh) // a device moves
+		_, err = service.Refresh(t.Context(), office, pair.Refresh) // the address of a device changes
 		check(t, err)
 
 		guess(t, service, address("198.51.100.1"), "ada@example.com", 10)
 		_, err = service.Login(t.Context(), address("203.0.113.1"), "ada@example.com", "password")
-		check(t, err) // from anywhere
+		check(t, err) // from any address
 		for i := range 4 {
 			guess(t, service, address(fmt.Sprintf("198.51.100.%d", i+2)), "ada@example.com", 10)
 		}
 		_, err = service.Login(t.Context(), address("203.0.113.2"), "ada@example.com", "password")
-		wantWait(t, err, time.Second) // 50 failures from many addresses hold up new ones
+		wantWait(t, err, time.Second) // 50 failures from many addresses delay logins from new addresses
 		for _, known := range []netip.Addr{home, office, address("203.0.113.1")} {
 			_, err = service.Login(t.Context(), known, "ada@example.com", "password")
 			check(t, err)
@@ -152,28 +152,28 @@ func TestLogin_strangersDoNotHoldUpTheOwner(t *testing.T) {
 	})
 }
 
-func TestLogin_anAddressThatGuessesForManyWaits(t *testing.T) {
+func TestLogin_delaysAnAddressThatGuessesForManyAccounts(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
 		home := address("2001:db8::1")
 		_, err := service.Login(t.Context(), home, "ada@example.com", "password")
 		check(t, err)
-		for i := range 100 { // in one network of 64 bits
+		for i := range 100 { // in one 64-bit network
 			guess(t, service, address(fmt.Sprintf("2001:db8::%x", i+2)), fmt.Sprintf("%d@example.com", i), 1)
 		}
 		_, err = service.Login(t.Context(), address("2001:db8::2"), "bob@example.com", "guess")
 		wantWait(t, err, time.Second)
 		guess(t, service, address("2001:db8:0:1::2"), "bob@example.com", 1)
 		_, err = service.Login(t.Context(), home, "ada@example.com", "password")
-		check(t, err) // who is known there does not wait
+		check(t, err) // a known address does not wait
 		clock.Add(studio.LoginMemory)
 		check(t, service.Store.(*store.Store).Prune(t.Context(), clock.Now().Add(time.Second)))
 		guess(t, service, address("2001:db8::2"), "bob@example.com", 10)
 	})
 }
 
-func TestRevokeTokens_endsSessionsAndForgetsAddresses(t *testing.T) {
+func TestRevokeTokens_endsSessionsAndForgetsKnownAddresses(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
@@ -193,7 +193,7 @@ func TestRevokeTokens_endsSessionsAndForgetsAddresses(t *testing.T) {
 	})
 }
 
-func TestDeleteUser_erasesWhatIsTheirs(t *testing.T) {
+func TestDeleteUser_erasesTheRecordsOfTheUser(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
@@ -225,13 +225,13 @@ func TestDeleteUser_erasesWhatIsTheirs(t *testing.T) {
 		if _, err := db.Subject(t.Context(), kept.ID); err != nil {
 			t.Errorf("the lip-sync of another user: %v", err)
 		}
-		studiotest.AddUser(t, service, "ada@example.com") // the email is free
+		studiotest.AddUser(t, service, "ada@example.com") // the email can be used again
 		clock.Add(store.Retention + time.Hour)
 		check(t, db.Prune(t.Context(), clock.Now()))
 	})
 }
 
-func TestLogin_manyAtOnceDoNotCloseAnAccount(t *testing.T) {
+func TestLogin_concurrentLoginsDoNotDelayEachOther(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
@@ -247,7 +247,7 @@ func TestLogin_manyAtOnceDoNotCloseAnAccount(t *testing.T) {
 	})
 }
 
-func TestLogin_manyGuessesAtOnceAreCounted(t *testing.T) {
+func TestLogin_countsConcurrentFailures(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		cfg := studiotest.Config(db, studiotest.NewClock().Now)
@@ -270,14 +270,14 @@ func TestLogin_manyGuessesAtOnceAreCounted(t *testing.T) {
 	})
 }
 
-// busyPasswords never compares.
+// busyPasswords fails all comparisons.
 type busyPasswords struct{ studio.Passwords }
 
 func (busyPasswords) Compare(context.Context, string, string) (bool, error) {
 	return false, studio.ErrBusy
 }
 
-func TestLogin_onlyFailedTriesCount(t *testing.T) {
+func TestLogin_countsFailuresOnly(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		cfg := studiotest.Config(db, studiotest.NewClock().Now)
@@ -293,7 +293,7 @@ func TestLogin_onlyFailedTriesCount(t *testing.T) {
 	})
 }
 
-// changingPasswords changes the password while it is compared.
+// changingPasswords changes the password during the comparison.
 type changingPasswords struct {
 	studio.Passwords
 	change func()
@@ -304,7 +304,7 @@ func (p changingPasswords) Compare(ctx context.Context, password, hash string) (
 	return p.Passwords.Compare(ctx, password, hash)
 }
 
-func TestLogin_endsWhenThePasswordChangesMeanwhile(t *testing.T) {
+func TestLogin_failsIfThePasswordChangesMeanwhile(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		cfg := studiotest.Config(db, studiotest.NewClock().Now)
@@ -319,7 +319,7 @@ func TestLogin_endsWhenThePasswordChangesMeanwhile(t *testing.T) {
 	})
 }
 
-func TestLogin_successForgetsEarlierTries(t *testing.T) {
+func TestLogin_successResetsFailures(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
@@ -334,7 +334,7 @@ func TestLogin_successForgetsEarlierTries(t *testing.T) {
 	})
 }
 
-func TestRefresh_rotatesAndTakesReuseForTheft(t *testing.T) {
+func TestRefresh_rotatesAndDetectsReuse(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
@@ -348,17 +348,17 @@ func TestRefresh_rotatesAndTakesReuseForTheft(t *testing.T) {
 		if second.Access != "access:"+user.ID || second.Refresh == first.Refresh {
 			t.Error("a refresh must answer new tokens of the same user")
 		}
-		check(t, service.Store.(*store.Store).Prune(t.Context(), service.Now())) // keeps what shows a theft
+		check(t, service.Store.(*store.Store).Prune(t.Context(), service.Now())) // keeps the tokens that reveal a theft
 		_, err = service.Refresh(t.Context(), netip.Addr{}, first.Refresh)
 		wantError(t, err, studio.ErrUnauthorized)
 		_, err = service.Refresh(t.Context(), netip.Addr{}, second.Refresh)
-		wantError(t, err, studio.ErrUnauthorized) // the family is gone
+		wantError(t, err, studio.ErrUnauthorized) // the family has been deleted
 		_, err = service.Refresh(t.Context(), netip.Addr{}, other.Refresh)
-		check(t, err) // another login is not
+		check(t, err) // another login is not affected
 	})
 }
 
-func TestRefresh_refusesWhatIsUnknownOrExpired(t *testing.T) {
+func TestRefresh_rejectsUnknownAndExpiredTokens(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
@@ -372,7 +372,7 @@ func TestRefresh_refusesWhatIsUnknownOrExpired(t *testing.T) {
 	})
 }
 
-func TestSetPassword_opensAnAccountThatIsClosed(t *testing.T) {
+func TestSetPassword_resetsFailures(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
@@ -388,7 +388,7 @@ func TestSetPassword_opensAnAccountThatIsClosed(t *testing.T) {
 	})
 }
 
-func TestSetPassword_endsEveryRefreshToken(t *testing.T) {
+func TestSetPassword_revokesRefreshTokens(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
@@ -405,7 +405,7 @@ func TestSetPassword_endsEveryRefreshToken(t *testing.T) {
 	})
 }
 
-func TestAddUser_refusesAnEmailThatIsTaken(t *testing.T) {
+func TestAddUser_rejectsAnExistingEmail(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
@@ -436,7 +436,7 @@ func TestWebhookSecrets_overlapForADayAfterARotation(t *testing.T) {
 		if len(both) != 3 {
 			t.Errorf("%d secrets after another rotation, want three", len(both))
 		}
-		clock.Add(12 * time.Hour) // the second rotation did not keep the first secret alive
+		clock.Add(12 * time.Hour) // the second rotation did not extend the first secret
 		left, err := service.WebhookSecrets(t.Context(), user.ID)
 		check(t, err)
 		if len(left) != 2 || left[1] != rotated[0].Secret {

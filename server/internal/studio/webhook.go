@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// At most maxWebhookTests sample notifications are sent for a user within webhookTestWindow.
+// A user can send maxWebhookTests sample notifications per webhookTestWindow.
 const (
 	maxWebhookTests   = 10
 	webhookTestWindow = time.Minute
 )
 
-// WebhookAttempt is what came of one attempt to deliver an event.
+// WebhookAttempt is the result of one attempt to deliver an event.
 type WebhookAttempt struct {
 	Delivered bool
-	Status    int // 0 when there was no answer
+	Status    int // 0 if there was no response
 	Duration  time.Duration
-	Failure   string // "" when delivered
+	Failure   string // "" if delivered
 	Event     Event
 }
 
-// TestWebhook sends a sample event of the kind of subjects to a URL, signed with the secrets of
-// the caller. An impossible URL is an [*InvalidError], too many tests are [ErrTooManyTests].
+// TestWebhook sends a sample event for a kind of subjects to a URL, signed with the secrets of the user. The
+// error is an [*InvalidError] if the URL is invalid, and [ErrTooManyTests] if the user has sent too many.
 func (s *Service) TestWebhook(ctx context.Context, userID, url string, kind Kind) (WebhookAttempt, error) {
 	canonical, err := s.checkWebhook("/webhook_url", url)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Service) TestWebhook(ctx context.Context, userID, url string, kind Kind
 	return attempt, nil
 }
 
-// countWebhookTest counts tests where the failed tries to log in are counted.
+// countWebhookTest counts a sample notification in the same way as failed logins.
 func (s *Service) countWebhookTest(ctx context.Context, userID string) error {
 	account, now := "webhook tests of "+userID, s.now()
 	tests, began, err := s.Store.LoginTries(ctx, account, now.Add(-webhookTestWindow))

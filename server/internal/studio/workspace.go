@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Workspace holds projects for its members.
+// Workspace has projects and members who can list them.
 type Workspace struct {
 	ID        string
 	Name      string
 	CreatedAt time.Time
 }
 
-// AddWorkspace makes a workspace; an empty id gets a new one.
+// AddWorkspace creates a workspace. If id is empty, the workspace gets a new id.
 func (s *Service) AddWorkspace(ctx context.Context, id, name string) (Workspace, error) {
 	if id == "" {
 		id = s.NewID()
@@ -21,7 +21,7 @@ func (s *Service) AddWorkspace(ctx context.Context, id, name string) (Workspace,
 	return workspace, s.Store.CreateWorkspace(ctx, workspace)
 }
 
-// AddMember lets a user see a workspace. Repeating it changes nothing.
+// AddMember adds a user to a workspace. It is idempotent.
 func (s *Service) AddMember(ctx context.Context, workspaceID, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
@@ -30,10 +30,10 @@ func (s *Service) AddMember(ctx context.Context, workspaceID, email string) erro
 	return s.Store.AddMember(ctx, workspaceID, user.ID)
 }
 
-// maxWorkspaces is how many workspaces of a user are listed.
+// maxWorkspaces limits the workspaces that are listed.
 const maxWorkspaces = 200
 
-// Workspaces lists the workspaces of a user, oldest first, up to the 200th.
+// Workspaces returns the workspaces of a user, oldest first, up to 200.
 func (s *Service) Workspaces(ctx context.Context, userID string) ([]Workspace, error) {
 	return s.Store.Workspaces(ctx, userID, "", maxWorkspaces)
 }

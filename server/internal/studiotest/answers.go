@@ -18,21 +18,20 @@ import (
 	"github.com/avatarstudio/avatarstudio/api"
 )
 
-// Answers holds answers to the document as if every object in it were closed: a member, a header or
-// a status that the document does not name is an error, although receivers must tolerate it. It is
-// safe for concurrent use.
+// Answers checks responses against the document, more strictly than clients do. A member, header or status
+// that the document does not name is an error. It is safe for concurrent use.
 type Answers struct {
 	document map[string]any
-	schemas  map[string]*jsonschema.Schema // by the JSON pointer of their media type
+	schemas  map[string]*jsonschema.Schema // by the JSON pointer of the schema
 }
 
-// commonHeaders may stand on any answer.
+// commonHeaders are allowed on every response.
 var commonHeaders = []string{
 	"Allow", "Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Transfer-Encoding",
 	"X-Content-Type-Options", "X-Request-Id",
 }
 
-// NewAnswers returns the answers of the document, which is read once.
+// NewAnswers returns a checker of the embedded document. The document is parsed once per process.
 func NewAnswers(t testing.TB) *Answers {
 	t.Helper()
 	answers, err := readAnswers()
@@ -53,7 +52,7 @@ var readAnswers = sync.OnceValues(func() (*Answers, error) {
 	}
 	a := &Answers{document: document.(map[string]any), schemas: make(map[string]*jsonschema.Schema)} //nolint:forcetypeassert // a document is an object
 	for name, schema := range at(a.document, "components", "schemas") {
-		if name != "Project" { // an import keeps members that the document does not name
+		if name != "Project" { // imported projects keep members that the document does not name
 			closeObjects(schema)
 		}
 	}
@@ -78,7 +77,7 @@ var readAnswers = sync.OnceValues(func() (*Answers, error) {
 	return a, nil
 })
 
-// Check fails the test when an answer says something that the document does not.
+// Check fails the test if a response is not as documented.
 func (a *Answers) Check(t testing.TB, method, path string, status int, header http.Header, body []byte) {
 	t.Helper()
 	if err := a.check(method, path, status, header, body); err != nil {
@@ -88,7 +87,7 @@ func (a *Answers) Check(t testing.TB, method, path string, status int, header ht
 
 func (a *Answers) check(method, path string, status int, header http.Header, body []byte) error {
 	if at(a.document, "paths", path, strings.ToLower(method)) == nil {
-		return nil // 404 and 405 belong to no operation
+		return nil // the response, a 404 or 405, belongs to no operation
 	}
 	response, pointer := a.response(path, strings.ToLower(method), strconv.Itoa(status))
 	if response == nil {
@@ -96,7 +95,7 @@ func (a *Answers) check(method, path string, status int, header http.Header, bod
 	}
 	documented := at(response, "headers")
 	for name := range documented {
-		if header.Get(name) == "" && !strings.HasPrefix(name, "RateLimit") { // which only some of the limits have
+		if header.Get(name) == "" && !strings.HasPrefix(name, "RateLimit") { // only some rate limits have these headers
 			return fmt.Errorf("header %s is missing", name)
 		}
 	}
@@ -126,7 +125,7 @@ func (a *Answers) check(method, path string, status int, header http.Header, bod
 	return schema.Validate(value)
 }
 
-// response finds what is said of a status, and where.
+// response returns the documented response for a status, with its JSON pointer.
 func (a *Answers) response(path, method, status string) (response map[string]any, pointer string) {
 	pointer = "/paths/" + escape(path) + "/" + method + "/responses/" + status
 	response = at(a.document, "paths", path, method, "responses", status)
@@ -137,7 +136,7 @@ func (a *Answers) response(path, method, status string) (response map[string]any
 	return response, pointer
 }
 
-// Transport checks every answer that comes through next.
+// Transport returns a RoundTripper that checks every response of next.
 func (a *Answers) Transport(t testing.TB, next http.RoundTripper) http.RoundTripper {
 	return answersTransport{t, a, next}
 }
@@ -163,7 +162,7 @@ func (c answersTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// closeObjects makes every schema with properties refuse other members.
+// closeObjects makes every schema with properties reject other members.
 func closeObjects(value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -191,7 +190,7 @@ func hasHeader(documented map[string]any, name string) bool {
 	return false
 }
 
-// at returns the object under a path of names; nil when there is none.
+// at returns the object at a path of names, or nil if there is none.
 func at(value any, names ...string) map[string]any {
 	object, _ := value.(map[string]any)
 	for _, name := range names {

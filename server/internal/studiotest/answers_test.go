@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An answer that a tolerant client takes is refused when the document does not name all of it.
-func TestAnswers_areClosed(t *testing.T) {
+// A response that is not fully documented is rejected, even if clients would accept it.
+func TestAnswers_rejectUndocumentedParts(t *testing.T) {
 	t.Parallel()
 	answers := NewAnswers(t)
 	const path, good = "/users/login", `{"access_token":"a","refresh_token":"b"}`
@@ -16,7 +16,7 @@ func TestAnswers_areClosed(t *testing.T) {
 		name   string
 		status int
 		body   string
-		header string // "Name: value" besides the content type
+		header string // "Name: value" in addition to the content type
 		ok     bool
 	}{
 		{"as documented", 200, good, "", true},

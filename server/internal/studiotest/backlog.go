@@ -9,16 +9,17 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // database/sql's driver pgx
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver pgx with database/sql
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// OpenSQL opens a database beside its store, with one connection, to do what the store does not.
+// OpenSQL opens a database with database/sql, next to its store, for statements that the store does not
+// offer. It uses one connection.
 func OpenSQL(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	driver := "pgx"
-	dsn = regexp.MustCompile(`&?pool_\w+=\w+`).ReplaceAllString(dsn, "") // which is not for one connection
+	dsn = regexp.MustCompile(`&?pool_\w+=\w+`).ReplaceAllString(dsn, "") // these parameters belong to the pool of pgx
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		driver, dsn = "sqlite", "file:"+path+"?_txlock=immediate&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)"
 	}
@@ -31,16 +32,16 @@ func OpenSQL(t testing.TB, dsn string) *sql.DB {
 	return db
 }
 
-// Backlog is lip-syncs of a user's whose events are all due now.
+// Backlog describes lip-syncs of one user whose events are all due now.
 type Backlog struct {
 	UserID   string
-	Prefix   string // of the ids of subjects, before a number
+	Prefix   string // of the ids of lip-syncs, followed by a number
 	URL      string
 	Subjects int
-	Events   int // of each subject
+	Events   int // events per lip-sync
 }
 
-// Insert adds the rows that the service would have made. dsn names the database of tx.
+// Insert inserts the rows that the service would have written. dsn is that of the database of tx.
 func (b Backlog) Insert(ctx context.Context, tx *sql.Tx, dsn string) error {
 	const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS INTEGER))`
 	bytes := "BYTEA"
@@ -62,6 +63,6 @@ func (b Backlog) Insert(ctx context.Context, tx *sql.Tx, dsn string) error {
 		SELECT CAST($5 AS TEXT) || i || '-' || j, CAST($2 AS TEXT) || i, j,
 			CAST('{"event_type":"lipsync_inference_event","data":{"inference_id":"' || CAST($2 AS TEXT) || i || '","status":"succeeded"}}'
 				AS `+bytes+`), CAST($3 AS BIGINT), CAST($6 AS TEXT) FROM n CROSS JOIN m`,
-		b.Subjects, b.Prefix, now, b.Events, "event-"+hex.EncodeToString([]byte(b.Prefix))+"-", b.UserID) // which can be signed
+		b.Subjects, b.Prefix, now, b.Events, "event-"+hex.EncodeToString([]byte(b.Prefix))+"-", b.UserID) // event ids must be safe to sign, so the prefix is hex encoded
 	return err
 }

@@ -2,11 +2,11 @@ package studiotest
 
 import "testing"
 
-// SmallDiskSize is the size of a [SmallDisk], in bytes.
+// SmallDiskSize is the size of the disk of [SmallDisk], in bytes.
 const SmallDiskSize = 4 << 20
 
-// SmallDisk returns a directory with a disk of its own that is soon full. It skips a test that may not
-// mount one.
+// SmallDisk returns a directory on a disk of its own, of [SmallDiskSize] bytes. It skips the test if the
+// disk cannot be mounted.
 func SmallDisk(t testing.TB) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

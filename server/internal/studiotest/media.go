@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Media is a [studio.Media] in memory.
+// Media is a [studio.Media] in memory. It is safe for concurrent use.
 type Media struct {
 	mu    sync.Mutex
 	files map[string][]byte
@@ -21,7 +21,7 @@ type Media struct {
 
 var _ studio.Media = (*Media)(nil)
 
-// NewMedia makes a Media without files.
+// NewMedia returns an empty Media.
 func NewMedia() *Media { return &Media{files: make(map[string][]byte)} }
 
 // Keys returns the keys of all files, sorted.

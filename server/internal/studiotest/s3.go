@@ -13,17 +13,18 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
 
-// S3 is an object store with one bucket, on a server of its own.
+// S3 is an object store with one bucket, on its own HTTP server.
 type S3 struct {
 	// Bucket is the URL of the bucket.
 	Bucket string
-	// Down makes every request fail.
+	// Down makes every request fail with 503.
 	Down atomic.Bool
-	// Cut makes every upload fail after half of it.
+	// Cut aborts every upload halfway.
 	Cut atomic.Bool
 }
 
-// NewS3 starts an object store that ends with the test. Processes that the test starts can use it too.
+// NewS3 starts an object store that ends with the test. It sets credentials in the environment, so that
+// processes of the test can use the store too.
 func NewS3(t testing.TB) *S3 {
 	t.Helper()
 	setCredentials()
@@ -51,11 +52,11 @@ func NewS3(t testing.TB) *S3 {
 	return s
 }
 
-// setCredentials gives this process, and those that it starts, what an object store wants to see.
+// setCredentials sets the credentials of the object store in the environment of this process.
 var setCredentials = sync.OnceFunc(func() {
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": "studio", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_EC2_METADATA_DISABLED": "true",
 	} {
-		_ = os.Setenv(name, value) // fails for no such name
+		_ = os.Setenv(name, value) // these names are valid
 	}
 })

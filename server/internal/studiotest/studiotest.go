@@ -1,9 +1,11 @@
-// Package studiotest gives tests a domain on a real database of their own.
+// Package studiotest provides tests with real databases, object stores and services that end with the test.
 package studiotest
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,14 +19,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// databases lists, by name, functions that make a new database for a test and return its DSN.
-// What must hold for one must hold for each; see [EachDatabase].
+// databases maps the names of the supported databases to functions that create a new one for a test and
+// return its DSN. Tests must pass on each of them; see [EachDatabase].
 var databases = map[string]func(t testing.TB) (dsn string){
 	"SQLite":     NewSQLite,
 	"PostgreSQL": NewPostgres,
 }
 
-// EachDSN runs a test on every kind of database, which is not open.
+// EachDSN runs a test in parallel on a new database of each kind. The database is not open.
 func EachDSN(t *testing.T, test func(t *testing.T, dsn string)) {
 	t.Helper()
 	for name, create := range databases {
@@ -35,24 +37,52 @@ func EachDSN(t *testing.T, test func(t *testing.T, dsn string)) {
 	}
 }
 
-// EachDatabase runs a test on every kind of database.
+// EachDatabase runs a test in parallel on a new, open database of each kind.
 func EachDatabase(t *testing.T, test func(t *testing.T, db *store.Store)) {
 	t.Helper()
 	EachDSN(t, func(t *testing.T, dsn string) { test(t, Open(t, dsn)) })
 }
 
-// Databases is what [EachDSN] ranges over, for benchmarks and for tests that take turns.
+// Databases returns the functions that [EachDSN] calls, for benchmarks and for tests that must not run in
+// parallel.
 func Databases() map[string]func(t testing.TB) (dsn string) { return maps.Clone(databases) }
 
-// NewSQLite names a new file that is removed after the test.
+// templateSQLite returns the content of a migrated SQLite file. Writing a copy takes a tenth of the time of
+// running the migrations.
+var templateSQLite = sync.OnceValues(func() (file []byte, err error) {
+	directory, err := os.MkdirTemp("", "studiotest")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
+	path := filepath.Join(directory, "studio.db")
+	db, err := store.Open(context.Background(), "sqlite:"+path, store.Config{})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// NewSQLite returns the DSN of a new SQLite file that is removed after the test.
 func NewSQLite(t testing.TB) (dsn string) {
 	t.Helper()
 	return "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
 }
 
-// Open opens a database that is closed after the test.
+// Open opens a database and closes it after the test. A SQLite file that does not exist is created with all
+// tables.
 func Open(t testing.TB, dsn string) *store.Store {
 	t.Helper()
+	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			file, err := templateSQLite()
+			check(t, err)
+			check(t, os.WriteFile(path, file, 0o600))
+		}
+	}
 	db, err := store.Open(context.Background(), dsn, store.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -65,31 +95,31 @@ func Open(t testing.TB, dsn string) *store.Store {
 	return db
 }
 
-// Clock is a time that only moves when it is told to.
+// Clock is a clock that moves only when Add is called. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock starts at noon of a day in 2026.
+// NewClock returns a Clock that is set to noon of 12 January 2026, UTC.
 func NewClock() *Clock { return &Clock{now: time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)} }
 
-// Now returns the time.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Add moves the time.
+// Add moves the clock forward.
 func (c *Clock) Add(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// Config is a configuration in which every webhook is taken but https://refused.example/, consent
-// waits for a decision, and passwords cost nothing.
+// Config returns a configuration for tests. CheckWebhook accepts http and https URLs except those at
+// https://refused.example/, consent stays pending until it is decided, and passwords are not really hashed.
 func Config(db *store.Store, now func() time.Time) studio.Config {
 	return studio.Config{
 		Store:            db,

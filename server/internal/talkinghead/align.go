@@ -2,8 +2,8 @@ package talkinghead
 
 import "math"
 
-// The part of a face by which it is followed from frame to frame: from the brows to the nose,
-// which hardly move against each other when somebody speaks.
+// The part of a face by which it is tracked from frame to frame. It reaches from the brows to the nose,
+// which hardly change while a person speaks.
 const (
 	patchColumns = 28
 	patchRows    = 20
@@ -12,7 +12,7 @@ const (
 	patchBottom  = 0.75
 )
 
-// A patch is what that part looked like in a frame: values with mean 0 and deviation 1.
+// A patch is that part of a face in one frame, normalized to mean 0 and deviation 1.
 type patch [patchColumns * patchRows]float64
 
 func patchPoint(i int) point {
@@ -47,7 +47,7 @@ func (p *patch) normalize() (deviation float64) {
 	return deviation
 }
 
-// likeness is how alike two patches are: 1 when they are the same.
+// likeness returns the correlation of two patches, which is 1 if they are equal.
 func (p *patch) likeness(q *patch) float64 {
 	var sum float64
 	for i := range p {
@@ -56,11 +56,11 @@ func (p *patch) likeness(q *patch) float64 {
 	return sum / float64(len(p))
 }
 
-// follow finds where the part of a face is in another frame, from a guess, by the method of
-// Lucas and Kanade for shift, turn and size. It returns how like the patch what it found is.
+// follow finds the face in another frame, starting from a guess. It uses the Lucas–Kanade method for
+// translation, rotation and scale. It returns the pose and the likeness of the face there.
 func (p *patch) follow(gray plane, guess pose) (pose, float64) {
 	face := guess
-	for _, reach := range []float64{0.08, 0.03} { // differences over far, then near
+	for _, reach := range []float64{0.08, 0.03} { // coarse, then fine differences
 		step := max(reach*guess.Scale, 0.75)
 		for range 5 {
 			moved := p.improve(gray, &face, step)
@@ -76,14 +76,14 @@ func (p *patch) follow(gray plane, guess pose) (pose, float64) {
 	return face, p.likeness(newPatch(gray, face))
 }
 
-// improve takes one step of the method and returns its length in pixels.
+// improve makes one step of the method. It returns the length of the step in pixels.
 func (p *patch) improve(gray plane, face *pose, step float64) float64 {
 	var seen patch
 	var slopes [len(patch{})][4]float64
 	sin, cos := math.Sincos(face.Angle)
 	for i := range seen {
 		q := patchPoint(i)
-		dx, dy := cos*q.X-sin*q.Y, sin*q.X+cos*q.Y // in distances of the eyes
+		dx, dy := cos*q.X-sin*q.Y, sin*q.X+cos*q.Y // in eye distances
 		x, y := face.X+face.Scale*dx, face.Y+face.Scale*dy
 		left, right := gray.at(x-step, y), gray.at(x+step, y)
 		above, below := gray.at(x, y-step), gray.at(x, y+step)
@@ -122,7 +122,7 @@ func (p *patch) improve(gray plane, face *pose, step float64) float64 {
 	return length + math.Abs(d[2]) + math.Abs(d[3])
 }
 
-// solve solves four linear equations.
+// solve solves a system of four linear equations. It returns zeros if the system is singular.
 func solve(matrix [4][4]float64, right [4]float64) (result [4]float64) {
 	for i := range 4 {
 		pivot := i

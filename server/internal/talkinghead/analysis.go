@@ -7,30 +7,31 @@ import (
 	"math"
 )
 
-// What a face must be like.
+// Requirements on a face.
 const (
-	leastSeconds = 1.0
-	leastEyes    = 20 // pixels between the eyes
-	darkest      = 34 // mean luma of the face
-	brightest    = 228
-	leastFlat    = 7   // deviation of the luma
-	leastSeen    = 0.1 // of the frames
+	minSeconds  = 1.0
+	minEyes     = 20 // pixels between the eyes
+	darkest     = 34 // mean luma of the face
+	brightest   = 228
+	minContrast = 7   // deviation of the luma
+	minSeen     = 0.1 // of the frames
 )
 
-// A Check is one thing that was looked at in an input.
+// A Check is one finding about an input. Name is in snake case, and Message is a sentence for the person
+// who sent the input.
 type Check struct {
 	Name    string
 	OK      bool
 	Message string
 }
 
-// analysis is what was found in an input.
+// analysis is the result of analyse.
 type analysis struct {
 	track  track
 	checks []Check
 }
 
-// failed is the first check that failed.
+// failed returns the first failed check as an [*InputError], or nil.
 func (a *analysis) failed() error {
 	for _, check := range a.checks {
 		if !check.OK {
@@ -40,7 +41,7 @@ func (a *analysis) failed() error {
 	return nil
 }
 
-// unreadable are the checks of an input that cannot be read.
+// unreadable returns the checks of an input that cannot be read.
 func unreadable(err error) []Check {
 	if reason, ok := errors.AsType[*InputError](err); ok {
 		return []Check{{Name: "readable", Message: reason.Reason}}
@@ -48,8 +49,7 @@ func unreadable(err error) []Check {
 	return nil
 }
 
-// analyse follows the face through a source and checks it. Progress goes from one value to
-// another.
+// analyse finds the face in each frame of source and checks it. It reports progress between from and to.
 func (c Config) analyse(ctx context.Context, source *media, name string, from, to float64) (*analysis, error) {
 	if !source.video {
 		return nil, unusable("%s has no pictures.", name)
@@ -70,7 +70,7 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if spoiled(err) {
+		if badInput(err) {
 			return nil, damaged(name)
 		}
 		if err != nil {
@@ -94,7 +94,7 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 	return found, nil
 }
 
-// check fills in the checks.
+// check sets a.checks.
 func (a *analysis) check(t *tracker, name string, seconds float64) {
 	add := func(check string, ok bool, good, bad Check) {
 		message := good.Message
@@ -109,8 +109,8 @@ func (a *analysis) check(t *tracker, name string, seconds float64) {
 	if t.track.Picture {
 		add("long_enough", true, say("A picture is long enough."), Check{})
 	} else {
-		add("long_enough", seconds >= leastSeconds-0.05, say("The video lasts %.1f seconds.", seconds),
-			say("The video is too short: it lasts %.1f seconds, and at least %.0f is needed.", seconds, leastSeconds))
+		add("long_enough", seconds >= minSeconds-0.05, say("The video lasts %.1f seconds.", seconds),
+			say("The video is too short: it lasts %.1f seconds, and at least %.0f is needed.", seconds, minSeconds))
 	}
 	shown := 0
 	for _, p := range t.track.Places {
@@ -126,18 +126,18 @@ func (a *analysis) check(t *tracker, name string, seconds float64) {
 		add("one_face", false, Check{}, say("There are %d faces, and only one can speak. Send a picture or video of one person.", t.faces))
 	default:
 		part := float64(shown) / float64(len(t.track.Places))
-		add("one_face", part >= leastSeen, say("There is one face, and it is seen %.0f %% of the time.", math.Round(part*100)),
+		add("one_face", part >= minSeen, say("There is one face, and it is seen %.0f %% of the time.", math.Round(part*100)),
 			say("The face is seen too seldom: %.0f %% of the time.", math.Round(part*100)))
 	}
 	m := t.measures
-	add("large_enough", m.size >= leastEyes, say("The face is large enough."),
-		say("The face is too small: the eyes are %.0f pixels apart, and at least %d are needed.", m.size, leastEyes))
+	add("large_enough", m.size >= minEyes, say("The face is large enough."),
+		say("The face is too small: the eyes are %.0f pixels apart, and at least %d are needed.", m.size, minEyes))
 	switch {
 	case m.light < darkest:
 		add("lit", false, Check{}, say("The face is too dark."))
 	case m.light > brightest:
 		add("lit", false, Check{}, say("The face is too bright: it is overexposed."))
 	default:
-		add("lit", m.contrast >= leastFlat, say("The face is well lit."), say("The face can hardly be made out: there is too little contrast."))
+		add("lit", m.contrast >= minContrast, say("The face is well lit."), say("The face can hardly be made out: there is too little contrast."))
 	}
 }

@@ -11,30 +11,31 @@ import (
 	"strconv"
 )
 
-// Files of an avatar.
+// Names of the files of an avatar.
 const (
 	trackName   = "track.gob"
 	pictureName = "face.png"
 	footageName = "face.mp4"
 )
 
-// footage is how much of a video an avatar keeps; its videos play it back and forth.
-const footage = 120 // seconds
+// maxFootage is how much of its video an avatar stores. Longer videos of the avatar play it back and forth.
+const maxFootage = 120 // seconds
 
-// maxTrack bounds what is read of a track.
+// maxTrack is the maximum size of an encoded track, in bytes.
 const maxTrack = 256 << 20
 
 // An Avatar is a face that can speak.
 type Avatar struct {
-	// Files are the names of the files that [Config.MakeVideo] needs.
+	// Files are the names of the files in the output directory that [Config.MakeVideo] needs.
 	Files     []string
 	Thumbnail string
-	// Checks are what was found about the input, also when there is an error.
+	// Checks are the findings about the input. They are set even if MakeAvatar fails.
 	Checks []Check
 }
 
-// MakeAvatar prepares the face in a video or picture, or, without input, the presenter. Its
-// files are written to dir. When a check fails the error is [*InputError].
+// MakeAvatar prepares the face in a video or picture for [Config.MakeVideo]. If input is empty, the face is
+// that of the presenter. MakeAvatar writes its files to dir. If a check fails, the error is an
+// [*InputError].
 func (c Config) MakeAvatar(ctx context.Context, input, dir string) (Avatar, error) {
 	if input == "" {
 		return c.presenterAvatar(ctx, dir)
@@ -46,7 +47,7 @@ func (c Config) MakeAvatar(ctx context.Context, input, dir string) (Avatar, erro
 	if err != nil {
 		return Avatar{Checks: unreadable(err)}, err
 	}
-	source.limit = footage
+	source.limit = maxFootage
 	found, err := c.analyse(ctx, source, "The file of base_video_url", 0, 0.6)
 	if err != nil {
 		return Avatar{Checks: unreadable(err)}, err
@@ -55,11 +56,11 @@ func (c Config) MakeAvatar(ctx context.Context, input, dir string) (Avatar, erro
 	if failed := found.failed(); failed != nil {
 		return avatar, failed
 	}
-	return c.keep(ctx, source, &found.track, avatar, dir)
+	return c.writeAvatar(ctx, source, &found.track, avatar, dir)
 }
 
-// keep writes the files of an avatar.
-func (c Config) keep(ctx context.Context, source *media, t *track, avatar Avatar, dir string) (Avatar, error) {
+// writeAvatar writes the files of an avatar to dir.
+func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar Avatar, dir string) (Avatar, error) {
 	var data bytes.Buffer
 	if err := gob.NewEncoder(&data).Encode(t); err != nil {
 		return avatar, err
@@ -89,9 +90,9 @@ func (c Config) keep(ctx context.Context, source *media, t *track, avatar Avatar
 	return avatar, first.thumbnail(ctx, avatar.Thumbnail)
 }
 
-// copy writes the frames of a file to another, without sound.
+// copy encodes the frames of a media file to another file, without sound.
 func (m *media) copy(ctx context.Context, path string) error {
-	args := append(m.inputArgs(), "-map", "0:v:0", "-map_metadata", "-1", "-vf", m.filter(), "-t", m.most())
+	args := append(m.inputArgs(), "-map", "0:v:0", "-map_metadata", "-1", "-vf", m.filter(), "-t", m.maxSeconds())
 	if m.picture {
 		args = append(args, "-frames:v", "1", "-c:v", "png", "-pix_fmt", "rgb24", "-f", "image2", "-update", "1")
 	} else {
@@ -106,7 +107,7 @@ func (m *media) copy(ctx context.Context, path string) error {
 	return p.wait()
 }
 
-// readAvatar reads the files of an avatar; without any it is the presenter.
+// readAvatar reads the files that writeAvatar wrote.
 func readAvatar(ctx context.Context, files map[string]string) (*media, *track, error) {
 	path, name := files[pictureName], "The avatar's picture"
 	if path == "" {
@@ -131,11 +132,11 @@ func readAvatar(ctx context.Context, files map[string]string) (*media, *track, e
 	if source.width != t.Width || source.height != t.Height || source.picture != t.Picture || !t.valid() {
 		return nil, nil, errors.New("files of the avatar do not belong together")
 	}
-	source.limit = footage
+	source.limit = maxFootage
 	return source, &t, nil
 }
 
-// valid reports whether a track can be painted.
+// valid reports whether a decoded track is consistent, so that it can be painted.
 func (t *track) valid() bool {
 	if len(t.Places) == 0 {
 		return false
@@ -153,8 +154,8 @@ func (t *track) valid() bool {
 	return !t.Picture || len(t.Places) == 1 && t.Places[0].Scene == 0
 }
 
-// most is how much of the file is read, in seconds.
-func (m *media) most() string {
+// maxSeconds returns how many seconds of the file ffmpeg reads.
+func (m *media) maxSeconds() string {
 	limit := maxDuration.Seconds() + 1
 	if m.limit > 0 {
 		limit = m.limit

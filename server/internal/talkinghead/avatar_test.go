@@ -11,7 +11,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
 )
 
-// keep returns the files of an avatar as they come back later: somewhere else.
+// keep moves the files of an avatar to another directory, as the daemon does, and returns their paths.
 func keep(t *testing.T, avatar talkinghead.Avatar, dir string) map[string]string {
 	t.Helper()
 	files, elsewhere := map[string]string{}, t.TempDir()
@@ -24,8 +24,8 @@ func keep(t *testing.T, avatar talkinghead.Avatar, dir string) map[string]string
 	return files
 }
 
-// An avatar of a picture, of a video or of nothing says a text, longer than its video too.
-func TestMakeAvatar(t *testing.T) {
+// An avatar of a picture, of a video, and of the presenter can speak. The speech is longer than the video.
+func TestMakeAvatar_canSpeak(t *testing.T) {
 	t.Parallel()
 	slow(t)
 	need(t, "ffmpeg", "ffprobe", "espeak-ng")
@@ -69,8 +69,7 @@ func TestMakeAvatar(t *testing.T) {
 	}
 }
 
-// The checks tell everything that was found out, up to what failed.
-func TestMakeAvatar_checks(t *testing.T) {
+func TestMakeAvatar_reportsEveryCheckUpToTheFailure(t *testing.T) {
 	t.Parallel()
 	need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
@@ -109,10 +108,11 @@ func TestMakeAvatar_checks(t *testing.T) {
 	}
 }
 
-// Where sound and pictures are not equally long, the mode decides; the sound can be the
-// video's own.
-func TestMakeLipsync_modes(t *testing.T) {
+func TestMakeLipsync_modeDecidesLength(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it renders several videos")
+	}
 	need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	video, sound := filepath.Join(dir, "video.mp4"), filepath.Join(dir, "sound.wav")
@@ -141,8 +141,7 @@ func TestMakeLipsync_modes(t *testing.T) {
 	}
 }
 
-// Pictures and videos of a camera that was held upright come out upright.
-func TestMakeLipsync_turnsAsCamerasSay(t *testing.T) {
+func TestMakeLipsync_honoursOrientation(t *testing.T) {
 	t.Parallel()
 	slow(t)
 	need(t, "ffmpeg", "ffprobe")

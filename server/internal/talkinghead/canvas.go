@@ -8,18 +8,18 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// A canvas is a picture that is drawn in coordinates of a face.
+// A canvas is a picture that is drawn in face coordinates.
 type canvas struct {
 	image *image.RGBA
 	face  pose
 }
 
-// A curve is a closed line of Bézier curves: a first point, and then for each curve two
-// control points and its end.
+// A curve is a closed path of cubic Bézier curves: a start point, followed by two control points and an end
+// point for each curve.
 type curve []point
 
-// mirrored closes the right half of a curve, which runs from top to bottom, with its mirror
-// image.
+// mirrored returns a closed curve from its right half, which runs from top to bottom, and the mirror image
+// of that half.
 func mirrored(half ...point) curve {
 	whole := append(curve{}, half...)
 	for i := len(half) - 2; i >= 0; i-- {
@@ -28,7 +28,7 @@ func mirrored(half ...point) curve {
 	return whole
 }
 
-// flipped is the curve on the other side of the face.
+// flipped returns the curve mirrored to the other side of the face.
 func (c curve) flipped() curve {
 	other := make(curve, len(c))
 	for i, p := range c {
@@ -37,7 +37,7 @@ func (c curve) flipped() curve {
 	return other
 }
 
-// ellipse is an ellipse around a point.
+// ellipse returns an ellipse with the given centre and half axes.
 func ellipse(x, y, width, height float64) curve {
 	const k = 0.5523
 	return curve{
@@ -57,10 +57,10 @@ func ellipse(x, y, width, height float64) curve {
 	}
 }
 
-// A mask is how much each pixel is covered, from 0 to 255.
+// A mask is the coverage of each pixel, from 0 to 255.
 type mask struct{ *image.Alpha }
 
-// mask covers the inside of a curve, its edge blurred by a distance.
+// mask returns the coverage of the inside of a curve. Its edge is blurred by a distance.
 func (c *canvas) mask(line curve, blur float64) mask {
 	radius := int(blur * c.face.Scale / 2)
 	places := make([]point, len(line))
@@ -86,7 +86,7 @@ func (c *canvas) mask(line curve, blur float64) mask {
 	m := mask{image.NewAlpha(bounds)}
 	r.Draw(m.Alpha, bounds, image.Opaque, image.Point{})
 	if radius > 0 {
-		for range 3 { // three boxes are nearly a bell
+		for range 3 { // three box filters approximate a Gaussian
 			m.blur(radius, 1, m.Stride, bounds.Dx(), bounds.Dy())
 			m.blur(radius, m.Stride, 1, bounds.Dy(), bounds.Dx())
 		}
@@ -94,7 +94,7 @@ func (c *canvas) mask(line curve, blur float64) mask {
 	return m
 }
 
-// blur takes the mean of a box along one axis.
+// blur applies a box filter along one axis.
 func (m mask) blur(radius, step, lineStep, length, lines int) {
 	old := make([]byte, length)
 	for line := range lines {
@@ -117,7 +117,7 @@ func (m mask) blur(radius, step, lineStep, length, lines int) {
 	}
 }
 
-// within is the mask where another one is, too.
+// within returns the intersection with another mask.
 func (m mask) within(other mask) mask {
 	for y := m.Rect.Min.Y; y < m.Rect.Max.Y; y++ {
 		for x := m.Rect.Min.X; x < m.Rect.Max.X; x++ {
@@ -128,7 +128,7 @@ func (m mask) within(other mask) mask {
 	return m
 }
 
-// paint lays a colour over what is masked; its alpha is how strongly.
+// paint blends a colour over the masked area. The alpha of tone is the opacity.
 func (c *canvas) paint(m mask, tone color.NRGBA) {
 	for y := m.Rect.Min.Y; y < m.Rect.Max.Y; y++ {
 		covered := m.Pix[m.PixOffset(m.Rect.Min.X, y):][:m.Rect.Dx()]

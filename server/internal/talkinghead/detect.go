@@ -9,13 +9,13 @@ import (
 	pigo "github.com/esimov/pigo/core"
 )
 
-// The cascades are those of the module pigo, which does not offer them as a package.
+// The cascades are copies of those in the module pigo, which does not export them.
 //
 //go:embed cascade
 var cascades embed.FS
 
-// perturbations is how often a landmark is looked for around where it is expected. Pigo's
-// median is that of 63 places, no other number.
+// perturbations is the number of positions at which a landmark search starts. Pigo takes the median, which
+// is correct for 63 positions only.
 const perturbations = 63
 
 // A detector finds faces and their landmarks in gray frames.
@@ -28,7 +28,7 @@ func newDetector() (*detector, error) {
 	read := func(name string) []byte {
 		data, err := cascades.ReadFile("cascade/" + name)
 		if err != nil {
-			panic(err) // it is part of the program
+			panic(err) // the file is embedded
 		}
 		return data
 	}
@@ -47,23 +47,23 @@ func newDetector() (*detector, error) {
 	return d, nil
 }
 
-// A sighting is a face that was seen.
+// A sighting is a detected face.
 type sighting struct {
 	middle point
-	size   float64 // of the square around the face
+	size   float64 // side of the square around the face
 	score  float64
 }
 
-// minScore is the score from which a sighting is a face.
+// minScore is the minimum score of a sighting.
 const minScore = 20
 
-// find returns the faces in a frame, the largest first.
+// find returns the faces in a frame, largest first.
 func (d *detector) find(gray plane) []sighting {
 	side := min(gray.width, gray.height)
 	return d.search(gray, 0, 0, gray.width, gray.height, max(side/10, 24), side)
 }
 
-// near returns the best face of about a size around a point.
+// near returns the best face of about the given size near a point.
 func (d *detector) near(gray plane, middle point, size float64) (sighting, bool) {
 	reach := size * 0.9
 	left, top := max(int(middle.X-reach), 0), max(int(middle.Y-reach), 0)
@@ -93,16 +93,16 @@ func (d *detector) search(gray plane, left, top, right, bottom, smallest, larges
 	return seen
 }
 
-// landmarks are places of a face, left and right as one looks at the picture.
+// landmarks are the landmarks of a face. Left and right are as seen in the picture.
 type landmarks struct {
 	LeftEye, RightEye       point
 	Nose                    point
-	LeftCorner, RightCorner point // of the mouth
+	LeftCorner, RightCorner point // corners of the mouth
 	LipTop, LipBottom       point
 }
 
-// landmarks looks for the landmarks of a sighting. It reports false when what it finds is no
-// face from the front.
+// landmarks finds the landmarks of a sighting. It returns false if they are not those of a face seen from
+// the front.
 func (d *detector) landmarks(gray plane, s sighting) (landmarks, bool) {
 	image := pigo.ImageParams{Pixels: gray.pix, Rows: gray.height, Cols: gray.width, Dim: gray.width}
 	eye := func(side float64) *pigo.Puploc {
@@ -119,8 +119,8 @@ func (d *detector) landmarks(gray plane, s sighting) (landmarks, bool) {
 		p := cascade.GetLandmarkPoint(left, right, image, perturbations, mirrored)
 		return point{float64(p.Col), float64(p.Row)}
 	}
-	// The cascade of a place in the middle of the face leans to one side, and its mirror image
-	// to the other.
+	// The cascade of a landmark in the middle of the face is biased to one side, and its mirror image to
+	// the other.
 	central := func(cascade *pigo.PuplocCascade) point {
 		return middle(mark(cascade, false), mark(cascade, true))
 	}
@@ -133,7 +133,7 @@ func (d *detector) landmarks(gray plane, s sighting) (landmarks, bool) {
 	return found, found.plausible()
 }
 
-// plausible reports whether the landmarks lie as those of a face do that looks into the camera.
+// plausible reports whether the landmarks are arranged like those of a face that looks into the camera.
 func (l landmarks) plausible() bool {
 	face := poseOf(l.LeftEye, l.RightEye)
 	left, right := face.inFace(l.LeftCorner), face.inFace(l.RightCorner)
@@ -146,7 +146,7 @@ func (l landmarks) plausible() bool {
 		math.Abs(left.Y-right.Y) < 0.3
 }
 
-// times are the landmarks in a frame that is larger by a factor.
+// times returns the landmarks in a frame that is larger by factor.
 func (l landmarks) times(factor float64) landmarks {
 	for _, p := range []*point{&l.LeftEye, &l.RightEye, &l.Nose, &l.LeftCorner, &l.RightCorner, &l.LipTop, &l.LipBottom} {
 		*p = p.times(factor).plus(point{(factor - 1) / 2, (factor - 1) / 2})

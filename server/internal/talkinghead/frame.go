@@ -1,10 +1,10 @@
 package talkinghead
 
-// A frame is one picture of a video: a plane of luma and two planes of chroma of half its
-// width and height, as ffmpeg's yuv420p has them. Width and height are even.
+// A frame is one picture of a video in the format yuv420p of ffmpeg: a plane of luma, and two planes of
+// chroma of half the width and height. Width and height are even.
 type frame struct {
 	width, height int
-	pix           []byte // the three planes, one after the other
+	pix           []byte // the three planes in order
 }
 
 func newFrame(width, height int) *frame {
@@ -13,23 +13,23 @@ func newFrame(width, height int) *frame {
 
 func frameBytes(width, height int) int { return width * height * 3 / 2 }
 
-// A plane is one plane of a frame, or of a part of one.
+// A plane is one plane of a frame, or a part of one.
 type plane struct {
 	pix           []byte
 	width, height int
-	// half tells that the plane has one value for two by two pixels of the frame.
+	// half is set for chroma, whose values cover two by two pixels of the frame.
 	half bool
 }
 
 func (f *frame) luma() plane { return plane{f.pix[:f.width*f.height], f.width, f.height, false} }
 
-// planes are luma and both chromas.
+// planes returns the luma plane and both chroma planes.
 func (f *frame) planes() [3]plane {
 	n, w, h := f.width*f.height, f.width/2, f.height/2
 	return [3]plane{f.luma(), {f.pix[n : n+w*h], w, h, true}, {f.pix[n+w*h:], w, h, true}}
 }
 
-// fromFrame turns a coordinate of the frame into one of the plane.
+// fromFrame converts a coordinate of the frame to one of the plane.
 func (p plane) fromFrame(v float64) float64 {
 	if p.half {
 		return v/2 - 0.25
@@ -37,7 +37,7 @@ func (p plane) fromFrame(v float64) float64 {
 	return v
 }
 
-// toFrame is the coordinate in the frame of a row or column of the plane.
+// toFrame converts a row or column of the plane to a coordinate of the frame.
 func (p plane) toFrame(i int) float64 {
 	if p.half {
 		return float64(2*i) + 0.5
@@ -45,7 +45,7 @@ func (p plane) toFrame(i int) float64 {
 	return float64(i)
 }
 
-// step is how many pixels of the frame are between two of the plane.
+// step returns the distance of two values of the plane in pixels of the frame.
 func (p plane) step() float64 {
 	if p.half {
 		return 2
@@ -53,7 +53,7 @@ func (p plane) step() float64 {
 	return 1
 }
 
-// at is the value at a point of the frame, between the pixels too; outside it is that of the
+// at returns the interpolated value at a point of the frame. Outside the frame it returns the value of the
 // closest pixel.
 func (p plane) at(x, y float64) float64 {
 	x, y = p.fromFrame(x), p.fromFrame(y)
@@ -75,7 +75,7 @@ func (p plane) at(x, y float64) float64 {
 	return a + (c-a)*fy
 }
 
-// crop copies a part of a frame. Its corner is even, and it lies in the frame.
+// crop copies a part of a frame. x and y must be even, and the part must lie in the frame.
 func (f *frame) crop(x, y, width, height int) *frame {
 	part := newFrame(width, height)
 	to := part.planes()
@@ -91,7 +91,7 @@ func (f *frame) crop(x, y, width, height int) *frame {
 	return part
 }
 
-// reduce writes the luma of the frame, reduced by a whole factor, into gray.
+// reduce writes the luma of the frame, scaled down by a whole factor, to gray.
 func (f *frame) reduce(factor int, gray []byte) plane {
 	width, height := f.width/factor, f.height/factor
 	gray = gray[:width*height]
@@ -121,7 +121,7 @@ func (f *frame) reduce(factor int, gray []byte) plane {
 
 func toByte(v float64) byte { return byte(min(max(v+0.5, 0), 255)) }
 
-// smoothstep rises from 0 at a to 1 at b.
+// smoothstep rises smoothly from 0 at a to 1 at b.
 func smoothstep(a, b, v float64) float64 {
 	t := min(max((v-a)/(b-a), 0), 1)
 	return t * t * (3 - 2*t)

@@ -5,22 +5,22 @@ import (
 	"math/rand/v2"
 )
 
-// A head makes a still picture live: it moves the head a little and lets the eyes blink.
+// A head animates a picture. It moves the head slightly and makes the eyes blink.
 type head struct {
 	still  *frame
 	face   pose
-	eyes   [2]point  // in the face
-	weight []float32 // how much each pixel moves with the head
+	eyes   [2]point  // in face coordinates
+	weight []float32 // how much each pixel moves with the head, from 0 to 1
 	blinks []float64 // when the eyes begin to close, in seconds
 }
 
-// The part of a picture that moves with the face, around a point of the face.
+// The part of a picture that moves with the head, in face coordinates.
 const (
 	headMiddle = 0.35
 	headWidth  = 1.7
 	headHeight = 2.2
-	headFading = 1.7 // how much further away nothing moves
-	neck       = 2.4 // around which the head turns
+	headFading = 1.7 // distance over which the movement fades out
+	neck       = 2.4 // the pivot of the head
 )
 
 func newHead(still *frame, face pose, eyes [2]point, seconds float64) *head {
@@ -35,7 +35,7 @@ func newHead(still *frame, face pose, eyes [2]point, seconds float64) *head {
 			h.weight[row*still.width+column] = float32(1 - smoothstep(1, headFading, away))
 		}
 	}
-	// The same picture blinks at the same times, however often it is rendered.
+	// The seed is fixed, so that a rendering can be repeated.
 	chance := rand.New(rand.NewPCG(1, 2))
 	for at := 1.3; at < seconds; at += 2.2 + 2.8*chance.Float64() {
 		h.blinks = append(h.blinks, at)
@@ -43,13 +43,13 @@ func newHead(still *frame, face pose, eyes [2]point, seconds float64) *head {
 	return h
 }
 
-// A turn is a small movement of a head.
+// A turn is a small displacement of a head.
 type turn struct {
-	x, y  float64 // in distances of the eyes
+	x, y  float64 // in eye distances
 	angle float64
 }
 
-// turn is how the head is held at a time. Who speaks up moves more.
+// turn returns the displacement of the head at a time. It grows with emphasis.
 func (h *head) turn(seconds, emphasis float64) turn {
 	wave := func(period, phase float64) float64 { return math.Sin(2*math.Pi*seconds/period + phase) }
 	return turn{
@@ -59,7 +59,7 @@ func (h *head) turn(seconds, emphasis float64) turn {
 	}
 }
 
-// move writes the picture with its head turned, and returns where the face is then.
+// move draws the picture with the head displaced by t. It returns the pose of the face in f.
 func (h *head) move(f *frame, t turn) pose {
 	pivot := h.face.inFrame(point{0, neck})
 	sin, cos := math.Sincos(t.angle)
@@ -78,7 +78,7 @@ func (h *head) move(f *frame, t turn) pose {
 					continue
 				}
 				x := p.toFrame(column)
-				// Where the pixel was before the head turned.
+				// The position of the pixel before the head turned.
 				rx, ry := x-dx-pivot.X, y-dy-pivot.Y
 				bx, by := pivot.X+cos*rx+sin*ry, pivot.Y+cos*ry-sin*rx
 				line[column] = toByte(source.at(x+w*(bx-x), y+w*(by-y)))
@@ -89,7 +89,7 @@ func (h *head) move(f *frame, t turn) pose {
 	return pose{pivot.X + cos*rx - sin*ry + dx, pivot.Y + sin*rx + cos*ry + dy, h.face.Scale, h.face.Angle + t.angle}
 }
 
-// closed is how far the eyes are closed at a time, from 0 to 1.
+// closed returns how far the eyes are closed at a time, from 0 to 1.
 func (h *head) closed(seconds float64) (part float64) {
 	for _, at := range h.blinks {
 		part = max(part, min(smoothstep(at, at+0.09, seconds), 1-smoothstep(at+0.13, at+0.29, seconds)))
@@ -97,16 +97,16 @@ func (h *head) closed(seconds float64) (part float64) {
 	return part
 }
 
-// The parts of an eye, around the pupil.
+// The parts of an eye, in face coordinates relative to the pupil.
 const (
 	eyeSide  = 0.29
 	upperLid = -0.125
 	lowerLid = 0.085
-	underEye = 0.17  // where smooth skin begins
-	lash     = 0.014 // half the thickness of the line of the lashes
+	underEye = 0.17  // the upper end of the smooth skin below the eye
+	lash     = 0.014 // half the thickness of the lashes
 )
 
-// blink lowers the eyelids of a face in a frame.
+// blink draws the eyelids of a face, closed by part.
 func (h *head) blink(f *frame, face pose, part float64) {
 	if part == 0 {
 		return
@@ -133,7 +133,7 @@ func (h *head) blink(f *frame, face pose, part float64) {
 					if covered == 0 {
 						continue
 					}
-					// A lid looks like the skin below the eye, which is in no one's way.
+					// The skin of the lid is copied from below the eye, where nothing covers it.
 					place := h.face.inFrame(eye.plus(point{q.X * 0.9, underEye + (lid-q.Y)*0.5}))
 					at := &p.pix[row*p.width+column]
 					skin := from[i].at(place.X, place.Y)

@@ -15,8 +15,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
 )
 
-// Each input that cannot be used fails for good, with a reason that a person understands.
-func TestMakeLipsync_refuses(t *testing.T) {
+// Input that cannot be used fails with an InputError, whose reason is a sentence without a path of this
+// machine.
+func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 	t.Parallel()
 	need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
@@ -47,7 +48,7 @@ func TestMakeLipsync_refuses(t *testing.T) {
 
 	for name, test := range map[string]struct {
 		lipsync talkinghead.Lipsync
-		reason  string // a part of it
+		reason  string // a substring of the reason
 	}{
 		"empty":                     {video(file("empty.mp4", nil)), "empty"},
 		"text named MP4":            {video(file("text.mp4", []byte("just text"))), "not accepted"},
@@ -111,7 +112,7 @@ func TestMakeLipsync_refuses(t *testing.T) {
 	}
 }
 
-// png is a picture of a size that ends after its header.
+// png returns a PNG file that ends after its header.
 func png(width, height uint32) []byte {
 	header := append([]byte("IHDR"), binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, width), height)...)
 	header = append(header, 8, 2, 0, 0, 0)
@@ -119,8 +120,7 @@ func png(width, height uint32) []byte {
 	return binary.BigEndian.AppendUint32(picture, crc32.ChecksumIEEE(header))
 }
 
-// A rendering that is given up ends at once and leaves nothing.
-func TestMakeLipsync_endsWithItsContext(t *testing.T) {
+func TestMakeLipsync_cancelStopsAndCleansUp(t *testing.T) {
 	t.Parallel()
 	need(t, "ffmpeg", "ffprobe")
 	dir, output := t.TempDir(), t.TempDir()

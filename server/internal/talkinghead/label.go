@@ -11,8 +11,8 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// A label is text in the corner of each frame: white on a dark, half transparent ground. A
-// nil label draws nothing.
+// A label is white text on a dark, translucent ground in the corner of each frame. A nil label draws
+// nothing.
 type label struct {
 	text      *image.Alpha
 	ground    float64
@@ -25,12 +25,12 @@ func newLabel(text string, width, height int) *label {
 	}
 	parsed, err := opentype.Parse(goregular.TTF)
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // the font is embedded
 	}
 	for size := float64(max(height/28, 10)); ; size *= 0.9 {
 		face, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingFull})
 		if err != nil {
-			panic(err) // only of sizes that are no numbers
+			panic(err) // fails only for sizes that are not numbers
 		}
 		long, margin := font.MeasureString(face, text).Ceil(), int(size/2)
 		if long+4*margin > width && size > 6 {

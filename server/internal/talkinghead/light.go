@@ -2,15 +2,17 @@ package talkinghead
 
 import "math"
 
-// light is how much brighter a plane of a face is than it was in the frame of its mouth.
+// light is the difference in brightness between a face in the current frame and in the frame of its mouth,
+// for one plane of the frame. It varies linearly across the face.
 type light struct{ level, across, down float64 }
 
-// matchLight compares the skin around the mouth with that in the mouth's own frame.
+// matchLight updates m.light from the skin around the mouth in f and in the mouth's own frame.
 func (m *mouth) matchLight(f *frame, face pose) {
 	const places = 32
 	own, other := m.frame.planes(), f.planes()
 	for i := range m.light {
-		// The least squares of a plane through points on an ellipse, which are symmetric.
+		// This is a least squares fit of a plane to points on an ellipse. It is simple because the points
+		// are symmetric.
 		var now light
 		var xx, yy float64
 		for n := range places {
@@ -35,7 +37,7 @@ func (m *mouth) matchLight(f *frame, face pose) {
 	m.lit = true
 }
 
-// mean is the mean of a square around a point of the frame.
+// mean returns the mean of nine samples around a point of the frame.
 func (p plane) mean(x, y, reach float64) float64 {
 	var sum float64
 	for _, dx := range []float64{-1, 0, 1} {
@@ -46,7 +48,7 @@ func (p plane) mean(x, y, reach float64) float64 {
 	return sum / 9
 }
 
-// tones are the colours of a face, as values of the three planes.
+// tones are the colours of a face, one value for each plane of a frame.
 type tones struct{ Skin, Lips [3]float64 }
 
 // measureTones measures the colours around a mouth.
@@ -63,14 +65,14 @@ func measureTones(f *frame, mouth pose, l lips) (t tones) {
 	return t
 }
 
-// An interior is the inside of a mouth that is open.
+// An interior is the inside of an open mouth.
 type interior struct {
 	gap                        float64
 	dark, teeth, tongue        [3]float64
-	upper, lower, tongueHeight float64 // parts of the gap
+	upper, lower, tongueHeight float64 // as fractions of the gap
 }
 
-// interior mixes the inside of a mouth from the colours of the face.
+// interior derives the colours of the inside of a mouth from those of the face.
 func (t tones) interior(gap, half float64) interior {
 	in := interior{gap: gap}
 	lit := t.Skin[0]
@@ -85,11 +87,11 @@ func (t tones) interior(gap, half float64) interior {
 	return in
 }
 
-// tone is the value of a plane at a place inside the mouth.
+// tone returns the value of plane i at a point inside the mouth.
 func (in *interior) tone(i int, m motion) float64 {
 	bow := m.across * m.across
 	value := in.dark[i]
-	// Nothing is painted sharper than a face is seen.
+	// The edges of the teeth are as blurred as the rest of a face in a video.
 	blur := 0.010 / max(in.gap, 0.02)
 	mix := func(tone, part float64) { value += (tone - value) * part }
 
@@ -101,7 +103,7 @@ func (in *interior) tone(i int, m motion) float64 {
 	upper := in.upper * (1 - 0.45*bow)
 	mix(in.teeth[i], 0.92*fading*smoothstep(-blur, blur, upper-m.depth))
 	if i == 0 {
-		// The lips throw shadows.
+		// The lips cast shadows.
 		value *= 0.62 + 0.38*smoothstep(0, 0.030, m.depth*in.gap)
 		value *= 0.80 + 0.20*smoothstep(0, 0.030, (1-m.depth)*in.gap)
 		value *= 1 - 0.35*bow

@@ -2,23 +2,22 @@ package talkinghead
 
 import "math"
 
-// lipColumns is in how many columns a mouth is measured, corner to corner.
+// lipColumns is the number of columns in which a mouth is measured, from corner to corner.
 const lipColumns = 25
 
-// lips is a mouth as it is in a frame, in coordinates of the face whose origin is the middle
-// of the mouth.
+// lips are the measures of a mouth in one frame, in face coordinates whose origin is the middle of the
+// mouth.
 type lips struct {
-	Half float64 // of the width
-	// Upper and Lower are the inner edges of the lips in each column, which are the same
-	// where the lips touch.
+	Half float64 // half the width
+	// Upper and Lower are the inner edges of the lips in each column. They are equal where the lips touch.
 	Upper, Lower [lipColumns]float64
-	// Top and Bottom are the outer edges in the middle.
+	// Top and Bottom are the outer edges of the lips in the middle.
 	Top, Bottom float64
-	// Gap is how far the lips are apart, a part of the distance of the eyes.
+	// Gap is the mean distance of the lips.
 	Gap float64
 }
 
-// edges are the inner edges of the lips at x, which is -1 and 1 at the corners.
+// edges returns the inner edges of the lips at x, which runs from -1 to 1, corner to corner.
 func (l *lips) edges(x float64) (upper, lower float64) {
 	position := min(max((x+1)/2*(lipColumns-1), 0), lipColumns-1-1e-9)
 	i := int(position)
@@ -26,13 +25,13 @@ func (l *lips) edges(x float64) (upper, lower float64) {
 	return l.Upper[i] + (l.Upper[i+1]-l.Upper[i])*part, l.Lower[i] + (l.Lower[i+1]-l.Lower[i])*part
 }
 
-// Rows in which a mouth is measured.
+// The rows in which a mouth is measured.
 const (
 	lipRows = 48
 	lipStep = 0.012 // the distance of rows
 )
 
-// measureLips measures the mouth at marks in a frame. The pose has its origin in the mouth.
+// measureLips measures the mouth in a frame. The origin of mouth must be the middle of the mouth.
 func measureLips(f *frame, mouth pose, marks landmarks) lips {
 	left, right := mouth.inFace(marks.LeftCorner), mouth.inFace(marks.RightCorner)
 	l := lips{
@@ -63,7 +62,7 @@ func measureLips(f *frame, mouth pose, marks landmarks) lips {
 		darkest = min(darkest, luma[column][line[column]])
 	}
 	dark := darkest + 0.25*max(skin-darkest, 0)
-	// The mouth inside is dark, or, where teeth are, less red than skin.
+	// The inside of a mouth is dark. Teeth are bright, but less red than skin.
 	inside := func(column, row int) bool {
 		y := first + lipStep*float64(row)
 		return y > l.Top+0.03 && y < l.Bottom-0.03 &&
@@ -95,11 +94,11 @@ func measureLips(f *frame, mouth pose, marks landmarks) lips {
 	return l
 }
 
-// closedLine is how thick the dark line between closed lips may be.
+// closedLine is the maximum thickness of the dark line between closed lips.
 const closedLine = 0.07
 
-// darkestLine is the row in each column of the darkest line through a mouth that makes no
-// jumps, between two heights.
+// darkestLine returns the row of the darkest smooth line through a mouth, for each column, between the
+// heights top and bottom.
 func darkestLine(luma [lipColumns][lipRows]float64, top, bottom float64) (line [lipColumns]int) {
 	from := min(max(int((top+0.02)/lipStep), 0), lipRows-2)
 	to := min(max(int((bottom-0.03)/lipStep), from+1), lipRows-1)

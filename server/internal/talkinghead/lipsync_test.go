@@ -12,13 +12,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
 )
 
-// sample is the picture of a face that the module pigo comes with.
+// sample returns the path of a picture of a face from the module pigo.
 func sample(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(pigoModule(t), "testdata", "sample.jpg")
 }
 
-// module is where the module pigo is, which go list takes long to tell.
+// module caches the directory of the module pigo, because go list is slow.
 var module struct {
 	sync.Once
 	dir string
@@ -32,8 +32,7 @@ func pigoModule(t testing.TB) string {
 	return module.dir
 }
 
-// The cascades are those of the module.
-func TestCascades(t *testing.T) {
+func TestCascades_equalThoseOfPigo(t *testing.T) {
 	t.Parallel()
 	files, err := os.ReadDir("cascade")
 	if err != nil {
@@ -57,7 +56,7 @@ func TestCascades(t *testing.T) {
 	}
 }
 
-// speech is a sentence with silence of 0.6 s around it.
+// speech returns a sound file with a sentence between 0.6 s of silence.
 func speech(t testing.TB, text string, format ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -67,7 +66,7 @@ func speech(t testing.TB, text string, format ...string) string {
 	return path
 }
 
-// clip makes a video of the sample.
+// clip makes a video from the sample picture.
 func clip(t testing.TB, rate, filter string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "clip.mp4")
@@ -83,7 +82,7 @@ const (
 	upright = "scale=360:-2,pad=iw:640:0:80:white,noise=alls=4:allf=t"
 )
 
-func TestMakeLipsync(t *testing.T) {
+func TestMakeLipsync_mouthFollowsSound(t *testing.T) {
 	t.Parallel()
 	slow(t)
 	need(t, "ffmpeg", "ffprobe", "espeak-ng")
@@ -100,6 +99,9 @@ func TestMakeLipsync(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && test.rate != "25" {
+				t.Skip("not in the short form: one video shows it")
+			}
 			lipsync := talkinghead.Lipsync{Audio: speech(t, sentence, test.sound...)}
 			switch {
 			case test.filter != "":
@@ -128,11 +130,10 @@ func TestMakeLipsync(t *testing.T) {
 	}
 }
 
-// closedLips is the dark area between the lips of an input, which are closed: the line that
-// one sees there.
+// closedLips measures the dark area between the closed lips of an input.
 func closedLips(t *testing.T, input string) float64 {
 	t.Helper()
-	if input == "" { // the presenter, whose lips are closed when nothing is said
+	if input == "" { // the presenter, whose lips are closed in silence
 		silence := filepath.Join(t.TempDir(), "silence.wav")
 		ffmpeg(t, "-f", "lavfi", "-i", "anullsrc=r=16000", "-t", "0.2", silence)
 		made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Audio: silence}, t.TempDir())
@@ -144,7 +145,7 @@ func closedLips(t *testing.T, input string) float64 {
 	plain := filepath.Join(t.TempDir(), "closed.mp4")
 	still := []string{"-i", input}
 	if filepath.Ext(input) == ".png" {
-		still = []string{"-loop", "1", "-i", input} // as many frames as of a video
+		still = []string{"-loop", "1", "-i", input} // as many frames as for a video
 	}
 	ffmpeg(t, append(still, "-an", "-frames:v", "15", "-c:v", "libx264", "-pix_fmt", "yuv420p", plain)...)
 	dark := watch(t, plain).dark(t)
@@ -152,7 +153,7 @@ func closedLips(t *testing.T, input string) float64 {
 	return dark[len(dark)/2]
 }
 
-// checkFormat checks what players need.
+// checkFormat checks the properties that players need.
 func checkFormat(t *testing.T, f *film, made talkinghead.Video) {
 	t.Helper()
 	frame := 1 / f.rate
@@ -181,7 +182,7 @@ func checkFormat(t *testing.T, f *film, made talkinghead.Video) {
 	}
 }
 
-// checkLips checks that the mouth says the sound.
+// checkLips checks that the mouth opens with the sound.
 func checkLips(t *testing.T, f *film, closed float64) {
 	t.Helper()
 	open, heard := f.opening(t, closed), f.loudness()
@@ -207,8 +208,8 @@ func checkLips(t *testing.T, f *film, closed float64) {
 	}
 }
 
-// steadyMost is the largest of the medians of three neighbours: where a landmark is found differs by
-// chance from frame to frame.
+// steadyMost returns the largest median of three neighbours, because detected landmarks jitter from frame
+// to frame.
 func steadyMost(values []float64) (most float64) {
 	for i := range len(values) - 2 {
 		three := slices.Sorted(slices.Values(values[i : i+3]))
@@ -217,7 +218,7 @@ func steadyMost(values []float64) (most float64) {
 	return most
 }
 
-// checkRest checks that all but the lower face is the input.
+// checkRest checks that everything except the lower face equals the input.
 func checkRest(t *testing.T, f *film, input string) {
 	t.Helper()
 	plain := filepath.Join(t.TempDir(), "plain.mp4")
@@ -244,9 +245,11 @@ func checkRest(t *testing.T, f *film, input string) {
 	}
 }
 
-// Pressed lips and an open mouth are told apart by the sound alone.
-func TestMakeLipsync_tellsSoundsApart(t *testing.T) {
+func TestMakeLipsync_mmIsClosedAndAaIsOpen(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it renders several videos")
+	}
 	slow(t)
 	need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	closed := closedLips(t, sample(t))
@@ -264,9 +267,12 @@ func TestMakeLipsync_tellsSoundsApart(t *testing.T) {
 	}
 }
 
-// A person who already speaks in the input says nothing else: in silence the mouth is closed.
-func TestMakeLipsync_quietensASpeaker(t *testing.T) {
+// A mouth that already moves in the input is closed while the new sound is silent.
+func TestMakeLipsync_closesMouthInSilence(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it renders several videos")
+	}
 	slow(t)
 	need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	closed := closedLips(t, sample(t))

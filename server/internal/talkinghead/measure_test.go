@@ -19,9 +19,9 @@ import (
 	pigo "github.com/esimov/pigo/core"
 )
 
-// What is in this file measures videos. It shares no code with the renderer.
+// The functions in this file measure videos. They share no code with the renderer.
 
-// raceEnabled tells whether the tests run with the race detector.
+// raceEnabled is true under the race detector.
 var raceEnabled bool
 
 // slow skips a test that takes minutes with the race detector. "make test" runs it without.
@@ -32,7 +32,7 @@ func slow(t testing.TB) {
 	}
 }
 
-// need skips a test where programs are not installed. In CI all must be.
+// need skips the test if a program is not installed. In CI it fails the test instead.
 func need(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, program := range programs {
@@ -65,13 +65,13 @@ func ffmpeg(t testing.TB, args ...string) []byte {
 	return command(t, "ffmpeg", append([]string{"-v", "error", "-nostdin", "-y"}, args...)...)
 }
 
-// A film is a video that was decoded: luma only.
+// A film is a decoded video. Its frames contain luma only.
 type film struct {
 	width, height int
 	rate          float64
 	frames        [][]byte
 	samples       []int16 // 16 kHz, mono
-	// seconds of each stream.
+	// video and audio are the lengths of the streams, in seconds.
 	video, audio float64
 	streams      []stream
 	comment      string
@@ -120,7 +120,7 @@ func watch(t testing.TB, path string) *film {
 		}
 		f.rate = num / den
 	}
-	for f.width > 900 { // half the size shows enough
+	for f.width > 900 { // half the size is precise enough
 		f.width, f.height = f.width/2, f.height/2
 	}
 	pixels := ffmpeg(t, "-i", path, "-map", "0:v", "-vf", fmt.Sprintf("scale=%d:%d:flags=area", f.width, f.height), "-f", "rawvideo", "-pix_fmt", "gray", "-")
@@ -137,7 +137,7 @@ func watch(t testing.TB, path string) *film {
 	return f
 }
 
-// loudness is how loud each frame is heard, by Stevens's power law.
+// loudness returns the perceived loudness during each frame, by Stevens's power law.
 func (f *film) loudness() []float64 {
 	heard := make([]float64, len(f.frames))
 	for i := range heard {
@@ -182,15 +182,15 @@ func newFinder(t testing.TB) *finder {
 	return &finder{&cascade{Pigo: face}, point("puploc"), point("lp84")}
 }
 
-// A seen is where a face is: eyes and the corners of the mouth, as x and y.
+// A seen is a detected face: the eyes and the corners of the mouth, as x and y.
 type seen struct{ left, right, mouthLeft, mouthRight [2]float64 }
 
-// eyes is the distance of the eyes.
+// eyes returns the distance of the eyes.
 func (s seen) eyes() float64 {
 	return math.Hypot(s.right[0]-s.left[0], s.right[1]-s.left[1])
 }
 
-// find finds the largest face of a frame.
+// find returns the best face in a frame. It fails the test if there is none.
 func (f *finder) find(t testing.TB, luma []byte, width, height int) seen {
 	t.Helper()
 	image := pigo.ImageParams{Pixels: luma, Rows: height, Cols: width, Dim: width}
@@ -216,8 +216,8 @@ func (f *finder) find(t testing.TB, luma []byte, width, height int) seen {
 	}
 }
 
-// opening is, for each frame, by how much the dark area between the lips is larger than that
-// of lips that are closed, in squares of the distance of the eyes.
+// opening returns, for each frame, the dark area between the lips minus that of closed lips, in squares of
+// the eye distance.
 func (f *film) opening(t testing.TB, closed float64) []float64 {
 	open := f.dark(t)
 	for i := range open {
@@ -226,7 +226,7 @@ func (f *film) opening(t testing.TB, closed float64) []float64 {
 	return open
 }
 
-// dark is, for each frame, how large the dark area between the lips is.
+// dark returns, for each frame, the dark area between the lips, in squares of the eye distance.
 func (f *film) dark(t testing.TB) []float64 {
 	t.Helper()
 	finder := newFinder(t)
@@ -241,7 +241,7 @@ func (f *film) dark(t testing.TB) []float64 {
 			below := float64(luma[i+f.width])*(1-fx) + float64(luma[i+f.width+1])*fx
 			return above*(1-fy) + below*fy
 		}
-		// The cheeks say how bright the face is.
+		// The brightness of the face is measured at the cheeks.
 		var skin, n float64
 		for _, eye := range [][2]float64{face.left, face.right} {
 			for dx := -0.15; dx <= 0.15; dx += 0.03 {
@@ -268,7 +268,7 @@ func (f *film) dark(t testing.TB) []float64 {
 	return open
 }
 
-// correlation is Pearson's of a and b, where b is later by lag.
+// correlation returns Pearson's correlation of a and b, with b delayed by lag.
 func correlation(a, b []float64, lag int) float64 {
 	var n, sa, sb, saa, sbb, sab float64
 	for i := range a {
@@ -280,7 +280,8 @@ func correlation(a, b []float64, lag int) float64 {
 	return (sab - sa*sb/n) / math.Sqrt((saa-sa*sa/n)*(sbb-sb*sb/n))
 }
 
-// difference is the PSNR of two films, in dB, where outside tells the pixels to compare.
+// difference returns the PSNR of two films in dB. It compares only the pixels for which outside returns
+// true.
 func difference(a, b *film, outside func(frame, x, y int) bool) float64 {
 	var sum, n float64
 	for i := range min(len(a.frames), len(b.frames)) {

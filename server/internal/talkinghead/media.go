@@ -19,31 +19,31 @@ import (
 	_ "golang.org/x/image/webp" // reads the size of pictures
 )
 
-// What is accepted as input.
+// Limits on input.
 const (
-	maxDuration   = 10 * time.Minute
-	maxVideoSide  = 4096             // 4K, also upright
-	maxVideo      = 4096 * 2304      // pixels
-	maxPicture    = 25_000_000       // pixels
-	maxPixels     = 40_000_000       // of what ffmpeg decodes at all; so that 8K is called too large
-	maxBlock      = 256 << 20        // bytes that ffmpeg takes at once: a header may unpack to a thousand times its size
-	maxRate       = 60               // frames a second
-	pictureRate   = 25               // frames a second that are made of a picture
-	leastRate     = 10               // frames a second, below which frames are repeated
-	probeTimeout  = 30 * time.Second // a file is broken that keeps ffprobe longer
-	sniffedLength = 512
+	maxDuration      = 10 * time.Minute
+	maxVideoSide     = 4096             // 4K, in portrait format too
+	maxVideoPixels   = 4096 * 2304      // pixels
+	maxPicturePixels = 25_000_000       // pixels
+	maxDecodedPixels = 40_000_000       // decoder limit; above 8K, so that 8K videos are reported as too large
+	maxAlloc         = 256 << 20        // bytes per allocation of ffmpeg; a compressed header may expand a thousandfold
+	maxRate          = 60               // frames per second
+	pictureRate      = 25               // frames per second of a video made from a picture
+	minRate          = 10               // frames per second; slower videos get repeated frames
+	probeTimeout     = 30 * time.Second // a file that takes ffprobe longer is reported as damaged
+	sniffedLength    = 512
 )
 
-// An InputError is about input that no attempt can use. Its text is for the person who
-// sent it.
+// An InputError reports input that no attempt can use. Reason is a sentence for the person who sent the
+// input.
 type InputError struct{ Reason string }
 
 func (e *InputError) Error() string { return e.Reason }
 
 func unusable(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
 
-// A container is a format of files that is accepted. Files are told apart by their first
-// bytes and never by ffmpeg, which would take a list of other files' names for a video.
+// A container is an accepted file format. Formats are detected by the first bytes of a file. The detection
+// of ffmpeg is not used, because it accepts playlists, which name other files.
 type container struct {
 	demuxer string
 	picture bool
@@ -81,45 +81,44 @@ var containers = []container{
 	{"aiff", false, both(magic(0, "FORM"), magic(8, "AIFF", "AIFC"))},
 }
 
-// codecs are those that are decoded.
+// codecs lists the codecs that ffmpeg may decode with.
 const codecs = "h264,hevc,vp8,vp9,av1,libdav1d,libvpx-vp9,mpeg4,mpeg2video,h263,theora,prores,mjpeg,png,webp," +
 	"aac,mp3,mp3float,mp2,opus,libopus,vorbis,flac,alac,ac3,eac3,amrnb,amrwb,wmav2,adpcm_ms,adpcm_ima_wav," +
 	"pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_u8,pcm_s8,pcm_alaw,pcm_mulaw"
 
-// media is a file that can be read.
+// media is an input file that passed the checks of open.
 type media struct {
 	path    string
 	demuxer string
 	picture bool
-	// width and height are those of the frames that are made of it: upright, even, and at
-	// most 1080p.
+	// width and height are the size of the decoded frames: upright, even, and at most 1080p.
 	width, height int
 	rate          rate
-	duration      float64 // seconds, of the pictures or else the sound
+	duration      float64 // in seconds, of the pictures or else of the sound
 	video, sound  bool
 	tags          colorTags
-	limit         float64 // seconds of it that are used; 0 for all
+	limit         float64 // seconds of the file that are used; 0 for all
 }
 
-// rate is frames a second.
+// rate is a number of frames per second.
 type rate struct{ num, den int }
 
 func (r rate) float() float64 { return float64(r.num) / float64(r.den) }
 func (r rate) String() string { return strconv.Itoa(r.num) + "/" + strconv.Itoa(r.den) }
 
-// colorTags tell how a video encodes colours, in ffmpeg's words.
+// colorTags describe how a video encodes colours, by the names of ffmpeg.
 type colorTags struct{ space, transfer, primaries string }
 
-// inputArgs are the arguments of ffmpeg and ffprobe that read the file and nothing else.
+// inputArgs returns arguments for ffmpeg and ffprobe that make them read this file and no other.
 func (m *media) inputArgs() []string {
 	return []string{
 		"-protocol_whitelist", "file,pipe", "-f", m.demuxer, "-codec_whitelist", codecs,
-		"-max_pixels", strconv.Itoa(maxPixels), "-max_alloc", strconv.Itoa(maxBlock), "-i", "file:" + m.path,
+		"-max_pixels", strconv.Itoa(maxDecodedPixels), "-max_alloc", strconv.Itoa(maxAlloc), "-i", "file:" + m.path,
 	}
 }
 
-// open looks at a file. What is not accepted is an [*InputError] error, in which name says what
-// the file was meant to be, as "The video".
+// open checks a file. A file that is not accepted is an [*InputError]. name is the subject of its sentence,
+// such as "The video".
 func open(ctx context.Context, path, name string) (*media, error) {
 	head, err := readHead(path)
 	if err != nil {
@@ -154,7 +153,7 @@ func readHead(path string) ([]byte, error) {
 	return head, err
 }
 
-// checkPicture looks at the size of a picture before anything decodes it.
+// checkPicture checks the size of a picture before anything decodes it.
 func checkPicture(path, name string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -165,13 +164,13 @@ func checkPicture(path, name string) error {
 	switch {
 	case err != nil:
 		return damaged(name)
-	case config.Width*config.Height > maxPicture:
-		return unusable("%s is too large: it has %d × %d pixels, and at most %d million are accepted.", name, config.Width, config.Height, maxPicture/1_000_000)
+	case config.Width*config.Height > maxPicturePixels:
+		return unusable("%s is too large: it has %d × %d pixels, and at most %d million are accepted.", name, config.Width, config.Height, maxPicturePixels/1_000_000)
 	}
 	return nil
 }
 
-// probed is what ffprobe tells.
+// probed is the output of ffprobe.
 type probed struct {
 	Streams []struct {
 		Kind        string `json:"codec_type"`
@@ -198,20 +197,20 @@ type probed struct {
 	} `json:"format"`
 }
 
-// rotation is by how many degrees pictures are turned when they are shown.
+// rotation is by how many degrees a player rotates the pictures.
 type rotation struct {
 	Degrees float64 `json:"rotation"`
 }
 
-// probe asks ffprobe what is in the file.
+// probe reads the streams of the file with ffprobe.
 func (m *media) probe(ctx context.Context, name string) error {
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	// What a file says of itself without need, such as comments, may be of any length.
+	// Entries such as comments are not requested, because they may be of any length.
 	entries := "format=duration:stream=codec_type,codec_name,width,height,r_frame_rate,avg_frame_rate,duration,sample_aspect_ratio," +
 		"color_space,color_transfer,color_primaries:stream_disposition=attached_pic:stream_side_data=rotation"
 	if m.picture {
-		entries += ":frame=:frame_side_data=rotation" // cameras note there how they were held
+		entries += ":frame=:frame_side_data=rotation" // cameras store their orientation there
 	}
 	args := []string{"-v", "error", "-of", "json", "-show_entries", entries}
 	args = append(args, m.inputArgs()...)
@@ -220,7 +219,7 @@ func (m *media) probe(ctx context.Context, name string) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case limited.Err() != nil || spoiled(err):
+	case limited.Err() != nil || badInput(err):
 		return damaged(name)
 	case err != nil:
 		return fmt.Errorf("ffprobe: %w", err)
@@ -234,7 +233,7 @@ func (m *media) probe(ctx context.Context, name string) error {
 	m.duration, _ = strconv.ParseFloat(found.Format.Duration, 64)
 	for _, s := range found.Streams {
 		switch {
-		case s.Disposition.AttachedPicture == 1: // the cover of an album
+		case s.Disposition.AttachedPicture == 1: // cover art
 		case s.Kind == "audio" && !m.sound:
 			if !accepted[s.Codec] {
 				return unusable("The sound of %s is in the format %q, which is not accepted.", lower(name), s.Codec)
@@ -273,8 +272,8 @@ func (m *media) probe(ctx context.Context, name string) error {
 	return nil
 }
 
-// spoiled reports whether ffmpeg or ffprobe ended because of what it read, and not by a signal.
-func spoiled(err error) bool {
+// badInput reports whether ffmpeg or ffprobe failed because of its input, and was not killed by a signal.
+func badInput(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	return ok && exit.Exited()
 }
@@ -287,12 +286,12 @@ func tooLong(name string) error {
 	return unusable("%s is too long: at most %d minutes are accepted.", name, int(maxDuration.Minutes()))
 }
 
-// fit decides the size of the frames.
+// fit chooses the size of the decoded frames.
 func (m *media) fit(width, height int, aspect float64, upright bool, name string) error {
 	if width <= 0 || height <= 0 {
 		return damaged(name)
 	}
-	if !m.picture && (max(width, height) > maxVideoSide || width*height > maxVideo) {
+	if !m.picture && (max(width, height) > maxVideoSide || width*height > maxVideoPixels) {
 		return unusable("%s is too large: it has %d × %d pixels, and at most 4K (3840 × 2160) is accepted.", name, width, height)
 	}
 	w, h := float64(width)*aspect, float64(height)
@@ -308,7 +307,7 @@ func (m *media) fit(width, height int, aspect float64, upright bool, name string
 	return nil
 }
 
-// aspect is how much wider than high the pixels are.
+// aspect returns the ratio of the width of a pixel to its height.
 func aspect(text string) float64 {
 	num, den, _ := strings.Cut(text, ":")
 	n, err1 := strconv.ParseFloat(num, 64)
@@ -319,8 +318,7 @@ func aspect(text string) float64 {
 	return n / d
 }
 
-// frameRate is the rate of a video's frames, or, when they come at no fixed rate, one that
-// is close to it.
+// frameRate returns the frame rate of a video. If the rate varies, it returns a close one.
 func frameRate(fixed, average string) rate {
 	highest := rate{pictureRate, 1}
 	for _, text := range []string{fixed, average} {
@@ -333,7 +331,7 @@ func frameRate(fixed, average string) rate {
 		switch r := (rate{n, d}); {
 		case r.float() > maxRate+0.01:
 			highest = rate{maxRate, 1}
-		case r.float() >= leastRate:
+		case r.float() >= minRate:
 			return r
 		}
 	}

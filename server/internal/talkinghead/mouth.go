@@ -2,39 +2,39 @@ package talkinghead
 
 import "math"
 
-// The part of a face in which a mouth is painted, around the middle of the mouth.
+// The part of a face that a mouth changes, in face coordinates relative to the middle of the mouth.
 const (
-	mouthSide   = 0.85  // to either side
-	mouthTop    = -0.36 // the nose
+	mouthSide   = 0.85  // distance to either side
+	mouthTop    = -0.36 // below the nose
 	mouthBottom = 1.05  // below the chin
 	chin        = 0.55  // above the edge of the chin
 )
 
-// How far a mouth opens.
+// How far a mouth opens, in eye distances and fractions.
 const (
-	widest   = 0.27 // between the lips
-	upward   = 0.14 // the upper lip's part of it
-	jawDrop  = 0.60 // how much of the lower lip's way the chin goes
-	lipReach = 0.42 // below which the skin moves with the jaw
+	maxGap   = 0.27 // maximum distance of the lips
+	upward   = 0.14 // fraction by which the upper lip moves
+	jawDrop  = 0.60 // fraction of the lower lip's movement that the chin makes
+	lipReach = 0.42 // distance below the lips from which the skin moves with the jaw
 )
 
-// A mouth paints the mouth of a face, as it is in one frame, into all frames. What moves is
-// the skin of that frame; the inside of the mouth is painted.
+// A mouth paints the mouth of a face into frames. The skin comes from one frame of the source, and is
+// warped. The inside of the mouth is synthetic.
 type mouth struct {
-	frame *frame // with the mouth
-	pose  pose   // in that frame; its origin is the middle of the mouth
+	frame *frame // the frame that contains the mouth
+	pose  pose   // in that frame; the origin is the middle of the mouth
 	lips  lips
 	tones tones
-	// picture tells that all frames show the same skin as the frame of the mouth.
+	// picture means that the source is a picture, so all frames have the same light.
 	picture bool
 
 	scratch []byte
 	light   [3]light
-	lit     bool // whether light is from a frame before
+	lit     bool // whether light was set by the previous frame
 }
 
-// motion is where the skin that is seen at a place of a mouth comes from, and what part of
-// the place is the inside of the mouth.
+// motion says, for one point of a mouth, from where its skin is copied, and which part of it is the inside
+// of the mouth.
 type motion struct {
 	from   point
 	inside float64
@@ -42,17 +42,17 @@ type motion struct {
 	across float64 // from -1 to 1, corner to corner
 }
 
-// opening is a shape put on the lips of a mouth.
+// opening is the geometry of a mouth's lips in one shape.
 type opening struct {
 	lips         *lips
-	stretch      float64 // of the width
-	up, down     float64 // in the middle
+	stretch      float64 // factor of the width
+	up, down     float64 // movement of the lips in the middle
 	press, round float64
 	soft         float64 // half the blur of an edge: half a pixel
 }
 
 func (m *mouth) opening(s shape, scale float64) opening {
-	gap := widest * s.open
+	gap := maxGap * s.open
 	return opening{
 		lips: &m.lips, stretch: 1 + 0.10*max(s.width, 0) + 0.22*min(s.width, 0) - 0.05*s.open,
 		up: gap * upward, down: gap * (1 - upward),
@@ -61,10 +61,10 @@ func (m *mouth) opening(s shape, scale float64) opening {
 	}
 }
 
-// at follows the skin at a place of the face back to where it is when the mouth is closed.
+// at returns the motion of the point (u, v) of the face.
 func (o *opening) at(u, v float64) motion {
 	side := math.Abs(u)
-	// To the sides: the corners of the mouth move, what is far away does not.
+	// Horizontally, the corners of the mouth move, and distant skin does not.
 	half := o.lips.Half
 	near := smoothstep(mouthTop, -0.08, v) * (1 - smoothstep(0.12, 0.6, v))
 	corner := half * (1 + (o.stretch-1)*near)
@@ -74,13 +74,13 @@ func (o *opening) at(u, v float64) motion {
 	}
 	across := math.Copysign(from/half, u)
 
-	// Up and down.
+	// Vertically, the lips and the jaw move.
 	arch := math.Sqrt(max(1-across*across, 0))
-	arch *= o.round + (1-o.round)*math.Sqrt(arch) // "oo" is rounder
+	arch *= o.round + (1-o.round)*math.Sqrt(arch) // the opening of "oo" is rounder
 	upper, lower := o.lips.edges(across)
 	line := upper + (lower-upper)*0.35
 	lipsUp, lipsDown := line-o.up*arch, line+o.down*arch
-	// The dark line between closed lips is no part of a lip.
+	// The dark line between closed lips does not belong to either lip.
 	apart := smoothstep(0, 0.05, lipsDown-lipsUp)
 	upper, lower = upper-o.press*arch-0.006*apart, lower+o.press*arch+0.022*apart
 	m := motion{across: across}
@@ -105,7 +105,7 @@ func (o *opening) at(u, v float64) motion {
 	return m
 }
 
-// paint draws the mouth in a shape on a face in a frame, with a strength from 0 to 1.
+// paint draws the mouth on a face in f. strength is the opacity, from 0 to 1.
 func (m *mouth) paint(f *frame, face pose, s shape, strength float64) {
 	if strength <= 0 {
 		m.lit = false
@@ -150,8 +150,8 @@ func (m *mouth) paint(f *frame, face pose, s shape, strength float64) {
 	}
 }
 
-// skin is what is seen at a place of the face with the mouth closed: the mouth's own frame
-// around the mouth, and the frame that is painted on further away.
+// skin returns the value of plane i at a point of the closed mouth. Near the mouth it comes from the
+// mouth's own frame, and further away from the painted frame.
 func (m *mouth) skin(i int, own, base plane, face pose, q point, top float64) float64 {
 	if m.picture {
 		place := m.pose.inFrame(q)
@@ -171,7 +171,7 @@ func (m *mouth) skin(i int, own, base plane, face pose, q point, top float64) fl
 	return seen
 }
 
-// mouthMask is how much of the skin at a place comes from the mouth's own frame.
+// mouthMask returns how much of the skin at a point comes from the mouth's own frame, from 0 to 1.
 func mouthMask(q point) float64 {
 	x, y := q.X/0.74, (q.Y-maskMiddle)/maskHeight
 	if x*x+y*y <= 0.55*0.55 {
@@ -185,7 +185,7 @@ const (
 	maskHeight = 0.45
 )
 
-// around is the part of a plane that the mouth of a face may reach.
+// around returns the bounds of the part of a plane that the mouth of a face may change.
 func (p plane) around(face pose) (left, top, right, bottom int) {
 	x0, y0, x1, y1 := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for _, u := range []float64{-mouthSide, mouthSide} {
@@ -198,7 +198,7 @@ func (p plane) around(face pose) (left, top, right, bottom int) {
 		min(int(p.fromFrame(x1))+2, p.width), min(int(p.fromFrame(y1))+2, p.height)
 }
 
-// copyRows copies rows of a plane, so that the plane can be written while they are read.
+// copyRows copies rows of a plane, so that the plane can be written while the copy is read.
 func (p plane) copyRows(scratch *[]byte, top, bottom int) plane {
 	*scratch = append((*scratch)[:0], p.pix[top*p.width:bottom*p.width]...)
 	return plane{*scratch, p.width, bottom - top, p.half}

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// leastSound is the shortest sound that is taken for speech, in seconds.
-const leastSound = 0.1
+// minSound is the minimum length of the sound, in seconds.
+const minSound = 0.1
 
-// A performance is a face that says something.
+// A performance is a video of a speaking face that is being made.
 type performance struct {
 	Config
 	source    *media
@@ -31,8 +31,8 @@ func (s SyncMode) known() bool {
 	return false
 }
 
-// listen turns the sound into shapes of the mouth.
-func (p *performance) listen(ctx context.Context) error {
+// analyseSound derives the shapes of the mouth from the sound.
+func (p *performance) analyseSound(ctx context.Context) error {
 	if !p.sound.sound {
 		if p.sound == p.source {
 			return unusable("The video has no sound.")
@@ -43,20 +43,20 @@ func (p *performance) listen(ctx context.Context) error {
 	spectrum := newSpectrum()
 	seconds, err := p.sound.samples(ctx, func(window []int16) { sounds = append(sounds, spectrum.measure(window)) })
 	switch {
-	case spoiled(err):
+	case badInput(err):
 		return damaged("The sound")
 	case err != nil:
 		return err
 	case seconds > maxDuration.Seconds():
 		return tooLong("The sound")
-	case seconds < leastSound:
+	case seconds < minSound:
 		return unusable("The sound is too short: it lasts %.1f seconds.", seconds)
 	}
-	p.shapes, p.seconds = speak(sounds), seconds
+	p.shapes, p.seconds = mouthShapes(sounds), seconds
 	return nil
 }
 
-// render makes the video.
+// render draws and encodes the video.
 func (p *performance) render(ctx context.Context) (_ Video, err error) {
 	rate := p.source.rate.float()
 	n, heard := len(p.track.Places), int(math.Ceil(p.seconds*rate-0.01))
@@ -114,7 +114,7 @@ type stage struct {
 	*performance
 	player *player
 	mouths []*mouth
-	head   *head // of a picture
+	head   *head // only of a picture
 	label  *label
 	nods   []float64
 	scene  int
@@ -136,13 +136,13 @@ func (p *performance) stage(ctx context.Context) (*stage, error) {
 	return s, nil
 }
 
-// draw draws frame i of total.
+// draw draws frame i of total into f.
 func (s *stage) draw(ctx context.Context, f *frame, i, total int) error {
 	seconds := (float64(i) + 0.5) / s.source.rate.float()
 	shape := s.shapes.at(seconds)
 	if s.head != nil {
 		place := s.track.Places[0]
-		face := s.head.move(f, s.head.turn(seconds, at(s.nods, seconds*soundsSecond)))
+		face := s.head.move(f, s.head.turn(seconds, at(s.nods, seconds*hopsPerSecond)))
 		s.head.blink(f, face, s.head.closed(seconds))
 		s.mouths[0].paint(f, face.at(place.Mouth), shape, 1)
 	} else {
@@ -164,9 +164,9 @@ func (s *stage) draw(ctx context.Context, f *frame, i, total int) error {
 	return nil
 }
 
-// emphasis is how strongly is spoken, over longer than a syllable.
+// emphasis returns, for each hop, how loudly the speaker talks, averaged over more than a syllable.
 func (s shapes) emphasis() []float64 {
-	const reach = 0.35 * soundsSecond
+	const reach = 0.35 * hopsPerSecond
 	slow := make([]float64, len(s))
 	forth, back := 0.0, make([]float64, len(s))
 	level := 0.0
@@ -181,7 +181,7 @@ func (s shapes) emphasis() []float64 {
 	return slow
 }
 
-// at is the value at a position between those of a list; 0 outside it.
+// at interpolates values at a position. It returns 0 outside the slice.
 func at(values []float64, position float64) float64 {
 	i := int(position)
 	if i < 0 || i+1 >= len(values) {

@@ -10,20 +10,20 @@ import (
 	"strconv"
 )
 
-// SyncMode tells what happens when pictures and sound are not equally long.
+// SyncMode says what happens if the pictures and the sound differ in length.
 type SyncMode string
 
-// The modes. In all but CutOff and Silence the video is as long as the sound.
+// The modes. The video is as long as the sound, except with CutOff and Silence.
 const (
 	Bounce  SyncMode = "bounce"  // the pictures play back and forth
 	Loop    SyncMode = "loop"    // the pictures start again
-	CutOff  SyncMode = "cut_off" // what is longer is cut
-	Silence SyncMode = "silence" // what is shorter is filled up: silence, or the last picture
+	CutOff  SyncMode = "cut_off" // the longer of the two is cut
+	Silence SyncMode = "silence" // the shorter of the two is extended, with silence or the last picture
 	Remap   SyncMode = "remap"   // the pictures play faster or slower
 )
 
-// frames is how many frames a video has that shows n frames of a source to a sound that
-// lasts as long as heard frames.
+// frames returns the number of frames of a video that shows n source frames to a sound as long as heard
+// frames.
 func (s SyncMode) frames(n, heard int) int {
 	switch s {
 	case CutOff:
@@ -35,7 +35,7 @@ func (s SyncMode) frames(n, heard int) int {
 	}
 }
 
-// source is which of n frames is shown as frame i of total.
+// source returns which of n source frames is shown as frame i of total.
 func (s SyncMode) source(i, n, total int) int {
 	switch {
 	case n == 1:
@@ -51,35 +51,36 @@ func (s SyncMode) source(i, n, total int) int {
 	return min(i, 2*n-2-i)
 }
 
-// A player shows the frames of a media file in an order.
+// A player reads the frames of a media file in any order. It starts with plain decoding, and splits the
+// file into segments when a frame before the current one is requested.
 type player struct {
 	media *media
-	dir   string // for files of its own
+	dir   string // for temporary files
 
 	decoder *decoder
 	current *frame
 	index   int
 
-	pieces *pieces
+	segments *segments
 }
 
 func (m *media) play(dir string) *player { return &player{media: m, dir: dir, index: -1} }
 
-// frame returns a frame by its number in the file, which is valid until the next call.
+// frame returns the frame with the given number in the file. The frame is valid until the next call.
 func (p *player) frame(ctx context.Context, index int) (*frame, error) {
 	if index == p.index {
 		return p.current, nil
 	}
-	if index < p.index && index > 0 || p.pieces != nil {
-		if p.pieces == nil {
+	if index < p.index && index > 0 || p.segments != nil {
+		if p.segments == nil {
 			p.close()
-			pieces, err := p.media.cut(ctx, filepath.Join(p.dir, "pieces"))
+			segments, err := p.media.cut(ctx, filepath.Join(p.dir, "segments"))
 			if err != nil {
 				return nil, err
 			}
-			p.pieces = pieces
+			p.segments = segments
 		}
-		f, err := p.pieces.frame(ctx, index)
+		f, err := p.segments.frame(ctx, index)
 		p.current, p.index = f, index
 		return f, err
 	}
@@ -113,30 +114,30 @@ func (p *player) close() {
 	p.decoder, p.current, p.index = nil, nil, -1
 }
 
-// Pieces are a video cut into short files, so that it can play backwards without being held
+// segments is a video split into short files, so that it can be played backwards without holding all of it
 // in memory.
-type pieces struct {
+type segments struct {
 	source *media
 	dir    string
-	length int // frames of each piece but the last
-	loaded int // the number of the piece in frames
+	length int // frames of each segment except the last
+	loaded int // the number of the segment in frames
 	frames []*frame
-	spare  []*frame // that frames are of
+	spare  []*frame // allocated frames, which frames points into
 }
 
-// pieceBytes is how much memory the frames of a piece may take.
-const pieceBytes = 40 << 20
+// segmentBytes is the maximum memory for the frames of a segment.
+const segmentBytes = 40 << 20
 
-// cut cuts a video into pieces of a new directory.
-func (m *media) cut(ctx context.Context, dir string) (*pieces, error) {
+// cut splits a video into segments in the new directory dir.
+func (m *media) cut(ctx context.Context, dir string) (*segments, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	length := min(max(pieceBytes/frameBytes(m.width, m.height), 4), 50)
+	length := min(max(segmentBytes/frameBytes(m.width, m.height), 4), 50)
 	seconds := func(frames float64) string { return strconv.FormatFloat(frames/m.rate.float(), 'f', 6, 64) }
 	group := strconv.Itoa(length)
 	args := append(m.inputArgs(), "-map", "0:v:0",
-		"-vf", m.filter(), "-t", m.most(),
+		"-vf", m.filter(), "-t", m.maxSeconds(),
 		"-c:v", "libx264", "-preset", "ultrafast", "-crf", "12", "-threads", "2",
 		"-g", group, "-keyint_min", group, "-sc_threshold", "0",
 		"-f", "segment", "-segment_format", "matroska", "-reset_timestamps", "1",
@@ -149,24 +150,24 @@ func (m *media) cut(ctx context.Context, dir string) (*pieces, error) {
 	if err := p.wait(); err != nil {
 		return nil, err
 	}
-	return &pieces{source: m, dir: dir, length: length, loaded: -1}, nil
+	return &segments{source: m, dir: dir, length: length, loaded: -1}, nil
 }
 
-func (p *pieces) frame(ctx context.Context, index int) (*frame, error) {
-	if piece := index / p.length; piece != p.loaded {
-		if err := p.load(ctx, piece); err != nil {
+func (p *segments) frame(ctx context.Context, index int) (*frame, error) {
+	if segment := index / p.length; segment != p.loaded {
+		if err := p.load(ctx, segment); err != nil {
 			return nil, err
 		}
 	}
 	if i := index % p.length; i < len(p.frames) {
 		return p.frames[i], nil
 	}
-	return nil, fmt.Errorf("frame %d is in no piece", index)
+	return nil, fmt.Errorf("frame %d is in no segment", index)
 }
 
-func (p *pieces) load(ctx context.Context, piece int) error {
+func (p *segments) load(ctx context.Context, segment int) error {
 	file := *p.source
-	file.path, file.demuxer = filepath.Join(p.dir, fmt.Sprintf("%06d.mkv", piece)), "matroska"
+	file.path, file.demuxer = filepath.Join(p.dir, fmt.Sprintf("%06d.mkv", segment)), "matroska"
 	d, err := file.decode(ctx)
 	if err != nil {
 		return err
@@ -174,7 +175,7 @@ func (p *pieces) load(ctx context.Context, piece int) error {
 	defer d.stop()
 	spare := p.spare
 	defer func() { p.spare = spare }()
-	p.frames, p.loaded = p.frames[:0], piece
+	p.frames, p.loaded = p.frames[:0], segment
 	for {
 		f, err := d.next()
 		if errors.Is(err, io.EOF) {
@@ -184,7 +185,7 @@ func (p *pieces) load(ctx context.Context, piece int) error {
 			return err
 		}
 		if len(p.frames) == p.length {
-			return fmt.Errorf("piece %d has more than %d frames", piece, p.length)
+			return fmt.Errorf("segment %d has more than %d frames", segment, p.length)
 		}
 		if len(p.frames) == len(spare) {
 			spare = append(spare, newFrame(f.width, f.height))

@@ -10,17 +10,17 @@ import (
 	"path/filepath"
 )
 
-// Where the presenter is in a picture.
+// The size of the presenter's picture, and the position of the mouth in it.
 const (
 	presenterWidth  = 1280
 	presenterHeight = 720
-	presenterMouth  = 1.10 // below the eyes
+	presenterMouth  = 1.10 // below the eyes, in eye distances
 )
 
 //nolint:gochecknoglobals // a constant
 var presenterFace = pose{X: 640, Y: 318, Scale: 126}
 
-// presenterMarks are the landmarks of the presenter.
+// presenterMarks returns the landmarks of the presenter.
 func presenterMarks() landmarks {
 	at := func(x, y float64) point { return presenterFace.inFrame(point{x, y}) }
 	return landmarks{
@@ -30,7 +30,7 @@ func presenterMarks() landmarks {
 	}
 }
 
-// drawPresenter draws a person who presents: nobody in particular.
+// drawPresenter draws the presenter, a person who does not exist.
 func drawPresenter() *image.RGBA {
 	c := &canvas{image.NewRGBA(image.Rect(0, 0, presenterWidth, presenterHeight)), presenterFace}
 	c.room()
@@ -44,7 +44,7 @@ func drawPresenter() *image.RGBA {
 	return c.image
 }
 
-// room draws what is behind the presenter.
+// room draws the background.
 func (c *canvas) room() {
 	for y := range presenterHeight {
 		for x := range presenterWidth {
@@ -59,9 +59,9 @@ func (c *canvas) room() {
 	c.paint(c.mask(ellipse(4.3, -1.7, 0.5, 0.5), 0.4), tint(240, 226, 190, 0.30))
 }
 
-// body draws neck and clothes.
+// body draws the neck and the clothes.
 func (c *canvas) body() {
-	// The hair behind the head.
+	// Hair behind the head.
 	back := mirrored(point{0, -1.66}, point{0.78, -1.70}, point{1.34, -1.10}, point{1.36, -0.20},
 		point{1.38, 0.55}, point{1.30, 1.20}, point{1.02, 1.62}, point{0.6, 1.7}, point{0.3, 1.7}, point{0, 1.7})
 	c.paint(c.mask(back, 0.03), rgb(46, 30, 25))
@@ -91,7 +91,7 @@ func (c *canvas) body() {
 	}
 }
 
-// skin draws the face and returns where it is.
+// skin draws the face and returns its area.
 func (c *canvas) skin() mask {
 	outline := mirrored(point{0, -1.32}, point{0.62, -1.32}, point{1.01, -0.90}, point{1.03, -0.20},
 		point{1.05, 0.42}, point{1.01, 0.84}, point{0.86, 1.18}, point{0.70, 1.54}, point{0.38, 1.84}, point{0, 1.84})
@@ -112,7 +112,7 @@ func (c *canvas) skin() mask {
 	return face
 }
 
-// eyes draws eyes and brows.
+// eyes draws the eyes and brows.
 func (c *canvas) eyes(face mask) {
 	for _, side := range []float64{-1, 1} {
 		put := func(points ...point) curve {
@@ -122,7 +122,7 @@ func (c *canvas) eyes(face mask) {
 			}
 			return line
 		}
-		// Points are of the right eye; its outer corner is to the right.
+		// The points are those of the right eye, whose outer corner is on the right.
 		socket := put(ellipse(0, -0.08, 0.30, 0.19)...)
 		c.paint(c.mask(socket, 0.16).within(face), tint(170, 104, 84, 0.42))
 		c.paint(c.mask(put(ellipse(-0.02, 0.17, 0.20, 0.05)...), 0.10).within(face), tint(188, 122, 102, 0.30))
@@ -189,7 +189,7 @@ func (c *canvas) lips(face mask) {
 
 // hair draws the hair in front of the face.
 func (c *canvas) hair(face mask) {
-	c.paint(c.mask(ellipse(0, -1.0, 1.0, 0.30), 0.22).within(face), tint(120, 70, 54, 0.45)) // its shadow
+	c.paint(c.mask(ellipse(0, -1.0, 1.0, 0.30), 0.22).within(face), tint(120, 70, 54, 0.45)) // the shadow of the hair
 	sweep := curve{
 		{-0.30, -1.20},
 		{0.10, -0.86},
@@ -227,7 +227,7 @@ func (c *canvas) hair(face mask) {
 	strand(curve{{-0.28, -1.22}, {0.12, -0.95}, {0.66, -0.82}, {0.98, -0.45}, {0.60, -0.92}, {0.15, -1.10}, {-0.28, -1.22}}, 0.07, tint(26, 15, 13, 0.6))
 }
 
-// grain adds the noise of a camera, without which even areas fall into bands.
+// grain adds camera noise, without which smooth areas would show bands after encoding.
 func (c *canvas) grain() {
 	chance := rand.New(rand.NewPCG(3, 4))
 	for i := 0; i < len(c.image.Pix); i += 4 {
@@ -238,7 +238,7 @@ func (c *canvas) grain() {
 	}
 }
 
-// presenterSource draws the presenter into a file of a directory and tells where the face is.
+// presenterSource draws the presenter into a file in dir. It returns the file and the position of the face.
 func presenterSource(ctx context.Context, dir string) (*media, *track, error) {
 	path := filepath.Join(dir, "presenter.png")
 	file, err := os.Create(path)
@@ -274,7 +274,7 @@ func presenterSource(ctx context.Context, dir string) (*media, *track, error) {
 	}, nil
 }
 
-// presenterAvatar makes an avatar of the presenter.
+// presenterAvatar writes the avatar of the presenter to dir.
 func (c Config) presenterAvatar(ctx context.Context, dir string) (Avatar, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
@@ -286,5 +286,5 @@ func (c Config) presenterAvatar(ctx context.Context, dir string) (Avatar, error)
 		return Avatar{}, err
 	}
 	checks := []Check{{"readable", true, "There is no base_video_url: the presenter stands in."}}
-	return c.keep(ctx, source, t, Avatar{Checks: checks}, dir)
+	return c.writeAvatar(ctx, source, t, Avatar{Checks: checks}, dir)
 }

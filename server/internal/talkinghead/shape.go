@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// A shape is how a mouth is held.
+// A shape is the position of the lips and the jaw.
 type shape struct {
 	open  float64 // from 0, closed, to about 1
 	width float64 // from -1, "oo", to 1, "ee"
 	press float64 // from 0 to 1, lips pressed together for "mm"
 }
 
-// shapes are the shapes of a mouth that says a sound, one each hop.
+// shapes are the shapes of a speaking mouth, one per hop.
 type shapes []shape
 
-// speak turns sounds into the shapes of the mouth that makes them.
-func speak(sounds []sound) shapes {
+// mouthShapes returns the shapes of the mouth that makes the given sounds.
+func mouthShapes(sounds []sound) shapes {
 	levels := make([]float64, len(sounds))
 	for i, s := range sounds {
 		levels[i] = decibels(s.energy())
@@ -36,7 +36,8 @@ func speak(sounds []sound) shapes {
 	return targets.smooth()
 }
 
-// loudness finds the level of loud speech and that below which there is none.
+// loudness returns the level of loud speech and the level of silence, in dB. speech is false if there is no
+// speech.
 func loudness(levels []float64) (loud, silence float64, speech bool) {
 	if len(levels) == 0 {
 		return 0, 0, false
@@ -44,16 +45,16 @@ func loudness(levels []float64) (loud, silence float64, speech bool) {
 	sorted := slices.Sorted(slices.Values(levels))
 	at := func(part float64) float64 { return sorted[int(part*float64(len(sorted)-1))] }
 	peak := sorted[len(sorted)-1]
-	// Most of a long pause says nothing about how loud the speaker is.
+	// Long pauses must not lower the level of loud speech, so only audible levels count.
 	audible, _ := slices.BinarySearch(sorted, peak-30)
 	loud = sorted[audible+int(0.9*float64(len(sorted)-1-audible))]
 	silence = min(max(loud-36, at(0.1)+5), loud-18)
 	return loud, silence, peak > -60
 }
 
-// articulate tells a vowel by where its energy is, as formants do: a first formant that is
-// high is a low jaw; of a low one the second tells spread lips from round ones; with neither
-// the lips are closed.
+// articulate returns the shape for one sound. It recognizes vowels by their formants: a high first formant
+// means a low jaw. If the first formant is low, the second one separates spread lips from round lips.
+// Without either, the lips are closed.
 func articulate(s sound) shape {
 	all := decibels(s.energy())
 	in := func(band, from, to float64) float64 { return smoothstep(from, to, decibels(band)-all) }
@@ -73,16 +74,16 @@ func articulate(s sound) shape {
 	}
 }
 
-// How fast a mouth moves: what is left of a difference after one hop.
+// How fast a mouth moves: the part of a difference that is left after one hop.
 const (
 	attack  = 0.70
 	release = 0.80
 	stretch = 0.86
-	// ahead is by how many hops the mouth is early, which makes up for its being slow.
+	// ahead is how many hops the mouth is early, which compensates for its inertia.
 	ahead = 3
 )
 
-// smooth gives the mouth its inertia.
+// smooth adds the inertia of the mouth.
 func (s shapes) smooth() shapes {
 	moved := make(shapes, len(s))
 	var now shape
@@ -103,10 +104,10 @@ func (s shapes) smooth() shapes {
 	return moved
 }
 
-// at is the shape at a time in seconds; after the end the mouth is closed.
+// at returns the shape at a time in seconds. The mouth is closed before the start and after the end.
 func (s shapes) at(seconds float64) shape {
-	// Hop i is about the window that ends with it.
-	position := seconds*soundsSecond + float64(soundWindow/2-soundHop)/soundHop
+	// Hop i belongs to the middle of the window that ends with it.
+	position := seconds*hopsPerSecond + float64(soundWindow/2-soundHop)/soundHop
 	i := int(math.Floor(position))
 	part := position - float64(i)
 	a, b := s.hop(i), s.hop(i+1)

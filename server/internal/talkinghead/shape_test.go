@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// formants is the sound of a voice of 110 Hz with resonances at frequencies of given heights
-// in dB, which is how vowels differ.
+// formants returns the sound of a voice of 110 Hz. Each resonance is a frequency and its height in dB, by
+// which vowels differ.
 func formants(seconds float64, resonances ...[2]float64) []int16 {
 	samples := make([]int16, int(seconds*soundRate))
 	for harmonic := 1; harmonic*110 < soundRate/2; harmonic++ {
@@ -29,10 +29,10 @@ func shapesOf(samples []int16) shapes {
 	for end := soundWindow; end <= len(samples); end += soundHop {
 		sounds = append(sounds, s.measure(samples[end-soundWindow:end]))
 	}
-	return speak(sounds)
+	return mouthShapes(sounds)
 }
 
-func TestSpeak_shapesVowels(t *testing.T) {
+func TestMouthShapes_followVowels(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		resonances [][2]float64
@@ -52,7 +52,7 @@ func TestSpeak_shapesVowels(t *testing.T) {
 	}
 }
 
-func TestSpeak_isClosedInSilence(t *testing.T) {
+func TestMouthShapes_closedInSilence(t *testing.T) {
 	t.Parallel()
 	vowel := formants(0.4, [2]float64{750, 0}, [2]float64{1200, -4})
 	quiet := make([]int16, soundRate/2)
@@ -77,27 +77,26 @@ func TestSpeak_isClosedInSilence(t *testing.T) {
 	}
 }
 
-// A mouth has inertia, and is neither early nor late.
-func TestSpeak_isSmoothAndInTime(t *testing.T) {
+func TestMouthShapes_smoothAndInTime(t *testing.T) {
 	t.Parallel()
 	silence := make([]int16, soundRate/2)
 	vowel := formants(0.3, [2]float64{750, 0}, [2]float64{1200, -4})
 	said := shapesOf(append(append(append([]int16{}, silence...), vowel...), silence...))
 	var previous, sum, center float64
 	for i := range 130 {
-		open := said.at(float64(i) / soundsSecond).open
+		open := said.at(float64(i) / hopsPerSecond).open
 		if step := math.Abs(open - previous); step > 0.35 {
 			t.Errorf("in 10 ms, at %d, the mouth moves by %v", i, step)
 		}
 		previous = open
-		sum, center = sum+open, center+open*float64(i)/soundsSecond
+		sum, center = sum+open, center+open*float64(i)/hopsPerSecond
 	}
 	if middle := center / sum; math.Abs(middle-0.65) > 0.02 {
 		t.Errorf("the middle of the vowel is seen at %v s and heard at 0.65 s", middle)
 	}
 }
 
-func TestSyncMode(t *testing.T) {
+func TestSyncMode_ordersFrames(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[SyncMode]struct {
 		longer, shorter int
@@ -124,8 +123,7 @@ func TestSyncMode(t *testing.T) {
 	}
 }
 
-// Frames come in any order, backwards too, each as it is in the file.
-func TestPlayer(t *testing.T) {
+func TestPlayer_readsFramesInAnyOrder(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		t.Skipf("%v; other tests fail in CI", err)

@@ -5,16 +5,16 @@ import (
 	"math/cmplx"
 )
 
-// What the sound is analysed in.
+// The format of the analysed sound.
 const (
-	soundRate    = 16000 // samples a second, mono
-	soundWindow  = 512   // samples: 32 ms
-	soundHop     = 160   // samples: 10 ms
-	soundsSecond = soundRate / soundHop
+	soundRate     = 16000 // samples per second, mono
+	soundWindow   = 512   // samples: 32 ms
+	soundHop      = 160   // samples: 10 ms
+	hopsPerSecond = soundRate / soundHop
 )
 
-// A sound is what is heard in one hop: how much energy there is in each band, in the square
-// of a full-scale amplitude.
+// A sound is the energy in each frequency band during one hop, relative to the square of the full-scale
+// amplitude.
 type sound struct {
 	voice float64 // 80–450 Hz: the first formant of "oo", "ee" and "mm"
 	open  float64 // 500–1100 Hz: the first formant of "aa"
@@ -25,7 +25,7 @@ type sound struct {
 
 func (s sound) energy() float64 { return s.voice + s.open + s.front + s.hiss }
 
-// A spectrum measures sounds.
+// A spectrum measures the bands of a sound. It is not safe for concurrent use.
 type spectrum struct {
 	window [soundWindow]float64
 	values [soundWindow]complex128
@@ -39,7 +39,7 @@ func newSpectrum() *spectrum {
 	return s
 }
 
-// measure returns what is heard in a window of samples.
+// measure returns the sound in one window of samples.
 func (s *spectrum) measure(samples []int16) sound {
 	for i, v := range samples {
 		s.values[i] = complex(float64(v)/math.MaxInt16*s.window[i], 0)
@@ -51,12 +51,12 @@ func (s *spectrum) measure(samples []int16) sound {
 			re, im := real(s.values[i]), imag(s.values[i])
 			energy += re*re + im*im
 		}
-		return energy * 16 / 3 / (soundWindow * soundWindow) // what a Hann window takes away
+		return energy * 16 / 3 / (soundWindow * soundWindow) // undoes the attenuation of the Hann window
 	}
 	return sound{band(80, 450), band(500, 1100), band(700, 1500), band(1700, 3200), band(3500, 7800)}
 }
 
-// transform is the fast Fourier transform, in place, of a power of two values.
+// transform computes the fast Fourier transform in place. The number of values must be a power of two.
 func transform(values []complex128) {
 	n := len(values)
 	for i, j := 1, 0; i < n; i++ {

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// maxSpeech bounds what a speech program may write: ten minutes of 48 kHz stereo.
+// maxSpeech is the maximum output of a speech program in bytes, enough for ten minutes of 48 kHz stereo.
 const maxSpeech = 128 << 20
 
-// speak writes a text as spoken sound to a file of a directory.
+// speak writes the spoken text to a file in dir and returns its path.
 func (c Config) speak(ctx context.Context, text, dir string) (path string, err error) {
 	if strings.TrimSpace(text) == "" {
 		return "", unusable("There is nothing to say: send text or audio_url.")

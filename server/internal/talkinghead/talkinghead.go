@@ -1,9 +1,9 @@
-// Package talkinghead makes faces speak: it finds the face in a picture or a video, turns
-// sound into the shapes of a mouth, and paints that mouth into each frame. It works on any
-// CPU; ffmpeg and ffprobe decode and encode. It knows neither HTTP nor a database.
+// Package talkinghead makes faces speak. It finds the face in a picture or video, derives the shapes of a
+// mouth from sound, and paints that mouth into each frame. It needs no GPU. The programs ffmpeg and ffprobe
+// decode and encode. The package uses neither HTTP nor a database.
 //
-// Frames and samples go through pipes, so that memory does not grow with the length of a
-// video. An [*InputError] error is about the input; any other error may pass.
+// Frames and samples are streamed through pipes, so memory use does not depend on the length of a video. An
+// error that wraps [*InputError] is permanent and about the input. Any other error may be transient.
 package talkinghead
 
 import (
@@ -12,40 +12,42 @@ import (
 	"os/exec"
 )
 
-// Config tells how videos are made. Its zero value works.
+// Config configures how videos are made. Its zero value works. Its methods are safe for concurrent use if
+// Progress is.
 type Config struct {
-	// Speech is the program, with its arguments, that reads text from its standard input and
-	// writes it spoken, as WAV, to its standard output. Defaults to espeak-ng.
+	// Speech is a program with its arguments. It must read text from its standard input and write the
+	// spoken text, as WAV, to its standard output. Defaults to espeak-ng.
 	Speech []string
-	// Label is written into the corner of each frame, for people to see. Defaults to none.
+	// Label is a visible text in the corner of each frame. Defaults to none.
 	Label string
-	// Progress is called with how much is done, from 0 to 1. Defaults to nothing.
+	// Progress is called with the part that is done, from 0 to 1. It never decreases. Nil is allowed.
 	Progress func(done float64)
 }
 
-// A Video is a file that was made.
+// A Video is a video that was made.
 type Video struct {
 	Path      string
 	Thumbnail string
 	Seconds   float64
 }
 
-// Lipsync is what a lip-sync is made of.
+// Lipsync describes a lip-sync. Audio is required unless UseAudioFromVideo is set.
 type Lipsync struct {
-	// Video is the path of a video or a picture. Defaults to the presenter.
+	// Video is the path of a video or picture. Defaults to a picture of a presenter that this package
+	// draws.
 	Video string
-	// Audio is the path of what is said.
+	// Audio is the path of the sound to speak.
 	Audio string
-	// UseAudioFromVideo takes the sound of Video for what is said.
+	// UseAudioFromVideo means that the sound of Video is spoken.
 	UseAudioFromVideo bool
-	// Mode defaults to Bounce.
+	// Mode applies if the pictures and the sound differ in length. Defaults to Bounce.
 	Mode SyncMode
 }
 
-// Speech is what an avatar says: Audio, a path, or else Text.
+// Speech is what an avatar says: the sound at the path Audio, or Text if Audio is empty.
 type Speech struct{ Text, Audio string }
 
-// Names of files in the directory that results are written to.
+// Names of the files in the output directory.
 const (
 	videoName     = "out.mp4"
 	thumbnailName = "out.jpg"
@@ -57,7 +59,7 @@ func (c Config) progress(from, to, done float64) {
 	}
 }
 
-// Missing returns the programs that are not installed, of those that nothing works without.
+// Missing returns the required programs that are not installed.
 func Missing() (programs []string) {
 	for _, program := range []string{"ffmpeg", "ffprobe"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -67,7 +69,8 @@ func Missing() (programs []string) {
 	return programs
 }
 
-// MakeLipsync makes the face in a video say a sound. Its files are written to dir.
+// MakeLipsync makes a video in which the face of l.Video speaks. It writes the video and its thumbnail to
+// dir. It fails with an [*InputError] if the input cannot be used.
 func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
@@ -101,7 +104,7 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 			return Video{}, err
 		}
 	}
-	if err := p.listen(ctx); err != nil {
+	if err := p.analyseSound(ctx); err != nil {
 		return Video{}, err
 	}
 	if p.track == nil {
@@ -117,7 +120,9 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 	return p.render(ctx)
 }
 
-// MakeVideo makes an avatar speak. The files are those that [Config.MakeAvatar] left.
+// MakeVideo makes a video in which an avatar speaks. files maps the names in [Avatar].Files to paths.
+// MakeVideo writes the video and its thumbnail to dir. It fails with an [*InputError] if the text or sound
+// cannot be used.
 func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech Speech, dir string) (Video, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
@@ -137,7 +142,7 @@ func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech S
 	if p.sound, err = open(ctx, audio, "The sound"); err != nil {
 		return Video{}, err
 	}
-	if err := p.listen(ctx); err != nil {
+	if err := p.analyseSound(ctx); err != nil {
 		return Video{}, err
 	}
 	return p.render(ctx)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A track is where the face is in each frame of a source, and what is needed to paint its
-// mouth. It is what an avatar keeps.
+// A track is the position of the face in each frame of a source, with the data needed to paint its mouth.
+// Avatars store it.
 type track struct {
 	Width   int
 	Height  int
@@ -15,73 +15,73 @@ type track struct {
 	Scenes  []scene
 }
 
-// A place is where the face is in one frame.
+// A place is the position of the face in one frame.
 type place struct {
 	Face  pose
-	Mouth point // in the face
-	// Strength is how much of the mouth is painted: 0 where the face is lost, turned away or
-	// covered.
+	Mouth point // in face coordinates
+	// Strength is the opacity of the painted mouth, from 0 to 1. It is 0 where the face is lost, turned
+	// away or covered.
 	Strength float64
 	Scene    int
 }
 
-// A scene is a part of a source in which a face is followed without a break. Its mouth is
-// that of one of its frames, the one in which it is most closed.
+// A scene is a part of a source in which a face is tracked without interruption. Its mouth is taken from
+// the frame in which it is most closed.
 type scene struct {
-	Pose  pose // of the mouth, in the frame
+	Pose  pose // of the mouth, in Pix
 	Eyes  [2]point
 	Lips  lips
 	Tones tones
-	// Width, Height and Pix are the part of the frame that is around the mouth.
+	// Width, Height and Pix are the part of the frame around the mouth.
 	Width, Height int
 	Pix           []byte
 }
 
-// How a face is followed.
+// Parameters of the tracking.
 const (
-	looksSecond   = 5    // how often landmarks are looked for
-	bridge        = 1.0  // seconds for which a face may go unseen
-	fade          = 0.2  // seconds in which a mouth comes and goes
-	steady        = 0.45 // seconds over which landmarks are averaged
-	leastLikeness = 0.55
-	coverLikeness = 0.55
-	maxScenes     = 200
-	analysed      = 640 // pixels of the longer side in which faces are looked for
+	looksPerSecond = 5    // how often landmarks are detected
+	bridge         = 1.0  // seconds for which a face may be undetected
+	fade           = 0.2  // seconds over which a mouth fades in and out
+	steady         = 0.45 // width of the average over landmarks, in seconds
+	minLikeness    = 0.55
+	coverLikeness  = 0.55
+	maxScenes      = 200
+	analysed       = 640 // maximum size of the frames for detection, in pixels of the longer side
 )
 
-// A look is what was seen of the face in one frame.
+// A look is the result of one detection of landmarks.
 type look struct {
 	frame int
-	face  pose // by its eyes
+	face  pose // derived from the eyes
 	mouth point
 }
 
-// A tracker follows a face through frames.
+// A tracker tracks a face through frames.
 type tracker struct {
 	detector *detector
 	rate     float64
-	factor   int // by which frames are reduced
+	factor   int // by which frames are scaled down
 	gray     []byte
 	other    []byte
 
 	track    track
-	faces    int // of the first frame with a face
+	faces    int // number of faces in the first frame with a face
 	measures faceMeasures
-	seen     int // frames with a face
+	seen     int // number of detections
 
 	last   *patch
-	lower  *patch // what the mouth's surroundings look like
-	face   pose   // in the reduced frame; only while last is set
+	lower  *patch // the surroundings of the mouth
+	face   pose   // in the scaled frame; valid while last is not nil
 	size   float64
-	offset point // from the pose's origin to the middle of the sighting, in the face
-	start  int   // of the scene
-	recent int   // the last frame in which the face was seen, be it covered
+	offset point // from the origin of the pose to the middle of the sighting, in face coordinates
+	start  int   // first frame of the scene
+	recent int   // last frame in which the face was detected, even if covered
 	looks  []look
 }
 
-// faceMeasures are what the checks are about.
+// faceMeasures are the inputs of the checks.
 type faceMeasures struct {
-	size     float64 // of the distance of the eyes in pixels
+	size     float64 // eye distance in pixels
 	light    float64 // mean luma of the face
 	contrast float64
 }
@@ -98,14 +98,14 @@ func newTracker(d *detector, width, height int, rate float64, picture bool) *tra
 	}
 }
 
-// add looks at the next frame.
+// add tracks the face into the next frame.
 func (t *tracker) add(f *frame) {
 	gray := f.reduce(t.factor, t.gray)
 	n := len(t.track.Places)
-	due := n%max(int(math.Round(t.rate/looksSecond)), 1) == 0
+	due := n%max(int(math.Round(t.rate/looksPerSecond)), 1) == 0
 	if t.last != nil {
 		face, like := t.last.follow(gray, t.face)
-		if like < leastLikeness {
+		if like < minLikeness {
 			t.end()
 			due = true
 		} else {
@@ -125,7 +125,7 @@ func (t *tracker) add(f *frame) {
 	}
 }
 
-// look finds the landmarks of the face, or the face itself.
+// look detects the landmarks of the tracked face, or searches the frame for a face.
 func (t *tracker) look(f *frame, gray plane, n int) {
 	var s sighting
 	if t.last != nil {
@@ -139,9 +139,10 @@ func (t *tracker) look(f *frame, gray plane, n int) {
 			return
 		}
 		s = faces[0]
-		count := 0
-		for _, other := range faces {
-			if other.size > s.size*0.5 {
+		count := 1
+		for _, other := range faces[1:] {
+			// Noise may look like a face, but hardly has landmarks.
+			if _, ok := t.detector.landmarks(gray, other); ok && other.size > s.size*0.5 {
 				count++
 			}
 		}
@@ -171,7 +172,7 @@ func (t *tracker) look(f *frame, gray plane, n int) {
 			t.measures = measureFace(f, large)
 		}
 	} else if current := &t.track.Scenes[len(t.track.Scenes)-1]; current.Lips.Gap > 0 {
-		// A mouth that is more closed serves better.
+		// A more closed mouth is a better source.
 		if better := newScene(f, large); better.Lips.Gap < current.Lips.Gap-0.005 {
 			*current = better
 		}
@@ -180,7 +181,7 @@ func (t *tracker) look(f *frame, gray plane, n int) {
 	t.looks = append(t.looks, look{n, face.times(float64(t.factor)), mouth})
 }
 
-// end ends the scene: its landmarks are averaged over time.
+// end ends the scene and averages its landmarks over time.
 func (t *tracker) end() {
 	if t.last == nil {
 		return
@@ -206,9 +207,9 @@ func (t *tracker) end() {
 		moved.Angle += c[3]
 		p.Face, p.Mouth = moved, point{c[4], c[5]}
 	}
-	// The mouth comes and goes softly where the face does, but not at a cut.
+	// The mouth fades in and out with the face, except at cuts.
 	for i, l := range t.looks {
-		to := min(l.frame+int(t.rate/looksSecond)+1, len(places)-1)
+		to := min(l.frame+int(t.rate/looksPerSecond)+1, len(places)-1)
 		if i+1 < len(t.looks) && float64(t.looks[i+1].frame-l.frame)/t.rate <= bridge/2 {
 			to = t.looks[i+1].frame
 		}
@@ -219,14 +220,14 @@ func (t *tracker) end() {
 	t.looks = t.looks[:0]
 }
 
-// finish ends the track.
+// finish ends the last scene and returns the track.
 func (t *tracker) finish() track {
 	t.end()
 	t.track.fade(max(int(fade*t.rate), 1))
 	return t.track
 }
 
-// fade makes the strength rise and fall over some frames.
+// fade makes the strength rise and fall over the given number of frames.
 func (t *track) fade(frames int) {
 	step := 1 / float64(frames)
 	soften := func(i, neighbour int) {
@@ -242,14 +243,14 @@ func (t *track) fade(frames int) {
 	}
 }
 
-// A correction is how far the landmarks in a frame were from where the face was followed to,
-// and where the mouth was.
+// A correction is the difference between detected landmarks and the tracked pose in one frame, with the
+// position of the mouth.
 type correction struct {
 	frame  int
 	values [6]float64
 }
 
-// smoothed is the mean of corrections around a frame, weighted by a bell curve.
+// smoothed returns the mean of corrections around a frame, weighted by a Gaussian.
 func smoothed(corrections []correction, frame int, width float64) (mean [6]float64) {
 	var total float64
 	first, _ := slices.BinarySearchFunc(corrections, frame-int(4*width), func(c correction, frame int) int { return c.frame - frame })
@@ -270,14 +271,14 @@ func smoothed(corrections []correction, frame int, width float64) (mean [6]float
 	return mean
 }
 
-// newCover is a patch around the mouth, by which a hand in front of it is noticed.
+// newCover returns a patch of the surroundings of the mouth, by which a hand in front of it is detected.
 func newCover(gray plane, mouth pose) *patch {
 	around := mouth
 	around.Scale *= 0.8
 	return newPatch(gray, around)
 }
 
-// newScene keeps the mouth of a frame.
+// newScene returns a scene with the mouth of a frame.
 func newScene(f *frame, marks landmarks) scene {
 	face := poseOf(marks.LeftEye, marks.RightEye)
 	mouth := face.at(face.inFace(middle(marks.LeftCorner, marks.RightCorner)))
@@ -293,7 +294,7 @@ func newScene(f *frame, marks landmarks) scene {
 	return s
 }
 
-// measureFace measures what the checks are about.
+// measureFace measures the inputs of the checks.
 func measureFace(f *frame, marks landmarks) faceMeasures {
 	face := poseOf(marks.LeftEye, marks.RightEye)
 	luma := f.luma()
@@ -308,7 +309,7 @@ func measureFace(f *frame, marks landmarks) faceMeasures {
 	return faceMeasures{face.Scale, mean, math.Sqrt(max(squares/n-mean*mean, 0))}
 }
 
-// measures how the mouth of a scene is painted into frames.
+// mouth returns the mouth of the scene for painting. picture says that the source is a picture.
 func (s *scene) mouth(picture bool) *mouth {
 	return &mouth{
 		frame: &frame{s.Width, s.Height, s.Pix}, pose: s.Pose, lips: s.Lips, tones: s.Tones, picture: picture,

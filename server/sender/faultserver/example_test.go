@@ -11,7 +11,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
-// A receiver fails twice, asks for patience, and then takes the event.
+// This example has a receiver that fails twice, asks the sender to wait, and then accepts the event.
 func Example() {
 	server, err := faultserver.Start(faultserver.Config{
 		Script: faultserver.InOrder(slices.Concat(
@@ -50,7 +50,7 @@ func Example() {
 	// 4 /hook {}
 }
 
-// Each path has a script of its own.
+// This example has a different script for each path.
 func ExampleByPath() {
 	script := faultserver.ByPath(map[string]faultserver.Script{
 		"/healthy": faultserver.InOrder(),

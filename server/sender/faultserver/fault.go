@@ -18,10 +18,10 @@ const (
 	badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
 )
 
-// Fault is what a request gets in place of a good answer. It holds no state, so one may
-// serve any number of requests at once. The zero value answers 200.
+// Fault is a faulty response to a request. It has no state and is safe for concurrent use. The zero value
+// responds with 200.
 type Fault struct {
-	early bool // comes before the request's body is read
+	early bool // runs before the request body is read
 	serve func(ctx context.Context, conn net.Conn, r Request) (keep bool)
 }
 
@@ -33,14 +33,14 @@ func (f Fault) run(ctx context.Context, conn net.Conn, r Request) (keep bool) {
 	return err == nil
 }
 
-// Func is a fault of the caller's own. serve is called when the whole request was read,
-// with the bare connection; ctx ends when the server closes it. It reports whether the
-// connection may carry another request.
+// Func returns a custom fault. serve is called with the raw connection after the whole request has been read.
+// ctx ends when the server closes the connection. serve reports whether the connection may be used for
+// another request. It is called concurrently.
 func Func(serve func(ctx context.Context, conn net.Conn, r Request) (keep bool)) Fault {
 	return Fault{serve: serve}
 }
 
-// Answer is an answer that breaks no rule. The connection stays open.
+// Answer responds with a well-formed response. The connection stays open.
 func Answer(status int, header http.Header, body string) Fault {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "HTTP/1.1 %03d %s\r\n", status, http.StatusText(status))
@@ -57,24 +57,23 @@ func Answer(status int, header http.Header, body string) Fault {
 	})
 }
 
-// Status is an answer with a status and no body.
+// Status responds with a status and no body.
 func Status(status int) Fault { return Answer(status, nil, "") }
 
-// RetryAfter is an answer with a Retry-After header of any text, such as "120", a date,
-// "-1" or "soon".
+// RetryAfter responds with a Retry-After header of any value, such as "120", a date, "-1" or "soon".
 func RetryAfter(status int, value string) Fault {
 	return Answer(status, http.Header{"Retry-After": {value}}, "")
 }
 
-// Redirect is an answer that points to another URL.
+// Redirect responds with a Location header.
 func Redirect(status int, location string) Fault {
 	return Answer(status, http.Header{"Location": {location}}, "")
 }
 
-// Raw writes text as it is, then holds the connection until the sender leaves.
+// Raw writes text, and then keeps the connection open until the sender closes it.
 func Raw(text string) Fault { return Repeat(text, "", 0) }
 
-// Cut writes text as it is, which may be nothing, then closes the connection.
+// Cut writes text, which may be empty, and then closes the connection.
 func Cut(text string) Fault {
 	return Func(func(_ context.Context, conn net.Conn, _ Request) bool {
 		_, _ = io.WriteString(conn, text)
@@ -82,8 +81,8 @@ func Cut(text string) Fault {
 	})
 }
 
-// Repeat writes head and then block again and again, waiting every in between, until the
-// sender leaves.
+// Repeat writes head, and then block repeatedly, with a pause of every in between, until the sender closes
+// the connection.
 func Repeat(head, block string, every time.Duration) Fault {
 	once, again := []byte(head), []byte(block)
 	return Func(func(ctx context.Context, conn net.Conn, _ Request) bool {
@@ -99,10 +98,10 @@ func Repeat(head, block string, every time.Duration) Fault {
 	})
 }
 
-// Hang reads the request and never answers.
+// Hang reads the request and never responds.
 func Hang() Fault { return Raw("") }
 
-// Stall stops reading after the request's headers and never answers.
+// Stall stops reading after the request headers and never responds.
 func Stall() Fault {
 	return Fault{early: true, serve: func(ctx context.Context, _ net.Conn, _ Request) bool {
 		<-ctx.Done()
@@ -110,25 +109,25 @@ func Stall() Fault {
 	}}
 }
 
-// Late answers 200 after a delay, which may be longer than the sender's patience.
+// Late responds with 200 after a delay, which may exceed the timeout of the sender.
 func Late(delay time.Duration) Fault {
 	return Func(func(ctx context.Context, conn net.Conn, r Request) bool {
 		return wait(ctx, delay) && Fault{}.run(ctx, conn, r)
 	})
 }
 
-// SlowHeaders begins an answer of 200 whose headers never end, a byte at a time.
+// SlowHeaders starts a 200 response whose headers never end. It sends one byte every interval.
 func SlowHeaders(every time.Duration) Fault { return Repeat("HTTP/1.1 200 OK\r\nX: ", "x", every) }
 
-// SlowBody answers 200 with a body of 10 GB, a byte at a time.
+// SlowBody responds with 200 and a body of 10 GB. It sends one byte every interval.
 func SlowBody(every time.Duration) Fault {
 	return Repeat("HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n", "x", every)
 }
 
-// HugeBody answers 200 with a body of size bytes, as fast as the sender reads.
+// HugeBody responds with 200 and a body of size bytes, as fast as the sender reads.
 func HugeBody(size int64) Fault { return flood("", size, bytes.Repeat([]byte{'x'}, 64<<10)) }
 
-// GzipBomb answers 200 with 10 MB that inflate to 10 GB, whether gzip was asked for or not.
+// GzipBomb responds with 200 and 10 MB that decompress to 10 GB, even if the request does not accept gzip.
 func GzipBomb() Fault {
 	var member bytes.Buffer
 	writer := gzip.NewWriter(&member)
@@ -137,36 +136,36 @@ func GzipBomb() Fault {
 	return flood("Content-Encoding: gzip\r\n", int64(member.Len())*10_000, member.Bytes())
 }
 
-// HugeHeaders answers 200 with one header of size bytes.
+// HugeHeaders responds with 200 and a single header of size bytes.
 func HugeHeaders(size int) Fault {
 	return Raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", size) + "\r\nContent-Length: 0\r\n\r\n")
 }
 
-// ManyHeaders answers 200 with a number of short headers.
+// ManyHeaders responds with 200 and the given number of short headers.
 func ManyHeaders(number int) Fault {
 	return Raw("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: xxxx\r\n", number) + "Content-Length: 0\r\n\r\n")
 }
 
-// EndlessInformational sends one 103 after the other and never an answer.
+// EndlessInformational sends 103 responses until the sender closes the connection.
 func EndlessInformational() Fault { return Repeat("", "HTTP/1.1 103 Early Hints\r\n\r\n", 0) }
 
-// BrokenStatusLine answers with a first line that is not HTTP.
+// BrokenStatusLine responds with a status line that is not HTTP.
 func BrokenStatusLine() Fault { return Raw("HTTP/1.1 OK 200\r\n\r\n") }
 
-// HTTP10 answers 200 by HTTP/1.0, with a body that ends with the connection.
+// HTTP10 responds with 200 in HTTP/1.0. The body ends with the connection.
 func HTTP10() Fault { return Cut("HTTP/1.0 200 OK\r\n\r\nok") }
 
-// CloseBetween answers 200 as if the connection stayed open, then closes it, so that the
-// next request may meet a connection about to go.
+// CloseBetween responds with 200 as if the connection stayed open, and then closes it, so that the next
+// request may be sent on a closing connection.
 func CloseBetween() Fault { return Cut(ok) }
 
-// ResetMidRequest resets the connection before the request's body is read.
+// ResetMidRequest resets the connection before the request body is read.
 func ResetMidRequest() Fault { return Fault{early: true, serve: reset} }
 
-// ResetAfterBody reads the whole request, then resets the connection.
+// ResetAfterBody reads the whole request, and then resets the connection.
 func ResetAfterBody() Fault { return Func(reset) }
 
-// reset closes with RST in place of FIN, where the connection is TCP.
+// reset closes a TCP connection with RST instead of FIN.
 func reset(_ context.Context, conn net.Conn, _ Request) bool {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
@@ -178,7 +177,7 @@ func reset(_ context.Context, conn net.Conn, _ Request) bool {
 	return false
 }
 
-// flood answers 200 with blocks up to a length, then keeps the connection.
+// flood responds with 200 and repeated blocks up to length, and keeps the connection open.
 func flood(header string, length int64, block []byte) Fault {
 	head := fmt.Sprintf("HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n", header, length)
 	return Func(func(_ context.Context, conn net.Conn, _ Request) bool {
@@ -190,7 +189,7 @@ func flood(header string, length int64, block []byte) Fault {
 	})
 }
 
-// wait reports whether delay passed before the connection was closed by the server.
+// wait waits for delay. It returns false if the server closes the connection before.
 func wait(ctx context.Context, delay time.Duration) bool {
 	if delay <= 0 {
 		return ctx.Err() == nil

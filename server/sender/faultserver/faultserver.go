@@ -1,10 +1,10 @@
-// Package faultserver is an HTTP/1.1 server that misbehaves as it is told, for tests and
-// benchmarks of programs that send requests, such as webhook senders. It hangs, drips,
-// floods, resets connections, breaks the protocol, shows bad certificates or answers any
-// status, a [Fault] per request as a [Script] says, and keeps what it received.
+// Package faultserver is an HTTP/1.1 server with scripted faults, for tests and benchmarks of HTTP clients
+// such as webhook senders. A [Script] selects a [Fault] for each request: the server hangs, sends slowly,
+// sends too much, resets connections, violates the protocol, or responds with any status. It can also use
+// invalid TLS certificates. It records the requests that it receives.
 //
-// It uses the standard library alone and listens on loopback unless told otherwise. Start
-// one with [Start], or with [New] in a test.
+// Package faultserver depends on the standard library only. It listens on loopback by default. Start a server
+// with [Start], or with [New] in a test.
 package faultserver
 
 import (
@@ -26,33 +26,30 @@ const (
 	bodyLimit   = 1 << 20
 )
 
-// Config holds the settings of a [Server]. The zero value answers 200 to every request.
+// Config configures a [Server]. The zero value responds to all requests with 200.
 type Config struct {
-	// Script says what each request gets. Defaults to 200 and no body.
+	// Script returns the fault for each request. Defaults to 200 without a body.
 	Script Script
 
-	// TLS is the way the server speaks TLS. Defaults to [Plain].
+	// TLS is the TLS mode of the server. Defaults to [Plain].
 	TLS TLS
 
-	// Hosts are names that the certificate is valid for besides localhost, 127.0.0.1
-	// and ::1.
+	// Hosts are names for which the certificate is valid, in addition to localhost, 127.0.0.1 and ::1.
 	Hosts []string
 
-	// Keep is the number of requests that [Server.Received] keeps, the first ones to
-	// arrive. Defaults to 1000; a negative number keeps none, so that memory stays the
-	// same for any number of requests.
+	// Keep is the number of requests that [Server.Received] returns, the first ones to arrive. Defaults to
+	// 1000. If negative, no requests are kept, so that memory does not grow with the number of requests.
 	Keep int
 
-	// OnRequest is called with each request before its fault, by the goroutine of its
-	// connection, so by several at once. It must not change the request.
+	// OnRequest is called with each request before its fault. It is called concurrently, by the goroutine of
+	// each connection. It must not modify the request.
 	OnRequest func(Request)
 
-	// Listener is where the server accepts connections; Close closes it. Defaults to a
-	// free port of 127.0.0.1.
+	// Listener accepts the connections. The server closes it. Defaults to a free port of 127.0.0.1.
 	Listener net.Listener
 }
 
-// Server is a running server. Its methods may be called by several goroutines at once.
+// Server is a running server. It is safe for concurrent use.
 type Server struct {
 	config  Config
 	address net.Addr
@@ -99,8 +96,7 @@ type TB interface {
 	Fatal(args ...any)
 }
 
-// New starts a server that is closed when the test ends, and fails the test when it
-// cannot.
+// New starts a server and closes it when the test ends. It fails the test if the server cannot be started.
 func New(tb TB, cfg Config) *Server {
 	tb.Helper()
 	s, err := Start(cfg)
@@ -112,10 +108,10 @@ func New(tb TB, cfg Config) *Server {
 	return s
 }
 
-// Address returns the host and port that the server listens on.
+// Address returns the host and port of the server.
 func (s *Server) Address() string { return s.address.String() }
 
-// URL returns the address as a URL without a path.
+// URL returns the address of the server as a URL without a path.
 func (s *Server) URL() string {
 	if s.config.TLS == Plain {
 		return "http://" + s.Address()
@@ -123,27 +119,27 @@ func (s *Server) URL() string {
 	return "https://" + s.Address()
 }
 
-// RootCAs returns the authority that a client must trust, nil without TLS. It is made for
-// this server alone.
+// RootCAs returns the certificate authority of this server, which clients must trust. It returns nil without
+// TLS.
 func (s *Server) RootCAs() *x509.CertPool { return s.roots }
 
-// Connections returns how many connections were accepted so far.
+// Connections returns the number of connections accepted so far.
 func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.connections
 }
 
-// Refuse makes the server refuse connections, as a port does that nobody listens on, and
-// closes those that are open. It ends with [Server.Resume].
+// Refuse makes the server refuse connections, like a port without a listener, and closes open connections.
+// Call [Server.Resume] to undo it.
 func (s *Server) Refuse() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop()
 }
 
-// Resume accepts connections again after [Server.Refuse], at the same address. It fails
-// when another program took the port meanwhile, after Close, and with a [Pipe].
+// Resume accepts connections again after [Server.Refuse], at the same address. It returns an error if another
+// program uses the port, after Close, and with a [Pipe].
 func (s *Server) Resume() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +159,7 @@ func (s *Server) Resume() error {
 	return err
 }
 
-// Close ends every connection, and returns when nothing of the server runs any more.
+// Close closes all connections and waits until all goroutines of the server have ended.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -188,7 +184,7 @@ func listen(address string) (net.Listener, error) {
 	return new(net.ListenConfig).Listen(context.Background(), "tcp", address)
 }
 
-// accept needs the lock, except in Start.
+// accept requires s.mu, except in Start.
 func (s *Server) accept(listener net.Listener) {
 	s.listener = listener
 	s.work.Go(func() {
@@ -205,7 +201,7 @@ func (s *Server) accept(listener net.Listener) {
 func (s *Server) add(from net.Listener, conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.listener != from { // closed meanwhile
+	if s.listener != from { // closed in the meantime
 		_ = conn.Close()
 		return
 	}
@@ -223,14 +219,14 @@ func (s *Server) add(from net.Listener, conn net.Conn) {
 	})
 }
 
-// serve answers the requests of a connection until one ends it.
+// serve handles the requests of a connection until a fault ends the connection.
 func (s *Server) serve(ctx context.Context, conn net.Conn, number int) {
 	conn, err := s.config.TLS.handshake(ctx, conn, s.tls)
 	if err != nil {
 		return
 	}
 	if secure, ok := conn.(*tls.Conn); ok {
-		defer func() { _ = secure.Close() }() // tells that nothing more comes
+		defer func() { _ = secure.Close() }() // sends close_notify
 	}
 	limited := &io.LimitedReader{R: conn}
 	reader := bufio.NewReader(limited)

@@ -29,7 +29,7 @@ func always(fault faultserver.Fault) faultserver.Config {
 	return faultserver.Config{Script: faultserver.InOrder(fault)}
 }
 
-// client trusts the server and follows nothing.
+// client returns a client that trusts the server and follows no redirects.
 func client(t *testing.T, server *faultserver.Server) *http.Client {
 	t.Helper()
 	transport := &http.Transport{DisableCompression: true}
@@ -49,8 +49,8 @@ func post(t *testing.T, c *http.Client, url, body string) (*http.Response, error
 	return response, err
 }
 
-// What is answered well reaches a client as it was scripted.
-func TestFault_Answers(t *testing.T) {
+// Well-formed responses reach the client as scripted.
+func TestFault_sendsWellFormedResponses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		fault  faultserver.Fault
@@ -88,8 +88,8 @@ func TestFault_Answers(t *testing.T) {
 	}
 }
 
-// A reset is RST and not FIN, before and after the body, with TLS and without.
-func TestFault_Reset(t *testing.T) {
+// A reset sends RST and not FIN, before and after the body, with and without TLS.
+func TestFault_sendsRST(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []faultserver.TLS{faultserver.Plain, faultserver.Trusted} {
 		for number, fault := range []faultserver.Fault{faultserver.ResetMidRequest(), faultserver.ResetAfterBody()} {
@@ -106,8 +106,8 @@ func TestFault_Reset(t *testing.T) {
 	}
 }
 
-// The bomb is one gzip stream that inflates to a thousand times its size.
-func TestFault_GzipBomb(t *testing.T) {
+// The bomb is a single gzip stream that decompresses to a thousand times its size.
+func TestFault_gzipBombDecompressesAThousandfold(t *testing.T) {
 	t.Parallel()
 	server := faultserver.New(t, always(faultserver.GzipBomb()))
 	response, err := post(t, client(t, server), server.URL(), "{}")
@@ -124,8 +124,8 @@ func TestFault_GzipBomb(t *testing.T) {
 	}
 }
 
-// Each way of TLS fails as it should for a client that trusts the server's authority.
-func TestTLS(t *testing.T) {
+// Each TLS mode fails as documented for a client that trusts the authority of the server.
+func TestTLS_failsAsDocumented(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[faultserver.TLS]bool{
 		faultserver.Trusted: true, faultserver.SelfSigned: false, faultserver.Expired: false,
@@ -141,8 +141,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Received holds the first requests to arrive as they came, numbered; Count counts all.
-func TestReceived(t *testing.T) {
+// Received returns the first requests unchanged and numbered. Count counts all requests.
+func TestReceived_keepsTheFirstRequests(t *testing.T) {
 	t.Parallel()
 	for keep, want := range map[int]int{0: 3, 2: 2, -1: 0} {
 		var seen atomic.Int32
@@ -170,8 +170,8 @@ func TestReceived(t *testing.T) {
 	}
 }
 
-// A body past 1 MiB is read and not kept.
-func TestReceived_LongBody(t *testing.T) {
+// A body over 1 MiB is read completely but only partly kept.
+func TestReceived_keepsOneMiBOfABody(t *testing.T) {
 	t.Parallel()
 	server := faultserver.New(t, faultserver.Config{})
 	if _, err := post(t, client(t, server), server.URL(), strings.Repeat("x", 3<<20)); err != nil {
@@ -182,7 +182,7 @@ func TestReceived_LongBody(t *testing.T) {
 	}
 }
 
-func TestByPath(t *testing.T) {
+func TestByPath_selectsAScriptByPath(t *testing.T) {
 	t.Parallel()
 	server := faultserver.New(t, faultserver.Config{Script: faultserver.ByPath(map[string]faultserver.Script{
 		"/a": faultserver.InOrder(faultserver.Status(500), faultserver.Status(202)),
@@ -203,8 +203,8 @@ func TestByPath(t *testing.T) {
 	}
 }
 
-// Wait returns at the nth request, at the end of its context, and when the server closes.
-func TestWait(t *testing.T) {
+// Wait returns at the nth request, when its context ends, and when the server is closed.
+func TestWait_endsWithRequestsContextOrServer(t *testing.T) {
 	t.Parallel()
 	server := faultserver.New(t, faultserver.Config{})
 	c := client(t, server)
@@ -229,8 +229,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// A refused connection looks like a port that nobody listens on, and can come back.
-func TestRefuse(t *testing.T) {
+// Refused connections look like a port without a listener, until Resume.
+func TestRefuse_refusesConnectionsUntilResume(t *testing.T) {
 	t.Parallel()
 	server := faultserver.New(t, faultserver.Config{})
 	c := client(t, server)
@@ -253,8 +253,8 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// Close ends every fault that would go on, whatever the sender does.
-func TestClose(t *testing.T) {
+// Close ends all faults, whatever the sender does.
+func TestClose_endsAllFaults(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]faultserver.Fault{
 		"hang": faultserver.Hang(), "stall": faultserver.Stall(), "late": faultserver.Late(time.Hour),
@@ -283,8 +283,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// What is no request gets 400, and headers past 1 MiB too.
-func TestServer_BadRequest(t *testing.T) {
+// Invalid requests, and headers over 1 MiB, get 400.
+func TestServer_answersInvalidRequestsWith400(t *testing.T) {
 	t.Parallel()
 	server := faultserver.New(t, faultserver.Config{})
 	for _, text := range []string{"EHLO there\r\n\r\n", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 1<<20)} {
@@ -306,8 +306,8 @@ func TestServer_BadRequest(t *testing.T) {
 	}
 }
 
-// With a pipe a server works on the clock of testing/synctest.
-func TestPipe(t *testing.T) {
+// With a pipe, a server runs on the synthetic clock of testing/synctest.
+func TestPipe_runsOnSyntheticTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pipe := faultserver.NewPipe()

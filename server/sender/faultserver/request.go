@@ -10,40 +10,39 @@ import (
 	"time"
 )
 
-// Request is a request that arrived.
+// Request is a request that the server received.
 type Request struct {
-	Number     int       // 1 for the first to arrive; 0 in a [Script]
-	Connection int       // 1 for the first to be accepted
-	At         time.Time // when its headers were complete
+	Number     int       // 1 for the first request; 0 in a [Script]
+	Connection int       // 1 for the first connection
+	At         time.Time // when the headers were complete
 	Method     string
 	URL        *url.URL // path and query, as sent
 	Host       string
 	Proto      string
 	Header     http.Header
-	Body       []byte // the first 1 MiB; nil in a [Script] and for a fault that does not read it
+	Body       []byte // the first 1 MiB; nil in a [Script] and for faults that do not read the body
 }
 
-// Received returns the requests that arrived, in order of arrival: at most
-// [Config.Keep] of them, the first ones.
+// Received returns the received requests in order of arrival, up to [Config.Keep] of them.
 func (s *Server) Received() []Request {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
 	return slices.Clone(s.log.kept)
 }
 
-// Count returns how many requests arrived, kept or not. A request counts once its body
-// was read, or at once when its fault does not read it.
+// Count returns the number of received requests, whether they were kept or not. A request is counted when its
+// body has been read, or immediately if its fault does not read the body.
 func (s *Server) Count() int {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
 	return s.log.count
 }
 
-// Wait returns when n requests have arrived since the start. It fails when ctx ends
-// before, and with [net.ErrClosed] when the server is closed before.
+// Wait waits until n requests have arrived since the start. It returns an error if ctx ends before that, and
+// [net.ErrClosed] if the server is closed before that.
 func (s *Server) Wait(ctx context.Context, n int) error { return s.log.wait(ctx, n) }
 
-// log holds what arrived.
+// log records the received requests.
 type log struct {
 	limit  int
 	closed chan struct{}
@@ -51,7 +50,7 @@ type log struct {
 	mu      sync.Mutex
 	count   int
 	kept    []Request
-	arrived chan struct{} // closed at the next arrival; nil when nobody waits
+	arrived chan struct{} // closed at the next arrival; nil if nothing waits
 }
 
 func newLog(limit int) log { return log{limit: limit, closed: make(chan struct{})} }
@@ -87,7 +86,7 @@ func (l *log) wait(ctx context.Context, n int) error {
 	}
 }
 
-// next returns a channel that is closed at the next arrival, nil when n are there.
+// next returns a channel that is closed at the next arrival, or nil if n requests have arrived.
 func (l *log) next(n int) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// Script says what a request gets. It is called when the headers of the request have
-// arrived, by several goroutines at once.
+// Script returns the fault for a request. It is called when the headers of the request have arrived,
+// concurrently for several connections.
 type Script func(Request) Fault
 
-// InOrder gives the first request the first fault, the second the second, and so on. The
-// last fault serves all that follow; without any it is a 200.
+// InOrder returns a script with the first fault for the first request, the second fault for the second, and
+// so on. The last fault is repeated. Without faults, the script always responds with 200.
 func InOrder(faults ...Fault) Script {
 	if len(faults) == 0 {
 		faults = []Fault{{}}
@@ -21,7 +21,7 @@ func InOrder(faults ...Fault) Script {
 	}
 }
 
-// ByPath gives each path of the map its own script, and 404 to every other path.
+// ByPath returns a script that selects a script by the path of the request. Other paths get 404.
 func ByPath(scripts map[string]Script) Script {
 	return func(r Request) Fault {
 		if script, ok := scripts[r.URL.Path]; ok {

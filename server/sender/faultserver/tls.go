@@ -14,26 +14,26 @@ import (
 	"time"
 )
 
-// TLS is the way a server speaks TLS.
+// TLS is the TLS mode of a server.
 type TLS int
 
-// Ways of speaking TLS. Certificates are made when the server starts; all but SelfSigned
-// are signed by [Server.RootCAs].
+// The TLS modes. Certificates are created when the server starts. All except SelfSigned are signed by
+// [Server.RootCAs].
 const (
-	Plain          TLS = iota // none
-	Trusted                   // a good certificate
-	SelfSigned                // signed by itself
-	Expired                   // no longer valid since a day ago
-	WrongHost                 // valid for other.invalid alone
-	OldVersion                // no version above 1.1
-	HandshakeHang             // the handshake is never answered
-	HandshakeClose            // the connection closes during the handshake
-	HandshakeHTTP             // an HTTP answer in place of the handshake
+	Plain          TLS = iota // no TLS
+	Trusted                   // a valid certificate
+	SelfSigned                // a self-signed certificate
+	Expired                   // a certificate that expired a day ago
+	WrongHost                 // a certificate for other.invalid only
+	OldVersion                // TLS 1.1 at most
+	HandshakeHang             // never responds to the handshake
+	HandshakeClose            // closes the connection during the handshake
+	HandshakeHTTP             // sends an HTTP response instead of the handshake
 )
 
 var errHandshake = errors.New("faultserver: no handshake")
 
-// handshake returns the connection to speak HTTP on.
+// handshake returns the connection for HTTP.
 func (t TLS) handshake(ctx context.Context, conn net.Conn, cfg *tls.Config) (net.Conn, error) {
 	switch t {
 	case Plain:
@@ -53,7 +53,7 @@ func (t TLS) handshake(ctx context.Context, conn net.Conn, cfg *tls.Config) (net
 	}
 }
 
-// configure makes the certificates.
+// configure creates the certificates.
 func (t TLS) configure(hosts []string) (*tls.Config, *x509.CertPool, error) {
 	if t == Plain {
 		return nil, nil, nil

@@ -5,12 +5,11 @@ import (
 	"unicode"
 )
 
-// MaxText is how many characters [Clean] leaves.
+// MaxText is the maximum length of a text that [Clean] returns, in characters.
 const MaxText = 300
 
-// Clean makes a text fit to be shown: one line of at most [MaxText] characters, without
-// control or formatting characters, which could break a terminal or turn the order of what
-// stands after them.
+// Clean returns text as one line of at most [MaxText] characters. It removes control and formatting
+// characters, which could change the state of a terminal or the direction of the text after them.
 func Clean(text string) string {
 	var b strings.Builder
 	n, space := 0, false

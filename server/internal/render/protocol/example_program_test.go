@@ -12,8 +12,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
-// The example is a renderer: it makes a video of a picture and a sound.
-func TestExample(t *testing.T) {
+// examples/still.sh makes a video from a picture and a sound.
+func TestStillProgram_makesLipsync(t *testing.T) {
 	t.Parallel()
 	need(t, "ffmpeg", "ffprobe", "jq")
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func ffmpeg(t *testing.T, args ...string) {
 	}
 }
 
-// need skips a test that cannot run on this machine. In CI all programs must be there.
+// need skips the test if a program is not installed. In CI it fails the test instead.
 func need(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, program := range programs {

@@ -1,17 +1,17 @@
-// Package protocol is what the daemon and a renderer's program say to each other, version 1.
+// Package protocol is the protocol between the daemon and the program of a renderer, version 1.
 //
-// The daemon starts the program, writes one [Request] as a JSON object to its standard input
-// and closes it. The program writes JSON objects, one a line, to its standard output: any
-// number of {"progress":0.4}, and then, as its last line, either {"result":{…}} or
-// {"error":{…}}. It exits with status 0 after both. Whatever else it does (another status,
-// no last line, a line that the protocol does not know) is a failure that is tried again.
+// The daemon starts the program, writes one [Request] as a JSON object to its standard input, and closes
+// it. The program writes [Message] values to its standard output, as one JSON object per line: any number of
+// {"progress":0.4}, and then, as its last line, either {"result":{…}} or {"error":{…}}. It exits with status 0
+// in both cases. Anything else, such as another status, a missing last line, or a line that the protocol does
+// not define, is a transient failure: the daemon retries the rendering.
 //
-// The program reads the files that the request names, and writes its own into the output
-// directory, which is empty at the start and gone afterwards. It must expect to be killed at
-// any time. Standard error is for people: the daemon logs some of it.
+// The program reads the files that the request names, and writes its own files into the output directory.
+// That directory is empty when the program starts, and the daemon removes it afterwards. The daemon may kill
+// the program at any time. The daemon logs the beginning of its standard error.
 //
-// The file protocol.schema.json holds the schema of both directions, and the folder examples
-// a program that speaks the protocol in twenty lines of shell.
+// The file protocol.schema.json is the JSON Schema of requests and messages. The folder examples has a
+// program that speaks the protocol in twenty lines of shell.
 package protocol
 
 import "github.com/go-json-experiment/json/jsontext"
@@ -19,76 +19,83 @@ import "github.com/go-json-experiment/json/jsontext"
 // Version is the version of the protocol.
 const Version = 1
 
-// Kind tells what is rendered.
+// Kind is the kind of record that is rendered.
 type Kind string
 
 // The kinds of renderings.
 const (
-	// Avatar prepares a face from base_video_url, or from nothing: it is checked, and what
-	// its videos need is left as files.
+	// Avatar asks the program to check the face in base_video_url and to prepare it for videos. Without
+	// base_video_url, the program provides a face. The program returns what the videos need in
+	// [Result].Files.
 	Avatar Kind = "avatar"
-	// Video makes an avatar say text or audio_url.
+	// Video asks for a video of an avatar that speaks text or audio_url.
 	Video Kind = "video"
-	// Lipsync makes the face in video_url say audio_url.
+	// Lipsync asks for a video in which the face in video_url speaks audio_url.
 	Lipsync Kind = "lipsync"
 )
 
-// Request asks for one rendering.
+// Request asks for one rendering. All paths in it are absolute.
 type Request struct {
-	Version int    `json:"version"`
-	Kind    Kind   `json:"kind"`
-	ID      string `json:"id"`
-	// Attempt counts from 1. It is larger when a rendering before did not end.
+	// Version must equal the constant [Version].
+	Version int  `json:"version"`
+	Kind    Kind `json:"kind"`
+	// ID is the id of the avatar, video or lip-sync.
+	ID string `json:"id"`
+	// Attempt is the number of this attempt, from 1.
 	Attempt int `json:"attempt"`
-	// Request is everything that the client sent: a JSON object.
+	// Request is the complete body of the client's request, a JSON object.
 	Request jsontext.Value `json:"request"`
-	// Inputs holds the local path of each file that the client named, by the member of
-	// Request that named it: base_video_url, video_url, audio_url.
+	// Inputs maps the members of Request that name files (base_video_url, video_url, audio_url) to the
+	// local paths of the fetched files.
 	Inputs map[string]string `json:"inputs"`
-	// AvatarFiles holds, for a video, the local path of each file that the rendering of its
-	// avatar left, by the name in [Result.Files].
+	// AvatarFiles maps the names in [Result].Files of the avatar to local paths. It is set for videos only.
 	AvatarFiles map[string]string `json:"avatar_files,omitempty"`
-	// OutputDir is the directory for results: a local path, private to this attempt.
+	// OutputDir is the directory for the program's files. No other attempt uses it.
 	OutputDir string `json:"output_dir"`
 }
 
-// Message is one line of a program's output. Exactly one of its members is set.
+// Message is one line of a program's output, at most 64 KiB long. Exactly one field must be set.
 type Message struct {
-	// Progress is how much is done, from 0 to 1.
+	// Progress is the part that is done, from 0 to 1.
 	Progress *float64 `json:"progress,omitempty"`
 	Result   *Result  `json:"result,omitempty"`
 	Error    *Error   `json:"error,omitempty"`
 }
 
-// Result is what a rendering made. Files are named by their plain names in the output directory.
+// Result is the result of a rendering. Its files are names in the output directory, without a directory
+// part.
 type Result struct {
-	// Video is what a video or a lip-sync must have, and an avatar may.
-	Video     string `json:"video,omitempty"`
+	// Video is the made video. Required for videos and lip-syncs, optional for avatars.
+	Video string `json:"video,omitempty"`
+	// Thumbnail is a picture of the video or avatar. Optional.
 	Thumbnail string `json:"thumbnail,omitempty"`
-	// Files are what the videos of an avatar need later.
-	Files           []string `json:"files,omitempty"`
-	DurationSeconds float64  `json:"duration_seconds,omitzero"`
-	// Checks tell what was found about an avatar's input.
+	// Files are files of an avatar that the renderings of its videos need. At most 32.
+	Files []string `json:"files,omitempty"`
+	// DurationSeconds is the length of the video, at most 24 hours.
+	DurationSeconds float64 `json:"duration_seconds,omitzero"`
+	// Checks are the findings about the input of an avatar. At most 32.
 	Checks []Check `json:"checks,omitempty"`
 }
 
-// Error says why there is no result. It is an error.
+// Error is a failure that the program reports. It implements error.
 type Error struct {
-	// Reason is shown to the client: a sentence that a person understands.
+	// Reason is a sentence that the client sees. It is cut to [MaxText] characters.
 	Reason string `json:"reason"`
-	// Permanent failures are not tried again.
+	// Permanent means that the daemon must not retry the rendering.
 	Permanent bool `json:"permanent,omitzero"`
-	// Checks tell what was found about an avatar's input, the reason of the failure included.
+	// Checks are the findings about the input of an avatar, with the one that failed. At most 32.
 	Checks []Check `json:"checks,omitempty"`
 }
 
 func (e *Error) Error() string { return e.Reason }
 
-// Check is one thing that was looked at in an avatar's input.
+// Check is one finding about the input of an avatar.
 type Check struct {
-	Name    string      `json:"name"`
-	Status  CheckStatus `json:"status"`
-	Message string      `json:"message"`
+	// Name is in snake case, such as "one_face".
+	Name   string      `json:"name"`
+	Status CheckStatus `json:"status"`
+	// Message is a sentence that the client sees. It is cut to [MaxText] characters.
+	Message string `json:"message"`
 }
 
 // CheckStatus is the outcome of a check.

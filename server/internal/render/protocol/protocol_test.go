@@ -24,7 +24,7 @@ func request() protocol.Request {
 	}
 }
 
-func TestRequest_arrivesAsItWasSent(t *testing.T) {
+func TestWriteRequest_roundTrips(t *testing.T) {
 	t.Parallel()
 	var line bytes.Buffer
 	if err := protocol.WriteRequest(&line, request()); err != nil {
@@ -40,7 +40,7 @@ func TestRequest_arrivesAsItWasSent(t *testing.T) {
 	}
 }
 
-func TestRequest_isRefused(t *testing.T) {
+func TestWriteRequest_rejectsInvalid(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*protocol.Request){
 		"version":       func(r *protocol.Request) { r.Version = 2 },
@@ -64,11 +64,11 @@ func TestRequest_isRefused(t *testing.T) {
 	}
 	_, err := protocol.ReadRequest(strings.NewReader(strings.Repeat(" ", 5<<20)))
 	if !errors.Is(err, protocol.ErrProtocol) {
-		t.Errorf("a request without end: %v", err)
+		t.Errorf("a request that is too long: %v", err)
 	}
 }
 
-func TestRead(t *testing.T) {
+func TestRead_returnsResultAndRisingProgress(t *testing.T) {
 	t.Parallel()
 	want := protocol.Result{
 		Video: "out.mp4", Thumbnail: "out.jpg", Files: []string{"face.json"}, DurationSeconds: 5.6,
@@ -96,7 +96,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestRead_failure(t *testing.T) {
+func TestRead_cleansReportedFailure(t *testing.T) {
 	t.Parallel()
 	var output bytes.Buffer
 	write(t, &output, protocol.Message{Error: &protocol.Error{
@@ -114,7 +114,7 @@ func TestRead_failure(t *testing.T) {
 	}
 }
 
-func TestRead_refuses(t *testing.T) {
+func TestRead_rejectsInvalidOutput(t *testing.T) {
 	t.Parallel()
 	const result = `{"result":{"video":"out.mp4"}}` + "\n"
 	for name, output := range map[string]string{
@@ -123,7 +123,7 @@ func TestRead_refuses(t *testing.T) {
 		"text":              "Loading model\n" + result,
 		"an empty line":     "\n" + result,
 		"two results":       result + result,
-		"an afterthought":   result + `{"progress":1}`,
+		"a line after it":   result + `{"progress":1}`,
 		"two in one":        `{"progress":1,"result":{}}`,
 		"none":              `{}`,
 		"null":              `{"result":null}`,
@@ -152,7 +152,7 @@ func TestRead_refuses(t *testing.T) {
 	}
 }
 
-func TestWrite_refusesWhatNoReaderTakes(t *testing.T) {
+func TestWrite_rejectsInvalid(t *testing.T) {
 	t.Parallel()
 	var output bytes.Buffer
 	for _, message := range []protocol.Message{{}, {Progress: new(1.5)}, {Result: &protocol.Result{Video: "/out.mp4"}}} {
@@ -162,8 +162,8 @@ func TestWrite_refusesWhatNoReaderTakes(t *testing.T) {
 	}
 }
 
-// What is read is fit to be shown and names nothing outside the output directory, whatever a
-// program writes.
+// For any output of a program, the texts that Read returns are clean and its file names have no directory
+// part.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"progress":0.4}` + "\n" + `{"result":{"video":"out.mp4","thumbnail":"out.jpg","files":["a"],"duration_seconds":5.6,"checks":[{"name":"lit","status":"SUCCESS","message":"m"}]}}`))
 	f.Add([]byte(`{"error":{"reason":"No face.","permanent":true}}`))
@@ -178,7 +178,7 @@ func FuzzRead(f *testing.F) {
 		failure, failed := errors.AsType[*protocol.Error](err)
 		switch {
 		case failed:
-			readable(t, failure.Reason)
+			checkText(t, failure.Reason)
 			if failure.Reason == "" {
 				t.Error("no reason")
 			}
@@ -190,7 +190,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, check := range result.Checks {
-			readable(t, check.Message)
+			checkText(t, check.Message)
 		}
 		for _, name := range append(result.Files, result.Video, result.Thumbnail) {
 			if strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, ".") {
@@ -200,7 +200,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func readable(t *testing.T, text string) {
+// checkText fails the test if text is not as Clean returns it.
+func checkText(t *testing.T, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > protocol.MaxText {
 		t.Errorf("text %q", text)
@@ -222,7 +223,7 @@ func write(t *testing.T, output *bytes.Buffer, message protocol.Message) {
 	}
 }
 
-// validate holds a document to the schema that is published.
+// validate checks document against a definition of protocol.schema.json.
 func validate(t *testing.T, definition string, document []byte) {
 	t.Helper()
 	data, err := os.ReadFile("protocol.schema.json")

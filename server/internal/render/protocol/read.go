@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What a reader takes at most.
+// Limits on input. Input beyond them is an error that wraps ErrProtocol.
 const (
 	maxRequest  = 4 << 20  // bytes; a client sends up to 1 MiB
 	maxLine     = 64 << 10 // bytes
@@ -22,26 +22,26 @@ const (
 	maxDuration = 24 * 60 * 60 // seconds
 )
 
-// ErrProtocol is what every error wraps that is about a peer which does not keep to the
-// protocol.
+// ErrProtocol is wrapped by every error about a peer that violates the protocol.
 var ErrProtocol = errors.New("renderer protocol")
 
-func broken(format string, args ...any) error {
+func protocolError(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrProtocol, fmt.Errorf(format, args...))
 }
 
-// ReadRequest reads the request that a program is started with, up to the end of r.
+// ReadRequest reads the request of a program from r until EOF. A request that violates the protocol is an
+// error that wraps [ErrProtocol]. Renderers written in Go call it with [os.Stdin].
 func ReadRequest(r io.Reader) (Request, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxRequest+1))
 	if err != nil {
 		return Request{}, err
 	}
 	if len(data) > maxRequest {
-		return Request{}, broken("request of more than %d bytes", maxRequest)
+		return Request{}, protocolError("request of more than %d bytes", maxRequest)
 	}
 	var request Request
 	if err := json.Unmarshal(data, &request); err != nil {
-		return Request{}, broken("request: %w", err)
+		return Request{}, protocolError("request: %w", err)
 	}
 	return request, request.check()
 }
@@ -49,35 +49,37 @@ func ReadRequest(r io.Reader) (Request, error) {
 func (r *Request) check() error {
 	switch {
 	case r.Version != Version:
-		return broken("version %d, want %d", r.Version, Version)
+		return protocolError("version %d, want %d", r.Version, Version)
 	case r.Kind != Avatar && r.Kind != Video && r.Kind != Lipsync:
-		return broken("unknown kind %q", r.Kind)
+		return protocolError("unknown kind %q", r.Kind)
 	case r.ID == "":
-		return broken("no id")
+		return protocolError("no id")
 	case r.Attempt < 1:
-		return broken("attempt %d", r.Attempt)
+		return protocolError("attempt %d", r.Attempt)
 	case r.Request.Kind() != jsontext.KindBeginObject:
-		return broken("request is no object")
+		return protocolError("request is no object")
 	case !filepath.IsAbs(r.OutputDir):
-		return broken("output_dir is not absolute")
+		return protocolError("output_dir is not absolute")
 	}
 	for name, path := range r.Inputs {
 		if !filepath.IsAbs(path) {
-			return broken("path of input %q is not absolute", name)
+			return protocolError("path of input %q is not absolute", name)
 		}
 	}
 	for name, path := range r.AvatarFiles {
 		if !filepath.IsAbs(path) || !isFileName(name) {
-			return broken("avatar file %q is not usable", name)
+			return protocolError("avatar file %q is not usable", name)
 		}
 	}
 	return nil
 }
 
-// Read reads the output of a program to its end. It calls progress, from the goroutine of
-// the caller, each time that more is done than ever before. A failure that the program
-// reports is a [*Error]; output that breaks the protocol wraps [ErrProtocol]. What is returned
-// is bounded and cleaned, and the files it names are plain names, which may not exist.
+// Read reads the output of a program until EOF. It calls progress from the goroutine of the caller each
+// time the program reports more progress than before. A failure that the program reports is a [*Error].
+// Output that violates the protocol is an error that wraps [ErrProtocol].
+//
+// The texts of the result or [*Error] have passed through [Clean], and its lists are of limited length. File
+// names have no directory part, but the files may not exist.
 func Read(r io.Reader, progress func(done float64)) (Result, error) {
 	scanner := bufio.NewScanner(r)
 	scanner.Buffer(nil, maxLine)
@@ -85,15 +87,15 @@ func Read(r io.Reader, progress func(done float64)) (Result, error) {
 	best := 0.0
 	for n := 1; scanner.Scan(); n++ {
 		if last != nil {
-			return Result{}, broken("line %d: comes after the last one", n)
+			return Result{}, protocolError("line %d: comes after the last one", n)
 		}
 		if n > maxMessages {
-			return Result{}, broken("more than %d lines", maxMessages)
+			return Result{}, protocolError("more than %d lines", maxMessages)
 		}
 		message, err := parse(scanner.Bytes())
 		switch {
 		case err != nil:
-			return Result{}, broken("line %d: %w", n, err)
+			return Result{}, protocolError("line %d: %w", n, err)
 		case message.Progress == nil:
 			last = &message
 		case *message.Progress > best:
@@ -103,18 +105,18 @@ func Read(r io.Reader, progress func(done float64)) (Result, error) {
 	}
 	switch err := scanner.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return Result{}, broken("line of more than %d bytes", maxLine)
+		return Result{}, protocolError("line of more than %d bytes", maxLine)
 	case err != nil:
 		return Result{}, err
 	case last == nil:
-		return Result{}, broken("neither a result nor an error")
+		return Result{}, protocolError("neither a result nor an error")
 	case last.Error != nil:
 		return Result{}, last.Error
 	}
 	return *last.Result, nil
 }
 
-// parse reads one line.
+// parse decodes and checks one line.
 func parse(line []byte) (Message, error) {
 	var message Message
 	if err := json.Unmarshal(line, &message, json.RejectUnknownMembers(true)); err != nil {
@@ -136,7 +138,7 @@ func parse(line []byte) (Message, error) {
 		if failure.Reason = Clean(failure.Reason); failure.Reason == "" {
 			failure.Reason = "The renderer failed and did not say why."
 		}
-		return message, clean(failure.Checks)
+		return message, cleanChecks(failure.Checks)
 	}
 	if result := message.Result; result != nil {
 		if result.DurationSeconds < 0 || result.DurationSeconds > maxDuration {
@@ -150,12 +152,12 @@ func parse(line []byte) (Message, error) {
 				return Message{}, fmt.Errorf("%q is no plain file name", name)
 			}
 		}
-		return message, clean(result.Checks)
+		return message, cleanChecks(result.Checks)
 	}
 	return message, nil
 }
 
-func clean(checks []Check) error {
+func cleanChecks(checks []Check) error {
 	if len(checks) > maxChecks {
 		return errors.New("too many checks")
 	}

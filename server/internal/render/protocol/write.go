@@ -6,7 +6,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// WriteRequest writes what a program is started with.
+// WriteRequest writes the request of a program. It returns an error that wraps [ErrProtocol], and writes
+// nothing, if request is invalid.
 func WriteRequest(w io.Writer, request Request) error {
 	if err := request.check(); err != nil {
 		return err
@@ -14,14 +15,15 @@ func WriteRequest(w io.Writer, request Request) error {
 	return json.MarshalWrite(w, request)
 }
 
-// Write writes one line of a program's output.
+// Write writes message as one line of a program's output. It returns an error that wraps [ErrProtocol], and
+// writes nothing, if message is invalid.
 func Write(w io.Writer, message Message) error {
 	line, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
 	if _, err := parse(line); err != nil {
-		return broken("%w", err)
+		return protocolError("%w", err)
 	}
 	_, err = w.Write(append(line, '\n'))
 	return err

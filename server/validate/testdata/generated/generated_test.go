@@ -1,4 +1,4 @@
-// Package generated is compiled and run by TestGenerated of package validate, which puts the
+// Package generated is compiled and run by TestHandler_servesGeneratedClients of package validate, which puts the
 // generated code and its document beside this file.
 package generated
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Still shows the picture or the first frame of video_url for as long as audio_url speaks: the
-# least that a renderer of lip-syncs can do. It needs ffmpeg and jq.
+# still.sh is the smallest useful renderer of lip-syncs. It shows the picture, or the first frame of the
+# video, in video_url for the length of audio_url. It needs ffmpeg and jq.
 set -eu
 request=$(cat)
 field() { printf '%s' "$request" | jq -r "$1 // empty"; }

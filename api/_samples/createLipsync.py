@@ -1,0 +1,31 @@
+import json
+import os
+import urllib.request
+import uuid
+
+body = {
+    "audio_url": "https://media.example.com/bonjour.wav",
+    "description": "For the team in Lyon.",
+    "sync_mode": "cut_off",
+    "title": "Greeting in French",
+    "video_url": "https://media.example.com/greeting.mp4",
+    "webhook": {
+        "enabled": True
+    },
+    "webhook_data": {
+        "webhook_url": "https://hooks.example.com/avatar-studio"
+    }
+}
+
+request = urllib.request.Request(
+    os.environ["STUDIO_BASE_URL"] + "/v1/lipsync/create_lipsync",
+    method="POST",
+    headers={
+        "Authorization": "Bearer " + os.environ["STUDIO_TOKEN"],
+        "Content-Type": "application/json",
+        "Idempotency-Key": str(uuid.uuid4()),  # the same when this request is sent again
+    },
+    data=json.dumps(body).encode(),
+)
+with urllib.request.urlopen(request, timeout=30) as response:
+    print(json.load(response))

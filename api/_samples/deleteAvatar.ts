@@ -1,0 +1,17 @@
+import type { components } from "./openapi"; // npx openapi-typescript "$STUDIO_BASE_URL/openapi.yaml" -o openapi.d.ts
+
+const body: components["schemas"]["DeleteAvatarRequest"] = {
+  avatar_id: "01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30"
+};
+
+const response = await fetch(`${process.env.STUDIO_BASE_URL}/v1/avatars/delete_avatar`, {
+  method: "POST",
+  headers: {
+    Authorization: `Bearer ${process.env.STUDIO_TOKEN}`,
+    "Content-Type": "application/json",
+  },
+  body: JSON.stringify(body),
+});
+if (!response.ok) {
+  throw new Error(`${response.status}: ${await response.text()}`);
+}

@@ -1,0 +1,12 @@
+import type { components } from "./openapi"; // npx openapi-typescript "$STUDIO_BASE_URL/openapi.yaml" -o openapi.d.ts
+
+const response = await fetch(`${process.env.STUDIO_BASE_URL}/v1/avatars/avatar_details?avatar_id=01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30`, {
+  headers: {
+    Authorization: `Bearer ${process.env.STUDIO_TOKEN}`,
+  },
+});
+if (!response.ok) {
+  throw new Error(`${response.status}: ${await response.text()}`);
+}
+const answer: components["schemas"]["Avatar"] = await response.json();
+console.log(answer);

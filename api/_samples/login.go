@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"os"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func main() {
+	studio, err := client.New(client.FromEnv())
+	if err != nil {
+		log.Fatal(err)
+	}
+	tokenPair, err := studio.Login(context.Background(), gen.LoginRequest{
+		Email:    "ada@example.com",
+		Password: "correct horse battery staple",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(tokenPair); err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"maps"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"golang.org/x/tools/imports"
+)
+
+// samplesDir contains the sample programs, one file for each operation and language.
+const samplesDir = "api/_samples"
+
+//go:embed sample.*.tmpl
+var sampleTemplates embed.FS
+
+// sample describes a program that calls one operation with the examples of the document.
+type sample struct {
+	operation
+
+	Bearer  bool
+	Target  string // path and query, escaped
+	Headers []sampleHeader
+	JSON    any    // body in JSON, nil without one
+	Schema  string // type of the body in TypeScript
+	File    string // name of the file that is the body, empty without one
+	Answers string // type of the answer in TypeScript, empty unless it is JSON
+
+	examples map[string]any // of parameters, by name
+
+	Arguments []string // arguments of the Go method after ctx
+	Prepare   string   // Go statements that declare the arguments
+	Result    string   // Go variable for the answer
+}
+
+type sampleHeader struct {
+	Name, Value string
+	Env         string // environment variable to read instead of Value
+}
+
+// samples generates the sample programs of all operations. The operations come from the adapted document;
+// everything else comes from the document as it was written.
+func (f files) samples(document *openapi3.T, all []operation) error {
+	parsed, err := template.New("").Funcs(template.FuncMap{
+		"json": indentJSON, "typescript": typescriptLiteral, "python": pythonLiteral, "sh": shellQuote,
+	}).ParseFS(sampleTemplates, "sample.*.tmpl")
+	if err != nil {
+		return err
+	}
+	models, err := newLiterals(f["gen/models.gen.go"])
+	if err != nil {
+		return err
+	}
+	for _, o := range all {
+		s, err := describeSample(document, o)
+		if err == nil {
+			err = s.call(models)
+		}
+		if err != nil {
+			return fmt.Errorf("sample of %s: %w", o.ID, err)
+		}
+		for _, language := range []string{"sh", "go", "ts", "py"} {
+			var text bytes.Buffer
+			if err := parsed.ExecuteTemplate(&text, "sample."+language+".tmpl", &s); err != nil {
+				return err
+			}
+			name, code := path.Join(samplesDir, s.ID+"."+language), text.Bytes()
+			if language == "go" {
+				if code, err = imports.Process(name, code, nil); err != nil {
+					return fmt.Errorf("%s: %w\n%s", name, err, &text)
+				}
+			}
+			f[name] = code
+		}
+	}
+	return nil
+}
+
+func describeSample(document *openapi3.T, o operation) (sample, error) {
+	item := document.Paths.Value(o.Path)
+	if item == nil || item.GetOperation(o.Method) == nil {
+		return sample{}, errors.New("is not in the document")
+	}
+	definition := item.GetOperation(o.Method)
+	o.ID = definition.OperationID // oapi-codegen changed the id in its own document
+	s := sample{operation: o, Bearer: takesBearer(document, definition), Target: o.Path, examples: map[string]any{}}
+	query := url.Values{}
+	for _, ref := range slices.Concat(item.Parameters, definition.Parameters) {
+		p := ref.Value
+		if !p.Required {
+			continue
+		}
+		example := exampleOf(p.Example, p.Examples, p.Schema)
+		s.examples[p.Name] = example
+		value := fmt.Sprint(example)
+		switch p.In {
+		case openapi3.ParameterInPath:
+			s.Target = strings.ReplaceAll(s.Target, "{"+p.Name+"}", url.PathEscape(value))
+		case openapi3.ParameterInQuery:
+			query.Set(p.Name, value)
+		case openapi3.ParameterInHeader:
+			if strings.EqualFold(p.Name, "x-workspace-id") {
+				s.Headers = append(s.Headers, sampleHeader{Name: p.Name, Env: "STUDIO_WORKSPACE"})
+			} else {
+				s.Headers = append(s.Headers, sampleHeader{Name: p.Name, Value: value})
+			}
+		}
+	}
+	if len(query) > 0 {
+		s.Target += "?" + query.Encode()
+	}
+	s.describeBody(definition)
+	s.describeAnswer(definition)
+	return s, nil
+}
+
+func takesBearer(document *openapi3.T, definition *openapi3.Operation) bool {
+	requirements := document.Security
+	if definition.Security != nil {
+		requirements = *definition.Security
+	}
+	for _, requirement := range requirements {
+		for name := range requirement {
+			if scheme := document.Components.SecuritySchemes[name]; scheme != nil && strings.EqualFold(scheme.Value.Scheme, "bearer") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *sample) describeBody(definition *openapi3.Operation) {
+	if definition.RequestBody == nil {
+		return
+	}
+	content := definition.RequestBody.Value.Content
+	if media := content["application/json"]; media != nil {
+		s.JSON = exampleOf(media.Example, media.Examples, media.Schema)
+		s.Schema = typescriptType(media.Schema, `operations["`+s.ID+`"]["requestBody"]["content"]["application/json"]`)
+		s.Headers = append(s.Headers, sampleHeader{Name: "Content-Type", Value: "application/json"})
+		return
+	}
+	names := slices.Sorted(maps.Keys(content))
+	if len(names) == 0 {
+		return
+	}
+	contentType, file := names[len(names)-1], "file"
+	switch contentType {
+	case "video/*":
+		contentType, file = "video/mp4", "video.mp4"
+	case "image/*":
+		contentType, file = "image/jpeg", "picture.jpg"
+	case "audio/*":
+		contentType, file = "audio/wav", "recording.wav"
+	}
+	s.File = file
+	s.Headers = append(s.Headers, sampleHeader{Name: "Content-Type", Value: contentType})
+}
+
+func (s *sample) describeAnswer(definition *openapi3.Operation) {
+	for _, status := range slices.Sorted(maps.Keys(definition.Responses.Map())) {
+		media := definition.Responses.Value(status).Value.Content["application/json"]
+		if strings.HasPrefix(status, "2") && media != nil {
+			s.Answers = typescriptType(media.Schema, `operations["`+s.ID+`"]["responses"]["`+status+`"]["content"]["application/json"]`)
+			return
+		}
+	}
+}
+
+// exampleOf returns the first example of a parameter or body, or a value invented from the schema.
+func exampleOf(one any, several openapi3.Examples, schema *openapi3.SchemaRef) any {
+	if one != nil {
+		return one
+	}
+	for _, name := range slices.Sorted(maps.Keys(several)) {
+		return several[name].Value.Value
+	}
+	if schema == nil {
+		return "example"
+	}
+	return invent(schema.Value, 0)
+}
+
+// typescriptType returns the type of a schema in the output of openapi-typescript.
+func typescriptType(ref *openapi3.SchemaRef, inPlace string) string {
+	if name, ok := strings.CutPrefix(ref.Ref, "#/components/schemas/"); ok {
+		return `components["schemas"]["` + name + `"]`
+	}
+	return inPlace
+}
+
+// call prepares the call of the client method in Go.
+func (s *sample) call(models *literals) error {
+	for _, p := range slices.Concat(s.PathParams, s.Required) {
+		literal, err := s.argument(models, p)
+		if err != nil {
+			return err
+		}
+		s.Arguments = append(s.Arguments, literal)
+	}
+	switch {
+	case s.Body.Type != "" && s.JSON != nil:
+		expression, err := parser.ParseExpr(s.Body.Type)
+		if err != nil {
+			return err
+		}
+		literal, err := models.of(expression, s.JSON)
+		if err != nil { // decode the JSON instead
+			s.Prepare += "var body " + s.Body.Type + "\nif err := json.Unmarshal([]byte(`" + indentJSON(s.JSON) +
+				"`), &body); err != nil {\nlog.Fatal(err)\n}\n"
+			literal = "body"
+		}
+		if s.Body.Optional {
+			literal = "new(" + literal + ")"
+		}
+		s.Arguments = append(s.Arguments, literal)
+	case s.Body.Type != "":
+		s.Prepare += "var body " + s.Body.Type + "\n"
+		s.Arguments = append(s.Arguments, map[bool]string{true: "&body", false: "body"}[s.Body.Optional])
+	case s.Body.Reader:
+		s.Prepare += fmt.Sprintf("body, err := os.Open(%q)\nif err != nil {\nlog.Fatal(err)\n}\ndefer body.Close()\n", s.File)
+		if s.Body.ContentType == "" {
+			s.Arguments = append(s.Arguments, fmt.Sprintf("%q", s.Headers[len(s.Headers)-1].Value))
+		}
+		s.Arguments = append(s.Arguments, "body")
+	}
+	s.Result = "answer"
+	if name, ok := strings.CutPrefix(s.Answer.Type, "gen."); ok && ast.IsExported(name) {
+		s.Result = argument(name)
+	}
+	return nil
+}
+
+func (s *sample) argument(models *literals, p parameter) (string, error) {
+	expression, err := parser.ParseExpr(p.Type)
+	if err != nil {
+		return "", err
+	}
+	literal, err := models.of(expression, s.examples[p.Name])
+	if err != nil {
+		s.Prepare += "var " + p.Argument + " " + p.Type + "\n"
+		literal = p.Argument
+	}
+	return literal, nil
+}
+
+func indentJSON(value any) string {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(value) // the value was decoded from the document
+	return strings.TrimSpace(text.String())
+}
+
+// Each line of indented JSON holds one member or one element, so these patterns match no part of a string.
+var (
+	memberName = regexp.MustCompile(`(?m)^( *)"([A-Za-z_][A-Za-z0-9_]*)": `)
+	indent     = regexp.MustCompile(`(?m)^( +)`)
+	lastWord   = regexp.MustCompile(`(?m)^( *(?:"(?:[^"\\]|\\.)*": )?)(true|false|null)(,?)$`)
+)
+
+// typescriptLiteral returns a value as an expression of TypeScript.
+func typescriptLiteral(value any) string {
+	return memberName.ReplaceAllString(indentJSON(value), "$1$2: ")
+}
+
+// pythonLiteral returns a value as an expression of Python.
+func pythonLiteral(value any) string {
+	words := map[string]string{"true": "True", "false": "False", "null": "None"}
+	return lastWord.ReplaceAllStringFunc(indent.ReplaceAllString(indentJSON(value), "$1$1"), func(line string) string {
+		parts := lastWord.FindStringSubmatch(line)
+		return parts[1] + words[parts[2]] + parts[3]
+	})
+}
+
+// shellQuote quotes a text for a POSIX shell.
+func shellQuote(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// Imports returns the types of openapi-typescript that the TypeScript sample uses.
+func (s *sample) Imports() string {
+	var names []string
+	for _, name := range []string{"components", "operations"} {
+		if strings.HasPrefix(s.Schema, name) || strings.HasPrefix(s.Answers, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+)
+
+// daemon is studiod in a process of its own, with everything on.
+type daemon struct {
+	address, admin string // HOST:PORT
+	command        *exec.Cmd
+	log            *os.File
+}
+
+// buildDaemon builds studiod into a directory and returns its path.
+func buildDaemon(ctx context.Context, directory string) (string, error) {
+	root := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/avatarstudio/avatarstudio")
+	root.Stderr = os.Stderr
+	where, err := root.Output()
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(directory, "studiod")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./server/cmd/studiod") //nolint:gosec // a path of ours
+	build.Dir, build.Stderr = strings.TrimSpace(string(where)), os.Stderr
+	return program, build.Run()
+}
+
+// startDaemon starts a daemon that writes its log to a file, and returns when it serves.
+func startDaemon(ctx context.Context, program, dsn, directory string) (*daemon, error) {
+	log, err := os.Create(filepath.Join(directory, "studiod.log"))
+	if err != nil {
+		return nil, err
+	}
+	d := &daemon{log: log, command: exec.CommandContext(ctx, program, //nolint:gosec // a path of ours
+		"serve", "--log-format", "json", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--db", dsn, "--media", "file:"+filepath.Join(directory, "media"),
+		"--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8", "--renderer", "simulate", "--render-time", "0s")}
+	d.command.Env = append(os.Environ(), "STUDIO_KEYS="+newKeys())
+	stderr, err := d.command.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.command.Start(); err != nil {
+		return nil, err
+	}
+	reader := bufio.NewReader(stderr)
+	for d.address == "" {
+		line, err := reader.ReadBytes('\n')
+		if err != nil {
+			return nil, errors.Join(d.explain(errors.New("studiod does not serve")), d.command.Wait())
+		}
+		_, _ = log.Write(line)
+		var said struct {
+			Message string `json:"msg"`
+			URL     string `json:"url"`
+		}
+		_ = json.Unmarshal(line, &said)
+		if u, err := url.Parse(said.URL); err == nil {
+			switch said.Message {
+			case "serving operators":
+				d.admin = u.Host
+			case "serving":
+				d.address = u.Host
+			}
+		}
+	}
+	go func() { _, _ = io.Copy(log, reader) }() // until it ends
+	return d, nil
+}
+
+func (d *daemon) pid() int { return d.command.Process.Pid }
+
+// stop ends the daemon as an operator does.
+func (d *daemon) stop() error {
+	return errors.Join(d.command.Process.Signal(syscall.SIGTERM), d.command.Wait(), d.log.Close())
+}
+
+// explain adds the end of the log to an error.
+func (d *daemon) explain(err error) error {
+	text, _ := os.ReadFile(d.log.Name())
+	return fmt.Errorf("%w\n%s", err, text[max(0, len(text)-2000):])
+}
+
+// login gives users their tokens and secrets.
+func (d *daemon) login(ctx context.Context, users []*user) error {
+	p := newPool(d.address)
+	defer p.close()
+	for _, u := range users {
+		var pair struct {
+			AccessToken string `json:"access_token"`
+		}
+		var secrets struct{ Data []struct{ Secret string } }
+		if err := p.ask(ctx, text(http.MethodPost, "/users/login", "", `{"email":"`+u.email+`","password":"`+password+`"}`), &pair); err != nil {
+			return err
+		}
+		u.token = pair.AccessToken
+		if err := p.ask(ctx, text(http.MethodGet, "/v1/webhooks/secret", u.authorization(), ""), &secrets); err != nil {
+			return err
+		}
+		secret, err := webhook.ParseSecret(secrets.Data[0].Secret)
+		if err != nil {
+			return err
+		}
+		u.secret = secret
+	}
+	return nil
+}
+
+func (u *user) authorization() string { return "Authorization: Bearer " + u.token + "\r\n" }
+
+// ask sends a request whose answer must be a 200.
+func (p *pool) ask(ctx context.Context, request string, answer any) error {
+	status, body, err := p.send(ctx, request)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK {
+		return fmt.Errorf("answered %d: %.200s", status, body)
+	}
+	return json.Unmarshal(body, answer)
+}
+
+// watch asks for the metrics again and again, as Prometheus does, until the returned function is called.
+func (d *daemon) watch(ctx context.Context, period time.Duration) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ticker := time.NewTicker(period)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				ended <- nil
+				return
+			}
+			if _, err := d.fetch(ctx, "/metrics"); err != nil && ctx.Err() == nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+// fetch returns what operators see at a path.
+func (d *daemon) fetch(ctx context.Context, path string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.admin+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	var body bytes.Buffer
+	if _, err := body.ReadFrom(response.Body); err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s is answered %s", path, response.Status)
+	}
+	return body.Bytes(), nil
+}
+
+// bareRole is the program as a server of net/http that answers every request with what it reads before.
+func bareRole(ctx context.Context, in io.Reader, out io.Writer) error {
+	reader := bufio.NewReader(in)
+	var length int
+	if _, err := fmt.Fscanln(reader, &length); err != nil {
+		return err
+	}
+	body := make([]byte, length)
+	if _, err := io.ReadFull(reader, body); err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(body)
+	})}
+	fmt.Fprintln(out, listener.Addr())
+	go func() { _ = server.Serve(listener) }()
+	_, _ = io.Copy(io.Discard, reader) // until the end of the input
+	return server.Close()
+}
+
+// startBare starts bareRole, and returns its address.
+func startBare(ctx context.Context, body []byte) (address string, stop func() error, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", nil, err
+	}
+	command := exec.CommandContext(ctx, program, "-bare") //nolint:gosec // this program
+	command.Stderr = os.Stderr
+	in, err := command.StdinPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := command.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() error { return errors.Join(in.Close(), command.Wait()) }
+	if _, err := fmt.Fprintf(in, "%d\n%s", len(body), body); err != nil {
+		return "", nil, errors.Join(err, stop())
+	}
+	if _, err := fmt.Fscanln(out, &address); err != nil {
+		return "", nil, errors.Join(err, stop())
+	}
+	return address, stop, nil
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
+)
+
+// A user makes an avatar and a video of it in the browser, with the built-in renderer.
+func TestConsole_makesVideos(t *testing.T) {
+	t.Parallel()
+	d := startRenderingDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.AutoConsent = true, false })
+	tab := browsertest.Open(t, d.url())
+	tab.Visit("/console/avatars/new", "#email")
+	tab.Do(chromedp.KeyEvent(testEmail+"\t"+testPassword+"\r"), chromedp.WaitVisible("#title"), chromedp.SendKeys("#title", "Ada\r"))
+	tab.Await(".badge", "consent pending")
+	tab.Do(chromedp.Click(`button[value="true"]`))
+	tab.Await(".badge", "published")
+	tab.Do(chromedp.Click(".state .primary"), chromedp.WaitVisible("#text"), chromedp.SendKeys("#title", "Welcome to the team"),
+		chromedp.SendKeys("#text", "Good morning. It is nice to have you here."), chromedp.Click("form.create .primary"))
+	tab.Await(".badge", "succeeded")
+	tab.Do(chromedp.Click(`a[href="/console/videos"]`))
+	tab.Await(".card h2", "Welcome to the team")
+	tab.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".card h2 a").click()`)) // the list is replaced when live updates start
+	tab.Await("h1", "Welcome to the team")
+	played := browsertest.Read(tab, chromedp.Evaluate[string](`new Promise(resolve => {
+		const video = document.querySelector("video")
+		video.muted = true
+		video.addEventListener("error", () => resolve("error"))
+		video.addEventListener("ended", () => { video.currentTime = 0.9 })
+		video.addEventListener("seeked", () => resolve("played"))
+		video.play().catch(reason => resolve(String(reason)))
+	})`, chromedp.EvalAwaitPromise))
+	if played != "played" {
+		t.Errorf("the video: %s", played)
+	}
+	tab.Picture("console.png")
+}
+
+// A user tries the API on the reference page in the browser.
+func TestDocs_tryOperations(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Docs = true })
+	tab := browsertest.Open(t, d.url())
+	tab.Visit("/docs", "#operations-Avatars-createAvatar")
+	tab.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#operations-tag-Avatars").scrollIntoView()`))
+	tab.Picture("docs.png")
+	try := func(operation, field, text, answer string) {
+		t.Helper()
+		operation = "#operations-" + operation
+		tab.Do(chromedp.Click(operation+" button.opblock-summary-control"), chromedp.Click(operation+" button.try-out__btn"),
+			chromedp.Click(operation+" "+field), chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(text),
+			chromedp.Click(operation+" button.execute"))
+		tab.Await(operation+" .live-responses-table .highlight-code", answer)
+	}
+	try("Users-login", "textarea", fmt.Sprintf(`{"email": %q, "password": %q}`, testEmail, testPassword), "access_token")
+	try("Projects-listProjects", `tr[data-param-name="x-workspace-id"] input`, d.workspace, `"unpublished_projects": 0`)
+	try("Avatars-createAvatar", "textarea", `{"title": "Ada"}`, `"status": "processing"`)
+	avatars, err := d.client.ListAvatars(t.Context())
+	check(t, err)
+	if len(avatars.Data) != 1 || *avatars.Data[0].Title != "Ada" {
+		t.Errorf("the avatars are %+v", avatars.Data)
+	}
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// A trace contains a creation, its work in the database, its rendering, each delivery attempt, and the
+// receiver, even if another process makes the second attempt. It is not the trace of the caller.
+func TestTraces_spanCreationToReceiver(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		secret := prepareDatabase(t, dsn)
+		collector := studiotest.NewCollector(t, nil)
+		parents := make(chan string, 2)
+		answers := make(chan int, 2)
+		answers <- http.StatusInternalServerError
+		answers <- http.StatusOK
+		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if err := webhook.Verify(r.Header, body, time.Now(), secret); err != nil {
+				t.Error(err)
+			}
+			parents <- r.Header.Get("Traceparent")
+			w.WriteHeader(<-answers)
+		}))
+		t.Cleanup(receiver.Close)
+
+		first := startProcess(t, dsn, "--otlp", collector.URL, "--render-time", "1ms")
+		const callers = "0af7651916cd43dd8448eb211c80319c"
+		_, err := first.client.Raw().CreateLipsyncWithResponse(t.Context(), nil, lipsyncRequest("canary-title", receiver.URL+"/?canary-query"),
+			func(_ context.Context, r *http.Request) error {
+				r.Header.Set("Traceparent", "00-"+callers+"-b7ad6b7169203331-01")
+				r.Header.Set("Tracestate", "canary=state")
+				return nil
+			})
+		check(t, err)
+		received := []string{<-parents}
+		trace := strings.Split(received[0], "-")[1]
+		eventually(t, "spans of the first process", func() bool {
+			return len(collector.Named(trace, "deliver")) == 1 && len(collector.Named(trace, "createLipsync")) == 1 && len(collector.Named(trace, "render")) == 1
+		})
+		first.await(`msg="delivery attempted"`)
+		check(t, first.end(syscall.SIGTERM))
+
+		db, err := store.Open(t.Context(), dsn, store.Config{})
+		check(t, err)
+		check(t, db.ShiftDue(t.Context(), -time.Minute)) // makes the retry due now
+		check(t, db.Close())
+		second := startProcess(t, dsn, "--otlp", collector.URL+"/", "--render-time", "1ms")
+		received = append(received, <-parents)
+		eventually(t, "the span of the second attempt", func() bool { return len(collector.Named(trace, "deliver")) == 2 })
+		check(t, second.end(syscall.SIGTERM))
+
+		creation := only(t, collector, trace, "createLipsync")
+		rendering := only(t, collector, trace, "render")
+		if creation.Parent != "" || creation.Link != callers || trace == callers {
+			t.Errorf("the creation is %s", creation.Text)
+		}
+		if rendering.Parent != creation.ID || rendering.Attributes["studio.outcome"] != "succeeded" {
+			t.Errorf("the rendering is %s", rendering.Text)
+		}
+		attempts := collector.Named(trace, "deliver")
+		if len(attempts) != 2 {
+			t.Fatalf("%d attempts are in the trace", len(attempts))
+		}
+		for i, outcome := range []string{"retried", "delivered"} {
+			if a := attempts[i]; a.Parent != creation.ID || a.Attributes["studio.outcome"] != outcome || a.Error != (outcome == "retried") ||
+				received[i] != "00-"+trace+"-"+a.ID+"-01" {
+				t.Errorf("attempt %d, of which the receiver was told %s, is %s", i+1, received[i], a.Text)
+			}
+		}
+		statements := 0
+		for _, span := range collector.Spans() {
+			if span.Trace == trace && strings.HasPrefix(span.Attributes["db.query.text"], "INSERT INTO subjects") {
+				statements++
+			}
+			if span.Parent == "" && span.Name != "createLipsync" && span.Name != "login" {
+				t.Errorf("a trace of its own begins with %s", span.Text)
+			}
+			for _, secret := range []string{"canary", testEmail, testPassword, "whsec_", "eyJ", receiver.URL} {
+				if strings.Contains(span.Text, secret) {
+					t.Errorf("%s is in %s", secret, span.Text)
+				}
+			}
+		}
+		if statements == 0 {
+			t.Error("no statement is in the trace of the creation")
+		}
+	})
+}
+
+// only returns the single span of a trace with the given name.
+func only(t *testing.T, collector *studiotest.Collector, trace, name string) studiotest.Span {
+	t.Helper()
+	spans := collector.Named(trace, name)
+	if len(spans) != 1 {
+		t.Fatalf("%d spans are named %s in %v", len(spans), name, collector.Spans())
+	}
+	return spans[0]
+}
+
+// Creations that are committed as a group have separate traces.
+func TestTraces_includeDatabaseWork(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		prepareDatabase(t, dsn)
+		collector := studiotest.NewCollector(t, nil)
+		p := startProcess(t, dsn, "--otlp", collector.URL, "--render-time", "1ms")
+		const creations = 20
+		var working sync.WaitGroup
+		for range creations {
+			working.Go(func() {
+				if _, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", "http://127.0.0.1:1/")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		working.Wait()
+		eventually(t, "work of the database in each trace", func() bool {
+			traced := make(map[string]bool)
+			for _, span := range collector.Spans() {
+				if span.Name == "create with others" || strings.HasPrefix(span.Attributes["db.query.text"], "INSERT INTO subjects") {
+					traced[span.Trace] = true
+				}
+			}
+			return len(traced) == creations
+		})
+	})
+}
+
+func TestTraces_includeRenderingOfWorker(t *testing.T) {
+	t.Parallel()
+	dsn, media := studiotest.NewPostgres(t), "file:"+t.TempDir()
+	in := startInbox(t, prepareDatabase(t, dsn), nil)
+	collector := studiotest.NewCollector(t, nil)
+	serve := startProcess(t, dsn, "--otlp", collector.URL, "--render-workers=0", "--media", media)
+	worker, _ := startCommand(t, "msg=working", "work", "--db", dsn, "--media", media, "--otlp", collector.URL,
+		"--renderer", "simulate", "--render-time", "1ms")
+	created, err := serve.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
+	check(t, err)
+	in.wait(t, created.InferenceID, 1)
+	eventually(t, "one trace", func() bool {
+		names := make(map[string]string)
+		for _, span := range collector.Spans() {
+			names[span.Name] = span.Trace
+		}
+		trace := names["createLipsync"]
+		return trace != "" && names["render"] == trace && names["deliver"] == trace
+	})
+	check(t, worker.end(syscall.SIGTERM))
+	check(t, serve.end(syscall.SIGTERM))
+}
+
+// A collector that hangs delays neither deliveries nor the stop, and causes one log line.
+func TestTraces_hungCollectorDelaysNothing(t *testing.T) {
+	t.Parallel()
+	released := make(chan struct{})
+	collector := studiotest.NewCollector(t, func(http.ResponseWriter, *http.Request) bool {
+		<-released
+		return false
+	})
+	t.Cleanup(func() { close(released) })
+	dsn := newDatabase(t)
+	secret := prepareDatabase(t, dsn)
+	inbox := startInbox(t, secret, nil)
+	p := startProcess(t, dsn, "--otlp", collector.URL, "--render-time", "1ms")
+	for range 20 {
+		created, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", inbox.url))
+		check(t, err)
+		inbox.wait(t, created.InferenceID, 1)
+	}
+	check(t, p.end(syscall.SIGTERM))
+	if lines := strings.Count(p.log.String(), "trace collector"); lines > 1 {
+		t.Errorf("%d lines tell of the collector:\n%s", lines, p.log)
+	}
+}
+
+func TestTraces_rejectInvalidCollectorURL(t *testing.T) {
+	t.Parallel()
+	for _, test := range [][]string{
+		{"--otlp", "collector:4317"},
+		{"--otlp", "http://"},
+		{"--otlp", "http://user:canary@collector"},
+		{"--otlp", "http://collector/?key=canary"},
+		{"--otlp", "http://collector", "--otlp-sample", "0"},
+		{"--otlp", "http://collector", "--otlp-sample", "1.5"},
+	} {
+		code, _, said := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", newDatabase(t)}, test...)...)
+		if code != exitUsage || strings.Contains(said, "canary") {
+			t.Errorf("%v ends with %d: %s", test, code, said)
+		}
+	}
+}

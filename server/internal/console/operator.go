@@ -1,0 +1,99 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+const (
+	usersPath   = Path + "/users"
+	servicePath = Path + "/service"
+)
+
+// Daemon is what operators see of the process that serves the pages.
+type Daemon struct {
+	Version string
+	Started time.Time
+	// Workers is how many attempts to deliver it makes at once.
+	Workers int
+	// RenderWorkers is how many subjects it renders at once; none when it is not positive.
+	RenderWorkers int
+}
+
+// forOperators shows a page to operators. For everybody else there is no such page. The role is that of
+// now, because each request reads the session anew.
+func (c *Console) forOperators(page page) page {
+	return func(w http.ResponseWriter, r *http.Request, s session) error {
+		if s.Role != studio.Operator {
+			return studio.ErrNotFound
+		}
+		return page(w, r, s)
+	}
+}
+
+// usersView is a page of users.
+type usersView struct {
+	Email  string // that is looked for
+	Users  []store.Account
+	Older  string
+	Newest string
+}
+
+func (c *Console) users(w http.ResponseWriter, r *http.Request, _ session) error {
+	query := r.URL.Query()
+	cursor := query.Get("cursor")
+	v, next := usersView{Email: query.Get("email")}, ""
+	var err error
+	if v.Users, err = c.cfg.Store.Users(r.Context(), v.Email, cursor, pageSize+1); err != nil {
+		return err
+	}
+	if len(v.Users) > pageSize {
+		v.Users = v.Users[:pageSize]
+		next = v.Users[pageSize-1].ID
+	}
+	v.Older, v.Newest = paths(usersPath, make(url.Values), cursor, next)
+	c.render(w, r, http.StatusOK, "users", view{Title: "Users", Section: usersPath, Data: v})
+	return nil
+}
+
+// serviceView is the page about what waits, and who works on it.
+type serviceView struct {
+	store.Status
+
+	Daemon      Daemon
+	Connections []store.Connections
+	Shared      bool // by daemons on other machines
+	Renderers   []store.Process
+	Deliverers  []store.Process
+	Breakers    []store.Breaker
+	Older       string
+	Newest      string
+}
+
+func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (err error) {
+	ctx, db, cursor, next := r.Context(), c.cfg.Store, r.URL.Query().Get("cursor"), ""
+	v := serviceView{Daemon: c.cfg.Daemon, Connections: db.Connections(), Shared: db.Pool() != nil}
+	if v.Status, err = db.Status(ctx); err != nil {
+		return err
+	}
+	if v.Renderers, err = db.Renderers(ctx); err != nil {
+		return err
+	}
+	if v.Deliverers, err = db.Deliverers(ctx); err != nil {
+		return err
+	}
+	if v.Breakers, err = db.OpenBreakers(ctx, cursor, pageSize+1); err != nil {
+		return err
+	}
+	if len(v.Breakers) > pageSize {
+		v.Breakers = v.Breakers[:pageSize]
+		next = v.Breakers[pageSize-1].Origin
+	}
+	v.Older, v.Newest = paths(servicePath, make(url.Values), cursor, next)
+	c.render(w, r, http.StatusOK, "service", view{Title: "Service", Section: servicePath, Data: v})
+	return nil
+}

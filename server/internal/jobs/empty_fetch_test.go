@@ -1,0 +1,46 @@
+package jobs_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// A subject that is due without a pending event is logged as an error.
+func TestSQLite_logsADueSubjectWithoutAnEvent(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		var log bytes.Buffer
+		set := func(statement string) {
+			db := studiotest.OpenSQL(s.t, s.dsn)
+			defer func() { _ = db.Close() }()
+			if _, err := db.ExecContext(s.t.Context(), statement); err != nil {
+				s.t.Error(err)
+			}
+		}
+		s.create()
+		s.work(time.Second)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			time.Sleep(time.Second) // after the repair at the start
+			set(`UPDATE subjects SET deliver_at = 1`)
+		}()
+		trigger := newTrigger(jobs.New(jobs.Config{
+			Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		}))
+		stop, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+		defer cancel()
+		trigger.Run(stop, stop)
+		<-done
+		if !strings.Contains(log.String(), "events are due and none is found") {
+			s.t.Errorf("the error is not logged: %s", log.String())
+		}
+		set(`UPDATE subjects SET deliver_at = NULL`)
+	})
+}

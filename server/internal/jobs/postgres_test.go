@@ -1,0 +1,274 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+// onRealPostgres runs a test on PostgreSQL outside a bubble. It starts no trigger.
+func onRealPostgres(t *testing.T, dsn string, test func(s *fixture)) {
+	t.Helper()
+	s := &fixture{t: t, dsn: dsn, now: time.Now, config: jobs.Config{Rate: 100_000, InFlight: 100}}
+	s.run(test)
+}
+
+// daemon runs a trigger until the returned function is called. The trigger finds due work only by
+// notifications, because its rescan interval is an hour.
+func (s *fixture) daemon() (stop func()) {
+	s.t.Helper()
+	trigger := newTrigger(s.jobs())
+	trigger.SetRescanInterval(time.Hour)
+	return start(trigger)
+}
+
+// start runs a trigger until the returned function is called, which cancels running work.
+func start(trigger *jobs.Trigger) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		trigger.Run(ctx, ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// eventually waits up to 40 s until a condition holds.
+func (s *fixture) eventually(what string, holds func() bool) {
+	s.t.Helper()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	timeout := time.After(40 * time.Second)
+	for !holds() {
+		select {
+		case <-ticker.C:
+		case <-timeout:
+			s.t.Fatal(what + " within 40 s: no")
+		}
+	}
+}
+
+// pending returns how many events have not ended.
+func (s *fixture) pending() int {
+	s.t.Helper()
+	events, err := s.db.Events(s.t.Context(), store.EventFilter{State: store.Pending}, "", 10_000)
+	if errors.Is(err, studio.ErrBusy) {
+		return -1
+	}
+	if err != nil {
+		s.t.Log(err)
+		return -1
+	}
+	return len(events)
+}
+
+// addEvent adds an event to a subject.
+func (s *fixture) addEvent(id string) error {
+	_, err := s.db.UpdateSubject(s.t.Context(), id, func(subject *studio.Subject) error {
+		subject.Sequence++
+		subject.Events = append(subject.Events, studio.Event{
+			ID: uuid.NewString(), SubjectID: id, Sequence: subject.Sequence, Body: []byte(`{}`), CreatedAt: time.Now(),
+		})
+		return nil
+	})
+	return err
+}
+
+// Events that are added while another event of their subject is delivered are delivered in order, without a
+// rescan.
+func TestPostgres_deliversEventsAddedDuringAnAttempt(t *testing.T) {
+	t.Parallel()
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		const subjects, events = 10, 40
+		var mu sync.Mutex
+		last := make(map[string]int64)
+		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
+			mu.Lock()
+			defer mu.Unlock()
+			if message.Sequence != last[message.URL]+1 {
+				s.t.Errorf("event %d comes after %d", message.Sequence, last[message.URL])
+			}
+			last[message.URL] = message.Sequence
+			return sender.Attempt{Status: 200}
+		})
+		defer s.daemon()()
+		var announcing sync.WaitGroup
+		for i := range subjects {
+			id := s.createFor(fmt.Sprintf("https://hooks.example.com/%d", i)).ID
+			announcing.Go(func() {
+				for range events {
+					if err := s.addEvent(id); err != nil {
+						s.t.Error(err)
+					}
+				}
+			})
+		}
+		announcing.Wait()
+		s.eventually("every event is delivered", func() bool { return s.pending() == 0 })
+	})
+}
+
+func TestPostgres_twoDaemonsShareTheLanes(t *testing.T) {
+	t.Parallel()
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		var mu sync.Mutex
+		running := make(map[string]bool)
+		var did [2]atomic.Int64
+		enter := func(url string, enters bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			if running[url] == enters {
+				s.t.Errorf("two attempts are made at once for %s", url)
+			}
+			running[url] = enters
+		}
+		for i := range did {
+			s.sender = senderFunc(func(ctx context.Context, message sender.Message) sender.Attempt {
+				did[i].Add(1)
+				enter(message.URL, true)
+				defer enter(message.URL, false)
+				limited, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
+				defer cancel()
+				<-limited.Done()
+				return sender.Attempt{Status: 200}
+			})
+			defer s.daemon()()
+		}
+		db := studiotest.OpenSQL(s.t, s.dsn)
+		s.eventually("both have half of the lanes", func() bool {
+			var halves int
+			err := db.QueryRowContext(s.t.Context(), `SELECT count(*) FROM
+				(SELECT FROM lanes WHERE holder IS NOT NULL GROUP BY holder HAVING count(*) = 128) h`).Scan(&halves)
+			return err == nil && halves == 2
+		})
+		for i := range 200 {
+			s.createFor(fmt.Sprintf("https://%d.example.com/", i))
+		}
+		s.eventually("every event is delivered", func() bool { return did[0].Load()+did[1].Load() >= 600 && s.pending() == 0 })
+		if a, b := did[0].Load(), did[1].Load(); a+b != 600 || min(a, b) < 60 {
+			s.t.Errorf("the daemons made %d and %d attempts, want 600 together and a share for each", a, b)
+		}
+	})
+}
+
+// A daemon that cannot renew its lease cancels its attempts before another daemon makes them. Records that it
+// writes afterwards change nothing.
+func TestPostgres_anotherDaemonTakesOverAnExpiredLease(t *testing.T) {
+	t.Parallel()
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		sending, stopped := make(chan struct{}), make(chan time.Time, 1)
+		s.sender = senderFunc(func(ctx context.Context, _ sender.Message) sender.Attempt {
+			close(sending)
+			<-ctx.Done()
+			stopped <- time.Now()
+			return sender.Attempt{Failure: sender.FailureCanceled}
+		})
+		silent := newTrigger(s.jobs())
+		silent.SetRenewal(time.Hour)
+		stop := start(silent)
+		s.create()
+		<-sending
+		began := make(chan time.Time, 1)
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+			select {
+			case began <- time.Now():
+			default:
+			}
+			return sender.Attempt{Status: 200}
+		})
+		defer s.daemon()()
+		if gap := (<-began).Sub(<-stopped); gap < 0 || gap > 3*time.Second {
+			s.t.Errorf("another attempt began %v after the end of the first", gap)
+		}
+		s.eventually("the event is delivered", func() bool { return s.pending() == 0 })
+		stop()
+	})
+}
+
+// A process that was frozen may receive notifications before the timer of its expired lease fires.
+func TestPostgres_beginsNoAttemptAfterTheLeaseExpires(t *testing.T) {
+	t.Parallel()
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		sent := make(chan struct{}, 1)
+		var ended, late atomic.Bool
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+			if ended.Load() {
+				late.Store(true)
+			}
+			select {
+			case sent <- struct{}{}:
+			default:
+			}
+			return sender.Attempt{Status: 200}
+		})
+		frozen := newTrigger(s.jobs())
+		frozen.SetRenewal(time.Hour)
+		stop := start(frozen)
+		s.create()
+		<-sent
+		s.eventually("the first events are delivered", func() bool { return s.pending() == 0 })
+		ended.Store(true)
+		frozen.EndLease()
+		s.create()
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt { return sender.Attempt{Status: 200} })
+		defer s.daemon()()
+		s.eventually("the other events are delivered", func() bool { return s.pending() == 0 })
+		stop()
+		if late.Load() {
+			s.t.Error("an attempt began after the end of the lease")
+		}
+	})
+}
+
+func TestPostgres_survivesADatabaseCrash(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it restarts a cluster of its own")
+	}
+	cluster, err := studiotest.StartCluster()
+	if errors.Is(err, studiotest.ErrNotInstalled) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	onRealPostgres(t, studiotest.NewSchema(t, cluster.DSN), func(s *fixture) {
+		var received atomic.Int64
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+			if received.Add(1) == 50 {
+				if err := cluster.Restart(); err != nil {
+					s.t.Error(err)
+				}
+			}
+			return sender.Attempt{Status: 200}
+		})
+		for i := range 100 {
+			s.createFor(fmt.Sprintf("https://hooks.example.com/%d", i))
+		}
+		defer s.daemon()()
+		s.eventually("every event is delivered", func() bool {
+			next, err := s.db.NextRendering(s.t.Context(), time.Time{})
+			return err == nil && next.IsZero() && received.Load() >= 300 && s.pending() == 0
+		})
+	})
+}

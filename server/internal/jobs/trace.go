@@ -1,0 +1,68 @@
+package jobs
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+// traceAttempt starts the span of an attempt, which endAttempt ends. If the creation of the subject was not
+// sampled, traceAttempt records nothing.
+func (j *Jobs) traceAttempt(ctx context.Context, next store.Delivery) (context.Context, trace.Span) {
+	if j.Tracer == nil || next.TraceParent == "" {
+		return ctx, noop.Span{}
+	}
+	return j.Tracer.Start(tracing.Under(ctx, next.TraceParent), "deliver", trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(
+			attribute.String("studio.subject", next.Event.SubjectID), attribute.String("studio.event", next.Event.ID),
+			attribute.Int64("studio.sequence", next.Event.Sequence), attribute.Int("studio.try", next.Tries+1),
+		))
+}
+
+// endAttempt ends the span of an attempt with its outcome.
+func endAttempt(span trace.Span, outcome AttemptOutcome, sent sender.Attempt) {
+	if !span.IsRecording() {
+		return
+	}
+	span.SetAttributes(attribute.String("studio.outcome", string(outcome)))
+	if sent.Status != 0 {
+		span.SetAttributes(attribute.Int("http.response.status_code", sent.Status))
+	}
+	if sent.Failure != "" {
+		span.SetAttributes(attribute.String("error.type", string(sent.Failure)))
+		span.SetStatus(codes.Error, "")
+	}
+	span.End()
+}
+
+// traceRendering starts the span of a rendering, which endRendering ends. If the creation of the subject was
+// not sampled, traceRendering records nothing.
+func (j *Jobs) traceRendering(ctx context.Context, subject studio.Subject) (context.Context, trace.Span) {
+	if j.Tracer == nil || subject.TraceParent == "" {
+		return ctx, noop.Span{}
+	}
+	return j.Tracer.Start(tracing.Under(ctx, subject.TraceParent), "render", trace.WithAttributes(
+		attribute.String("studio.subject", subject.ID), attribute.String("studio.kind", string(subject.Kind)),
+		attribute.Int("studio.try", subject.RenderTries+1),
+	))
+}
+
+// endRendering ends the span of a rendering with its outcome.
+func endRendering(span trace.Span, outcome RenderingOutcome) {
+	if !span.IsRecording() {
+		return
+	}
+	span.SetAttributes(attribute.String("studio.outcome", string(outcome)))
+	if outcome == RenderingRetried || outcome == RenderingFailed {
+		span.SetStatus(codes.Error, "")
+	}
+	span.End()
+}

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"time"
+)
+
+// commitGroup is the group commit of SQLite: changes that arrive while a commit runs share the next one.
+// Most of the cost of a commit is the disk sync, which the callers share. A single caller does not wait. The
+// number of concurrent callers bounds the size of a group.
+type commitGroup struct {
+	committing chan struct{} // a mutex, held during a commit
+
+	mu      sync.Mutex
+	waiting []*member
+}
+
+// member is one change of a group. It sees the changes of the members before it. Its error rolls back only
+// its own change.
+type member struct {
+	change   func(tx transaction) error
+	ctx      context.Context //nolint:containedctx // the context of the caller
+	tx       *sqliteTransaction
+	err      error
+	panicked any
+	done     chan struct{}
+}
+
+func newCommitGroup() commitGroup { return commitGroup{committing: make(chan struct{}, 1)} }
+
+func (e *sqlite) write(ctx context.Context, due func(flows []Flow), change func(transaction) error) error {
+	m := &member{change: change, ctx: ctx, done: make(chan struct{})}
+	if e.group.join(m) {
+		e.group.committing <- struct{}{}
+		groupContext := context.WithoutCancel(ctx) // so that no member cancels the others
+		e.commit(groupContext, e.group.take())
+		e.statements.prepareMissing(groupContext)
+		<-e.group.committing
+	}
+	<-m.done
+	if m.panicked != nil {
+		panic(m.panicked) // in the goroutine of the caller
+	}
+	if m.err == nil && m.tx.due {
+		due(m.tx.flows)
+	}
+	return m.err
+}
+
+// join adds a member to the waiting group. The first member commits for all.
+func (g *commitGroup) join(m *member) (first bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = append(g.waiting, m)
+	return len(g.waiting) == 1
+}
+
+// take removes and returns the waiting members.
+func (g *commitGroup) take() []*member {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	members := g.waiting
+	g.waiting = nil
+	return members
+}
+
+// commit runs the changes of all members in one transaction and wakes their callers.
+func (e *sqlite) commit(ctx context.Context, members []*member) {
+	err := e.commitMembers(ctx, members)
+	for _, m := range members {
+		if m.err == nil {
+			m.err = err
+		}
+		close(m.done)
+	}
+}
+
+// commitMembers runs the change of each member under a savepoint, and commits. An error is that of the whole
+// group.
+func (e *sqlite) commitMembers(ctx context.Context, members []*member) error {
+	if err := e.checkFiles(); err != nil {
+		return err
+	}
+	tx, err := e.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
+	for _, m := range members {
+		if m.err = m.ctx.Err(); m.err != nil {
+			continue
+		}
+		m.tx = &sqliteTransaction{tx: tx, statements: e.statements}
+		if len(members) == 1 {
+			if m.run(); m.err != nil {
+				return m.err
+			}
+			continue
+		}
+		if _, err := m.tx.exec(ctx, "SAVEPOINT member"); err != nil {
+			return err
+		}
+		if m.run(); m.err != nil {
+			// This fails if the error rolled back the whole transaction, as a full disk does.
+			if _, err := m.tx.exec(ctx, "ROLLBACK TO member"); err != nil {
+				return err
+			}
+		}
+		if _, err := m.tx.exec(ctx, "RELEASE member"); err != nil {
+			return err
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	return e.checkFiles() // a commit to a deleted file must not be acknowledged
+}
+
+// run runs the change. It stores a panic for the caller.
+func (m *member) run() {
+	defer func() {
+		if m.panicked = recover(); m.panicked != nil {
+			m.err = sql.ErrTxDone
+		}
+	}()
+	m.err = m.change(m.tx)
+}
+
+// sqliteTransaction is the transaction as one member sees it. It ignores the cancellation of the caller's
+// context, because an interrupted statement would roll back the transaction of the whole group.
+type sqliteTransaction struct {
+	tx         *sql.Tx
+	statements *statements
+	due        bool
+	flows      []Flow
+}
+
+func (t *sqliteTransaction) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	ctx = context.WithoutCancel(ctx)
+	if prepared := t.statements.find(query); prepared != nil {
+		return affected(t.tx.StmtContext(ctx, prepared).ExecContext(ctx, args...)) //nolint:sqlclosecheck // the end of tx closes it
+	}
+	return affected(t.tx.ExecContext(ctx, query, args...))
+}
+
+func (t *sqliteTransaction) execAll(ctx context.Context, all []statement) (rows []int64, err error) {
+	for _, s := range all {
+		n, err := t.exec(ctx, s.query, s.args...)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, n)
+	}
+	return rows, nil
+}
+
+func (t *sqliteTransaction) query(
+	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
+) (err error) {
+	ctx = context.WithoutCancel(ctx)
+	var rows *sql.Rows
+	if prepared := t.statements.find(query); prepared != nil {
+		rows, err = t.tx.StmtContext(ctx, prepared).QueryContext(ctx, args...) //nolint:sqlclosecheck // the end of tx closes it
+	} else {
+		rows, err = t.tx.QueryContext(ctx, query, args...)
+	}
+	if err != nil {
+		return err
+	}
+	return eachRow(rows, each)
+}
+
+func (t *sqliteTransaction) forUpdate() string { return "" } // SQLite has one writer at a time
+
+func (t *sqliteTransaction) subjectDue() string { return dueSQLite }
+
+func (t *sqliteTransaction) tryLock(context.Context, string) (bool, error) { return true, nil }
+
+func (t *sqliteTransaction) markDeliveryDue(flow Flow) {
+	t.due = true
+	t.flows = append(t.flows, flow)
+}
+
+func (t *sqliteTransaction) markRenderDue(time.Time) { t.due = true }
+
+func (t *sqliteTransaction) clock() string { return `CAST(unixepoch('subsec') * 1000000 AS INTEGER)` }

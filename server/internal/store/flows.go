@@ -1,0 +1,168 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// Flow identifies a flow: the events of one user for one origin.
+type Flow struct {
+	UserID string
+	Origin string
+}
+
+// FlowDue is a flow and when its first pending event is due.
+type FlowDue struct {
+	Flow
+	At time.Time
+}
+
+// DueFlows returns every flow that has pending events. If lanes is not nil, it returns only the flows in
+// these lanes. Only PostgreSQL has lanes.
+func (s *Store) DueFlows(ctx context.Context, lanes []int) ([]FlowDue, error) {
+	condition, args := "", []any(nil)
+	if lanes != nil {
+		condition, args = ` AND `+laneOfSubject+` = ANY($1)`, []any{lanes}
+	}
+	var all []FlowDue
+	err := s.engine.query(ctx, func(scan func(...any) error) error {
+		var due FlowDue
+		err := scan(&due.UserID, &due.Origin, instant{&due.At})
+		all = append(all, due)
+		return err
+	}, `SELECT user_id, origin, MIN(deliver_at) FROM subjects WHERE deliver_at IS NOT NULL`+condition+`
+		GROUP BY user_id, origin`, args...)
+	return all, err
+}
+
+// DeliveryQuery asks for up to Limit deliveries of a flow.
+type DeliveryQuery struct {
+	Flow
+	Limit int
+}
+
+// Delivery is the first pending event of a subject, with what an attempt needs.
+type Delivery struct {
+	Event  studio.Event
+	UserID string
+	URL    string
+	Origin string // of the URL
+	Off    bool   // the URL is switched off for the user
+	Tries  int    // attempts made since the creation or the last replay
+	// RequestID is the ID of the request that created the subject, for the log.
+	RequestID string
+	// TraceParent is the span of that request; "" if it is not traced.
+	TraceParent string
+	DueAt       time.Time // when the next attempt is due; zero before the first attempt, which is due immediately
+}
+
+// selectDelivery returns the query for the first pending event of the subjects that match the condition of.
+// On PostgreSQL the LATERAL join forces the planner to begin with the subjects, because the statistics of the
+// events are often from a time when none was pending.
+func (s *Store) selectDelivery(of string) string {
+	const columns = `SELECT s.id, e.id, e.sequence, e.body, e.created_at, e.tries, s.user_id, s.webhook_url, s.origin,
+		p.url IS NOT NULL, e.due_at, s.request_id, s.trace_parent FROM (SELECT * FROM subjects WHERE `
+	const first = ` JOIN events e ON e.subject_id = s.id AND e.sequence =
+		(SELECT MIN(f.sequence) FROM events f WHERE f.subject_id = s.id AND f.state = 'pending')`
+	const firstLateral = ` CROSS JOIN LATERAL (SELECT * FROM events f WHERE f.subject_id = s.id AND f.state = 'pending'
+		ORDER BY f.sequence LIMIT 1) e`
+	const endpoint = ` LEFT JOIN endpoints p ON p.user_id = s.user_id AND p.url = s.webhook_url ORDER BY s.deliver_at`
+	if s.Pool() != nil {
+		return columns + of + `) s` + firstLateral + endpoint
+	}
+	return columns + of + `) s` + first + endpoint
+}
+
+// Deliveries returns, for each query, the deliveries of the flow that are due first, one for each subject. It
+// includes deliveries that are due in the future.
+func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]Delivery, error) {
+	query := s.selectDelivery(`user_id = $1 AND origin = $2 AND deliver_at IS NOT NULL ORDER BY deliver_at LIMIT $3 + 0`)
+	all := make([][]Delivery, len(queries))
+	args := make([][]any, len(queries))
+	for i, one := range queries {
+		args[i] = []any{one.UserID, one.Origin, one.Limit}
+	}
+	err := s.engine.queryAll(ctx, func(i int, scan func(...any) error) error {
+		d, err := scanDelivery(scan)
+		all[i] = append(all[i], d)
+		return err
+	}, query, args)
+	return all, err
+}
+
+// NextDelivery returns the next delivery of a subject, or studio.ErrNotFound if it has no pending event.
+func (s *Store) NextDelivery(ctx context.Context, subjectID string) (d Delivery, err error) {
+	found := false
+	err = s.engine.query(ctx, func(scan func(...any) error) error {
+		found = true
+		d, err = scanDelivery(scan)
+		return err
+	}, s.selectDelivery(`id = $1`), subjectID)
+	if err == nil && !found {
+		err = studio.ErrNotFound
+	}
+	return d, err
+}
+
+// scanDelivery scans a row of selectDelivery.
+func scanDelivery(scan func(...any) error) (d Delivery, err error) {
+	err = scan(&d.Event.SubjectID, &d.Event.ID, &d.Event.Sequence, &d.Event.Body, instant{&d.Event.CreatedAt},
+		&d.Tries, &d.UserID, &d.URL, &d.Origin, &d.Off, instant{&d.DueAt}, &d.RequestID, &d.TraceParent)
+	return d, err
+}
+
+// queryAll runs a query with each of several parameter lists, in one batch.
+func (e *postgres) queryAll(
+	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
+) (err error) {
+	timeoutContext, cancel := context.WithTimeoutCause(ctx, answerTimeout, errTimeout)
+	defer cancel()
+	connection, err := e.acquire(timeoutContext)
+	if err != nil {
+		return err
+	}
+	defer connection.Release()
+	batch := new(pgx.Batch)
+	for i := range args {
+		batch.Queue(query, args[i]...).Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				if err := each(i, rows.Scan); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		})
+	}
+	return connection.SendBatch(timeoutContext, batch).Close()
+}
+
+// queryAll runs a query with each of several parameter lists, one after the other.
+func (q sqliteQuerier) queryAll(
+	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
+) error {
+	for i := range args {
+		err := q.query(ctx, func(scan func(...any) error) error { return each(i, scan) }, query, args[i]...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ShiftDue moves every due time by by, after the clock of the machine was set.
+func (s *Store) ShiftDue(ctx context.Context, by time.Duration) error {
+	return s.write(ctx, func(tx transaction) error { return shiftDue(ctx, tx, by) })
+}
+
+// shiftDue is ShiftDue in a transaction.
+func shiftDue(ctx context.Context, tx transaction, by time.Duration) error {
+	_, err := tx.exec(ctx, `UPDATE events SET due_at = COALESCE(due_at, created_at) + $1 WHERE state = 'pending'`, by.Microseconds())
+	if err == nil {
+		_, err = tx.exec(ctx, `UPDATE subjects SET deliver_at = `+tx.subjectDue()+` WHERE deliver_at IS NOT NULL`)
+	}
+	return err
+}

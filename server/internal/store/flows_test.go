@@ -1,0 +1,73 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// testFlow returns the flow of the user ada to an origin.
+func testFlow(origin int) store.Flow {
+	return store.Flow{UserID: "ada", Origin: fmt.Sprintf("https://%d.example.com", origin)}
+}
+
+func TestStore_DueFlows_returnsTheEarliestTimeOfEachFlow(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		for i, origin := range []int{1, 2, 1, 3} {
+			s := subject(fmt.Sprint(i), 1)
+			s.WebhookURL = testFlow(origin).Origin + "/hooks"
+			s.Events[0].CreatedAt = noon().Add(time.Duration(-i) * time.Hour)
+			_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
+			check(t, err)
+		}
+		next, err := db.NextDelivery(t.Context(), "3")
+		check(t, err)
+		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
+		flows, err := db.DueFlows(t.Context(), nil)
+		check(t, err)
+		want := []store.FlowDue{{Flow: testFlow(1), At: noon().Add(-2 * time.Hour)}, {Flow: testFlow(2), At: noon().Add(-time.Hour)}}
+		slices.SortFunc(flows, func(a, b store.FlowDue) int { return a.At.Compare(b.At) })
+		if !slices.Equal(flows, want) {
+			t.Errorf("due is %v, want %v", flows, want)
+		}
+		if db.Pool() != nil {
+			lane := store.Lane(testFlow(1).Origin)
+			flows, err := db.DueFlows(t.Context(), []int{lane})
+			check(t, err)
+			if len(flows) != 1 || flows[0].Flow != testFlow(1) {
+				t.Errorf("in the lane %d is due %v", lane, flows)
+			}
+		}
+	})
+}
+
+func TestStore_Deliveries_returnsTheFirstEventOfEachSubject(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		for i := range 3 {
+			s := subject(fmt.Sprint(i), 2)
+			s.WebhookURL = testFlow(i%2).Origin + "/hooks"
+			s.Events[0].CreatedAt = noon().Add(time.Duration(-i) * time.Hour)
+			_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
+			check(t, err)
+		}
+		got, err := db.Deliveries(t.Context(), []store.DeliveryQuery{{Flow: testFlow(0), Limit: 5}, {Flow: testFlow(2), Limit: 5}, {Flow: testFlow(1), Limit: 1}})
+		check(t, err)
+		var ids [][]string
+		for _, deliveries := range got {
+			var of []string
+			for _, d := range deliveries {
+				of = append(of, d.Event.ID)
+			}
+			ids = append(ids, of)
+		}
+		if want := "[[2-1 0-1] [] [1-1]]"; fmt.Sprint(ids) != want {
+			t.Errorf("deliveries are %v, want %s", ids, want)
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Process is a process that uses the database, and its current work.
+type Process struct {
+	ID   string
+	Seen time.Duration // time since its last renewal
+	Has  int           // number of renderings, or number of lanes out of [Lanes]
+}
+
+// Renderers returns the processes with running renderings.
+func (s *Store) Renderers(ctx context.Context) ([]Process, error) {
+	now := s.engine.now()
+	return s.processes(ctx, `SELECT render_by, `+now+` - MAX(render_until) + $1, COUNT(*) FROM subjects
+		WHERE render_by IS NOT NULL AND +render_at IS NOT NULL AND render_until >= `+now+` GROUP BY render_by ORDER BY render_by`, RenderLease.Microseconds())
+}
+
+// Deliverers returns the lease holders on PostgreSQL. On SQLite it returns none, because one process makes
+// all deliveries.
+func (s *Store) Deliverers(ctx context.Context) ([]Process, error) {
+	if s.Pool() == nil {
+		return nil, nil
+	}
+	return s.processes(ctx, `SELECT h.id, (extract(epoch FROM clock_timestamp() - h.seen_at) * 1000000)::bigint,
+		(SELECT count(*) FROM lanes WHERE holder = h.id) FROM holders h ORDER BY h.id`)
+}
+
+func (s *Store) processes(ctx context.Context, query string, args ...any) (all []Process, err error) {
+	err = s.engine.query(ctx, func(scan func(...any) error) error {
+		var p Process
+		var seen int64
+		err := scan(&p.ID, &seen, &p.Has)
+		p.Seen = time.Duration(max(seen, 0)) * time.Microsecond
+		all = append(all, p)
+		return err
+	}, query, args...)
+	return all, err
+}

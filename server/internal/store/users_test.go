@@ -1,0 +1,75 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// Each user who is not deleted is on exactly one page.
+func TestStore_Users_arePaginated(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		for i := range 12 {
+			check(t, db.CreateUser(t.Context(), studio.User{ID: fmt.Sprintf("u%02d", i), Email: fmt.Sprintf("u%d@example.com", i), CreatedAt: noon()}))
+		}
+		_, _, err := db.DeleteUser(t.Context(), "u05", noon())
+		check(t, err)
+		check(t, db.SetRole(t.Context(), "u03", studio.Operator))
+		s := subject("s1", 0)
+		s.UserID, s.RenderAt = "u03", noon()
+		_, err = db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
+		check(t, err)
+		var seen []string
+		for below := ""; ; below = seen[len(seen)-1] {
+			page, err := db.Users(t.Context(), "", below, 5)
+			check(t, err)
+			for _, u := range page {
+				seen = append(seen, u.ID)
+				if operator := u.ID == "u03"; operator != (u.Role == studio.Operator) || operator != (u.InProgress == 1) || !u.CreatedAt.Equal(noon()) {
+					t.Errorf("%+v", u)
+				}
+			}
+			if len(page) < 5 {
+				break
+			}
+		}
+		if want := []string{"u11", "u10", "u09", "u08", "u07", "u06", "u04", "u03", "u02", "u01", "u00"}; !slices.Equal(seen, want) {
+			t.Errorf("the users are %v", seen)
+		}
+		found, err := db.Users(t.Context(), " U3@example.com", "", 5)
+		check(t, err)
+		if len(found) != 1 || found[0].ID != "u03" {
+			t.Errorf("found %+v", found)
+		}
+	})
+}
+
+// A role applies to the next read. A deleted user cannot get one.
+func TestStore_SetRole_appliesToTheNextRead(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		check(t, db.CreateUser(t.Context(), studio.User{ID: "u", Email: "u", PasswordHash: "hash", CreatedAt: noon()}))
+		token := studio.RefreshToken{Hash: []byte("t"), Family: "f", UserID: "u", ExpiresAt: noon().Add(time.Hour)}
+		check(t, db.AddRefreshToken(t.Context(), token, "hash"))
+		for _, role := range []studio.Role{studio.Operator, studio.NoRole} {
+			check(t, db.SetRole(t.Context(), "u", role))
+			user, err := db.UserByRefreshToken(t.Context(), token.Hash, noon())
+			if check(t, err); user.Role != role {
+				t.Errorf("the role is %q, want %q", user.Role, role)
+			}
+			user, err = db.UserByEmail(t.Context(), "u")
+			if check(t, err); user.Role != role {
+				t.Errorf("the role is %q, want %q", user.Role, role)
+			}
+		}
+		_, _, err := db.DeleteUser(t.Context(), "u", noon())
+		check(t, err)
+		wantError(t, db.SetRole(t.Context(), "u", studio.Operator), studio.ErrNotFound)
+	})
+}

@@ -1,0 +1,106 @@
+package studiotest
+
+import (
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	traces "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Collector is an OTLP/HTTP trace collector that stores the spans it receives. It is safe for concurrent
+// use.
+type Collector struct {
+	URL string
+
+	mu     sync.Mutex
+	spans  []Span
+	answer func(w http.ResponseWriter, r *http.Request) (taken bool)
+}
+
+// Span is a span that a Collector received.
+type Span struct {
+	Trace, ID, Parent, Name string
+
+	Link  string // trace id of the first link
+	Error bool
+	// Attributes are the attributes of the span. Text is the whole span as text.
+	Attributes map[string]string
+	Text       string
+}
+
+// NewCollector starts a Collector. If answer is not nil, it is called for each request before the spans are
+// stored. If it returns false, it must have written the response, and the spans are not stored.
+func NewCollector(t testing.TB, answer func(w http.ResponseWriter, r *http.Request) (taken bool)) *Collector {
+	t.Helper()
+	c := &Collector{answer: answer}
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	c.URL = server.URL
+	return c
+}
+
+func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c.answer != nil && !c.answer(w, r) {
+		return
+	}
+	var request collector.ExportTraceServiceRequest
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = proto.Unmarshal(body, &request)
+	}
+	if err != nil || r.URL.Path != "/v1/traces" {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, resource := range request.GetResourceSpans() {
+		for _, scope := range resource.GetScopeSpans() {
+			for _, s := range scope.GetSpans() {
+				c.spans = append(c.spans, newSpan(s))
+			}
+		}
+	}
+}
+
+func newSpan(s *traces.Span) Span {
+	span := Span{
+		Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()), Parent: hex.EncodeToString(s.GetParentSpanId()),
+		Name: s.GetName(), Error: s.GetStatus().GetCode() == traces.Status_STATUS_CODE_ERROR,
+		Attributes: make(map[string]string), Text: s.String(),
+	}
+	if links := s.GetLinks(); len(links) > 0 {
+		span.Link = hex.EncodeToString(links[0].GetTraceId())
+	}
+	for _, a := range s.GetAttributes() {
+		text := a.GetValue().GetStringValue()
+		if text == "" {
+			text = a.GetValue().String()
+		}
+		span.Attributes[a.GetKey()] = text
+	}
+	return span
+}
+
+// Spans returns the spans that were received so far.
+func (c *Collector) Spans() []Span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]Span(nil), c.spans...)
+}
+
+// Named returns the spans of a trace with the given name.
+func (c *Collector) Named(trace, name string) (named []Span) {
+	for _, span := range c.Spans() {
+		if span.Trace == trace && span.Name == name {
+			named = append(named, span)
+		}
+	}
+	return named
+}
