@@ -15,6 +15,7 @@ func TestConsole_makesVideos(t *testing.T) {
 	d := startRenderingDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.AutoConsent = true, false })
 	tab := browsertest.Open(t, d.url())
 	tab.Visit("/console/avatars/new", "#email")
+	tab.AwaitFocus("email")
 	tab.Do(chromedp.KeyEvent(testEmail+"\t"+testPassword+"\r"), chromedp.WaitVisible("#title"), chromedp.SendKeys("#title", "Ada\r"))
 	tab.Await(".badge", "consent pending")
 	tab.Do(chromedp.Click(`button[value="true"]`))

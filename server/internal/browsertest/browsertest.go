@@ -144,10 +144,12 @@ func (tab *Tab) Visit(path, selector string) {
 	tab.Do(chromedp.Navigate(tab.origin+path), chromedp.WaitVisible(selector))
 }
 
-// Await waits until an element that a selector finds has a text in it, whichever page it is on.
+// Await waits until a page has loaded with its scripts, and an element that a selector finds has a
+// text in it.
 func (tab *Tab) Await(selector, text string) {
 	tab.t.Helper()
-	expression := fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.textContent.includes(%q))`, selector, text)
+	expression := fmt.Sprintf(
+		`document.readyState === "complete" && [...document.querySelectorAll(%q)].some(e => e.textContent.includes(%q))`, selector, text)
 	for tab.ctx.Err() == nil {
 		if found, err := chromedp.Run(tab.ctx, chromedp.Evaluate[bool](expression)); err == nil && found { // fails on the way to another page
 			return
@@ -155,6 +157,16 @@ func (tab *Tab) Await(selector, text string) {
 		_ = chromedp.Do(tab.ctx, chromedp.Sleep(50*time.Millisecond))
 	}
 	tab.t.Fatalf("no %s has the text %q", selector, text)
+}
+
+// AwaitFocus waits until what is typed goes to the element with an id: autofocus comes after the
+// element is visible.
+func (tab *Tab) AwaitFocus(id string) {
+	tab.t.Helper()
+	Read(tab, chromedp.Evaluate[bool](fmt.Sprintf(`new Promise(resolve => {
+		const look = () => document.activeElement?.id === %q ? resolve(true) : requestAnimationFrame(look)
+		look()
+	})`, id), chromedp.EvalAwaitPromise))
 }
 
 // Prefer makes the browser prefer a color scheme.

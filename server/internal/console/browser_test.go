@@ -23,6 +23,7 @@ func (s *site) tab(t *testing.T) *browsertest.Tab {
 	t.Helper()
 	tab := browsertest.Open(t, s.URL)
 	tab.Visit("/console", "#email")
+	tab.AwaitFocus("email")
 	tab.Do(chromedp.KeyEvent(email+"\t"+password+"\r"), chromedp.WaitVisible(".bar nav"))
 	return tab
 }
