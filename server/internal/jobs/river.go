@@ -34,14 +34,13 @@ const (
 // If a process dies, another one takes its renderings over within [store.RenderLease] and maintainInterval
 // together.
 type riverRenderPool struct {
-	jobs         *Jobs
-	client       *river.Client[pgx.Tx]
-	claimBatcher *claimBatcher
-	stop         context.Context //nolint:containedctx // the context of run, for the workers that River calls
+	jobs   *Jobs
+	client *river.Client[pgx.Tx]
+	stop   context.Context //nolint:containedctx // the context of run, for the workers that River calls
 }
 
 func newRiverRenderPool(jobs *Jobs) (*riverRenderPool, error) {
-	r := &riverRenderPool{jobs: jobs, claimBatcher: newClaimBatcher(jobs), stop: context.Background()}
+	r := &riverRenderPool{jobs: jobs, stop: context.Background()}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(r.render))
 	var err error
@@ -102,7 +101,7 @@ func (r *riverRenderPool) maintain(stop context.Context) {
 func (r *riverRenderPool) render(ctx context.Context, job *river.Job[store.RenderArgs]) error {
 	began := time.Now()
 	for over := false; !over; over = r.stop.Err() != nil || time.Since(began) > maxJobTime {
-		subjectID, err := r.claim(ctx, job.ScheduledAt)
+		subjectID, err := r.claim(job.ScheduledAt)
 		switch {
 		case err != nil:
 			r.jobs.report(ctx, store.Render, err)
@@ -119,14 +118,14 @@ func (r *riverRenderPool) render(ctx context.Context, job *river.Job[store.Rende
 
 // claim claims a rendering that is due now or at the scheduled time of the job. The scheduled time may be in
 // the future by the clock of this machine.
-func (r *riverRenderPool) claim(ctx context.Context, scheduled time.Time) (subjectID string, err error) {
+func (r *riverRenderPool) claim(scheduled time.Time) (subjectID string, err error) {
 	// Another job may have claimed the rendering of this job. A second try finds one that became due since.
 	for try := 0; try < 2 && subjectID == "" && err == nil; try++ {
 		now := r.jobs.Now()
 		if scheduled.After(now) {
 			now = scheduled
 		}
-		subjectID, err = r.claimBatcher.claim(ctx, now)
+		subjectID, err = r.jobs.Store.ClaimRendering(r.jobs.processID, now)
 	}
 	return subjectID, err
 }

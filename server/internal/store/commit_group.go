@@ -3,19 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
-	"sync"
 	"time"
 )
-
-// commitGroup is the group commit of SQLite: changes that arrive while a commit runs share the next one.
-// Most of the cost of a commit is the disk sync, which the callers share. A single caller does not wait. The
-// number of concurrent callers bounds the size of a group.
-type commitGroup struct {
-	committing chan struct{} // a mutex, held during a commit
-
-	mu      sync.Mutex
-	waiting []*member
-}
 
 // member is one change of a group. It sees the changes of the members before it. Its error rolls back only
 // its own change.
@@ -28,17 +17,15 @@ type member struct {
 	done     chan struct{}
 }
 
-func newCommitGroup() commitGroup { return commitGroup{committing: make(chan struct{}, 1)} }
+// newCommitQueue returns the group commit of SQLite. Most of the cost of a commit is the disk sync, which the
+// callers share. The number of concurrent callers bounds the size of a group.
+func (e *sqlite) newCommitQueue() *commitQueue[*member] {
+	return &commitQueue[*member]{commit: e.commit, slots: make(chan struct{}, 1)}
+}
 
 func (e *sqlite) write(ctx context.Context, due func(flows []Flow), change func(transaction) error) error {
 	m := &member{change: change, ctx: ctx, done: make(chan struct{})}
-	if e.group.join(m) {
-		e.group.committing <- struct{}{}
-		groupContext := context.WithoutCancel(ctx) // so that no member cancels the others
-		e.commit(groupContext, e.group.take())
-		e.statements.prepareMissing(groupContext)
-		<-e.group.committing
-	}
+	e.writes.add(m)
 	<-m.done
 	if m.panicked != nil {
 		panic(m.panicked) // in the goroutine of the caller
@@ -49,26 +36,11 @@ func (e *sqlite) write(ctx context.Context, due func(flows []Flow), change func(
 	return m.err
 }
 
-// join adds a member to the waiting group. The first member commits for all.
-func (g *commitGroup) join(m *member) (first bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.waiting = append(g.waiting, m)
-	return len(g.waiting) == 1
-}
-
-// take removes and returns the waiting members.
-func (g *commitGroup) take() []*member {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	members := g.waiting
-	g.waiting = nil
-	return members
-}
-
 // commit runs the changes of all members in one transaction and wakes their callers.
-func (e *sqlite) commit(ctx context.Context, members []*member) {
+func (e *sqlite) commit(members []*member) {
+	ctx := context.WithoutCancel(members[0].ctx) // so that no member cancels the others
 	err := e.commitMembers(ctx, members)
+	e.statements.prepareMissing(ctx)
 	for _, m := range members {
 		if m.err == nil {
 			m.err = err

@@ -10,7 +10,7 @@ import (
 // A change that arrives while a slot is free is committed without a wait.
 type commitQueue[T comparable] struct {
 	commit       func(group []T)
-	limit        int                       // the most changes of a group
+	limit        int                       // the most changes of a group; 0 for no limit
 	sameGroup    func(first, other T) bool // whether both may be in one group; nil for any
 	slots        chan struct{}             // one for each group that is committed
 	extraSlot    chan struct{}             // one more slot, used after maxQueueWait; nil for none
@@ -74,8 +74,12 @@ func (q *commitQueue[T]) acquireSlot() chan struct{} {
 func (q *commitQueue[T]) takeGroup() []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	limit := len(q.waiting)
+	if q.limit > 0 {
+		limit = min(limit, q.limit)
+	}
 	n := 0
-	for n < min(q.limit, len(q.waiting)) && (q.sameGroup == nil || q.sameGroup(q.waiting[0], q.waiting[n])) {
+	for n < limit && (q.sameGroup == nil || q.sameGroup(q.waiting[0], q.waiting[n])) {
 		n++
 	}
 	group := slices.Clone(q.waiting[:n])

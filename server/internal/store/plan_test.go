@@ -136,7 +136,7 @@ func callEveryMethod(t *testing.T, db *store.Store) {
 		check(t, err)
 		_, err = db.NextRendering(ctx, now)
 		check(t, err)
-		rendering, err := db.ClaimRendering(ctx, "p", now)
+		rendering, err := db.ClaimRendering("p", now)
 		check(t, err)
 		check(t, db.RenewRendering(ctx, rendering, "p"))
 		check(t, db.ReleaseRendering(ctx, rendering, "p"))

@@ -29,7 +29,7 @@ const (
 	acquireTimeout = 5 * time.Second
 	// answerTimeout bounds a query or a transaction including all waits, in case the server hangs.
 	answerTimeout = 12 * time.Second
-	// postgresTries bounds the tries of a transaction after deadlocks and serialization failures.
+	// postgresTries is for retryAborted.
 	postgresTries = 5
 )
 
@@ -158,16 +158,19 @@ func markTimeout(timeoutContext context.Context, err error) error {
 func (e *postgres) write(ctx context.Context, due func(flows []Flow), change func(transaction) error) error {
 	timeoutContext, cancel := context.WithTimeoutCause(ctx, answerTimeout, errTimeout)
 	defer cancel()
-	for try := 1; ; try++ {
-		err := markTimeout(timeoutContext, e.writeOnce(timeoutContext, due, change))
-		switch postgresCode(err) {
-		case codeSerializationFailure, codeDeadlock:
-			if try < postgresTries {
-				continue
-			}
+	return retryAborted(func() error { return markTimeout(timeoutContext, e.writeOnce(timeoutContext, due, change)) })
+}
+
+// retryAborted runs a transaction again if PostgreSQL aborts it because of a deadlock or a serialization
+// failure, up to postgresTries times in all.
+func retryAborted(transaction func() error) (err error) {
+	for range postgresTries {
+		err = transaction()
+		if code := postgresCode(err); code != codeSerializationFailure && code != codeDeadlock {
+			break
 		}
-		return err
 	}
+	return err
 }
 
 func (e *postgres) writeOnce(ctx context.Context, due func(flows []Flow), change func(transaction) error) error {

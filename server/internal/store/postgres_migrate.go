@@ -59,17 +59,14 @@ func migratePostgres(ctx context.Context, settings *pgxpool.Config, mustExist bo
 		}
 	}
 	return withMigrationLock(ctx, db, schema.Int64, func() error {
-		for try := 1; ; try++ {
+		// Each migration is a transaction, which may be in a deadlock with a running daemon.
+		return retryAborted(func() error {
 			_, err := riverMigrations.Migrate(ctx, rivermigrate.DirectionUp, nil) // first, because our migrations change River's tables
 			if err == nil {
 				_, err = migrations.Up(ctx)
 			}
-			// Each migration is a transaction. PostgreSQL may abort one that locks several tables because of
-			// a deadlock with a running daemon.
-			if postgresCode(err) != codeDeadlock || try == postgresTries {
-				return err
-			}
-		}
+			return err
+		})
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -11,6 +12,42 @@ import (
 
 // RenderLease is how long a process holds a rendering after the last [Store.RenewRendering].
 const RenderLease = 15 * time.Second
+
+// renderClaim is a call of ClaimRendering that waits for its group.
+type renderClaim struct {
+	by        string
+	now       time.Time
+	subjectID string
+	err       error
+	done      chan struct{} // closed when subjectID and err are set
+}
+
+func (s *Store) newClaimQueue() *commitQueue[*renderClaim] {
+	return &commitQueue[*renderClaim]{
+		commit: s.commitClaims, slots: make(chan struct{}, 1),
+		sameGroup: func(first, other *renderClaim) bool { return first.by == other.by },
+	}
+}
+
+// ClaimRendering is [Store.ClaimRenderings] for one rendering. It returns "" if none is due. Concurrent calls
+// claim with one statement: on their own, they would all choose the same row and wait for its lock.
+func (s *Store) ClaimRendering(by string, now time.Time) (subjectID string, err error) {
+	c := &renderClaim{by: by, now: now, done: make(chan struct{})}
+	s.claims.add(c)
+	<-c.done
+	return c.subjectID, c.err
+}
+
+func (s *Store) commitClaims(group []*renderClaim) {
+	latest := slices.MaxFunc(group, func(a, b *renderClaim) int { return a.now.Compare(b.now) })
+	subjectIDs, err := s.ClaimRenderings(context.Background(), latest.by, latest.now, len(group))
+	for i, c := range group {
+		if c.err = err; i < len(subjectIDs) {
+			c.subjectID = subjectIDs[i]
+		}
+		close(c.done)
+	}
+}
 
 // ClaimRenderings claims up to n due renderings for the process with the ID by, and returns the IDs of their
 // subjects. It returns fewer if fewer are due. Each claim goes to the user with the fewest running renderings,

@@ -40,7 +40,7 @@ type sqlite struct {
 	writer     *sql.DB
 	readers    *sql.DB
 	lock       *flock.Flock
-	group      commitGroup
+	writes     *commitQueue[*member]
 	statements *statements            // prepared on the writer
 	version    atomic.Int64           // the last data_version of the writer
 	files      map[string]fs.FileInfo // the opened files, by path
@@ -69,7 +69,8 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 			return nil, ErrInUse
 		}
 	}
-	e := &sqlite{path: path, lock: lock, group: newCommitGroup(), files: make(map[string]fs.FileInfo), lost: make(chan struct{})}
+	e := &sqlite{path: path, lock: lock, files: make(map[string]fs.FileInfo), lost: make(chan struct{})}
+	e.writes = e.newCommitQueue()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())

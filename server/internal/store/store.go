@@ -65,6 +65,7 @@ type Store struct {
 	records   *commitQueue[*record]
 	creations *commitQueue[*creation]
 	updates   *commitQueue[*update]
+	claims    *commitQueue[*renderClaim]
 
 	mu           sync.Mutex
 	dueFlows     map[Flow]struct{}
@@ -140,7 +141,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	s := &Store{
 		keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
 	}
-	s.records, s.creations, s.updates = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue()
+	s.records, s.creations, s.updates, s.claims = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue(), s.newClaimQueue()
 	if cfg.Traces != nil {
 		s.tracer = cfg.Traces.Tracer(tracerName)
 	}
