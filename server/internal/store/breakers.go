@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Breaker is the open circuit breaker of an origin. No event is sent to the origin before Until.
+// Breaker is the open circuit breaker of an origin. No event is sent to the origin before Until. Afterwards the
+// breaker lets one attempt pass, the probe, and stays stored until a probe succeeds.
 type Breaker struct {
 	Origin string
 	Until  time.Time

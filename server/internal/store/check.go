@@ -82,7 +82,8 @@ func (s *Store) Check(ctx context.Context) (all []Violation, err error) {
 }
 
 // Repair sets the due time of every subject to that of its first pending event. It returns the IDs of the
-// subjects that it corrected. Only databases written by an earlier version have such subjects.
+// subjects that it corrected, each in a transaction of its own. Only databases written by an earlier version
+// have such subjects.
 func (s *Store) Repair(ctx context.Context) (repaired []string, err error) {
 	var wrong []string
 	err = s.engine.query(ctx, func(scan func(...any) error) error {

@@ -77,7 +77,8 @@ func (s *Store) DeleteKey(ctx context.Context, name string) error {
 
 // Seal encrypts the keys and webhook secrets that are stored in clear, and returns their number. If again is
 // set, it also encrypts those again that an older key of the keyring encrypted. Daemons may run during Seal
-// if they have the same keyring. Seal does nothing without a keyring.
+// if they have the same keyring. Seal uses several transactions: after an error, some values may have been
+// encrypted, and Seal may be called again. It does nothing without a keyring.
 func (s *Store) Seal(ctx context.Context, again bool) (sealed int, err error) {
 	if s.keys == nil {
 		return 0, nil

@@ -132,7 +132,8 @@ func (h *LeaseHolder) Renew(ctx context.Context, insert bool) (holding Holding, 
 
 // HandleClockSetBack moves all due times back after the clock of the database was set back, so that no retry
 // is late. It deletes all lease holders, because their records would use the old time. The first process that
-// calls it does this for all processes; it returns 0 to the others.
+// calls it does this for all processes; it returns 0 to the others. The store must be on PostgreSQL; see
+// [Store.ShiftDue] for SQLite.
 func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err error) {
 	err = s.write(ctx, func(tx transaction) error {
 		if _, err := tx.exec(ctx, `LOCK TABLE holders IN SHARE ROW EXCLUSIVE MODE`); err != nil {
@@ -195,12 +196,13 @@ func (h *LeaseHolder) connect(ctx context.Context) (_ *pgx.Conn, err error) {
 // NotificationHandler handles the notifications of other processes. Every function must be set.
 type NotificationHandler struct {
 	Ready    func()          // called once the process listens; earlier notifications may be lost
-	Due      func(line Flow) // events of a flow have become due
-	Deleted  func(line Flow) // subjects with events in a flow were deleted
+	Due      func(flow Flow) // events of a flow have become due
+	Deleted  func(flow Flow) // subjects with events in a flow were deleted
 	Released func()          // a lease holder has released lanes
 }
 
-// Listen calls handler for each notification until ctx or the connection ends. It always returns an error.
+// Listen calls handler for each notification until ctx or the connection ends. It always returns an error. The
+// handlers run one after the other in the goroutine of the caller. The store must be on PostgreSQL.
 func (s *Store) Listen(ctx context.Context, handler NotificationHandler) (err error) {
 	connection, err := pgx.ConnectConfig(ctx, s.Pool().Config().ConnConfig)
 	if err != nil {
@@ -241,15 +243,17 @@ func (s *Store) Listen(ctx context.Context, handler NotificationHandler) (err er
 }
 
 // NotifyDue notifies the other processes that events of flows have become due. It runs after the transaction
-// that makes them due, because commits with NOTIFY wait for each other.
+// that makes them due, because commits with NOTIFY wait for each other. The store must be on PostgreSQL.
 func (s *Store) NotifyDue(ctx context.Context, flows []Flow) error { return s.notify(ctx, "", flows) }
 
-// NotifyDeleted notifies the other processes that subjects with events in flows were deleted.
+// NotifyDeleted notifies the other processes that subjects with events in flows were deleted. The store must be
+// on PostgreSQL.
 func (s *Store) NotifyDeleted(ctx context.Context, flows []Flow) error {
 	return s.notify(ctx, deletedPrefix, flows)
 }
 
-// NotifyUse sends a message to every process that listens; see [Config.OnUse].
+// NotifyUse sends a message of up to 7,999 bytes to every process that listens; see [Config.OnUse]. The store
+// must be on PostgreSQL.
 func (s *Store) NotifyUse(ctx context.Context, message string) error {
 	_, err := s.Pool().Exec(ctx, `SELECT pg_notify($1 || current_schema(), $2)`, useChannel, message)
 	return err

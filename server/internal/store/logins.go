@@ -103,7 +103,7 @@ func (s *Store) KnowsAddress(ctx context.Context, userID, address string, after 
 	return known > 0, err
 }
 
-// SeeAddress writes the time at most once a day.
+// SeeAddress writes the time only if the last one is older than a day.
 func (s *Store) SeeAddress(ctx context.Context, userID, address string, now time.Time) error {
 	known, err := s.KnowsAddress(ctx, userID, address, now.Add(-24*time.Hour))
 	if err != nil || known {

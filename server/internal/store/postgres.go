@@ -147,6 +147,31 @@ func (e *postgres) query(
 	return markTimeout(timeoutContext, postgresQuerier{connection}.query(timeoutContext, each, query, args...))
 }
 
+// queryAll runs a query with each of several parameter lists, in one batch.
+func (e *postgres) queryAll(
+	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
+) (err error) {
+	timeoutContext, cancel := context.WithTimeoutCause(ctx, answerTimeout, errTimeout)
+	defer cancel()
+	connection, err := e.acquire(timeoutContext)
+	if err != nil {
+		return err
+	}
+	defer connection.Release()
+	batch := new(pgx.Batch)
+	for i := range args {
+		batch.Queue(query, args[i]...).Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				if err := each(i, rows.Scan); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		})
+	}
+	return connection.SendBatch(timeoutContext, batch).Close()
+}
+
 // markTimeout wraps err in errTimeout if the context ended by answerTimeout.
 func markTimeout(timeoutContext context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(timeoutContext), errTimeout) {

@@ -51,8 +51,8 @@ func (s *Store) Pool() *pgxpool.Pool {
 }
 
 // AddMissingRenderJobs adds jobs until there is one for each due subject that no process renders. Jobs are
-// missing after a process was killed. It does nothing while another process runs it. A surplus job finds
-// nothing to claim, which is harmless.
+// missing after a process was killed. It adds up to 1,000, and does nothing while another process runs it. A
+// surplus job finds nothing to claim, which is harmless. The store must be on PostgreSQL.
 func (s *Store) AddMissingRenderJobs(ctx context.Context, now time.Time) error {
 	return s.write(ctx, func(tx transaction) error {
 		free, err := tx.tryLock(ctx, "turns")
@@ -72,7 +72,8 @@ func (s *Store) AddMissingRenderJobs(ctx context.Context, now time.Time) error {
 }
 
 // AnalyzeQueue refreshes the planner statistics of River's queue if it has grown since the last ANALYZE.
-// With the statistics of an empty queue, queries on thousands of jobs would take seconds.
+// With the statistics of an empty queue, queries on thousands of jobs would take seconds. The store must be on
+// PostgreSQL.
 func (s *Store) AnalyzeQueue(ctx context.Context) error {
 	const many = 100
 	var planned, rows float64

@@ -30,7 +30,8 @@ func (s *Store) newClaimQueue() *commitQueue[*renderClaim] {
 }
 
 // ClaimRendering is [Store.ClaimRenderings] for one rendering. It returns "" if none is due. Concurrent calls
-// claim with one statement: on their own, they would all choose the same row and wait for its lock.
+// for one process share one transaction: on their own, they would all choose the same row and wait for its
+// lock. The latest now of these calls decides what is due.
 func (s *Store) ClaimRendering(by string, now time.Time) (subjectID string, err error) {
 	c := &renderClaim{by: by, now: now, done: make(chan struct{})}
 	s.claims.add(c)
@@ -50,7 +51,8 @@ func (s *Store) commitClaims(group []*renderClaim) {
 }
 
 // ClaimRenderings claims up to n due renderings for the process with the ID by, and returns the IDs of their
-// subjects. It returns fewer if fewer are due. Each claim goes to the user with the fewest running renderings,
+// subjects. It returns fewer if fewer are due. A claim lasts for [RenderLease]; see [Store.RenewRendering].
+// Each claim goes to the user with the fewest running renderings,
 // and among those to the one who has waited the longest since the last claim.
 func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjectIDs []string, err error) {
 	claim := claimRenderings

@@ -320,6 +320,19 @@ func (q sqliteQuerier) query(
 	return eachRow(rows, each)
 }
 
+// queryAll runs a query with each of several parameter lists, one after the other.
+func (q sqliteQuerier) queryAll(
+	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
+) error {
+	for i := range args {
+		err := q.query(ctx, func(scan func(...any) error) error { return each(i, scan) }, query, args[i]...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // affected returns the number of affected rows.
 func affected(result sql.Result, err error) (int64, error) {
 	if err != nil {

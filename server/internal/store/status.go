@@ -12,7 +12,8 @@ import (
 // MaxCounted is the highest count that [Store.Status] returns. It bounds the cost of the count.
 const MaxCounted = 100_000
 
-// Status is the due work in the database, for all processes together.
+// Status is the due work in the database, for all processes together. Work that a user, an origin or a lack of
+// workers delays counts as due.
 type Status struct {
 	Rendering    Waiting // due renderings that no process renders
 	Delivery     Waiting // subjects with a due event

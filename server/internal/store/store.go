@@ -1,12 +1,52 @@
-// Package store stores the domain in a database, SQLite or PostgreSQL. Most SQL is the same on both. The
-// interfaces engine and transaction contain the differences; sqlite.go and postgres.go implement them.
+// Package store stores the domain in a database, SQLite or PostgreSQL. It implements [studio.Store] for
+// package studio, and has further methods for package jobs, which renders and delivers, for the console and
+// for the commands of studiod.
+//
+// # Terms
 //
 // The rows of subjects and events are also the queue: subjects.render_at and subjects.deliver_at are the times
-// at which work is due, and [Store.Due] signals that work has become due.
+// at which work is due, and [Store.Due] signals that work has become due. deliver_at is always the due time of
+// the first pending event of the subject, or NULL.
 //
-// Writes use group commit: changes that arrive while a commit runs share the next one. A flow is the events
-// of one user for one origin. On PostgreSQL, a lease holder is a process that holds lanes, which are shards of
-// the origins, and its ID is a fencing token.
+// An origin is the scheme, host and port of a webhook URL. A flow is the events of one user for one origin. On
+// PostgreSQL, a lease holder is a process that holds lanes, which are shards of the origins, and its ID is a
+// fencing token.
+//
+// # Where the SQL is
+//
+// The tables are in migrations. The SQL of an event is in the files events*.go, except that of its end:
+//
+//	events    events_insert.go                      inserts new events, with their subjects
+//	          events_due.go                         reads the flows and events that are due; sets deliver_at
+//	          events_record.go                      writes an attempt and the outcome of its event
+//	          events_record_group.go                does so for many attempts at once, on PostgreSQL
+//	          events.go, events_user.go             list events for operators and users, and replay them
+//	          delete.go, users.go                   end the events of deleted subjects and users
+//	          prune.go                              deletes events when their retention is over
+//	attempts  events_record.go, events_record_group.go
+//
+//	subjects          subjects.go; delete.go; on PostgreSQL creations.go, creation_rows.go, updates.go and
+//	                  update_rows.go for many at once
+//	idempotency keys  subjects.go; creations.go and creation_rows.go for many at once
+//	renderings        renderings.go (columns of subjects), render_jobs.go (jobs of River, on PostgreSQL)
+//	lanes, holders    leases.go, with the notifications between processes
+//	endpoints         endpoints.go, receivers.go; breakers in breakers.go
+//	users             users.go; refresh tokens and revocations in tokens.go; failed logins in logins.go
+//	workspaces        workspaces.go; projects in projects.go
+//	uploads           uploads.go
+//	secrets           secrets.go (of webhooks), keys.go (of the service)
+//	several tables    status.go, processes.go, check.go, prune.go, backup.go
+//
+// # Two databases
+//
+// Most SQL is the same on both databases. The interfaces engine and transaction contain the differences:
+// sqlite.go and sqlite_write.go implement them for SQLite, and postgres.go for PostgreSQL. Where many rows are
+// written with one statement on PostgreSQL, a method of [Store] has two implementations, and Store.Pool
+// decides between them.
+//
+// Writes use group commit: changes that arrive while a commit runs share the next one. commit_queue.go is
+// the queue of each group. On SQLite all writes share one, in sqlite_write.go. On PostgreSQL creations,
+// updates, records and claims of renderings each have their own.
 package store
 
 import (
@@ -54,6 +94,9 @@ type Config struct {
 }
 
 // Store stores the domain in a database. It is safe for concurrent use.
+//
+// Methods without a comment implement [studio.Store] and are documented there. If the database is unreachable,
+// busy, full or damaged, the error of most methods wraps [studio.ErrBusy].
 type Store struct {
 	engine    engine
 	name      string
@@ -185,11 +228,12 @@ func (s *Store) Lost() <-chan struct{} {
 // may stand for many changes.
 func (s *Store) Due() <-chan struct{} { return s.due }
 
-// TakeDue returns the flows in which this process made events due since the last call.
+// TakeDue returns the flows in which this process made events due since the last call. Call it after each
+// value of [Store.Due], and [Store.NotifyDue] for the flows that other processes deliver.
 func (s *Store) TakeDue() []Flow { return s.take(s.dueFlows) }
 
 // TakeDeleted returns the flows in which this process deleted subjects since the last call. Deliveries that
-// were read before must not be sent.
+// were read before must not be sent. Call it as TakeDue, and [Store.NotifyDeleted].
 func (s *Store) TakeDeleted() []Flow { return s.take(s.deletedFlows) }
 
 // take returns the flows of a set and clears it.
@@ -202,7 +246,8 @@ func (s *Store) take(flows map[Flow]struct{}) []Flow {
 }
 
 // ChangedElsewhere reports whether another process has written to the SQLite database since the last call.
-// [Store.Due] does not signal such writes. The call is cheap. On PostgreSQL it always reports false.
+// [Store.Due] does not signal such writes. The call reads no table. On PostgreSQL it always reports false,
+// because processes notify each other.
 func (s *Store) ChangedElsewhere(ctx context.Context) (bool, error) { return s.engine.changed(ctx) }
 
 // write runs change in a transaction and returns an error of the domain.

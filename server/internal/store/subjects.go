@@ -246,18 +246,3 @@ func updateSubject(tx transaction, s studio.Subject, due time.Time) ([]statement
 		},
 	}}, insertEvents(tx, s)...), nil
 }
-
-// insertEvents returns the statements that insert the new events of a subject, and marks their flow as due.
-func insertEvents(tx transaction, s studio.Subject) (statements []statement) {
-	if len(s.Events) == 0 {
-		return nil
-	}
-	for _, event := range s.Events {
-		statements = append(statements, statement{
-			`INSERT INTO events (id, subject_id, sequence, body, created_at, user_id) VALUES ($1, $2, $3, $4, $5, $6)`,
-			[]any{event.ID, s.ID, event.Sequence, event.Body, micros(event.CreatedAt), s.UserID},
-		})
-	}
-	tx.markDeliveryDue(Flow{s.UserID, studio.Origin(s.WebhookURL)})
-	return append(statements, updateDeliverAt(tx, s.ID))
-}

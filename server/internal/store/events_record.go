@@ -80,7 +80,8 @@ func (r Record) dueAt() time.Time {
 //
 // holder is the ID of a [LeaseHolder], as a fencing token: Record stores nothing and returns ErrLeaseLost
 // once another process has taken over. An empty holder is not checked. Record returns when the next event of
-// the subject is due, by the clock of the database, or the zero time if none is pending.
+// the subject is due, by the clock of the database, or the zero time if none is pending. On PostgreSQL it
+// returns [studio.ErrBusy] if another transaction locks the subject for more than about five seconds.
 func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.Time, err error) {
 	if s.Pool() != nil {
 		return s.recordInGroup(ctx, holder, r)
@@ -121,39 +122,6 @@ func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Ti
 		})
 		return err
 	})
-}
-
-// dueSQLite and duePostgres are the SQL expression for deliver_at of a subject: the due time of its first
-// pending event, or NULL if it has none. An event without an attempt is due immediately. Its creation time
-// only orders it, and may be ahead of the clock of the database.
-const (
-	dueSQLite = `(SELECT COALESCE(e.due_at, e.created_at) FROM events e
-		WHERE e.subject_id = subjects.id AND e.state = 'pending' ORDER BY e.sequence LIMIT 1)`
-	duePostgres = `(SELECT COALESCE(e.due_at, LEAST(e.created_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
-		FROM events e WHERE e.subject_id = subjects.id AND e.state = 'pending' ORDER BY e.sequence LIMIT 1)`
-)
-
-// updateDeliverAt returns the UPDATE of deliver_at. It must follow every change of the events of a subject,
-// in a transaction that has locked the subject.
-func updateDeliverAt(tx transaction, subjectID string) statement {
-	return statement{`UPDATE subjects SET deliver_at = ` + tx.subjectDue() + ` WHERE id = $1`, []any{subjectID}}
-}
-
-// markEventsAdded updates deliver_at of a subject with new pending events, and marks their flow as due.
-func markEventsAdded(ctx context.Context, tx transaction, subjectID string) error {
-	var flow Flow
-	derive := updateDeliverAt(tx, subjectID)
-	err := queryRow(ctx, tx, []any{&flow.UserID, &flow.Origin}, derive.query+` RETURNING user_id, origin`, derive.args...)
-	if err == nil {
-		tx.markDeliveryDue(flow)
-	}
-	return err
-}
-
-// lockSubject returns a statement that locks a subject until the end of the transaction. The lock protects
-// its events, too.
-func lockSubject(tx transaction, subjectID string) statement {
-	return statement{`SELECT 1 FROM subjects WHERE id = $1` + tx.forUpdate(), []any{subjectID}}
 }
 
 // Attempts returns the attempts to deliver an event, in order.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -115,45 +113,8 @@ func scanDelivery(scan func(...any) error) (d Delivery, err error) {
 	return d, err
 }
 
-// queryAll runs a query with each of several parameter lists, in one batch.
-func (e *postgres) queryAll(
-	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
-) (err error) {
-	timeoutContext, cancel := context.WithTimeoutCause(ctx, answerTimeout, errTimeout)
-	defer cancel()
-	connection, err := e.acquire(timeoutContext)
-	if err != nil {
-		return err
-	}
-	defer connection.Release()
-	batch := new(pgx.Batch)
-	for i := range args {
-		batch.Queue(query, args[i]...).Query(func(rows pgx.Rows) error {
-			for rows.Next() {
-				if err := each(i, rows.Scan); err != nil {
-					return err
-				}
-			}
-			return rows.Err()
-		})
-	}
-	return connection.SendBatch(timeoutContext, batch).Close()
-}
-
-// queryAll runs a query with each of several parameter lists, one after the other.
-func (q sqliteQuerier) queryAll(
-	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
-) error {
-	for i := range args {
-		err := q.query(ctx, func(scan func(...any) error) error { return each(i, scan) }, query, args[i]...)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ShiftDue moves every due time by by, after the clock of the machine was set.
+// ShiftDue adds by to the due time of every pending event, after the clock of the machine was set. by is
+// negative if the clock was set back.
 func (s *Store) ShiftDue(ctx context.Context, by time.Duration) error {
 	return s.write(ctx, func(tx transaction) error { return shiftDue(ctx, tx, by) })
 }
@@ -165,4 +126,37 @@ func shiftDue(ctx context.Context, tx transaction, by time.Duration) error {
 		_, err = tx.exec(ctx, `UPDATE subjects SET deliver_at = `+tx.subjectDue()+` WHERE deliver_at IS NOT NULL`)
 	}
 	return err
+}
+
+// dueSQLite and duePostgres are the SQL expression for deliver_at of a subject: the due time of its first
+// pending event, or NULL if it has none. An event without an attempt is due immediately. Its creation time
+// only orders it, and may be ahead of the clock of the database.
+const (
+	dueSQLite = `(SELECT COALESCE(e.due_at, e.created_at) FROM events e
+		WHERE e.subject_id = subjects.id AND e.state = 'pending' ORDER BY e.sequence LIMIT 1)`
+	duePostgres = `(SELECT COALESCE(e.due_at, LEAST(e.created_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
+		FROM events e WHERE e.subject_id = subjects.id AND e.state = 'pending' ORDER BY e.sequence LIMIT 1)`
+)
+
+// updateDeliverAt returns the UPDATE of deliver_at. It must follow every change of the events of a subject,
+// in a transaction that has locked the subject.
+func updateDeliverAt(tx transaction, subjectID string) statement {
+	return statement{`UPDATE subjects SET deliver_at = ` + tx.subjectDue() + ` WHERE id = $1`, []any{subjectID}}
+}
+
+// markEventsAdded updates deliver_at of a subject with new pending events, and marks their flow as due.
+func markEventsAdded(ctx context.Context, tx transaction, subjectID string) error {
+	var flow Flow
+	derive := updateDeliverAt(tx, subjectID)
+	err := queryRow(ctx, tx, []any{&flow.UserID, &flow.Origin}, derive.query+` RETURNING user_id, origin`, derive.args...)
+	if err == nil {
+		tx.markDeliveryDue(flow)
+	}
+	return err
+}
+
+// lockSubject returns a statement that locks a subject until the end of the transaction. The lock protects
+// its events, too.
+func lockSubject(tx transaction, subjectID string) statement {
+	return statement{`SELECT 1 FROM subjects WHERE id = $1` + tx.forUpdate(), []any{subjectID}}
 }
