@@ -1,41 +1,64 @@
-// Package jobs renders subjects and delivers their events. The rows in the store hold all durable state:
-// the order of the events and the time at which each subject is due. [Trigger] runs in every daemon:
+// Package jobs renders subjects and delivers their events. A subject is an avatar, a video or a lip-sync. A
+// use case of package studio writes the state of a subject and the events about it in one transaction. The rows
+// that it writes are the queue: they say which subjects must be rendered, and which events must be delivered,
+// and when. Package jobs reads them, does the work, and writes its result into the same rows. No caller
+// passes a subject or an event to it.
 //
-//	store.Due, LISTEN --> Trigger --> renderPool   SQLite: scans for due renderings. PostgreSQL: River.
-//	                         |
-//	                         v       holdLanes, dropLanes, dropAllLanes
-//	                     deliverer <------------------------------------ laneHolder: the lanes of this process
-//	                         |  in memory: queue (users, flows, a few deliveries of each flow) and origins
-//	                         |  (rate, attempts in flight, circuit breaker). One goroutine owns both.
-//	                         v
-//	     Store.Deliveries, Sender.Send, Store.Record, each in goroutines of their own
+// The command "studiod serve" runs a [Trigger]. The command "studiod work" runs a [Worker], which is only the
+// render pool. Who calls whom:
 //
-// A subject is an avatar, a video or a lip-sync. An origin is the scheme, host and port of a webhook URL.
-// A flow, in the sense of fair queueing, is the events of one user for one origin. The deliverer knows
-// every flow that has pending events, but holds only a few deliveries of each in memory, for at most one
-// second. All other events wait in the rows.
+//	Trigger.Run                 starts each of these in a goroutine
+//	├─ watch                    waits for Store.Due, which signals writes of this process; takes Store.TakeDue
+//	│                           and TakeDeleted; wakes the deliverer and the render pool
+//	├─ laneHolder               tells the deliverer for which origins this process delivers: holdLanes,
+//	│  │                        dropLanes, dropAllLanes
+//	│  ├─ soleHolder            SQLite: all of them; polls Store.ChangedElsewhere for writes of other processes
+//	│  └─ leaseHolder           PostgreSQL: the lanes of Store.LeaseHolder.Renew; hears other processes by
+//	│                           Store.Listen, and notifies them by Store.NotifyDue
+//	├─ deliverer                an event loop. Its goroutine owns the queue and the origins. It starts others for:
+//	│  ├─ scan                  Store.DueFlows, Store.Breakers
+//	│  ├─ fetch                 Store.Deliveries
+//	│  └─ deliver               one attempt: Service.WebhookSecrets, Sender.Send, Store.Record
+//	├─ renderPool
+//	│  ├─ localRenderPool       SQLite: Store.ClaimRenderings, when woken and when Store.NextRendering is due
+//	│  ├─ riverRenderPool       PostgreSQL: Store.ClaimRendering for each job that River hands to this process
+//	│  └─ render                one rendering: Renderer.Render, Service.Rendered, which writes state and event
+//	└─ prune, repairAll         Store.Prune every hour, Store.Repair once
 //
-//	in rows: subjects (when each is due), events (body, attempts made, when the next is due), attempts
-//	         (the log), endpoints (URLs that are switched off), open breakers; on PostgreSQL also lease
-//	         holders and lanes
-//	in memory: when each flow must be read again, up to 64 deliveries of each flow, the attempts in
-//	         flight, the rate and failures of each origin, the webhook secrets of users for one second
+// An origin is the scheme, host and port of a webhook URL. A flow, in the sense of fair queueing, is the
+// events of one user for one origin. The deliverer knows every flow of its lanes that has pending events, but
+// holds only a few deliveries of each in memory. All other events wait in the rows.
 //
-// The contents of memory may be lost at any time. The deliverer reads the rows again when the process
-// starts, when it acquires lanes, and every 30 seconds.
+//	in rows    subjects     when each must be rendered, and which process renders it until when; when its
+//	                        first pending event is due
+//	           events       body, state, attempts made, when the next attempt is due
+//	           attempts     the log
+//	           endpoints    URLs that are switched off
+//	           breakers     of origins, while they are open
+//	           holders, lanes    which process delivers for which origins; PostgreSQL only
+//	in memory  queue        for each user the flows; for each flow when it must be read again, up to
+//	                        2 × Config.InFlight deliveries, at most 64, and the attempts in flight
+//	           origins      attempts in flight, rate and consecutive failures of each
+//	           secrets      the webhook secrets of users
 //
-// The files: deliverer.go is the event loop, flows.go schedules reads of flows, workers.go assigns free
-// workers, fetch.go reads deliveries, deliver.go makes and records one attempt, queue.go is the fair queue,
-// origins.go the limits of each origin, schedule.go the backoff, and holder.go the lease on lanes. renders.go,
-// river.go and claim_batcher.go claim and run the renderings.
+// Deliveries and secrets in memory are used for at most one second. The contents of memory may be lost at any
+// time. The deliverer reads all flows of its lanes again when it acquires the lanes, every 30 seconds, and
+// when notifications may have been lost: after another process wrote to the SQLite file, after it has connected
+// to listen, and after the lease of another process expired.
+//
+// The files, in the order of the picture: trigger.go; holder.go; deliverer.go is the event loop, flows.go
+// schedules reads of flows, fetch.go reads deliveries, workers.go assigns free workers, queue.go is the fair
+// queue, origins.go the limits of each origin, deliver.go makes and records one attempt, schedule.go decides
+// its outcome and the backoff; renders.go and river.go claim and run the renderings. jobs.go is the
+// configuration, outcome.go what metrics count, trace.go the spans.
 //
 // # Fairness
 //
 // The next free worker goes to the user with the fewest busy workers, and there to the flow that has
 // waited the longest. A user may have as many busy workers as there are free ones, so some are free for
-// the next user. An origin is proven if its last attempt was answered. All unproven origins together use
-// at most three quarters of the workers, and origins whose last attempt failed at most half. For unproven
-// origins, a user has at most an equal share of these workers; the share counts one user more than have
+// the next user. An attempt fails if the origin gives no answer, or one with 408, 425, 429 or 5xx. An
+// origin is proven if it had an attempt and the last one did not fail. All unproven origins together use at most three quarters of the workers,
+// and origins whose last attempt failed at most half. For unproven origins, a user has at most an equal share of these workers; the share counts one user more than have
 // such origins now. If no worker is free, a user with no busy worker gets an extra one, except for an
 // origin whose last attempt failed. With the extra workers, at most four times Config.Workers are busy.
 //

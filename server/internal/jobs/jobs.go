@@ -26,35 +26,40 @@ type Config struct {
 	Renderer studio.Renderer
 	// RenderTimeout bounds one rendering. A rendering that times out is retried. Default 15 minutes.
 	RenderTimeout time.Duration
-	// RenderWorkers bounds the concurrent renderings. A negative value disables rendering. Default 16.
+	// RenderWorkers bounds the concurrent renderings of this process. A negative value disables rendering.
+	// Default 16.
 	RenderWorkers int
-	// Workers bounds the concurrent attempts. If all workers are busy, each user without a busy worker gets
+	// Workers bounds the concurrent attempts of this process. If all workers are busy, each user without a busy worker gets
 	// an extra one, up to four times Workers in total. Default 256.
 	Workers int
-	// InFlight bounds the attempts in flight to one origin. Default 4.
+	// InFlight bounds the attempts in flight to one origin. This and the next limits hold for all processes
+	// together, because one process makes all attempts for an origin. Default 4.
 	InFlight int
 	// Rate bounds the attempts that begin in one second to one origin. After a pause, a burst of up to a
 	// fifth of Rate may begin at once. Default 50.
 	Rate int
-	// BreakAfter is the number of consecutive failures that open the circuit breaker of an origin. Default 10.
+	// BreakAfter is the number of consecutive failures that open the circuit breaker of an origin. A response
+	// with another 4xx than 408, 425 and 429 is no failure of the origin. Default 10.
 	BreakAfter int
 	// BreakPause is how long an open circuit breaker blocks attempts. The pause doubles each time the probe
 	// after it fails, up to MaxBreakPause. Defaults 30 seconds and 5 minutes.
 	BreakPause, MaxBreakPause time.Duration
-	// OnAttempt and OnRendering are called after each attempt and each rendering, for metrics. They must be
-	// safe for concurrent use. Default: none.
+	// OnAttempt and OnRendering are called after each attempt and each rendering, for metrics. They are not
+	// called for an attempt or a rendering that was canceled, nor for an event that ends without an attempt
+	// because its URL is switched off. They must be safe for concurrent use. Default: none.
 	OnAttempt   func(AttemptOutcome, sender.Attempt)
 	OnRendering func(studio.Kind, RenderingOutcome, time.Duration)
 	// Tracer records a span for each rendering and each attempt, in the trace of the request that created
 	// the subject. Default: none.
 	Tracer trace.Tracer
-	// Logger gets one line for each rendering and each attempt. Default: none.
+	// Logger gets one line for each rendering and each attempt, and the errors of the database. Default: none.
 	Logger *slog.Logger
 	// Now returns the current time. Default time.Now.
 	Now func() time.Time
 }
 
-// Jobs makes attempts and renderings for a [Trigger] or a [Worker]. It is safe for concurrent use.
+// Jobs contains the configuration and makes single attempts and renderings. It does nothing by itself: a
+// [Trigger] or a [Worker] calls it. It is safe for concurrent use.
 type Jobs struct {
 	Config
 	processID   string // written to the rows of subjects that this process renders
@@ -63,7 +68,8 @@ type Jobs struct {
 	rescanInterval time.Duration
 }
 
-// New returns a Jobs for cfg, with defaults for the fields that are zero.
+// New returns a Jobs for cfg. Fields that are zero or negative get their defaults, except a negative
+// RenderWorkers.
 func New(cfg Config) *Jobs {
 	setDefault(&cfg.RenderTimeout, 15*time.Minute)
 	if cfg.RenderWorkers == 0 {

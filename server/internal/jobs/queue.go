@@ -27,7 +27,7 @@ type queue struct {
 type class int
 
 const (
-	proven  class = iota // the last attempt was answered
+	proven  class = iota // the last attempt did not fail
 	untried              // there was no attempt yet
 	failing              // the last attempt failed
 	classes

@@ -17,7 +17,7 @@ const (
 	errorPause = time.Second
 )
 
-// Trigger renders subjects and delivers events when they are due.
+// Trigger renders subjects and delivers events when they are due. Use one per process.
 type Trigger struct {
 	jobs       *Jobs
 	deliverer  *deliverer
@@ -45,7 +45,7 @@ type renderPool interface {
 	wake()
 }
 
-// NewTrigger returns a Trigger for the database of the store.
+// NewTrigger returns a Trigger for the database of the store. Open the store with [store.Config].Daemon set.
 func NewTrigger(jobs *Jobs) (*Trigger, error) {
 	t := &Trigger{jobs: jobs, deliverer: newDeliverer(jobs)}
 	if jobs.Store.Pool() == nil {
