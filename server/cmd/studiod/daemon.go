@@ -114,7 +114,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 			d = nil
 		}
 	}()
-	if err := d.openForOperators(ctx); err != nil {
+	if err := d.openMonitoring(ctx); err != nil {
 		return d, err
 	}
 	if err := d.listen(ctx); err != nil {
@@ -154,7 +154,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		},
 	}
 	if d.admin != nil || d.traces != nil {
-		api.OnAnswer = d.answered
+		api.OnAnswer = d.recordResponse
 	}
 	handler, err := server.New(rest.New(d.studio), api)
 	if err != nil {

@@ -38,8 +38,8 @@ func traceConfigOf(command *cli.Command) otlp.Config {
 	return otlp.Config{URL: command.String("otlp"), Sample: command.Float("otlp-sample")}
 }
 
-// openForOperators opens the metrics and traces of the daemon.
-func (d *daemon) openForOperators(ctx context.Context) (err error) {
+// openMonitoring starts the trace exporter and the server for operators, if they are configured.
+func (d *daemon) openMonitoring(ctx context.Context) (err error) {
 	if cfg := d.cfg.Traces; cfg.URL != "" {
 		cfg.Version, cfg.Logger = version(), d.cfg.Logger
 		if d.traces, err = otlp.New(ctx, cfg); errors.Is(err, otlp.ErrURL) {
@@ -51,12 +51,12 @@ func (d *daemon) openForOperators(ctx context.Context) (err error) {
 	return d.openAdmin(ctx)
 }
 
-// answered records the outcome of a request in metrics and traces.
-func (d *daemon) answered(ctx context.Context, answer server.Answer) {
+// recordResponse records the outcome of a request in metrics and traces.
+func (d *daemon) recordResponse(ctx context.Context, answer server.Answer) {
 	if d.admin != nil {
 		d.admin.metrics.Answered(answer)
 	}
 	if d.traces != nil {
-		tracing.Answered(ctx, answer.OperationID, answer.Status, server.RequestID(ctx))
+		tracing.RecordResponse(ctx, answer.OperationID, answer.Status, server.RequestID(ctx))
 	}
 }

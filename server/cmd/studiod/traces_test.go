@@ -131,7 +131,7 @@ func TestTraces_includeDatabaseWork(t *testing.T) {
 		eventually(t, "work of the database in each trace", func() bool {
 			traced := make(map[string]bool)
 			for _, span := range collector.Spans() {
-				if span.Name == "create with others" || strings.HasPrefix(span.Attributes["db.query.text"], "INSERT INTO subjects") {
+				if span.Name == "create in group commit" || strings.HasPrefix(span.Attributes["db.query.text"], "INSERT INTO subjects") {
 					traced[span.Trace] = true
 				}
 			}
@@ -183,7 +183,7 @@ func TestTraces_hungCollectorDelaysNothing(t *testing.T) {
 	}
 	check(t, p.end(syscall.SIGTERM))
 	if lines := strings.Count(p.log.String(), "trace collector"); lines > 1 {
-		t.Errorf("%d lines tell of the collector:\n%s", lines, p.log)
+		t.Errorf("%d lines are about the collector:\n%s", lines, p.log)
 	}
 }
 

@@ -57,7 +57,7 @@ func openWorker(ctx context.Context, cfg daemonConfig) (d *daemon, worker *jobs.
 			err = errors.Join(err, d.close())
 		}
 	}()
-	if err := d.openForOperators(ctx); err != nil {
+	if err := d.openMonitoring(ctx); err != nil {
 		return d, nil, err
 	}
 	if err := d.openParts(ctx, store.Config{}); err != nil {

@@ -14,20 +14,20 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// traceAttempt starts the span of an attempt, which endAttempt ends. If the creation of the subject was not
-// sampled, traceAttempt records nothing.
+// traceAttempt starts the span of an attempt in the trace of the request that created the subject. If that
+// request was not sampled, the span records nothing. endAttempt ends the span.
 func (j *Jobs) traceAttempt(ctx context.Context, next store.Delivery) (context.Context, trace.Span) {
 	if j.Tracer == nil || next.TraceParent == "" {
 		return ctx, noop.Span{}
 	}
-	return j.Tracer.Start(tracing.Under(ctx, next.TraceParent), "deliver", trace.WithSpanKind(trace.SpanKindClient),
+	return j.Tracer.Start(tracing.ContextWithParent(ctx, next.TraceParent), "deliver", trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(
 			attribute.String("studio.subject", next.Event.SubjectID), attribute.String("studio.event", next.Event.ID),
 			attribute.Int64("studio.sequence", next.Event.Sequence), attribute.Int("studio.try", next.Tries+1),
 		))
 }
 
-// endAttempt ends the span of an attempt with its outcome.
+// endAttempt records the outcome of an attempt in its span and ends the span.
 func endAttempt(span trace.Span, outcome AttemptOutcome, sent sender.Attempt) {
 	if !span.IsRecording() {
 		return
@@ -43,19 +43,19 @@ func endAttempt(span trace.Span, outcome AttemptOutcome, sent sender.Attempt) {
 	span.End()
 }
 
-// traceRendering starts the span of a rendering, which endRendering ends. If the creation of the subject was
-// not sampled, traceRendering records nothing.
+// traceRendering starts the span of a rendering in the trace of the request that created the subject. If that
+// request was not sampled, the span records nothing. endRendering ends the span.
 func (j *Jobs) traceRendering(ctx context.Context, subject studio.Subject) (context.Context, trace.Span) {
 	if j.Tracer == nil || subject.TraceParent == "" {
 		return ctx, noop.Span{}
 	}
-	return j.Tracer.Start(tracing.Under(ctx, subject.TraceParent), "render", trace.WithAttributes(
+	return j.Tracer.Start(tracing.ContextWithParent(ctx, subject.TraceParent), "render", trace.WithAttributes(
 		attribute.String("studio.subject", subject.ID), attribute.String("studio.kind", string(subject.Kind)),
 		attribute.Int("studio.try", subject.RenderTries+1),
 	))
 }
 
-// endRendering ends the span of a rendering with its outcome.
+// endRendering records the outcome of a rendering in its span and ends the span.
 func endRendering(span trace.Span, outcome RenderingOutcome) {
 	if !span.IsRecording() {
 		return

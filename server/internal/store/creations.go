@@ -44,7 +44,7 @@ func (s *Store) newCreationQueue() *commitQueue[*creation] {
 // A group inserts many rows with each statement. A creation leaves the group and is created alone if it
 // fails, if its idempotency key was used before or is in use, or if its avatar is locked or deleted.
 func (s *Store) createInGroup(ctx context.Context, subject studio.Subject, key studio.IdempotencyKey) (alone bool, err error) {
-	ctx, span := s.span(ctx, "create with others")
+	ctx, span := s.startSpan(ctx, "create in group commit")
 	defer span.End()
 	c := &creation{subject: subject, key: key, span: span, done: make(chan struct{})}
 	timeoutContext, cancel := context.WithTimeoutCause(ctx, acquireTimeout, errNoConnection)

@@ -96,7 +96,7 @@ func openPostgres(ctx context.Context, settings *pgxpool.Config, cfg Config) (*p
 		return nil, err
 	}
 	if cfg.Traces != nil {
-		settings.ConnConfig.Tracer = tracePostgres(cfg.Traces)
+		settings.ConnConfig.Tracer = newPostgresTracer(cfg.Traces)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, settings)
 	if err != nil {

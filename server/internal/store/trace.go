@@ -16,16 +16,17 @@ import (
 
 const tracerName = "github.com/avatarstudio/avatarstudio/server/internal/store"
 
-// span starts a span for a change in a group commit. The statements of the group belong to the trace of its
-// first member. The caller ends the span.
-func (s *Store) span(ctx context.Context, name string) (context.Context, trace.Span) {
+// startSpan starts a span for a change in a group commit, if ctx has a sampled span. The statements of the
+// group are traced under its first member only. The caller ends the span.
+func (s *Store) startSpan(ctx context.Context, name string) (context.Context, trace.Span) {
 	if s.tracer == nil || !trace.SpanFromContext(ctx).IsRecording() {
 		return ctx, noop.Span{}
 	}
 	return s.tracer.Start(ctx, name, trace.WithAttributes(attribute.String("db.system.name", "postgresql")))
 }
 
-// groupContext returns the context of a group commit, in the trace of its first member.
+// groupContext returns the context of a group commit, with the span of its first member. The group is not
+// cancelled with any member.
 func groupContext(first trace.Span) context.Context {
 	if !first.IsRecording() {
 		return context.Background()
@@ -33,12 +34,12 @@ func groupContext(first trace.Span) context.Context {
 	return trace.ContextWithSpan(context.Background(), first)
 }
 
-// tracePostgres returns a tracer of statements. Statements without a trace in their context start none.
-func tracePostgres(traces trace.TracerProvider) pgx.QueryTracer {
+// newPostgresTracer returns a tracer of statements. It ignores statements whose context has no sampled span.
+func newPostgresTracer(traces trace.TracerProvider) pgx.QueryTracer {
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(traces), otelpgx.WithDisableConnectionDetailsInAttributes())
 }
 
-// openTracedSQLite is sql.Open with a tracer like tracePostgres.
+// openTracedSQLite opens a database and traces its statements as newPostgresTracer does.
 func openTracedSQLite(dsn string, traces trace.TracerProvider) (*sql.DB, error) {
 	return otelsql.Open("sqlite", dsn, otelsql.WithTracerProvider(traces), otelsql.WithAttributes(attribute.String("db.system.name", "sqlite")),
 		otelsql.WithSpanOptions(otelsql.SpanOptions{

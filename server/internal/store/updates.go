@@ -49,7 +49,7 @@ func (s *Store) newUpdateQueue() *commitQueue[*update] {
 // A group locks its subjects with one statement, writes them with one request, and waits for no lock. A
 // subject that another transaction has locked, or that another member changes, is changed alone.
 func (s *Store) updateInGroup(ctx context.Context, id string, change func(*studio.Subject) error) (changed *update) {
-	ctx, span := s.span(ctx, "change with others")
+	ctx, span := s.startSpan(ctx, "update in group commit")
 	defer span.End()
 	u := &update{id: id, change: change, span: span, done: make(chan struct{})}
 	if u.err = ctx.Err(); u.err != nil {

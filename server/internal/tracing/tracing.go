@@ -1,9 +1,8 @@
-// Package tracing follows work in traces of OpenTelemetry: a request, the rendering that it asked for, and
-// the attempts to deliver what came of that. It links the interface of OpenTelemetry; package otlp exports
-// the spans.
+// Package tracing makes OpenTelemetry spans for HTTP requests, and passes their trace context on to
+// renderings and delivery attempts. It depends on the OpenTelemetry API only; package otlp exports the spans.
 //
-// The names of spans are few and known beforehand. No attribute has a URL, an email, a token, a secret
-// or anything else that a body or a query says.
+// Span names are a fixed set. No attribute contains a URL, an email, a token, a secret or any other data
+// from the body or the query of a request.
 package tracing
 
 import (
@@ -17,11 +16,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// header has the trace context of W3C in requests, in the form in which net/http keeps it.
+// header is the request header of W3C Trace Context, in the canonical form of net/http.
 const header = "Traceparent"
 
-// Parent returns the span of ctx as the value of a traceparent header (W3C Trace Context). It is "" when
-// ctx has none, or one that is not sampled.
+// Parent returns the span of ctx as the value of a traceparent header (W3C Trace Context). It returns "" if
+// ctx has no span, or one that is not sampled.
 func Parent(ctx context.Context) string {
 	span := trace.SpanContextFromContext(ctx)
 	if !span.IsSampled() {
@@ -30,15 +29,17 @@ func Parent(ctx context.Context) string {
 	return "00-" + span.TraceID().String() + "-" + span.SpanID().String() + "-01"
 }
 
-// Under returns ctx with the span that Parent returned as the parent of others.
-func Under(ctx context.Context, parent string) context.Context {
+// ContextWithParent returns a copy of ctx in which new spans are children of parent, a value of [Parent]. If
+// parent is invalid, it returns ctx.
+func ContextWithParent(ctx context.Context, parent string) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": parent})
 }
 
-// Handler gives each request a span.
+// Handler starts a span for each request.
 //
-// The trace is always a new one, so callers decide neither what is sampled nor what their spans are taken
-// for. A traceparent that a caller sends becomes a link. Its tracestate, which may be long, is ignored.
+// The span is the root of a new trace, so a caller can neither make the service sample a request nor add
+// spans to a trace of its choice. The traceparent header of the caller becomes a link. Its tracestate header,
+// which may be long, is ignored.
 type Handler struct {
 	Next   http.Handler
 	Tracer trace.Tracer
@@ -46,8 +47,8 @@ type Handler struct {
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer)}
-	if given := r.Header[header]; len(given) == 1 {
-		caller := trace.SpanContextFromContext(Under(r.Context(), given[0]))
+	if values := r.Header[header]; len(values) == 1 {
+		caller := trace.SpanContextFromContext(ContextWithParent(r.Context(), values[0]))
 		if caller.IsValid() {
 			options = append(options, trace.WithLinks(trace.Link{SpanContext: caller}))
 		}
@@ -57,8 +58,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Next.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// Answered says what has become of the request of ctx. The operation names its span, unless it is "".
-func Answered(ctx context.Context, operation string, status int, requestID string) {
+// RecordResponse adds the outcome of a request to the span in ctx. The operation, if it is not "", becomes the
+// name of the span.
+func RecordResponse(ctx context.Context, operation string, status int, requestID string) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {
 		return
@@ -68,7 +70,7 @@ func Answered(ctx context.Context, operation string, status int, requestID strin
 	}
 	span.SetAttributes(
 		attribute.Int("http.response.status_code", status),
-		attribute.String("studio.request_id", strings.Clone(requestID)), // which may be part of a large header
+		attribute.String("studio.request_id", strings.Clone(requestID)), // it may be a substring of a large header
 	)
 	if status >= http.StatusInternalServerError {
 		span.SetStatus(codes.Error, "")

@@ -2,5 +2,5 @@ package otlp
 
 import "context"
 
-// Flush sends what waits.
+// Flush exports the spans in the queue.
 func (e *Exporter) Flush(ctx context.Context) { _ = e.provider.ForceFlush(ctx) }

@@ -1,4 +1,4 @@
-// Package otlp exports spans to a collector of OpenTelemetry, by OTLP over HTTP.
+// Package otlp exports spans to an OpenTelemetry collector, with OTLP over HTTP.
 package otlp
 
 import (
@@ -16,42 +16,42 @@ import (
 )
 
 const (
-	// exportTimeout bounds an attempt to send spans, and flushTimeout that to send the last ones.
+	// exportTimeout bounds the export of a batch, and flushTimeout that of all remaining spans in Close.
 	exportTimeout = 10 * time.Second
 	flushTimeout  = time.Second
-	// queued is how many spans wait for the collector. More are dropped.
-	queued = 4096
-	// maxValueLength and maxAttributes bound what a span takes.
+	// maxQueue bounds the spans that wait for export. When the queue is full, new spans are dropped.
+	maxQueue = 4096
+	// maxValueLength, in bytes, and maxAttributes bound the memory of a span.
 	maxValueLength = 4096
 	maxAttributes  = 32
 )
 
-// ErrURL is returned for a URL that names no collector.
-var ErrURL = errors.New("the collector must be given as http://HOST:PORT or https://HOST:PORT, with a path at most")
+// ErrURL means that Config.URL is not the URL of a collector.
+var ErrURL = errors.New("the collector must be given as http://HOST:PORT or https://HOST:PORT, optionally with a path")
 
-// Config says where spans go, and which. The OTEL_EXPORTER_OTLP_ variables of the environment add headers
+// Config configures [New]. The OTEL_EXPORTER_OTLP_… environment variables also apply, for example for headers
 // and certificates.
 type Config struct {
-	// URL is that of the collector; /v1/traces is added to it. Required. It is the operator's, so the guard
-	// against addresses that are not public does not judge it.
+	// URL is the http or https URL of the collector, without /v1/traces. It may be a private address. Required.
 	URL string
-	// Sample is the share of traces that are sent, up to 1. Default 1.
+	// Sample is the share of traces to export, above 0 and up to 1. Default 1.
 	Sample float64
-	// Version is that of the service.
+	// Version is the version of the service, for the service.version attribute.
 	Version string
-	// Logger gets a line when the collector takes no more spans, and one when it does again. Default: none.
+	// Logger gets one line when exports start to fail, and one when they succeed again. Default: none.
 	Logger *slog.Logger
 }
 
-// Exporter takes spans and sends them to the collector. It never waits for it: what the collector does not
-// take in time is dropped. A nil Exporter takes none.
+// Exporter exports spans in the background. Making spans never blocks: if the collector is too slow, spans are
+// dropped. An Exporter is safe for concurrent use. A nil Exporter has no provider and no tracer.
 type Exporter struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
-	flush    func() // and stop
+	close    func()
 }
 
-// New makes an Exporter. Whether there is a collector shows later, in the log.
+// New returns an Exporter. It does not connect to the collector; failed exports are logged. It returns
+// [ErrURL] if cfg.URL is invalid.
 func New(ctx context.Context, cfg Config) (*Exporter, error) {
 	target, err := url.Parse(cfg.URL)
 	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" ||
@@ -71,28 +71,28 @@ func New(ctx context.Context, cfg Config) (*Exporter, error) {
 	service, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(), resource.WithAttributes(
 		attribute.String("service.name", "studiod"), attribute.String("service.version", cfg.Version),
 	), resource.WithFromEnv())
-	if err != nil { // it is there without what the environment says wrongly
-		cfg.Logger.WarnContext(ctx, "the traces do not say all of where they come from", "err", err)
+	if err != nil { // the resource is still usable
+		cfg.Logger.WarnContext(ctx, "some resource attributes of traces are missing", "err", err)
 	}
-	living, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	exports, cancelExports := context.WithCancel(context.WithoutCancel(ctx))
 	provider := sdk.NewTracerProvider(
 		sdk.WithResource(service),
 		sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(cfg.Sample))),
-		sdk.WithBatcher(&sending{SpanExporter: client, living: living, logger: cfg.Logger},
-			sdk.WithMaxQueueSize(queued), sdk.WithExportTimeout(exportTimeout)),
+		sdk.WithBatcher(&spanExporter{SpanExporter: client, ctx: exports, logger: cfg.Logger},
+			sdk.WithMaxQueueSize(maxQueue), sdk.WithExportTimeout(exportTimeout)),
 		sdk.WithRawSpanLimits(sdk.SpanLimits{
 			AttributeValueLengthLimit: maxValueLength, AttributeCountLimit: maxAttributes, LinkCountLimit: 1,
 		}),
 	)
-	flush := func() {
-		defer time.AfterFunc(flushTimeout, cutOff).Stop()
-		_ = provider.Shutdown(context.WithoutCancel(ctx)) // sending has told
-		cutOff()
+	closeExporter := func() {
+		defer time.AfterFunc(flushTimeout, cancelExports).Stop()
+		_ = provider.Shutdown(context.WithoutCancel(ctx)) // spanExporter has logged the error
+		cancelExports()
 	}
-	return &Exporter{provider: provider, tracer: provider.Tracer("github.com/avatarstudio/avatarstudio"), flush: flush}, nil
+	return &Exporter{provider: provider, tracer: provider.Tracer("github.com/avatarstudio/avatarstudio"), close: closeExporter}, nil
 }
 
-// Provider is for libraries that make spans; nil for none.
+// Provider returns the provider for libraries that make spans. It is nil if e is nil.
 func (e *Exporter) Provider() trace.TracerProvider {
 	if e == nil {
 		return nil
@@ -100,7 +100,7 @@ func (e *Exporter) Provider() trace.TracerProvider {
 	return e.provider
 }
 
-// Tracer is for the spans of the service; nil for none.
+// Tracer returns the tracer for spans of the service. It is nil if e is nil.
 func (e *Exporter) Tracer() trace.Tracer {
 	if e == nil {
 		return nil
@@ -108,9 +108,9 @@ func (e *Exporter) Tracer() trace.Tracer {
 	return e.tracer
 }
 
-// Close sends what waits, for a second at most.
+// Close exports the remaining spans for up to one second and drops the others.
 func (e *Exporter) Close() {
 	if e != nil {
-		e.flush()
+		e.close()
 	}
 }

@@ -31,8 +31,8 @@ func open(t *testing.T, cfg otlp.Config) *otlp.Exporter {
 	return exporter
 }
 
-// A span leaves the process with the attributes that are known to be harmless, and without texts of errors.
-func TestExporter_leavesOutWhatMayBeSecret(t *testing.T) {
+// Spans are exported with allowed attributes only, and without the texts of errors.
+func TestExporter_removesPersonalDataAndSecrets(t *testing.T) {
 	t.Parallel()
 	collector := studiotest.NewCollector(t, nil)
 	exporter := open(t, otlp.Config{URL: collector.URL, Version: "v1"})
@@ -47,21 +47,20 @@ func TestExporter_leavesOutWhatMayBeSecret(t *testing.T) {
 	exporter.Close()
 	spans := collector.Spans()
 	if len(spans) != 1 || spans[0].Attributes["studio.event"] != "e-1" || !spans[0].Error || strings.Contains(spans[0].Text, "canary") {
-		t.Errorf("%+v", spans)
+		t.Errorf("the exported spans are %+v", spans)
 	}
 }
 
-// While the collector hangs, spans are dropped, and nobody waits.
-func TestExporter_dropsWhatTheCollectorDoesNotTake(t *testing.T) {
+// If the collector hangs, spans are dropped, and neither Start nor Close blocks.
+func TestExporter_dropsSpansWhenCollectorHangs(t *testing.T) {
 	t.Parallel()
-	hangs := make(chan struct{})
-	var taken atomic.Int64
+	hanging := make(chan struct{})
 	collector := studiotest.NewCollector(t, func(_ http.ResponseWriter, r *http.Request) bool {
 		select {
-		case <-hangs:
+		case <-hanging:
 		case <-r.Context().Done():
 		}
-		return taken.Add(1) > 0
+		return true
 	})
 	var log bytes.Buffer
 	exporter := open(t, otlp.Config{URL: collector.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -70,22 +69,22 @@ func TestExporter_dropsWhatTheCollectorDoesNotTake(t *testing.T) {
 		_, span := exporter.Tracer().Start(t.Context(), "deliver")
 		span.End()
 	}
-	exporter.Close() // which would wait for ever
-	close(hangs)
+	exporter.Close() // must not wait for the collector
+	close(hanging)
 	if n := len(collector.Spans()); n > 6000 {
-		t.Errorf("%d spans waited for the collector", n)
+		t.Errorf("%d spans were exported, want at most a full queue", n)
 	}
 	if lines := strings.Count(log.String(), "\n"); lines != 1 {
 		t.Errorf("the log is %s", &log)
 	}
 }
 
-// The log has one line when the collector goes, and one when it comes back.
-func TestExporter_tellsOnceThatTheCollectorIsAway(t *testing.T) {
+// The first failed export is logged, and the first success after it.
+func TestExporter_logsFailuresOnce(t *testing.T) {
 	t.Parallel()
-	var away atomic.Bool
+	var unavailable atomic.Bool
 	collector := studiotest.NewCollector(t, func(w http.ResponseWriter, _ *http.Request) bool {
-		if away.Load() {
+		if unavailable.Load() {
 			w.WriteHeader(http.StatusBadRequest)
 			return false
 		}
@@ -98,18 +97,18 @@ func TestExporter_tellsOnceThatTheCollectorIsAway(t *testing.T) {
 		span.End()
 		exporter.Flush(context.Background())
 	}
-	for _, is := range []bool{false, true, true, true, false, false} {
-		away.Store(is)
+	for _, failing := range []bool{false, true, true, true, false, false} {
+		unavailable.Store(failing)
 		export()
 	}
 	exporter.Close()
-	if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "takes no spans") || !strings.Contains(text, "takes spans again") {
+	if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "trace collector fails") || !strings.Contains(text, "trace collector succeeds again") {
 		t.Errorf("the log is %s", text)
 	}
 }
 
-// The share of traces is kept by trace: a sampled one is whole.
-func TestExporter_samplesAShare(t *testing.T) {
+// Sampling selects whole traces: all spans of a trace are exported, or none.
+func TestExporter_samplesWholeTraces(t *testing.T) {
 	t.Parallel()
 	collector := studiotest.NewCollector(t, nil)
 	exporter := open(t, otlp.Config{URL: collector.URL, Sample: 0.1})
@@ -131,8 +130,8 @@ func TestExporter_samplesAShare(t *testing.T) {
 	for _, span := range collector.Spans() {
 		kept[span.Trace]++
 	}
-	if len(kept) < 100 || len(kept) > 320 { // of 2,000: nine standard deviations
-		t.Errorf("%d of 2000 traces", len(kept))
+	if len(kept) < 100 || len(kept) > 320 { // expected 200, ± nine standard deviations
+		t.Errorf("%d of 2000 traces are exported", len(kept))
 	}
 	for trace, spans := range kept {
 		if spans != 2 {
