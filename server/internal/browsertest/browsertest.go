@@ -1,4 +1,5 @@
-// Package browsertest lets tests look at pages in Debian's Chromium, as people see them.
+// Package browsertest tests web pages in Chromium, which is Debian's package chromium. Tests are skipped if it is
+// not installed, except in CI.
 package browsertest
 
 import (
@@ -25,30 +26,30 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long a test may take, on a machine that does much else.
-const patience = 5 * time.Minute
+// testTimeout bounds a test. It is long, because the machine may be busy.
+const testTimeout = 5 * time.Minute
 
-// axe is axe-core, which "make axe" takes from npm.
+// axe is the script of axe-core, which "make axe" downloads.
 //
 //go:embed axe/axe.min.js.gz
 var axe []byte
 
 //nolint:gochecknoglobals // a flag
-var pictures = flag.String("pictures", "", "write pictures of what [Tab.Inspect] sees to this directory")
+var pictures = flag.String("pictures", "", "write the screenshots of [Tab.Inspect] to this directory")
 
-// Tab is a tab of a browser.
+// Tab is a browser with one tab. Its methods fail the test on errors.
 type Tab struct {
 	t      *testing.T
 	ctx    context.Context //nolint:containedctx // chromedp keeps the tab in it
 	origin string
 
-	mu     sync.Mutex
-	faults []string
-	bytes  float64
+	mu       sync.Mutex
+	faults   []string
+	received float64 // bytes
 }
 
-// Open opens a tab of a browser of its own. The test fails when what the tab loads logs an error, or
-// requests anything of another origin.
+// Open starts a browser. The test fails if a page logs an error or a warning, throws an exception, or sends a
+// request to another origin, unless the test calls [Tab.Faults].
 func Open(t *testing.T, origin string) *Tab {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -56,21 +57,21 @@ func Open(t *testing.T, origin string) *Tab {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
-		t.Skipf("%v; it is a package of Debian's", err)
+		t.Skipf("%v (install Debian's package chromium)", err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, // CI runs as root
-		chromedp.WSURLReadTimeout(patience), chromedp.UserDataDir(filepath.Join(t.TempDir(), "chromium")))
+		chromedp.WSURLReadTimeout(testTimeout), chromedp.UserDataDir(filepath.Join(t.TempDir(), "chromium")))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, patience)
+	ctx, cancel = context.WithTimeout(ctx, testTimeout)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	tab := &Tab{t: t, ctx: ctx, origin: origin}
-	if err := chromedp.Listen(ctx, tab.hear); err != nil {
+	if err := chromedp.Listen(ctx, tab.handleEvent); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		cancel() // the listener is done
+		cancel() // no event is handled after it
 		for _, fault := range tab.Faults() {
 			t.Error(fault)
 		}
@@ -78,7 +79,7 @@ func Open(t *testing.T, origin string) *Tab {
 	return tab
 }
 
-func (tab *Tab) hear(event any) {
+func (tab *Tab) handleEvent(event any) {
 	var fault string
 	tab.mu.Lock()
 	defer tab.mu.Unlock()
@@ -88,7 +89,7 @@ func (tab *Tab) hear(event any) {
 			fault = "request to " + url
 		}
 	case *network.EventLoadingFinished:
-		tab.bytes += event.EncodedDataLength
+		tab.received += event.EncodedDataLength
 	case *runtime.EventExceptionThrown:
 		fault = "exception: " + event.ExceptionDetails.Text
 	case *runtime.EventConsoleAPICalled:
@@ -105,7 +106,7 @@ func (tab *Tab) hear(event any) {
 	}
 }
 
-// Faults returns what was wrong since the last call.
+// Faults returns the errors and cross-origin requests since the last call, and clears them.
 func (tab *Tab) Faults() (faults []string) {
 	tab.mu.Lock()
 	defer tab.mu.Unlock()
@@ -113,14 +114,14 @@ func (tab *Tab) Faults() (faults []string) {
 	return faults
 }
 
-// Received returns how many bytes have come over the wire.
+// Received returns the number of bytes that were received, as encoded for transport.
 func (tab *Tab) Received() int {
 	tab.mu.Lock()
 	defer tab.mu.Unlock()
-	return int(tab.bytes)
+	return int(tab.received)
 }
 
-// Do does what a person would.
+// Do runs actions, such as clicks and key presses.
 func (tab *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	tab.t.Helper()
 	if err := chromedp.Do(tab.ctx, steps...); err != nil {
@@ -128,7 +129,7 @@ func (tab *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Read returns what an action finds.
+// Read runs an action and returns its result.
 func Read[T any](tab *Tab, action chromedp.Action[T]) T {
 	tab.t.Helper()
 	value, err := chromedp.Run(tab.ctx, action)
@@ -138,38 +139,37 @@ func Read[T any](tab *Tab, action chromedp.Action[T]) T {
 	return value
 }
 
-// Visit shows the page at a path, and waits for an element that a selector finds.
+// Visit navigates to a path and waits until an element that matches the selector is visible.
 func (tab *Tab) Visit(path, selector string) {
 	tab.t.Helper()
 	tab.Do(chromedp.Navigate(tab.origin+path), chromedp.WaitVisible(selector))
 }
 
-// Await waits until a page has loaded with its scripts, and an element that a selector finds has a
-// text in it.
+// Await waits until the page and its scripts are loaded, and an element that matches the selector contains text.
 func (tab *Tab) Await(selector, text string) {
 	tab.t.Helper()
 	expression := fmt.Sprintf(
 		`document.readyState === "complete" && [...document.querySelectorAll(%q)].some(e => e.textContent.includes(%q))`, selector, text)
 	for tab.ctx.Err() == nil {
-		if found, err := chromedp.Run(tab.ctx, chromedp.Evaluate[bool](expression)); err == nil && found { // fails on the way to another page
+		if found, err := chromedp.Run(tab.ctx, chromedp.Evaluate[bool](expression)); err == nil && found { // fails during a navigation
 			return
 		}
 		_ = chromedp.Do(tab.ctx, chromedp.Sleep(50*time.Millisecond))
 	}
-	tab.t.Fatalf("no %s has the text %q", selector, text)
+	tab.t.Fatalf("no element %s contains %q", selector, text)
 }
 
-// AwaitFocus waits until what is typed goes to the element with an id: autofocus comes after the
-// element is visible.
+// AwaitFocus waits until the element with an id has the focus. An element with autofocus may be visible before it
+// has the focus.
 func (tab *Tab) AwaitFocus(id string) {
 	tab.t.Helper()
 	Read(tab, chromedp.Evaluate[bool](fmt.Sprintf(`new Promise(resolve => {
-		const look = () => document.activeElement?.id === %q ? resolve(true) : requestAnimationFrame(look)
-		look()
+		const check = () => document.activeElement?.id === %q ? resolve(true) : requestAnimationFrame(check)
+		check()
 	})`, id), chromedp.EvalAwaitPromise))
 }
 
-// Prefer makes the browser prefer a color scheme.
+// Prefer sets the preferred color scheme, "light" or "dark".
 func (tab *Tab) Prefer(scheme string) {
 	tab.t.Helper()
 	preference := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
@@ -178,43 +178,43 @@ func (tab *Tab) Prefer(scheme string) {
 	}
 }
 
-// Clipboard returns the text that the page copied.
+// Clipboard returns the text in the clipboard.
 func (tab *Tab) Clipboard() string {
 	tab.t.Helper()
-	mayRead := browser.SetPermissionParams{
+	permission := browser.SetPermissionParams{
 		Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: browser.PermissionSettingGranted, Origin: tab.origin,
 	}
-	if _, err := chromedp.Call(tab.ctx, browser.SetPermission, mayRead); err != nil {
+	if _, err := chromedp.Call(tab.ctx, browser.SetPermission, permission); err != nil {
 		tab.t.Fatal(err)
 	}
 	return Read(tab, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise))
 }
 
-// Widths are those of a phone, a tablet and a desk.
+// Widths returns the window widths of a phone, a tablet and a desktop computer, in pixels.
 func Widths() []int64 { return []int64{360, 768, 1440} }
 
-// Inspect looks at a page in light and dark, in every width: nothing is wider than the window, and
-// axe-core finds nothing that keeps people from using it.
+// Inspect checks the current page in both color schemes at each of [Widths]. The page must not be wider than the
+// window, and axe-core must find no serious accessibility problem.
 func (tab *Tab) Inspect(name string) {
 	tab.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
 		tab.Prefer(scheme)
 		for _, width := range Widths() {
 			tab.Do(chromedp.EmulateViewport(width, 900))
-			needed := Read(tab, chromedp.Evaluate[int64](laidOut, chromedp.EvalAwaitPromise))
+			needed := Read(tab, chromedp.Evaluate[int64](layoutWidth, chromedp.EvalAwaitPromise))
 			if needed > width {
-				tab.t.Errorf("%s is %d pixels wide in %d, %s", name, needed, width, scheme)
+				tab.t.Errorf("%s needs %d pixels in a window of %d (%s)", name, needed, width, scheme)
 			}
-			tab.draw(fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
+			tab.saveScreenshot(fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
 		}
 		tab.audit(name + ", " + scheme)
 	}
 }
 
-// laidOut is the width that a page needs, once it is drawn in the window as it is now.
-const laidOut = `new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.documentElement.scrollWidth))))`
+// layoutWidth is a script that returns the width of the page after it was drawn with the current settings.
+const layoutWidth = `new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.documentElement.scrollWidth))))`
 
-func (tab *Tab) draw(name string) {
+func (tab *Tab) saveScreenshot(name string) {
 	tab.t.Helper()
 	if *pictures == "" {
 		return
@@ -225,7 +225,7 @@ func (tab *Tab) draw(name string) {
 	}
 }
 
-// audit fails the test with what axe-core takes for serious or critical.
+// audit fails the test for each problem that axe-core rates as serious or critical, and logs the others.
 func (tab *Tab) audit(name string) {
 	tab.t.Helper()
 	unpacked, err := gzip.NewReader(bytes.NewReader(axe))

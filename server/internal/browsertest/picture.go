@@ -12,13 +12,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// maxPicture is how many bytes a picture of a README may have.
+// maxPicture is the most bytes of a picture in a README.
 const maxPicture = 200_000
 
 //nolint:gochecknoglobals // a flag
 var readme = flag.String("readme", "", "write the pictures of [Tab.Picture] to this directory")
 
-// Picture writes a picture of the page, in a window as people have it, for a README.
+// Picture writes a screenshot of the page for a README, in a window of 1200 × 800 pixels, if the test has the flag
+// -readme.
 func (tab *Tab) Picture(name string) {
 	tab.t.Helper()
 	if *readme == "" {
@@ -26,22 +27,23 @@ func (tab *Tab) Picture(name string) {
 	}
 	tab.Prefer("light")
 	tab.Do(chromedp.EmulateViewport(1200, 800))
-	Read(tab, chromedp.Evaluate[int64](laidOut, chromedp.EvalAwaitPromise))
-	picture, err := smaller(Read(tab, chromedp.CaptureScreenshot()))
+	Read(tab, chromedp.Evaluate[int64](layoutWidth, chromedp.EvalAwaitPromise))
+	picture, err := compress(Read(tab, chromedp.CaptureScreenshot()))
 	if err != nil {
 		tab.t.Fatal(err)
 	}
 	if len(picture) > maxPicture {
-		tab.t.Errorf("%s has %d bytes", name, len(picture))
+		tab.t.Errorf("%s has %d bytes, want at most %d", name, len(picture), maxPicture)
 	}
-	if err := os.WriteFile(filepath.Join(*readme, name), picture, 0o644); err != nil { //nolint:gosec // everybody may see it
+	if err := os.WriteFile(filepath.Join(*readme, name), picture, 0o644); err != nil { //nolint:gosec // it is published
 		tab.t.Fatal(err)
 	}
 }
 
-// smaller returns a PNG without the two lowest bits of each colour, which are noise where there is a video.
-func smaller(picture []byte) ([]byte, error) {
-	const noise = 3
+// compress sets the two lowest bits of each color of a PNG, which are noise in frames of a video, and encodes it
+// with the best compression.
+func compress(picture []byte) ([]byte, error) {
+	const noiseBits = 3
 	decoded, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {
 		return nil, err
@@ -49,7 +51,7 @@ func smaller(picture []byte) ([]byte, error) {
 	drawn := image.NewRGBA(decoded.Bounds())
 	draw.Draw(drawn, drawn.Rect, decoded, drawn.Rect.Min, draw.Src)
 	for i := range drawn.Pix {
-		drawn.Pix[i] |= noise
+		drawn.Pix[i] |= noiseBits
 	}
 	var small bytes.Buffer
 	encoder := png.Encoder{CompressionLevel: png.BestCompression}
