@@ -207,11 +207,11 @@
 //   - Tokens that are forged, revoked, or belong to a deleted user: TestTokens_rejectForeignTokens
 //     in server/internal/auth, and TestCommands_endSessions in server/cmd/studiod.
 //   - Users who access data of other users: TestFind_hidesSubjectsOfOtherUsers in server/internal/studio,
-//     and TestSubjects_areTheUsersAlone and TestOperator_pagesAreHiddenFromOthers in
+//     and TestSubjects_areHiddenFromOtherUsers and TestOperator_hidesPagesFromOtherUsers in
 //     server/internal/console.
 //   - Users who use more than their share: TestProcess_daemonsShareUserRates in server/cmd/studiod.
-//   - Forms and scripts of other sites in the console: TestSession_refusesFormsOfOthers and
-//     TestConsole_allowsNothingOfOthers in server/internal/console.
+//   - Forms and scripts of other sites in the console: TestSession_rejectsCrossOriginForms and
+//     TestConsole_allowsThisOriginOnly in server/internal/console.
 //   - Hostile media: TestRun_rejectsDecompressionBombs in server/cmd/studio-render, and
 //     TestExec_enforcesLimits in server/internal/render.
 //   - Secrets in logs, errors and responses: TestHandler_echoesNoSubmittedValue in server, and

@@ -18,8 +18,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// tab signs in with the keyboard alone.
-func (s *site) tab(t *testing.T) *browsertest.Tab {
+// openTab opens a browser and logs in, with the keyboard only.
+func (s *site) openTab(t *testing.T) *browsertest.Tab {
 	t.Helper()
 	tab := browsertest.Open(t, s.URL)
 	tab.Visit("/console", "#email")
@@ -28,14 +28,14 @@ func (s *site) tab(t *testing.T) *browsertest.Tab {
 	return tab
 }
 
-// newVideo returns a second of a picture that moves, with a tone.
+// newVideo returns the path of a video of one second with sound.
 func newVideo(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
-		t.Skipf("%v: there is no video to play", err)
+		t.Skipf("%v: cannot make a video", err)
 	}
 	path := filepath.Join(t.TempDir(), `a "quoted" name.mp4`)
 	output, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=duration=1:size=640x360:rate=10",
@@ -46,8 +46,8 @@ func newVideo(t *testing.T) string {
 	return path
 }
 
-// render ends a rendering with a video.
-func (s *site) render(t *testing.T, subject studio.Subject, video string) {
+// finishRendering completes the rendering of a subject with a video.
+func (s *site) finishRendering(t *testing.T, subject studio.Subject, video string) {
 	t.Helper()
 	file, err := os.Open(video)
 	check(t, err)
@@ -57,7 +57,7 @@ func (s *site) render(t *testing.T, subject studio.Subject, video string) {
 	check(t, err)
 }
 
-func TestBrowser_firstPageIsSmall(t *testing.T) {
+func TestBrowser_logsInWithKeyboardAndLoadsLittle(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	tab := browsertest.Open(t, s.URL)
@@ -65,16 +65,16 @@ func TestBrowser_firstPageIsSmall(t *testing.T) {
 	tab.Inspect("login")
 	tab.Do(chromedp.Click("#password"), chromedp.KeyEvent("guess"), chromedp.Click("#email"), chromedp.KeyEvent(email+"\r"))
 	tab.Await("[role=alert]", "The email or the password is wrong.")
-	tab.Faults() // the status
+	tab.Faults() // the error status
 	tab.Inspect("login-wrong")
 	tab.Do(chromedp.KeyEvent(password+"\r"), chromedp.WaitVisible(".bar nav"))
 	if received := tab.Received(); received > 100_000 {
-		t.Errorf("%d bytes until the first page is shown", received)
+		t.Errorf("the first page needs %d bytes", received)
 	}
-	// The first stop of the keyboard is a way past the navigation.
+	// The first focusable element skips the navigation.
 	tab.Do(chromedp.KeyEvent("\t\r"))
 	if at := browsertest.Read(tab, chromedp.Evaluate[string](`document.activeElement.id`)); at != "main" {
-		t.Errorf("the keyboard is at %q", at)
+		t.Errorf("the focus is on %q", at)
 	}
 	tab.Do(chromedp.Click(".account button"), chromedp.WaitVisible("#email"))
 }
@@ -91,7 +91,7 @@ func TestBrowser_showsProjects(t *testing.T) {
 		})
 	}
 	s.addProjects(t, documents...)
-	tab := s.tab(t)
+	tab := s.openTab(t)
 	tab.Await("h2", "<script>document.title")
 	tab.Inspect("projects")
 	if title := browsertest.Read(tab, chromedp.Title()); title != "Projects · Avatar Studio" {
@@ -99,28 +99,28 @@ func TestBrowser_showsProjects(t *testing.T) {
 	}
 }
 
-// A person makes an avatar of a file, consents, makes a video with it, sees how it is made although
-// the service restarts meanwhile, and watches it.
-func TestBrowser_fromAFileToAVideo(t *testing.T) {
+// A user creates an avatar from an uploaded file, gives consent, creates a video, and plays it. The page of the
+// video is updated although the service restarts during the rendering.
+func TestBrowser_createsVideoFromUpload(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in the short form: it renders in front of a browser")
+		t.Skip("not in short mode: it makes and plays a video")
 	}
 	s := newSite(t, newSQLite(t))
 	video := newVideo(t)
-	tab := s.tab(t)
+	tab := s.openTab(t)
 	tab.Do(chromedp.Click(`a[href="/console/avatars"]`))
-	tab.Await(".empty", "An avatar is made from a recording")
+	tab.Await(".empty", "An avatar is created from a recording")
 	tab.Inspect("avatars-none")
 	tab.Do(chromedp.Click(".empty .button"), chromedp.WaitVisible("#title"), chromedp.SendKeys("#title", "Ada "+hostile),
 		chromedp.SendKeys("#webhook_url", "https://refused.example/"),
 		chromedp.SetUploadFiles("#base_video_url-file", []string{video}))
-	tab.Await("output", "Sent.")
+	tab.Await("output", "Uploaded.")
 	tab.Inspect("avatar-new")
 	tab.Do(chromedp.Submit("form.create"))
-	tab.Await("#webhook_url-fault", "must not be refused")
-	tab.Faults() // the status
-	tab.Inspect("avatar-new-faulty")
+	tab.Await("#webhook_url-error", "must not be refused")
+	tab.Faults() // the error status
+	tab.Inspect("avatar-new-invalid")
 	tab.Do(chromedp.Clear("#webhook_url"), chromedp.Click("form.create button.primary"))
 	tab.Await(".notice", "It has been created")
 	tab.Await(".badge", "processing")
@@ -145,9 +145,9 @@ func TestBrowser_fromAFileToAVideo(t *testing.T) {
 	tab.Await(".badge", "processing")
 	page, err = s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Video}, "", 1)
 	check(t, err)
-	s.restart(func() { s.render(t, page.Subjects[0], video) })
+	s.restart(func() { s.finishRendering(t, page.Subjects[0], video) })
 	tab.Await(".badge", "succeeded")
-	tab.Faults() // that the service was away
+	tab.Faults() // failed requests during the restart
 	played := browsertest.Read(tab, chromedp.Evaluate[string](`new Promise(resolve => {
 		const video = document.querySelector("video")
 		video.muted = true
@@ -155,7 +155,7 @@ func TestBrowser_fromAFileToAVideo(t *testing.T) {
 		video.play().catch(reason => resolve(String(reason)))
 	})`, chromedp.EvalAwaitPromise))
 	if played != "ended 640" {
-		t.Errorf("the video: %s", played)
+		t.Errorf("playing the video ends with %q", played)
 	}
 	tab.Inspect("video-succeeded")
 	tab.Do(chromedp.Click(`a[href="/console/videos"]`))
@@ -183,22 +183,22 @@ func TestBrowser_fromAFileToAVideo(t *testing.T) {
 	}
 }
 
-// A person finds out why notifications did not come, and has them sent again.
-func TestBrowser_replaysWhatWasMissed(t *testing.T) {
+// A user finds out why notifications failed, enables the endpoint and replays an event.
+func TestBrowser_replaysFailedEvents(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	for i := range 3 {
-		s.event(t, "https://hooks.example.com/?key=secret", store.Attempt{
+		s.addEvent(t, "https://hooks.example.com/?key=secret", store.Attempt{
 			Status: 500, Failure: "status", Duration: 80 * time.Millisecond, Address: "192.0.2.1:443", Excerpt: []byte("<h1>Internal Server Error</h1>" + hostile),
 		}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule, SwitchOff: i == 2})
 	}
-	s.event(t, "https://other.example.com/a/long/path/that/goes/on/and/on", store.Attempt{Status: 204}, store.Outcome{State: store.Delivered})
-	tab := s.tab(t)
+	s.addEvent(t, "https://other.example.com/a/long/path/that/goes/on/and/on", store.Attempt{Status: 204}, store.Outcome{State: store.Delivered})
+	tab := s.openTab(t)
 	tab.Do(chromedp.Click(`a[href="/console/webhooks"]`))
 	tab.Await(".badge", "off")
 	tab.Inspect("webhooks")
 	tab.Do(chromedp.Click("td button"))
-	tab.Await(".notice", "Notifications go there again.")
+	tab.Await(".notice", "The endpoint is enabled again.")
 	tab.Do(chromedp.SendKeys("#webhook_url", "https://hooks.example.com/\r"))
 	tab.Await(".notice", "Delivered")
 	tab.Inspect("webhooks-test")
@@ -209,15 +209,15 @@ func TestBrowser_replaysWhatWasMissed(t *testing.T) {
 	tab.Await(".attempts pre", "<h1>Internal")
 	tab.Inspect("event")
 	tab.Visit("/console/events?state=exhausted", `[type="checkbox"]`)
-	tab.Do(chromedp.Click(`[type="checkbox"]`), chromedp.Click(`button[value="chosen"]`))
+	tab.Do(chromedp.Click(`[type="checkbox"]`), chromedp.Click(`button[value="ids"]`))
 	tab.Await("h1", "Replay 1 event?")
 	tab.Inspect("replay")
 	tab.Do(chromedp.Click("button.primary"))
-	tab.Await(".notice", "They are being sent again.")
+	tab.Await(".notice", "The events are being sent again.")
 }
 
-// An operator looks at users and at the service, until the role is taken away.
-func TestBrowser_showsOperatorsTheService(t *testing.T) {
+// An operator sees the users and the state of the service until the role is removed.
+func TestBrowser_showsServiceToOperators(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
 		cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Now(), Workers: 256, RenderWorkers: 2}
@@ -232,7 +232,7 @@ func TestBrowser_showsOperatorsTheService(t *testing.T) {
 	_, err := s.store.ClaimRenderings(t.Context(), "0d7f6f3c-6f0e-4a53-a2b3-3c1f6f3d0f55", time.Now(), 2)
 	check(t, err)
 	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
-	tab := s.tab(t)
+	tab := s.openTab(t)
 	tab.Do(chromedp.Click(`a[href="/console/users"]`))
 	tab.Await("td", "user-29@")
 	tab.Inspect("users")
@@ -246,8 +246,8 @@ func TestBrowser_showsOperatorsTheService(t *testing.T) {
 	check(t, s.studio.SetRole(t.Context(), email, studio.NoRole))
 	tab.Do(chromedp.Click(".head .button"))
 	tab.Await("h1", "Not Found")
-	tab.Faults() // the status
+	tab.Faults() // the error status
 	if n := browsertest.Read(tab, chromedp.Evaluate[int](`document.querySelectorAll('nav a[href="/console/users"], nav a[href="/console/service"]').length`)); n != 0 {
-		t.Errorf("%d links lead nowhere", n)
+		t.Errorf("%d links to pages for operators remain", n)
 	}
 }

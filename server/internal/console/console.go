@@ -1,15 +1,16 @@
-// Package console serves the pages at /console, on which users see and make what the API offers them.
+// Package console serves the web pages at /console, on which users see, create and delete their avatars,
+// videos and lip-syncs, and manage their webhooks. Operators also see the users and the state of the service.
 //
-// Pages are rendered here and need no script: htmx only keeps what is shown up to date, by server-sent
-// events, and a few lines of ours send files. Everything comes from this origin, and the
-// Content-Security-Policy forbids anything else: a thumbnail of another origin is a link.
+// Pages are rendered on the server and work without JavaScript. With it, htmx updates them from server-sent
+// events, and console.js uploads files. All resources come from this origin. The Content-Security-Policy
+// forbids others, so a thumbnail on another origin is a link.
 //
-// A session is the refresh token of a login in a cookie. It is never exchanged, and ends with
-// the other tokens of the user: when the password changes, and when they are revoked. Requests
-// that change something must come from a page of this origin.
+// The session cookie contains the refresh token of a login. The token is not rotated. A session ends when the
+// user logs out, when the password changes, and when the tokens of the user are revoked. Cross-origin POST
+// requests are rejected.
 //
-// The package has no rules of its own. What a form creates is sent to the API as its user would send it,
-// so that a form is refused in the same words. Operators see more: who uses the service, and what waits.
+// The package has no business rules. Creations and uploads are sent to the API with an access token of the
+// user, so they have the same limits and error messages.
 package console
 
 import (
@@ -33,84 +34,86 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Path is what the path of every page begins with.
+// Path is the prefix of the paths of all pages.
 const Path = "/console"
 
-// "make console-assets" takes the libraries among the assets from npm.
+// The htmx files in assets are downloaded by "make console-assets".
 //
 //go:embed pages assets
 var files embed.FS
 
-// policy allows what this origin serves.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; " +
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 const (
-	// maxForm is how many bytes a form may have, and maxLogin that of somebody who is not signed in yet.
-	maxForm  = 256 << 10
-	maxLogin = 16 << 10
-	// maxChanges is how many requests of a user may change something at once: forms are held in memory.
-	maxChanges = 16
+	// maxFormBytes bounds the body of a form, and maxLoginBytes that of the login form.
+	maxFormBytes  = 256 << 10
+	maxLoginBytes = 16 << 10
+	// maxForms bounds the concurrent forms of a user, because forms are kept in memory.
+	maxForms = 16
 )
 
-// Config says what the pages show. Every field but Admit, Daemon, Secure and Poll is required.
+// Config configures a [Console]. All fields are required except Admit, Daemon, Secure and PollInterval.
 type Config struct {
-	// Studio is the domain.
+	// Studio implements the use cases of users.
 	Studio *studio.Service
-	// Store is what the domain is kept in.
+	// Store is the database of Studio.
 	Store *store.Store
-	// ServeFile serves the file of a key to who may have it.
+	// ServeFile serves the media file with the given key. The caller has checked that the user may read it.
 	ServeFile func(w http.ResponseWriter, r *http.Request, key string)
-	// MapError is the answer to an error of the domain, as in [server.Config].
+	// MapError converts an error of Studio or Store to a response, as in [server.Config].
 	MapError func(ctx context.Context, err error) *server.Error
-	// Admit returns an error when a user has made too many requests of those that change something, or of
-	// those that read. It is not asked about what is sent to the API. Default: it admits all.
+	// Admit returns an error if a user has exceeded the rate limit of writes (change is true) or reads.
+	// Requests that are forwarded to the API are not counted here. Default: no limit.
 	Admit func(userID string, change bool) error
 	// Daemon is shown to operators.
 	Daemon Daemon
-	// Secure says that browsers reach the service by https, although a proxy does not.
+	// Secure means that browsers use https, although a proxy forwards their requests over http. The session
+	// cookie is then Secure.
 	Secure bool
-	// Poll is how often a page looks for what has changed. Default one second.
-	Poll time.Duration
-	// Logger hears why a page could not be shown.
+	// PollInterval is how often an open page is checked for changes. Default one second.
+	PollInterval time.Duration
+	// Logger logs errors that cause a status of 500 or above.
 	Logger *slog.Logger
 }
 
-// Console serves the pages.
+// Console serves the pages. It is safe for concurrent use.
 type Console struct {
 	cfg     Config
 	pages   map[string]*template.Template
-	streams *tally
-	changes *tally
+	streams *userLimiter
+	forms   *userLimiter
 	stop    func()
 	stopped chan struct{}
 }
 
-// New makes a Console.
+// New returns a Console.
 func New(cfg Config) (*Console, error) {
-	if cfg.Poll <= 0 {
-		cfg.Poll = time.Second
+	if cfg.PollInterval <= 0 {
+		cfg.PollInterval = time.Second
 	}
 	if cfg.Admit == nil {
 		cfg.Admit = func(string, bool) error { return nil }
 	}
-	c := &Console{cfg: cfg, streams: newTally(maxStreams), changes: newTally(maxChanges), stopped: make(chan struct{})}
+	c := &Console{cfg: cfg, streams: newUserLimiter(maxStreams), forms: newUserLimiter(maxForms), stopped: make(chan struct{})}
 	c.stop = sync.OnceFunc(func() { close(c.stopped) })
 	var err error
 	c.pages, err = parsePages()
 	return c, err
 }
 
-// Stop ends what keeps pages up to date. They ask again until there is a service.
+// Stop ends all event streams, which would otherwise block [http.Server.Shutdown]. Browsers reconnect until a
+// service answers.
 func (c *Console) Stop() { c.stop() }
 
-// Wrap serves the pages beside the operations of an API, for [server.Config].
+// Wrap returns a handler that serves the pages and passes all other requests to api. It is used for
+// [server.Config].
 func (c *Console) Wrap(api http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	c.routes(mux, api)
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.fail(w, r, &server.Error{Status: http.StatusForbidden, Detail: "This form was sent by a page of another origin."})
+		c.fail(w, r, &server.Error{Status: http.StatusForbidden, Detail: "The form was sent from another origin."})
 	}))
 	pages := protection.Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -119,27 +122,28 @@ func (c *Console) Wrap(api http.Handler) http.Handler {
 			return
 		}
 		header := w.Header()
-		header.Set("Content-Security-Policy", policy)
+		header.Set("Content-Security-Policy", contentSecurityPolicy)
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Referrer-Policy", "same-origin")
 		header.Set("X-Content-Type-Options", "nosniff")
-		if r.URL.Path != UploadsPath { // the API limits what is uploaded
+		if r.URL.Path != UploadsPath { // the API limits uploads
 			r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
 		}
 		pages.ServeHTTP(w, r)
 	})
 }
 
-// bodyLimit is for a request of which nothing has been read, not even who makes it.
+// bodyLimit returns the most bytes that are read of a request body. It does not depend on the session, because
+// the limit must apply before the session is checked.
 func bodyLimit(r *http.Request) int64 {
 	switch {
 	case r.Method != http.MethodPost:
 		return 0
 	case r.URL.Path == loginPath:
-		return maxLogin
+		return maxLoginBytes
 	}
-	return maxForm
+	return maxFormBytes
 }
 
 func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
@@ -165,31 +169,31 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"GET " + eventsPath + "/{id}":      c.event,
 		"POST " + eventsPath + "/replay":   c.replay,
 
-		"GET " + usersPath:   c.forOperators(c.users),
-		"GET " + servicePath: c.forOperators(c.service),
+		"GET " + usersPath:   c.requireOperator(c.users),
+		"GET " + servicePath: c.requireOperator(c.service),
 	} {
-		mux.Handle(pattern, c.signedIn(c.admitted(page)))
+		mux.Handle(pattern, c.requireSession(c.rateLimited(page)))
 	}
-	mux.Handle("POST "+UploadsPath, c.signedIn(c.upload(api)))
+	mux.Handle("POST "+UploadsPath, c.requireSession(c.upload(api)))
 	for _, kind := range kinds() {
-		mux.Handle("POST "+kind.Path+"/new", c.signedIn(c.createSubject(kind, api)))
+		mux.Handle("POST "+kind.Path+"/new", c.requireSession(c.createSubject(kind, api)))
 		for pattern, page := range map[string]page{
 			"GET " + kind.Path:                    c.subjects(kind),
 			"GET " + kind.Path + "/live":          c.subjectsLive(kind),
 			"GET " + kind.Path + "/new":           c.newSubject(kind),
 			"GET " + kind.Path + "/{id}":          c.subject(kind),
 			"GET " + kind.Path + "/{id}/live":     c.subjectLive(kind),
-			"GET " + kind.Path + "/{id}/delete":   c.askDelete(kind),
+			"GET " + kind.Path + "/{id}/delete":   c.confirmDelete(kind),
 			"POST " + kind.Path + "/{id}/delete":  c.deleteSubject(kind),
 			"GET " + kind.Path + "/{id}/{file}":   c.file(kind),
 			"POST " + kind.Path + "/{id}/consent": c.consent(kind),
 		} {
-			mux.Handle(pattern, c.signedIn(c.admitted(page)))
+			mux.Handle(pattern, c.requireSession(c.rateLimited(page)))
 		}
 	}
 }
 
-// assets serves the files that pages need, to anybody.
+// assets registers the handlers of scripts, styles and icons. They need no session.
 func (c *Console) assets(mux *http.ServeMux) {
 	types := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
 	entries, _ := files.ReadDir("assets") // embedded
@@ -204,11 +208,11 @@ func (c *Console) assets(mux *http.ServeMux) {
 	}
 }
 
-// page answers a request of somebody who is signed in. An error is shown on a page of its own.
+// page handles a request with a session. The error page shows an error that it returns.
 type page func(w http.ResponseWriter, r *http.Request, s session) error
 
-// admitted shows a page to who has not made too many requests. The API counts those that are sent to it.
-func (c *Console) admitted(page page) page {
+// rateLimited applies Config.Admit to a page.
+func (c *Console) rateLimited(page page) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
 		if err := c.cfg.Admit(s.ID, r.Method == http.MethodPost); err != nil {
 			return err
@@ -219,11 +223,11 @@ func (c *Console) admitted(page page) page {
 
 func notFound(http.ResponseWriter, *http.Request, session) error { return studio.ErrNotFound }
 
-// fail shows an error.
+// fail shows the error page, and logs errors of the service.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
-	answer := c.answer(r, err)
+	answer := c.serverError(r, err)
 	if answer.Status >= http.StatusInternalServerError {
-		c.cfg.Logger.ErrorContext(r.Context(), "page not shown", "request_id", server.RequestID(r.Context()), "err", err)
+		c.cfg.Logger.ErrorContext(r.Context(), "console request failed", "request_id", server.RequestID(r.Context()), "err", err)
 	}
 	maps.Copy(w.Header(), answer.Header)
 	if answer.RetryAfter > 0 {
@@ -234,13 +238,13 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	})
 }
 
-// answer is what an error is shown as.
-func (c *Console) answer(r *http.Request, err error) *server.Error {
+// serverError converts any error to a status and a text for the user.
+func (c *Console) serverError(r *http.Request, err error) *server.Error {
 	if known := (*server.Error)(nil); errors.As(err, &known) {
 		return known
 	}
 	if known := c.cfg.MapError(r.Context(), err); known != nil {
 		return known
 	}
-	return &server.Error{Status: http.StatusInternalServerError, Detail: "The service failed. The log has the cause beside the id of this request.", Err: err}
+	return &server.Error{Status: http.StatusInternalServerError, Detail: "The service failed to answer this request. Its log contains the cause, with the request ID.", Err: err}
 }

@@ -36,7 +36,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// site is a service with a console, and a user in a workspace.
+// site is a service with a console and one user, who is a member of a workspace.
 type site struct {
 	*httptest.Server
 
@@ -49,7 +49,7 @@ type site struct {
 	workspace string
 }
 
-// newSite serves a service as the daemon does.
+// newSite starts a service in this process.
 func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *site {
 	t.Helper()
 	must := func(err error) {
@@ -68,7 +68,7 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 	cfg.IssueAccessToken, cfg.Media = tokens.Issue, s.media
 	s.studio = studio.New(cfg)
 	settings := console.Config{
-		Studio: s.studio, Store: db, ServeFile: s.media.ServeFile, MapError: rest.MapError, Poll: 20 * time.Millisecond,
+		Studio: s.studio, Store: db, ServeFile: s.media.ServeFile, MapError: rest.MapError, PollInterval: 20 * time.Millisecond,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	for _, f := range change {
@@ -90,7 +90,7 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 		s.Start()
 	}
 	s.serve("")
-	t.Cleanup(s.end)
+	t.Cleanup(s.stop)
 	s.user = studiotest.AddUser(t, s.studio, email)
 	workspace, err := s.studio.AddWorkspace(t.Context(), "", "Team")
 	must(err)
@@ -99,21 +99,21 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 	return s
 }
 
-func (s *site) end() {
-	s.console.Stop() // or Close waits for what is open
+func (s *site) stop() {
+	s.console.Stop() // Close waits for open streams
 	s.CloseClientConnections()
 	s.Close()
 }
 
-// restart ends the service and begins another at the same address.
+// restart stops the service, calls between, and starts a service at the same address.
 func (s *site) restart(between func()) {
 	address := s.Listener.Addr().String()
-	s.end()
+	s.stop()
 	between()
 	s.serve(address)
 }
 
-// create makes a subject of a user's.
+// create creates an avatar or a lip-sync of the user.
 func (s *site) create(t testing.TB, kind studio.Kind, title string) studio.Subject {
 	t.Helper()
 	c := studio.Creation{UserID: s.user.ID, Title: &title, Request: []byte(`{}`)}
@@ -125,7 +125,7 @@ func (s *site) create(t testing.TB, kind studio.Kind, title string) studio.Subje
 	case studio.Lipsync:
 		subject, err = s.studio.CreateLipsync(t.Context(), c)
 	default:
-		t.Fatalf("a %s is made from an avatar", kind)
+		t.Fatalf("create does not support the kind %s", kind)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -133,8 +133,8 @@ func (s *site) create(t testing.TB, kind studio.Kind, title string) studio.Subje
 	return subject
 }
 
-// published makes an avatar that is published.
-func (s *site) published(t testing.TB, title string) studio.Subject {
+// createPublished creates a published avatar.
+func (s *site) createPublished(t testing.TB, title string) studio.Subject {
 	t.Helper()
 	avatar := s.create(t, studio.Avatar, title)
 	_, err := s.studio.SubmitConsent(t.Context(), s.user.ID, avatar.ID, true)
@@ -152,14 +152,14 @@ func newSQLite(t testing.TB) *store.Store {
 	return studiotest.Open(t, studiotest.NewSQLite(t))
 }
 
-// visitor is a browser without a script.
+// visitor is an HTTP client that keeps cookies, like a browser without JavaScript.
 type visitor struct {
 	t    testing.TB
 	site *site
 	http *http.Client
 }
 
-func (s *site) visitor(t testing.TB) *visitor {
+func (s *site) newVisitor(t testing.TB) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -168,17 +168,17 @@ func (s *site) visitor(t testing.TB) *visitor {
 	return &visitor{t, s, &http.Client{Jar: jar, Timeout: time.Minute}}
 }
 
-// signedIn is a visitor who has signed in.
-func (s *site) signedIn(t testing.TB, email string) *visitor {
+// signIn returns a visitor with a session.
+func (s *site) signIn(t testing.TB, email string) *visitor {
 	t.Helper()
-	v := s.visitor(t)
+	v := s.newVisitor(t)
 	if page := v.post("/console/login", url.Values{"email": {email}, "password": {password}}); page.path != "/console/projects" {
-		t.Fatalf("signing in leads to %s: %s", page.path, page.text)
+		t.Fatalf("the login redirects to %s: %s", page.path, page.text)
 	}
 	return v
 }
 
-// page is what a visitor sees.
+// page is a response after redirects.
 type page struct {
 	status int
 	path   string
@@ -215,7 +215,7 @@ func (v *visitor) send(method, path, contentType, body string, header ...string)
 	return page{response.StatusCode, response.Request.URL.Path, response.Header, string(text)}
 }
 
-// want fails the test unless a page shows all parts.
+// want fails the test unless the page has the status and contains all parts.
 func (p page) want(t testing.TB, status int, parts ...string) {
 	t.Helper()
 	if p.status != status {
@@ -223,16 +223,16 @@ func (p page) want(t testing.TB, status int, parts ...string) {
 	}
 	for _, part := range parts {
 		if !strings.Contains(p.text, part) {
-			t.Errorf("%s does not show %q:\n%s", p.path, part, p.text)
+			t.Errorf("%s does not contain %q:\n%s", p.path, part, p.text)
 		}
 	}
 }
 
-// Every answer forbids what is not of this origin, and pages have nothing inline.
-func TestConsole_allowsNothingOfOthers(t *testing.T) {
+// The Content-Security-Policy allows neither other origins nor inline scripts and styles, and pages have none.
+func TestConsole_allowsThisOriginOnly(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	v := s.signedIn(t, email)
+	v := s.signIn(t, email)
 	for _, path := range []string{"/console/projects", "/console/avatars", "/console/none", "/console/assets/console.js", "/console/assets/htmx.min.js", "/console/assets/LICENSE-htmx.txt"} {
 		p := v.get(path)
 		policy := p.header.Get("Content-Security-Policy")
@@ -247,21 +247,22 @@ func TestConsole_allowsNothingOfOthers(t *testing.T) {
 	v.get("/console/assets/htmx.min.js.gz").want(t, http.StatusNotFound)
 }
 
-// Who changes too much is told when to come again, and may look. What is sent to the API is counted there.
-func TestConsole_limitsChanges(t *testing.T) {
+// POST requests over the rate limit get 429 with Retry-After. GET requests, and requests that are forwarded to
+// the API, are not affected.
+func TestConsole_limitsRateOfChanges(t *testing.T) {
 	t.Parallel()
 	limiter := ratelimit.New(ratelimit.Config{Changes: 1})
 	s := newSite(t, newSQLite(t), func(cfg *console.Config) { cfg.Admit = limiter.AdmitPage })
-	v := s.signedIn(t, email)
-	refused := page{}
-	for range 1000 { // the bucket has one, unless a request takes a second
-		if refused = v.post("/console/webhooks/rotate", nil); refused.status == http.StatusTooManyRequests {
+	v := s.signIn(t, email)
+	rejected := page{}
+	for range 1000 { // the bucket holds one token, and refills in a second
+		if rejected = v.post("/console/webhooks/rotate", nil); rejected.status == http.StatusTooManyRequests {
 			break
 		}
 	}
-	refused.want(t, http.StatusTooManyRequests, "<h1>Too Many Requests</h1>", "Too many requests. Try again later.")
+	rejected.want(t, http.StatusTooManyRequests, "<h1>Too Many Requests</h1>", "Too many requests. Try again later.")
 	for name, want := range map[string]string{"Retry-After": "1", "RateLimit": `"changes";r=0;t=1`} {
-		if got := refused.header.Get(name); got != want {
+		if got := rejected.header.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
@@ -272,13 +273,13 @@ func TestConsole_limitsChanges(t *testing.T) {
 	}
 }
 
-// No value of a parameter, an id or a field fails the service, whoever sends it.
-func TestConsole_survivesHostileValues(t *testing.T) {
+// No value of a parameter, a path or a form field causes a status of 500 or above, or injects a script or a header.
+func TestConsole_handlesHostileValues(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		s := newSite(t, db)
 		check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
-		v := s.signedIn(t, email)
+		v := s.signIn(t, email)
 		for _, value := range []string{"\x00", "\xff\xfe", "a\x00b", "'; DROP TABLE users; --", "%", "..", "../../etc/passwd", strings.Repeat("9", 5000), "💥\u202e", "\r\nX-Evil: 1", hostile, "-1", "{}", "null"} {
 			for _, path := range []string{"projects", "avatars", "videos", "lipsyncs", "avatars/new", "videos/new", "webhooks", "events", "users", "service", "login"} {
 				for _, name := range []string{"cursor", "workspace", "status", "avatar_id", "state", "subject", "from", "to", "email", "done", "next"} {
@@ -301,14 +302,14 @@ func TestConsole_survivesHostileValues(t *testing.T) {
 			for path, form := range map[string]url.Values{
 				"avatars/new": {"title": {value}, "base_video_url": {value}, "webhook_url": {value}, "key": {value}},
 				"videos/new":  {"title": {value}, "avatar_id": {value}, "text": {value}, "audio_url": {value}}, "lipsyncs/new": {"sync_mode": {value}, "description": {value}},
-				"events/replay": {"id": {value}, "which": {value}, "sure": {"yes"}}, "webhooks/enable": {"subject": {value}}, "webhooks/test": {"webhook_url": {value}, "kind": {value}},
+				"events/replay": {"id": {value}, "select": {value}, "confirmed": {"true"}}, "webhooks/enable": {"subject": {value}}, "webhooks/test": {"webhook_url": {value}, "kind": {value}},
 				"login": {"email": {value}, "password": {value}, "next": {value}},
 			} {
 				if p := v.post("/console/"+path, form); p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") {
 					t.Errorf("%s with %q: %d\n%s", path, value, p.status, p.text)
 				}
 			}
-			if p := v.post("/console/events/replay", url.Values{"which": {"all"}, "subject": {value}, "state": {"pending"}, "from": {value}}); p.status >= http.StatusInternalServerError {
+			if p := v.post("/console/events/replay", url.Values{"select": {"filter"}, "subject": {value}, "state": {"pending"}, "from": {value}}); p.status >= http.StatusInternalServerError {
 				t.Errorf("a replay with %q: %d", value, p.status)
 			}
 		}

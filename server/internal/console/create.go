@@ -16,73 +16,73 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// UploadsPath takes files, which are not held in memory.
+// UploadsPath is the path for uploads. Their bodies are streamed and have the limits of the API.
 const UploadsPath = Path + "/uploads"
 
-// choices is how many avatars the form of a video offers.
-const choices = 100
+// maxAvatarOptions bounds the avatars to choose from in the form of a video.
+const maxAvatarOptions = 100
 
 // createView is the form that creates a subject.
 type createView struct {
-	Kind    kind
-	Values  url.Values
-	Problem string              // of the whole form
-	Errors  map[string][]string // of the API, by field
-	Avatars []row               // published, newest first
+	Kind       kind
+	Values     url.Values
+	Problem    string              // the error of the API about the whole form; "" for none
+	Violations map[string][]string // the errors of the API about each field
+	Avatars    []row               // the newest published avatars, for the form of a video
 }
 
-// field is a field of a form, for its template.
+// field is an input field of the form. Accept is for uploads only.
 type field struct {
 	createView
 
 	Name, Label, Hint, Accept string
 }
 
-// Field is the field with a name.
+// Field returns an input field, for templates.
 func (v createView) Field(name, label, hint, accept string) field {
 	return field{v, name, label, hint, accept}
 }
 
-// Value is what was entered.
+// Value returns the submitted value.
 func (f field) Value() string { return f.Values.Get(f.Name) }
 
-// Faults are what the API says of the field.
-func (f field) Faults() []string { return f.Errors[f.Name] }
+// Errors returns the errors of the API about this field.
+func (f field) Errors() []string { return f.Violations[f.Name] }
 
 func (c *Console) newSubject(kind kind) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
 		values := url.Values{"key": {rand.Text()}, "avatar_id": {r.URL.Query().Get("avatar_id")}}
-		return c.form(w, r, s, http.StatusOK, createView{Kind: kind, Values: values})
+		return c.renderForm(w, r, s, http.StatusOK, createView{Kind: kind, Values: values})
 	}
 }
 
-func (c *Console) form(w http.ResponseWriter, r *http.Request, s session, status int, v createView) error {
+func (c *Console) renderForm(w http.ResponseWriter, r *http.Request, s session, status int, v createView) error {
 	if v.Kind.Kind == studio.Video {
 		avatars := kinds()[0]
 		filter := studio.SubjectFilter{UserID: s.ID, Kind: studio.Avatar, Status: studio.Published}
-		page, err := c.cfg.Studio.List(r.Context(), filter, "", choices)
+		page, err := c.cfg.Studio.List(r.Context(), filter, "", maxAvatarOptions)
 		if err != nil {
 			return err
 		}
 		for _, avatar := range page.Subjects {
-			v.Avatars = append(v.Avatars, rowOf(avatars, avatar))
+			v.Avatars = append(v.Avatars, newRow(avatars, avatar))
 		}
 	}
-	c.render(w, r, status, "create", view{Title: "New " + v.Kind.One, Section: v.Kind.Path, Data: v})
+	c.render(w, r, status, "create", view{Title: "New " + v.Kind.Singular, Section: v.Kind.Path, Data: v})
 	return nil
 }
 
-// createSubject sends a form to the API, and shows it again with what the API says is wrong.
+// createSubject sends the form to the API. If the API rejects it, the form is shown again with the errors.
 func (c *Console) createSubject(kind kind, api http.Handler) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
 		if err := parseForm(r); err != nil {
 			return err
 		}
-		body, err := json.Marshal(requestFrom(r.PostForm))
+		body, err := json.Marshal(apiBody(r.PostForm))
 		if err != nil {
 			return err
 		}
-		request, err := c.asUser(r, s, kind.create)
+		request, err := c.apiRequest(r, s, kind.createPath)
 		if err != nil {
 			return err
 		}
@@ -91,37 +91,37 @@ func (c *Console) createSubject(kind kind, api http.Handler) page {
 		if key := r.PostForm.Get("key"); key != "" {
 			request.Header.Set("Idempotency-Key", key)
 		}
-		answer := &recorder{header: make(http.Header)}
-		api.ServeHTTP(answer, request)
-		if answer.status == http.StatusOK {
+		response := &recorder{header: make(http.Header)}
+		api.ServeHTTP(response, request)
+		if response.status == http.StatusOK {
 			var created map[string]any
-			if err := json.Unmarshal(answer.body.Bytes(), &created); err != nil {
+			if err := json.Unmarshal(response.body.Bytes(), &created); err != nil {
 				return err
 			}
-			id, _ := created[kind.id].(string)
+			id, _ := created[kind.idMember].(string)
 			http.Redirect(w, r, kind.Path+"/"+url.PathEscape(id)+"?done=created", http.StatusSeeOther)
 			return nil
 		}
 		for _, name := range []string{"Retry-After", "Ratelimit", "Ratelimit-Policy"} {
-			if text := answer.header.Get(name); text != "" {
+			if text := response.header.Get(name); text != "" {
 				w.Header().Set(name, text)
 			}
 		}
 		var problem gen.Problem
-		if err := json.Unmarshal(answer.body.Bytes(), &problem); err != nil {
+		if err := json.Unmarshal(response.body.Bytes(), &problem); err != nil {
 			return err
 		}
-		v := createView{Kind: kind, Values: r.PostForm, Problem: problem.Title, Errors: make(map[string][]string)}
+		v := createView{Kind: kind, Values: r.PostForm, Problem: problem.Title, Violations: make(map[string][]string)}
 		if problem.Detail != nil {
 			v.Problem = *problem.Detail
 		}
 		if problem.Errors != nil {
 			for _, violation := range *problem.Errors {
 				name := violation.Pointer[strings.LastIndex(violation.Pointer, "/")+1:]
-				v.Errors[name] = append(v.Errors[name], violation.Detail)
+				v.Violations[name] = append(v.Violations[name], violation.Detail)
 			}
 		}
-		return c.form(w, r, s, answer.status, v)
+		return c.renderForm(w, r, s, response.status, v)
 	}
 }
 
@@ -129,15 +129,15 @@ func parseForm(r *http.Request) error {
 	err := r.ParseForm()
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		return &server.Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The form has more than %d bytes.", maxForm), Err: err}
+		return &server.Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The form has more than %d bytes.", maxFormBytes), Err: err}
 	case err != nil:
 		return &server.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
 	}
 	return nil
 }
 
-// requestFrom is the request that a form stands for. What is left empty is left out.
-func requestFrom(form url.Values) map[string]any {
+// apiBody returns the request body for the values of a form, without the empty ones.
+func apiBody(form url.Values) map[string]any {
 	request := make(map[string]any)
 	for _, name := range []string{"title", "description", "base_video_url", "video_url", "audio_url", "text", "avatar_id", "sync_mode"} {
 		if value := form.Get(name); value != "" {
@@ -154,10 +154,10 @@ func requestFrom(form url.Values) map[string]any {
 	return request
 }
 
-// upload sends a file to the API as its user would.
+// upload forwards an upload to the API.
 func (c *Console) upload(api http.Handler) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		request, err := c.asUser(r, s, "/v1/media")
+		request, err := c.apiRequest(r, s, "/v1/media")
 		if err == nil {
 			api.ServeHTTP(w, request)
 		}
@@ -165,8 +165,9 @@ func (c *Console) upload(api http.Handler) page {
 	}
 }
 
-// asUser makes of a request one to the API.
-func (c *Console) asUser(r *http.Request, s session, path string) (*http.Request, error) {
+// apiRequest returns a copy of r for an operation of the API, with an access token of the user instead of the
+// session cookie.
+func (c *Console) apiRequest(r *http.Request, s session, path string) (*http.Request, error) {
 	token, err := c.cfg.Studio.AccessToken(s.User)
 	if err != nil {
 		return nil, err
@@ -179,22 +180,22 @@ func (c *Console) asUser(r *http.Request, s session, path string) (*http.Request
 	return request, nil
 }
 
-// recorder keeps a short answer.
+// recorder is an [http.ResponseWriter] that keeps the response in memory.
 type recorder struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (a *recorder) Header() http.Header { return a.header }
+func (r *recorder) Header() http.Header { return r.header }
 
-func (a *recorder) WriteHeader(status int) {
-	if a.status == 0 {
-		a.status = status
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
 	}
 }
 
-func (a *recorder) Write(part []byte) (int, error) {
-	a.WriteHeader(http.StatusOK)
-	return a.body.Write(part)
+func (r *recorder) Write(part []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(part)
 }

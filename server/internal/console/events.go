@@ -16,25 +16,25 @@ import (
 
 const (
 	eventsPath = Path + "/events"
-	// maxCount is how many events are counted before a replay.
-	maxCount = 10_000
-	// moments is how a browser writes a time, which is in UTC here.
-	moments = "2006-01-02T15:04"
+	// maxReplayCount bounds the count that is shown before a replay.
+	maxReplayCount = 10_000
+	// inputTimeFormat is the format of an <input type="datetime-local">. The console uses it for UTC.
+	inputTimeFormat = "2006-01-02T15:04"
 )
 
-// eventsView is a page of events.
+// eventsView is the page that lists events.
 type eventsView struct {
 	State    store.EventState
 	Subject  string
 	From, To string
 	States   []store.EventState
 	Events   []store.Event
-	Query    url.Values // of the filter
+	Query    url.Values // the filter as form values
 	Older    string
 	Newest   string
 }
 
-// eventFilter reads a filter from a query or a form.
+// eventFilter returns the filter in the values of a query or a form.
 func eventFilter(s session, values url.Values) (store.EventFilter, error) {
 	filter := store.EventFilter{UserID: s.ID, SubjectID: strings.TrimSpace(values.Get("subject")), State: store.EventState(values.Get("state"))}
 	switch filter.State {
@@ -44,9 +44,9 @@ func eventFilter(s session, values url.Values) (store.EventFilter, error) {
 	}
 	for name, to := range map[string]*time.Time{"from": &filter.From, "to": &filter.To} {
 		if text := values.Get(name); text != "" {
-			at, err := time.Parse(moments, text)
+			at, err := time.Parse(inputTimeFormat, text)
 			if err != nil {
-				return filter, &server.Error{Status: http.StatusBadRequest, Detail: "A time is written as 2026-01-12T09:30."}
+				return filter, &server.Error{Status: http.StatusBadRequest, Detail: "A time must have the form 2026-01-12T09:30."}
 			}
 			*to = at
 		}
@@ -83,12 +83,12 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) erro
 		v.Events = v.Events[:pageSize]
 		next = v.Events[pageSize-1].ID
 	}
-	v.Older, v.Newest = paths(eventsPath, filterValues(query), query.Get("cursor"), next)
+	v.Older, v.Newest = pageLinks(eventsPath, filterValues(query), query.Get("cursor"), next)
 	c.render(w, r, http.StatusOK, "events", view{Title: "Events", Section: eventsPath, Data: v})
 	return nil
 }
 
-// filterValues are the members of a query that are a filter.
+// filterValues returns the values that eventFilter reads.
 func filterValues(query url.Values) url.Values {
 	values := make(url.Values)
 	for _, name := range []string{"state", "subject", "from", "to"} {
@@ -111,10 +111,10 @@ func (c *Console) findEvent(r *http.Request, s session, id string) (store.Event,
 type eventView struct {
 	store.Event
 
-	Shown    string // the URL without its query
-	Attempts []store.Attempt
-	Header   []member // of the last attempt, or of one that is made now
-	Text     string   // the body
+	DisplayURL string // without the query, which may contain a secret
+	Attempts   []store.Attempt
+	Header     []property // of the latest attempt, or of one made now if there is none
+	Payload    string
 }
 
 // Replayable reports whether the event can be replayed.
@@ -127,19 +127,19 @@ func (c *Console) event(w http.ResponseWriter, r *http.Request, s session) error
 	if err != nil {
 		return err
 	}
-	v := eventView{Event: event, Shown: withoutQuery(event.URL), Text: string(event.Body)}
+	v := eventView{Event: event, DisplayURL: withoutQuery(event.URL), Payload: string(event.Body)}
 	if v.Attempts, err = c.cfg.Store.Attempts(r.Context(), event.ID); err != nil {
 		return err
 	}
-	if v.Header, err = c.signature(r, s, v); err != nil {
+	if v.Header, err = c.signedHeader(r, s, v); err != nil {
 		return err
 	}
 	c.render(w, r, http.StatusOK, "event", view{Title: "Event", Section: eventsPath, Data: v})
 	return nil
 }
 
-// signature is what an attempt carries, with the secrets that are in force.
-func (c *Console) signature(r *http.Request, s session, v eventView) ([]member, error) {
+// signedHeader returns the header of the latest attempt, signed with the secrets that are valid now.
+func (c *Console) signedHeader(r *http.Request, s session, v eventView) ([]property, error) {
 	texts, err := c.cfg.Studio.WebhookSecrets(r.Context(), s.ID)
 	if err != nil {
 		return nil, err
@@ -157,66 +157,66 @@ func (c *Console) signature(r *http.Request, s session, v eventView) ([]member, 
 		return nil, err
 	}
 	header.Set(standardwebhooks.HeaderSequence, fmt.Sprint(v.Sequence))
-	var members []member
+	var properties []property
 	for _, name := range []string{
 		standardwebhooks.HeaderID, standardwebhooks.HeaderTimestamp, standardwebhooks.HeaderSequence, standardwebhooks.HeaderSignature,
 	} {
-		members = append(members, member{strings.ToLower(name), header.Get(name)})
+		properties = append(properties, property{strings.ToLower(name), header.Get(name)})
 	}
-	return members, nil
+	return properties, nil
 }
 
-// replayView asks whether to replay so many events.
+// replayView is the page that asks to confirm a replay.
 type replayView struct {
 	Count int
-	More  bool // than Count
+	More  bool // there are more than Count
 	Form  url.Values
 }
 
-// replay counts what a form chooses, which is a selection or all that a filter chooses, and replays it
-// once that has been seen.
+// replay shows how many events the form selects, by their ids or by a filter. If the form has the field
+// confirmed, replay replays them.
 func (c *Console) replay(w http.ResponseWriter, r *http.Request, s session) error {
 	if err := parseForm(r); err != nil {
 		return err
 	}
-	filters, err := chosen(s, r.PostForm)
+	filters, err := selectedFilters(s, r.PostForm)
 	if err != nil {
 		return err
 	}
-	sum := 0
+	count := 0
 	for _, filter := range filters {
 		var n int
-		if r.PostForm.Has("sure") {
+		if r.PostForm.Has("confirmed") {
 			n, err = c.cfg.Store.Replay(r.Context(), filter, time.Now())
 		} else {
-			n, err = c.cfg.Store.CountReplay(r.Context(), filter, maxCount+1)
+			n, err = c.cfg.Store.CountReplay(r.Context(), filter, maxReplayCount+1)
 		}
 		if err != nil {
 			return err
 		}
-		sum += n
+		count += n
 	}
-	if r.PostForm.Has("sure") {
+	if r.PostForm.Has("confirmed") {
 		http.Redirect(w, r, eventsPath+"?state=pending&done=replayed", http.StatusSeeOther)
 		return nil
 	}
-	v := replayView{Count: min(sum, maxCount), More: sum > maxCount, Form: filterValues(r.PostForm)}
-	for _, name := range []string{"id", "which"} {
+	v := replayView{Count: min(count, maxReplayCount), More: count > maxReplayCount, Form: filterValues(r.PostForm)}
+	for _, name := range []string{"id", "select"} {
 		v.Form[name] = r.PostForm[name]
 	}
 	c.render(w, r, http.StatusOK, "replay", view{Title: "Replay", Section: eventsPath, Data: v})
 	return nil
 }
 
-// chosen are the filters that a form chooses events by.
-func chosen(s session, form url.Values) (filters []store.EventFilter, err error) {
-	if form.Get("which") == "all" {
+// selectedFilters returns the filters of the events that a form selects.
+func selectedFilters(s session, form url.Values) (filters []store.EventFilter, err error) {
+	if form.Get("select") == "filter" {
 		filter, err := eventFilter(s, form)
 		return []store.EventFilter{filter}, err
 	}
 	for _, id := range form["id"] {
 		if len(filters) == pageSize {
-			break // no page has more
+			break // a page has no more events
 		}
 		if id != "" {
 			filters = append(filters, store.EventFilter{UserID: s.ID, ID: id})

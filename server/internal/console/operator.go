@@ -14,19 +14,19 @@ const (
 	servicePath = Path + "/service"
 )
 
-// Daemon is what operators see of the process that serves the pages.
+// Daemon describes the process that serves the pages, for operators.
 type Daemon struct {
 	Version string
 	Started time.Time
-	// Workers is how many attempts to deliver it makes at once.
+	// Workers bounds the concurrent delivery attempts of this daemon.
 	Workers int
-	// RenderWorkers is how many subjects it renders at once; none when it is not positive.
+	// RenderWorkers bounds its concurrent renderings. If it is zero or negative, the daemon renders nothing.
 	RenderWorkers int
 }
 
-// forOperators shows a page to operators. For everybody else there is no such page. The role is that of
-// now, because each request reads the session anew.
-func (c *Console) forOperators(page page) page {
+// requireOperator shows a page to operators and answers 404 to all other users. A change of the role takes
+// effect with the next request, because each request reads the user from the database.
+func (c *Console) requireOperator(page page) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
 		if s.Role != studio.Operator {
 			return studio.ErrNotFound
@@ -35,9 +35,9 @@ func (c *Console) forOperators(page page) page {
 	}
 }
 
-// usersView is a page of users.
+// usersView is the page that lists users.
 type usersView struct {
-	Email  string // that is looked for
+	Email  string // the filter; "" for all users
 	Users  []store.Account
 	Older  string
 	Newest string
@@ -55,18 +55,18 @@ func (c *Console) users(w http.ResponseWriter, r *http.Request, _ session) error
 		v.Users = v.Users[:pageSize]
 		next = v.Users[pageSize-1].ID
 	}
-	v.Older, v.Newest = paths(usersPath, make(url.Values), cursor, next)
+	v.Older, v.Newest = pageLinks(usersPath, make(url.Values), cursor, next)
 	c.render(w, r, http.StatusOK, "users", view{Title: "Users", Section: usersPath, Data: v})
 	return nil
 }
 
-// serviceView is the page about what waits, and who works on it.
+// serviceView is the page about waiting work and the processes that do it.
 type serviceView struct {
 	store.Status
 
 	Daemon      Daemon
 	Connections []store.Connections
-	Shared      bool // by daemons on other machines
+	Shared      bool // PostgreSQL, which several daemons can share
 	Renderers   []store.Process
 	Deliverers  []store.Process
 	Breakers    []store.Breaker
@@ -93,7 +93,7 @@ func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (er
 		v.Breakers = v.Breakers[:pageSize]
 		next = v.Breakers[pageSize-1].Origin
 	}
-	v.Older, v.Newest = paths(servicePath, make(url.Values), cursor, next)
+	v.Older, v.Newest = pageLinks(servicePath, make(url.Values), cursor, next)
 	c.render(w, r, http.StatusOK, "service", view{Title: "Service", Section: servicePath, Data: v})
 	return nil
 }

@@ -12,30 +12,30 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// operatorPaths are for operators alone.
+// operatorPaths returns the paths that only operators can read.
 func operatorPaths() []string { return []string{"/console/users", "/console/service"} }
 
-// An operator sees all users and what waits, and nothing of what is anybody's.
-func TestOperator_seesUsersAndTheService(t *testing.T) {
+// An operator sees all users and the waiting work, but no data that belongs to a user.
+func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		s := newSite(t, db, func(cfg *console.Config) {
 			cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Date(2026, 1, 12, 9, 30, 0, 0, time.UTC), Workers: 256, RenderWorkers: 3}
 		})
 		s.create(t, studio.Lipsync, "Nobody else's")
-		s.event(t, "https://paused.example/path?key=secret", store.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule})
+		s.addEvent(t, "https://paused.example/path?key=secret", store.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule})
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour)}))
 		studiotest.AddUser(t, s.studio, "olga@example.com")
 		check(t, s.studio.SetRole(t.Context(), "Olga@example.com", studio.Operator))
-		v := s.signedIn(t, "olga@example.com")
+		v := s.signIn(t, "olga@example.com")
 		users := v.get("/console/users")
 		users.want(t, http.StatusOK, email, s.user.ID, "olga@example.com", `<span class="badge">operator</span>`, "<td>1</td>")
 		v.get("/console/users?email=ADA@example.com").want(t, http.StatusOK, s.user.ID)
-		v.get("/console/users?email=nobody@example.com").want(t, http.StatusOK, "There is no such user.")
+		v.get("/console/users?email=nobody@example.com").want(t, http.StatusOK, "No user found.")
 		service := v.get("/console/service")
-		service.want(t, http.StatusOK, "<td>1</td><td>", "https://paused.example<", "(1 in all)", "v1.2.3", "12 Jan 2026, 09:30:00 UTC", "up to 256 notifications", "up to 3 at once")
+		service.want(t, http.StatusOK, "<td>1</td><td>", "https://paused.example<", "(1 in total)", "v1.2.3", "12 Jan 2026, 09:30:00 UTC", "up to 256 notifications", "up to 3 at once")
 		if delivers := strings.Contains(service.text, "No daemon delivers"); delivers != (db.Pool() != nil) {
-			t.Errorf("the page says %v of a daemon that is missing", delivers)
+			t.Errorf("the page warns about missing daemons: %v", delivers)
 		}
 		secrets, err := s.studio.WebhookSecrets(t.Context(), s.user.ID)
 		check(t, err)
@@ -44,22 +44,22 @@ func TestOperator_seesUsersAndTheService(t *testing.T) {
 				t.Errorf("an operator sees %q", never)
 			}
 		}
-		// The role opens nothing of others.
+		// The role gives no access to the subjects of others.
 		page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1)
 		check(t, err)
 		v.get("/console/lipsyncs/"+page.Subjects[0].ID).want(t, http.StatusNotFound)
 	})
 }
 
-// Whoever is no operator finds nothing there, by any method, and no link to it; a role that is taken
-// away ends the access at once.
-func TestOperator_pagesAreHiddenFromOthers(t *testing.T) {
+// For other users, the pages for operators do not exist, with any method, and nothing links to them. Removing the
+// role takes effect at once.
+func TestOperator_hidesPagesFromOtherUsers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	v := s.signedIn(t, email)
-	wantNothing := func() {
+	v := s.signIn(t, email)
+	wantHidden := func() {
 		t.Helper()
-		nothing := v.get("/console/none")
+		notFound := v.get("/console/none")
 		for _, path := range operatorPaths() {
 			for _, path := range []string{path, path + "?cursor=a&email=a", path + "/", path + "/live", path + "/" + s.user.ID, "/console//" + path[9:], "/console/./" + path[9:], strings.ToUpper(path[:10]) + path[10:]} {
 				for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"} {
@@ -70,19 +70,19 @@ func TestOperator_pagesAreHiddenFromOthers(t *testing.T) {
 				}
 			}
 			p := v.get(path)
-			if p.status != nothing.status || strings.Contains(v.get("/console/projects").text, path) || v.send("POST", path, "", "").status != v.send("POST", "/console/none", "", "").status {
-				t.Errorf("%s can be told from what is not there", path)
+			if p.status != notFound.status || strings.Contains(v.get("/console/projects").text, path) || v.send("POST", path, "", "").status != v.send("POST", "/console/none", "", "").status {
+				t.Errorf("%s differs from a page that does not exist", path)
 			}
-			if p := s.visitor(t).get(path); p.path != "/console/login" {
-				t.Errorf("a stranger gets %s", p.path)
+			if p := s.newVisitor(t).get(path); p.path != "/console/login" {
+				t.Errorf("a visitor without a session gets %s", p.path)
 			}
 		}
 	}
-	wantNothing()
+	wantHidden()
 	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
 	for _, path := range operatorPaths() {
 		v.get(path).want(t, http.StatusOK, `<a href="/console/users"`, `<a href="/console/service"`)
 	}
 	check(t, s.studio.SetRole(t.Context(), email, studio.NoRole))
-	wantNothing()
+	wantHidden()
 }

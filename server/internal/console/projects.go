@@ -16,29 +16,30 @@ const (
 	pageSize     = 24
 )
 
-// projectsView is a page of projects.
+// projectsView is the page that lists projects.
 type projectsView struct {
 	Workspaces []studio.Workspace
-	Workspace  string // the id of the one that is shown
+	Workspace  string // the id of the selected workspace
 	Projects   []projectCard
-	Older      string // the path of the next page
-	Newest     string // the path of the first page, on another
+	Older      string // the path of the next page; "" on the last one
+	Newest     string // the path of the first page; "" on the first one
 }
 
-// projectCard is a project. Its members may be anything, because a project is imported as it is.
+// projectCard is a project in the list. Imported projects are not validated, so any member may be missing or
+// hostile.
 type projectCard struct {
 	gen.Project
 
 	ID        string
 	Published bool
-	Picture   string // an address of this origin
-	Elsewhere picture
+	Picture   string // the thumbnail, if it is on this origin
+	External  link   // the thumbnail, if it is on another origin
 	Tags      []tag
 }
 
-// picture is one of another origin. A page links to it and does not load it: whoever serves it would learn who
-// looks at the project, when and from where.
-type picture struct{ Address, Host string }
+// link is a link to another origin. Pages do not load thumbnails from other origins, so that their servers do
+// not learn who views a project, when and from which address.
+type link struct{ URL, Host string }
 
 type tag struct{ Name, Color string }
 
@@ -58,17 +59,17 @@ func (c *Console) projects(w http.ResponseWriter, r *http.Request, s session) er
 			return err
 		}
 		for _, project := range page.Projects {
-			v.Projects = append(v.Projects, card(project))
+			v.Projects = append(v.Projects, newProjectCard(project))
 		}
-		v.Older, v.Newest = paths(projectsPath, url.Values{"workspace": {v.Workspace}}, query.Get("cursor"), page.Next)
+		v.Older, v.Newest = pageLinks(projectsPath, url.Values{"workspace": {v.Workspace}}, query.Get("cursor"), page.Next)
 	}
 	c.render(w, r, http.StatusOK, "projects", view{Title: "Projects", Section: projectsPath, Data: v})
 	return nil
 }
 
-// paths are those of the pages that a page of a list leads to; "" where there is none.
-func paths(path string, query url.Values, cursor, next string) (older, newest string) {
-	at := func(cursor string) string {
+// pageLinks returns the paths of the next and the first page of a list, or "". It changes query.
+func pageLinks(path string, query url.Values, cursor, next string) (older, newest string) {
+	link := func(cursor string) string {
 		query.Set("cursor", cursor)
 		if cursor == "" {
 			query.Del("cursor")
@@ -79,21 +80,21 @@ func paths(path string, query url.Values, cursor, next string) (older, newest st
 		return path + "?" + query.Encode()
 	}
 	if next != "" {
-		older = at(next)
+		older = link(next)
 	}
 	if cursor != "" {
-		newest = at("")
+		newest = link("")
 	}
 	return older, newest
 }
 
 var color = regexp.MustCompile(`^#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$`)
 
-func card(p studio.Project) projectCard {
+func newProjectCard(p studio.Project) projectCard {
 	v := projectCard{ID: p.ID, Published: p.Published}
-	_ = json.Unmarshal(p.Document, &v.Project) // what cannot be read is not shown
+	_ = json.Unmarshal(p.Document, &v.Project) // members that cannot be decoded are not shown
 	if v.Thumbnail != nil {
-		v.Picture, v.Elsewhere = ownPicture(*v.Thumbnail), foreignPicture(*v.Thumbnail)
+		v.Picture, v.External = localPicture(*v.Thumbnail), externalPicture(*v.Thumbnail)
 	}
 	if v.Project.Tags != nil && v.Project.Tags.Names != nil {
 		for i, name := range *v.Project.Tags.Names {
@@ -107,8 +108,8 @@ func card(p studio.Project) projectCard {
 	return v
 }
 
-// ownPicture returns the address of a picture that a page may load: a path of this origin, or "".
-func ownPicture(address string) string {
+// localPicture returns address if it is a path on this origin, or "".
+func localPicture(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.Contains(address, `\`) {
 		return ""
@@ -116,11 +117,11 @@ func ownPicture(address string) string {
 	return u.String()
 }
 
-// foreignPicture returns a picture that a page may link to; the zero picture is none.
-func foreignPicture(address string) picture {
+// externalPicture returns a link to address if it is an http or https URL without userinfo, or the zero link.
+func externalPicture(address string) link {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
-		return picture{}
+		return link{}
 	}
-	return picture{u.String(), u.Host}
+	return link{u.String(), u.Host}
 }

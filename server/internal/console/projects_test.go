@@ -14,10 +14,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// hostile is text that must be shown as text.
+// hostile must be shown as text, not as HTML.
 const hostile = `<script>document.title = "taken"</script>"'>`
 
-// addProjects adds projects to the workspace of a site, the first one the newest.
+// addProjects adds projects to the workspace. The first one is the newest.
 func (s *site) addProjects(t testing.TB, documents ...map[string]any) {
 	t.Helper()
 	var projects []studio.Project
@@ -36,7 +36,7 @@ func (s *site) addProjects(t testing.TB, documents ...map[string]any) {
 	}
 }
 
-func TestProjects_areCards(t *testing.T) {
+func TestProjects_showMembersSafely(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	s.addProjects(t, map[string]any{
@@ -45,19 +45,19 @@ func TestProjects_areCards(t *testing.T) {
 	}, map[string]any{"title": hostile, "status": hostile, "language": hostile, "thumbnail": "javascript:alert(1)", "tags": map[string]any{"names": []string{hostile}, "colors": []string{hostile}}},
 		map[string]any{"title": nil, "thumbnail": "https://elsewhere.example/a.png"}, map[string]any{"thumbnail": "https://ada:hunter2@elsewhere.example/"},
 		map[string]any{"thumbnail": "//hidden.example/a.png"}, map[string]any{"thumbnail": `/\hidden.example/a.png`}, map[string]any{"thumbnail": "data:text/html,<script>"})
-	p := s.signedIn(t, email).get("/console/projects")
+	p := s.signIn(t, email).get("/console/projects")
 	p.want(t, http.StatusOK, "<h2>Welcome</h2>", `class="badge published">PUBLISHED`, "english", "onboarding", `fill="#2D7FF9"`, "<dd>120</dd>", "<dd>7</dd>",
 		`src="/media/own.png"`, "Untitled project", "&lt;script&gt;",
 		`<a href="https://elsewhere.example/a.png" target="_blank" rel="noopener noreferrer">Thumbnail on elsewhere.example</a>`)
 	for _, never := range []string{"<script>document", "javascript:", `src="http`, "hunter2", "hidden.example", "data:text"} {
 		if strings.Contains(p.text, never) {
-			t.Errorf("the page has %q:\n%s", never, p.text)
+			t.Errorf("the page contains %q:\n%s", never, p.text)
 		}
 	}
 }
 
-// Every project is on one page, and only members see them.
-func TestProjects_comeInPages(t *testing.T) {
+// Each project is on exactly one page, and only members of the workspace see it.
+func TestProjects_arePaginated(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	var documents []map[string]any
@@ -65,7 +65,7 @@ func TestProjects_comeInPages(t *testing.T) {
 		documents = append(documents, map[string]any{"title": fmt.Sprintf("Project %d.", i)})
 	}
 	s.addProjects(t, documents...)
-	v := s.signedIn(t, email)
+	v := s.signIn(t, email)
 	older := regexp.MustCompile(`href="([^"]+)" rel="next"`)
 	seen, path := 0, "/console/projects"
 	for pages := 1; path != ""; pages++ {
@@ -80,12 +80,12 @@ func TestProjects_comeInPages(t *testing.T) {
 		}
 	}
 	if seen != 60 {
-		t.Errorf("%d projects are seen", seen)
+		t.Errorf("the pages show %d projects, want 60", seen)
 	}
 	v.get("/console/projects?cursor=made-up").want(t, http.StatusBadRequest, "does not match")
 
 	studiotest.AddUser(t, s.studio, "bob@example.com")
-	bob := s.signedIn(t, "bob@example.com")
-	bob.get("/console/projects").want(t, http.StatusOK, "You are in no workspace.")
+	bob := s.signIn(t, "bob@example.com")
+	bob.get("/console/projects").want(t, http.StatusOK, "You are not a member of any workspace.")
 	bob.get("/console/projects?"+url.Values{"workspace": {s.workspace}}.Encode()).want(t, http.StatusForbidden, "not a member")
 }

@@ -14,17 +14,17 @@ import (
 
 const loginPath = Path + "/login"
 
-// session is somebody who is signed in.
+// session is a logged-in user.
 type session struct {
 	studio.User
 
-	token string
+	token string // the value of the cookie
 }
 
-// cookie is the session cookie without a value. By https, its name keeps other hosts and pages that
-// came by http from setting it.
+// cookie returns the session cookie without a value. Over https its name has the __Host- prefix, so that
+// neither other hosts nor pages that were loaded over http can set it.
 func (c *Console) cookie(r *http.Request) *http.Cookie {
-	cookie := &http.Cookie{ //nolint:gosec // a browser sends no Secure cookie by http
+	cookie := &http.Cookie{ //nolint:gosec // browsers do not send Secure cookies over http
 		Name: "studio", Path: Path, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.cfg.Secure || r.TLS != nil,
 	}
 	if cookie.Secure {
@@ -33,7 +33,7 @@ func (c *Console) cookie(r *http.Request) *http.Cookie {
 	return cookie
 }
 
-// session returns who makes a request; [studio.ErrUnauthorized] when nobody is signed in.
+// session returns the session of a request, or [studio.ErrUnauthorized] if it has none.
 func (c *Console) session(r *http.Request) (session, error) {
 	cookie, err := r.Cookie(c.cookie(r).Name)
 	if err != nil {
@@ -43,13 +43,14 @@ func (c *Console) session(r *http.Request) (session, error) {
 	return session{user, cookie.Value}, err
 }
 
-// signedIn shows a page to who is signed in, and the login to everybody else.
-func (c *Console) signedIn(page page) http.Handler {
+// requireSession serves a page to logged-in users and redirects others to the login. POST requests also count
+// towards maxForms.
+func (c *Console) requireSession(page page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s, err := c.session(r)
 		if errors.Is(err, studio.ErrUnauthorized) {
 			if strings.HasSuffix(r.URL.Path, "/live") {
-				endStream(w) // or the page asks again and again
+				endStream(w) // a redirect would make the browser reconnect forever
 				return
 			}
 			location := loginPath
@@ -60,7 +61,7 @@ func (c *Console) signedIn(page page) http.Handler {
 			return
 		}
 		if err == nil {
-			err = c.take(page, w, withSession(r, s), s)
+			err = c.serve(page, w, withSession(r, s), s)
 		}
 		if err != nil {
 			c.fail(w, withSession(r, s), err)
@@ -68,13 +69,13 @@ func (c *Console) signedIn(page page) http.Handler {
 	})
 }
 
-// take answers with a page, unless the user sends too many forms at once.
-func (c *Console) take(page page, w http.ResponseWriter, r *http.Request, s session) error {
+// serve serves a page, unless the user sends too many forms at once.
+func (c *Console) serve(page page, w http.ResponseWriter, r *http.Request, s session) error {
 	if r.Method == http.MethodPost && r.URL.Path != UploadsPath {
-		if !c.changes.begin(s.ID) {
+		if !c.forms.acquire(s.ID) {
 			return &server.Error{Status: http.StatusTooManyRequests, Detail: "Too many forms are sent at once.", RetryAfter: time.Second}
 		}
-		defer c.changes.end(s.ID)
+		defer c.forms.release(s.ID)
 	}
 	return page(w, r, s)
 }
@@ -82,13 +83,13 @@ func (c *Console) take(page page, w http.ResponseWriter, r *http.Request, s sess
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
 	next := localPath(r.URL.Query().Get("next"))
 	if _, err := c.session(r); err == nil {
-		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // of localPath
+		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // checked by localPath
 		return
 	}
 	c.render(w, r, http.StatusOK, "login", view{Title: "Sign in", Data: loginForm{Next: next}})
 }
 
-// loginForm is what the login shows again after a failed try: all but the password.
+// loginForm is the content of the login page. After a failed login, it shows the submitted email again.
 type loginForm struct {
 	Email, Next, Problem string
 }
@@ -97,7 +98,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	form := loginForm{Email: r.PostFormValue("email"), Next: localPath(r.PostFormValue("next"))}
 	pair, err := c.cfg.Studio.Login(r.Context(), server.ClientAddr(r.Context()), form.Email, r.PostFormValue("password"))
 	if err != nil {
-		answer := c.answer(r, err)
+		answer := c.serverError(r, err)
 		if answer.Status >= http.StatusInternalServerError && answer.RetryAfter == 0 {
 			c.fail(w, r, err)
 			return
@@ -109,14 +110,14 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		c.render(w, r, answer.Status, "login", view{Title: "Sign in", Data: form})
 		return
 	}
-	cookie := c.cookie(r) //nolint:gosec // of cookie
+	cookie := c.cookie(r) //nolint:gosec // its attributes depend on TLS
 	cookie.Value, cookie.MaxAge = pair.Refresh, int(studio.RefreshTokenLifetime.Seconds())
 	http.SetCookie(w, cookie)
 	http.Redirect(w, r, form.Next, http.StatusSeeOther)
 }
 
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
-	cookie := c.cookie(r) //nolint:gosec // of cookie
+	cookie := c.cookie(r) //nolint:gosec // its attributes depend on TLS
 	if sent, err := r.Cookie(cookie.Name); err == nil {
 		if err := c.cfg.Studio.EndSession(r.Context(), sent.Value); err != nil {
 			c.fail(w, r, err)
@@ -128,13 +129,14 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, loginPath, http.StatusSeeOther)
 }
 
-// localPath returns a path of the console, whatever is asked for.
+// localPath returns text if it is a path of the console, and otherwise the path of the projects. It prevents
+// redirects to other origins.
 func localPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || strings.ContainsAny(text, "\\\r\n") {
 		return projectsPath
 	}
-	clean := path.Clean(u.Path) // ///evil.example/../console/ would lead elsewhere
+	clean := path.Clean(u.Path) // ///evil.example/../console/ is on another host
 	if !strings.HasPrefix(clean, Path+"/") {
 		return projectsPath
 	}

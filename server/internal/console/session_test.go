@@ -13,10 +13,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-func TestSession_beginsAndEnds(t *testing.T) {
+func TestSession_startsAtLoginAndEndsAtLogout(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	v := s.visitor(t)
+	v := s.newVisitor(t)
 	first := v.get("/console/avatars?status=failed")
 	first.want(t, http.StatusOK, "<h1>Sign in</h1>", `value="/console/avatars?status=failed"`)
 
@@ -28,12 +28,12 @@ func TestSession_beginsAndEnds(t *testing.T) {
 	in := v.post("/console/login", url.Values{"email": {email}, "password": {password}, "next": {"/console/avatars?status=failed"}})
 	in.want(t, http.StatusOK, "<h1>Avatars</h1>", email)
 	if again := v.get("/console/login"); again.path != "/console/projects" {
-		t.Errorf("the login is shown to who is signed in, at %s", again.path)
+		t.Errorf("the login page of a logged-in user is at %s", again.path)
 	}
 	old := v.http.Jar.Cookies(mustParse(t, s.URL+"/console"))
 	v.post("/console/logout", nil).want(t, http.StatusOK, "<h1>Sign in</h1>")
 	v.get("/console/avatars").want(t, http.StatusOK, "<h1>Sign in</h1>")
-	v.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), old) // somebody has kept it
+	v.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), old) // an attacker has a copy
 	v.get("/console/avatars").want(t, http.StatusOK, "<h1>Sign in</h1>")
 }
 
@@ -46,30 +46,30 @@ func mustParse(t testing.TB, text string) *url.URL {
 	return u
 }
 
-// A new password and a revocation end sessions at once.
-func TestSession_endsWithTheTokens(t *testing.T) {
+// A new password or a revocation ends sessions at once.
+func TestSession_endsWhenTokensAreRevoked(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	for name, end := range map[string]func() error{
 		"revocation": func() error { return s.studio.RevokeTokens(t.Context(), email) },
 		"password":   func() error { return s.studio.SetPassword(t.Context(), email, password) },
 	} {
-		v := s.signedIn(t, email)
+		v := s.signIn(t, email)
 		check(t, end())
 		if p := v.get("/console/projects"); p.path != "/console/login" {
-			t.Errorf("%s: the session goes on at %s", name, p.path)
+			t.Errorf("%s: the session continues at %s", name, p.path)
 		}
 		if p := v.send(http.MethodGet, "/console/avatars/live", "", ""); !strings.Contains(p.text, "event: done") || strings.Contains(p.text, "event: state") {
-			t.Errorf("%s: the stream goes on: %s", name, p.text)
+			t.Errorf("%s: the stream continues: %s", name, p.text)
 		}
 	}
 }
 
-// Failed logins are delayed as those of the API are.
-func TestSession_delaysLogins(t *testing.T) {
+// The login form has the same limits as the login operation of the API.
+func TestSession_delaysLoginsAfterFailures(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	v := s.visitor(t)
+	v := s.newVisitor(t)
 	for range 10 {
 		v.post("/console/login", url.Values{"email": {email}, "password": {"guess"}}).want(t, http.StatusUnauthorized)
 	}
@@ -77,7 +77,7 @@ func TestSession_delaysLogins(t *testing.T) {
 	late.want(t, http.StatusTooManyRequests, "Too many failed tries.")
 }
 
-func TestSession_cookieIsForThisOriginAlone(t *testing.T) {
+func TestSession_cookieIsRestrictedToOrigin(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		secure bool
@@ -97,7 +97,7 @@ func TestSession_cookieIsForThisOriginAlone(t *testing.T) {
 			cookie := w.Header().Get("Set-Cookie")
 			for _, part := range c.want {
 				if !strings.Contains(cookie, part) {
-					t.Errorf("the cookie %q has no %s", cookie, part)
+					t.Errorf("the cookie %q does not contain %s", cookie, part)
 				}
 			}
 			if strings.Contains(cookie, "Domain") || !c.secure && strings.Contains(cookie, "Secure") {
@@ -107,56 +107,56 @@ func TestSession_cookieIsForThisOriginAlone(t *testing.T) {
 	}
 }
 
-// A form of another origin does nothing, whatever cookies come with it.
-func TestSession_refusesFormsOfOthers(t *testing.T) {
+// A form from another origin is rejected, even with a valid session cookie.
+func TestSession_rejectsCrossOriginForms(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	v := s.signedIn(t, email)
+	v := s.signIn(t, email)
 	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}} {
 		for _, path := range []string{"/console/login", "/console/logout", "/console/avatars/new", "/console/uploads"} {
 			v.send(http.MethodPost, path, "application/x-www-form-urlencoded", "title=Eve", header...).want(t, http.StatusForbidden, "another origin")
 		}
 	}
-	v.get("/console/avatars").want(t, http.StatusOK, "Make your first avatar")
+	v.get("/console/avatars").want(t, http.StatusOK, "Create your first avatar")
 }
 
-// A cookie that somebody else has set does not become the session of who signs in.
-func TestSession_ignoresAPlantedCookie(t *testing.T) {
+// A login replaces a session cookie that an attacker has set (session fixation).
+func TestSession_replacesPlantedCookie(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	studiotest.AddUser(t, s.studio, "eve@example.com")
-	eve := s.signedIn(t, "eve@example.com").http.Jar.Cookies(mustParse(t, s.URL+"/console"))
+	eve := s.signIn(t, "eve@example.com").http.Jar.Cookies(mustParse(t, s.URL+"/console"))
 	for _, planted := range []string{"planted", eve[0].Value} {
-		v := s.visitor(t)
+		v := s.newVisitor(t)
 		v.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), []*http.Cookie{{Name: "studio", Value: planted, Path: "/console"}})
 		v.post("/console/login", url.Values{"email": {email}, "password": {password}}).want(t, http.StatusOK, email)
 		if now := v.http.Jar.Cookies(mustParse(t, s.URL+"/console")); len(now) != 1 || now[0].Value == planted {
 			t.Errorf("the cookies are %v", now)
 		}
-		other := s.visitor(t)
+		other := s.newVisitor(t)
 		other.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), []*http.Cookie{{Name: "studio", Value: planted, Path: "/console"}})
 		if p := other.get("/console/projects"); strings.Contains(p.text, email) {
-			t.Error("the cookie that was planted is Ada's session")
+			t.Error("the planted cookie is valid for the session of Ada")
 		}
 	}
 }
 
-// After signing in, one is on a page of the console.
-func TestSession_leadsNowhereElse(t *testing.T) {
+// The login redirects to pages of the console only.
+func TestSession_redirectsWithinConsoleOnly(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	for _, next := range []string{"https://evil.example/console/", "//evil.example/console/", `/\evil.example`, "///evil.example/../console/", "/.//evil.example/../console/..", "/console/..//evil.example", "/console/%2e%2e//evil.example", "javascript:alert(1)", "/users/login", "/console/../users", ""} {
-		v := s.visitor(t)
+		v := s.newVisitor(t)
 		v.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		p := v.post("/console/login", url.Values{"email": {email}, "password": {password}, "next": {next}})
 		if got := p.header.Get("Location"); p.status != http.StatusSeeOther || !strings.HasPrefix(got, "/console/") || strings.Contains(got, "evil") {
-			t.Errorf("%q leads to %q", next, got)
+			t.Errorf("%q redirects to %q", next, got)
 		}
 	}
 }
 
-// Nobody is read at length before it is known who it is, nor a request that has no body by right.
-func TestSession_readsNoLongBodies(t *testing.T) {
+// Request bodies are read up to a limit, which is lower without a session and zero for other methods than POST.
+func TestSession_limitsBodySize(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	parts := "--b\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\nada@example.com\r\n--b\r\nContent-Disposition: form-data; name=\"next\"; filename=\"a\"\r\n\r\n"
@@ -169,7 +169,7 @@ func TestSession_readsNoLongBodies(t *testing.T) {
 				r := httptest.NewRequestWithContext(t.Context(), method, path, body)
 				r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
 				if signedIn {
-					for _, cookie := range s.signedIn(t, email).http.Jar.Cookies(mustParse(t, s.URL+"/console")) {
+					for _, cookie := range s.signIn(t, email).http.Jar.Cookies(mustParse(t, s.URL+"/console")) {
 						r.AddCookie(cookie)
 					}
 				}
@@ -177,7 +177,7 @@ func TestSession_readsNoLongBodies(t *testing.T) {
 				if method != "POST" {
 					limit = 0
 				}
-				if body.read > limit+64<<10 { // of buffers
+				if body.read > limit+64<<10 { // 64 KiB for buffers
 					t.Errorf("%s %s: %d bytes are read", method, path, body.read)
 				}
 			}
@@ -185,7 +185,7 @@ func TestSession_readsNoLongBodies(t *testing.T) {
 	}
 }
 
-// endless is a body that begins with a text and does not end.
+// endless is a body that starts with a text and never ends.
 type endless struct {
 	start string
 	read  int
@@ -200,33 +200,33 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A user has so many forms under way, and no more.
-func TestSession_takesFewFormsAtOnce(t *testing.T) {
+// The number of concurrent forms of a user is limited.
+func TestSession_limitsConcurrentForms(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	v := s.signedIn(t, email)
+	v := s.signIn(t, email)
 	var sending []*io.PipeWriter
-	var ends sync.WaitGroup
-	defer ends.Wait()
+	var responses sync.WaitGroup
+	defer responses.Wait()
 	for range 16 {
 		in, out := io.Pipe()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/console/events/replay", in)
 		check(t, err)
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		ends.Go(func() {
+		responses.Go(func() {
 			answer, err := v.http.Do(request)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			if _ = answer.Body.Close(); answer.StatusCode != http.StatusOK {
-				t.Errorf("the answer is %s", answer.Status)
+				t.Errorf("the status is %s", answer.Status)
 			}
 		})
 		sending = append(sending, out)
 	}
 	var p page
-	for p.status != http.StatusTooManyRequests { // until all have come
+	for p.status != http.StatusTooManyRequests { // until the 16 forms have arrived
 		p = v.post("/console/events/replay", nil)
 	}
 	p.want(t, http.StatusTooManyRequests, "Too many forms are sent at once.")

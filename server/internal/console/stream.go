@@ -13,54 +13,55 @@ import (
 )
 
 const (
-	// maxStreams is how many streams a user may have open.
+	// maxStreams bounds the open streams of a user.
 	maxStreams = 32
-	// keepAlive is how long a stream may be silent, so that nobody takes it for dead.
-	keepAlive     = 15 * time.Second
-	streamTimeout = 30 * time.Second // of a write
+	// keepAlive is the interval of comments on a stream without events, so that proxies keep it open.
+	keepAlive = 15 * time.Second
+	// writeTimeout bounds a write to a stream.
+	writeTimeout = 30 * time.Second
 )
 
-// errLast is returned by a rendering after which nothing changes.
-var errLast = errors.New("console: nothing changes any more")
+// errFinal is returned with the last rendering of a stream.
+var errFinal = errors.New("console: no further changes")
 
-// stream sends a part of a page, and again whenever it has changed, as events named state. The first
-// event is the state of now, so a page that was cut off misses nothing. It ends with an event named done after the last
-// rendering and with the session; a page that is cut off otherwise asks again.
+// stream sends a fragment of a page as a server-sent event named state, at first and after each change. It ends
+// with an event named done when render returns errFinal, and when the session ends. A browser reconnects to a
+// stream that ends otherwise, and misses nothing, because the first event is the current state.
 func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, render func(context.Context) ([]byte, error)) error {
-	if !c.streams.begin(s.ID) {
-		return &server.Error{Status: http.StatusTooManyRequests, Detail: "Too many pages are open.", RetryAfter: streamTimeout}
+	if !c.streams.acquire(s.ID) {
+		return &server.Error{Status: http.StatusTooManyRequests, Detail: "Too many pages are open.", RetryAfter: writeTimeout}
 	}
-	defer c.streams.end(s.ID)
+	defer c.streams.release(s.ID)
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // as far as the connection can
-	streamHeader(w)
-	ticker := time.NewTicker(c.cfg.Poll)
+	_ = control.SetReadDeadline(time.Time{}) // not every connection supports it
+	startStream(w)
+	ticker := time.NewTicker(c.cfg.PollInterval)
 	defer ticker.Stop()
 	var last []byte
 	var sent time.Time
 	for {
-		part, err := c.next(r, s, render)
+		fragment, err := c.renderInSession(r, s, render)
 		var text []byte
 		switch {
-		case err != nil && !errors.Is(err, errLast):
-			// The database may be away for a while.
-		case !bytes.Equal(part, last):
-			text, last = event("state", part), part
+		case err != nil && !errors.Is(err, errFinal):
+			// The database may be unavailable for a while.
+		case !bytes.Equal(fragment, last):
+			text, last = event("state", fragment), fragment
 		case time.Since(sent) > keepAlive:
 			text = []byte(":\n\n")
 		}
-		if errors.Is(err, errLast) {
+		if errors.Is(err, errFinal) {
 			text = append(text, event("done", nil)...)
 		}
 		if len(text) > 0 {
-			_ = control.SetWriteDeadline(time.Now().Add(streamTimeout))
+			_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 			if _, err := w.Write(text); err != nil {
 				return nil
 			}
 			_ = control.Flush()
 			sent = time.Now()
 		}
-		if errors.Is(err, errLast) {
+		if errors.Is(err, errFinal) {
 			return nil
 		}
 		select {
@@ -73,12 +74,12 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, rend
 	}
 }
 
-// next renders for who is still signed in.
-func (c *Console) next(r *http.Request, s session, render func(context.Context) ([]byte, error)) ([]byte, error) {
+// renderInSession calls render if the session is still valid. If not, it returns a notice and errFinal.
+func (c *Console) renderInSession(r *http.Request, s session, render func(context.Context) ([]byte, error)) ([]byte, error) {
 	_, err := c.cfg.Studio.Session(r.Context(), s.token)
 	if errors.Is(err, studio.ErrUnauthorized) {
-		part, err := c.part("signed-out", nil)
-		return part, errors.Join(err, errLast)
+		fragment, err := c.renderFragment("signed-out", nil)
+		return fragment, errors.Join(err, errFinal)
 	}
 	if err != nil {
 		return nil, err
@@ -86,23 +87,24 @@ func (c *Console) next(r *http.Request, s session, render func(context.Context) 
 	return render(r.Context())
 }
 
-func streamHeader(w http.ResponseWriter) {
+// startStream writes the header, and the delay in milliseconds after which browsers reconnect.
+func startStream(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	_, _ = io.WriteString(w, "retry: 1000\n\n")
 }
 
-// endStream ends a stream that has no one to read it.
+// endStream serves a stream that ends at once, and to which browsers do not reconnect.
 func endStream(w http.ResponseWriter) {
-	streamHeader(w)
+	startStream(w)
 	_, _ = w.Write(event("done", nil))
 }
 
-// event is one server-sent event.
+// event encodes a server-sent event.
 func event(name string, data []byte) []byte {
 	text := append([]byte("event: "), name...)
-	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")) // each ends a line of a stream
+	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")) // a CR also ends a line
 	for line := range bytes.SplitSeq(data, []byte("\n")) {
 		text = append(append(text, "\ndata: "...), line...)
 	}

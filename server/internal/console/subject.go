@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Names of the files of a subject, below its path.
+// The paths of the files of a subject, below its own path.
 const (
 	videoFile     = "video"
 	thumbnailFile = "thumbnail"
@@ -20,44 +20,45 @@ const (
 type subjectView struct {
 	row
 
-	Request []member // what it is made from
-	Webhook string   // without its query, which may hold a secret
-	Video   string   // the address of what was made; "" when there is none
+	Request []property // the request that created it
+	Webhook string     // without the query, which may contain a secret
+	Video   string     // the path of the video; "" for none
 }
 
-// member is a name and a text.
-type member struct{ Name, Text string }
+// property is a named value that a page shows.
+type property struct{ Name, Value string }
 
-func viewOf(kind kind, subject studio.Subject) subjectView {
-	v := subjectView{row: rowOf(kind, subject), Request: requestOf(subject), Webhook: withoutQuery(subject.WebhookURL)}
+func newSubjectView(kind kind, subject studio.Subject) subjectView {
+	v := subjectView{row: newRow(kind, subject), Request: requestProperties(subject), Webhook: withoutQuery(subject.WebhookURL)}
 	if subject.Rendering.Video != "" {
 		v.Video = v.Path() + "/" + videoFile
 	}
 	return v
 }
 
-// requestOf tells what a subject is made from.
-func requestOf(subject studio.Subject) (members []member) {
+// requestProperties returns the members of the request that created a subject.
+func requestProperties(subject studio.Subject) (properties []property) {
 	var request map[string]any
-	_ = json.Unmarshal(subject.Request, &request) // an object, because the API took it
-	for _, known := range []member{
-		{"description", "Description"}, {"text", "Text"}, {"base_video_url", "Recording"}, {"video_url", "Video"}, {"audio_url", "Sound"}, {"sync_mode", "Different lengths"},
+	_ = json.Unmarshal(subject.Request, &request) // the API has validated it
+	for _, known := range []property{
+		{"description", "Description"}, {"text", "Text"}, {"base_video_url", "Recording"}, {"video_url", "Video"}, {"audio_url", "Audio"}, {"sync_mode", "Length adjustment"},
 	} {
 		text, ok := request[known.Name].(string)
 		if !ok || text == "" {
 			continue
 		}
 		if len(studio.UploadIDs([]byte(text))) > 0 {
-			text = "a file that you sent"
+			text = "an uploaded file"
 		}
-		members = append(members, member{known.Text, text})
+		properties = append(properties, property{known.Value, text})
 	}
 	if request["use_audio_from_video"] == true {
-		members = append(members, member{"Sound", "that of the video"})
+		properties = append(properties, property{"Audio", "the audio of the video"})
 	}
-	return members
+	return properties
 }
 
+// withoutQuery replaces the query of a URL by "?…".
 func withoutQuery(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.RawQuery == "" {
@@ -67,21 +68,21 @@ func withoutQuery(address string) string {
 	return u.String() + "?…"
 }
 
-func (c *Console) find(r *http.Request, kind kind, s session) (studio.Subject, error) {
+func (c *Console) findSubject(r *http.Request, kind kind, s session) (studio.Subject, error) {
 	return c.cfg.Studio.Find(r.Context(), s.ID, kind.Kind, r.PathValue("id"))
 }
 
 func (c *Console) subject(kind kind) page { return c.subjectPage(kind, "subject") }
 
-func (c *Console) askDelete(kind kind) page { return c.subjectPage(kind, "delete") }
+func (c *Console) confirmDelete(kind kind) page { return c.subjectPage(kind, "delete") }
 
 func (c *Console) subjectPage(kind kind, name string) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		subject, err := c.find(r, kind, s)
+		subject, err := c.findSubject(r, kind, s)
 		if err != nil {
 			return err
 		}
-		v := viewOf(kind, subject)
+		v := newSubjectView(kind, subject)
 		c.render(w, r, http.StatusOK, name, view{Title: v.Name(), Section: kind.Path, Data: v})
 		return nil
 	}
@@ -89,28 +90,28 @@ func (c *Console) subjectPage(kind kind, name string) page {
 
 func (c *Console) subjectLive(kind kind) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		if _, err := c.find(r, kind, s); err != nil {
+		if _, err := c.findSubject(r, kind, s); err != nil {
 			return err
 		}
 		return c.stream(w, r, s, func(context.Context) ([]byte, error) {
-			subject, err := c.find(r, kind, s)
+			subject, err := c.findSubject(r, kind, s)
 			if errors.Is(err, studio.ErrNotFound) {
-				part, err := c.part("gone", kind)
-				return part, errors.Join(err, errLast)
+				fragment, err := c.renderFragment("deleted", kind)
+				return fragment, errors.Join(err, errFinal)
 			}
 			if err != nil {
 				return nil, err
 			}
-			part, err := c.part("state", viewOf(kind, subject))
+			fragment, err := c.renderFragment("state", newSubjectView(kind, subject))
 			if err == nil && subject.Final() {
-				err = errLast
+				err = errFinal
 			}
-			return part, err
+			return fragment, err
 		})
 	}
 }
 
-// consent takes the decision of the person whom an avatar shows.
+// consent submits the consent decision about an avatar.
 func (c *Console) consent(kind kind) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
 		if !kind.Avatar() {
@@ -128,7 +129,7 @@ func (c *Console) consent(kind kind) page {
 		if granted {
 			done = "consent-given"
 		}
-		http.Redirect(w, r, rowOf(kind, subject).Path()+"?done="+done, http.StatusSeeOther) //nolint:gosec // a path of the console
+		http.Redirect(w, r, newRow(kind, subject).Path()+"?done="+done, http.StatusSeeOther) //nolint:gosec // a path of the console
 		return nil
 	}
 }
@@ -143,10 +144,10 @@ func (c *Console) deleteSubject(kind kind) page {
 	}
 }
 
-// file serves what was made.
+// file serves a result of a rendering.
 func (c *Console) file(kind kind) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		subject, err := c.find(r, kind, s)
+		subject, err := c.findSubject(r, kind, s)
 		if err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (c *Console) file(kind kind) page {
 		if name == "" {
 			return studio.ErrNotFound
 		}
-		w.Header().Set("Vary", "Cookie") // a browser keeps it for this session alone
+		w.Header().Set("Vary", "Cookie") // browsers must not reuse it in another session
 		c.cfg.ServeFile(w, r, studio.ResultKey(subject.ID, name))
 		return nil
 	}

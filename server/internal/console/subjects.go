@@ -8,15 +8,15 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// subjectsView is a page of avatars, videos or lip-syncs.
+// subjectsView is the page that lists avatars, videos or lip-syncs.
 type subjectsView struct {
 	Kind     kind
-	Status   studio.Status // that is shown alone; "" is every one
-	AvatarID string        // of videos
+	Status   studio.Status // the filter; "" for all
+	AvatarID string        // the filter of videos; "" for all
 	Rows     []row
 	Older    string
 	Newest   string
-	Live     string // where changes come from
+	Live     string // the path of the stream
 }
 
 // row is a subject in a list.
@@ -24,18 +24,19 @@ type row struct {
 	studio.Subject
 
 	Kind    kind
-	Picture string // "" when there is none
+	Picture string // the path of the thumbnail; "" for none
 }
 
+// Path returns the path of the page of the subject.
 func (v row) Path() string { return v.Kind.Path + "/" + url.PathEscape(v.ID) }
 
-// Final reports whether the subject stays in its state.
+// Final reports whether the state of the subject is final.
 func (v row) Final() bool { return v.Subject.Final() }
 
-// Name is the title, which there need not be.
+// Name returns the title, or a text for subjects without one.
 func (v row) Name() string {
 	if v.Title == nil || *v.Title == "" {
-		return "Untitled " + v.Kind.One
+		return "Untitled " + v.Kind.Singular
 	}
 	return *v.Title
 }
@@ -51,20 +52,20 @@ func (c *Console) listSubjects(ctx context.Context, kind kind, s session, query 
 		return v, err
 	}
 	for _, subject := range page.Subjects {
-		v.Rows = append(v.Rows, rowOf(kind, subject))
+		v.Rows = append(v.Rows, newRow(kind, subject))
 	}
-	own := make(url.Values)
+	filterQuery := make(url.Values)
 	for _, name := range []string{"status", "avatar_id"} {
 		if value := query.Get(name); value != "" {
-			own.Set(name, value)
+			filterQuery.Set(name, value)
 		}
 	}
 	v.Live = kind.Path + "/live?" + query.Encode()
-	v.Older, v.Newest = paths(kind.Path, own, query.Get("cursor"), page.Next)
+	v.Older, v.Newest = pageLinks(kind.Path, filterQuery, query.Get("cursor"), page.Next)
 	return v, nil
 }
 
-func rowOf(kind kind, subject studio.Subject) row {
+func newRow(kind kind, subject studio.Subject) row {
 	v := row{Subject: subject, Kind: kind}
 	if subject.Rendering.Thumbnail != "" {
 		v.Picture = v.Path() + "/" + thumbnailFile
@@ -91,7 +92,7 @@ func (c *Console) subjectsLive(kind kind) page {
 			if err != nil {
 				return nil, err
 			}
-			return c.part("rows", v)
+			return c.renderFragment("rows", v)
 		})
 	}
 }

@@ -19,8 +19,8 @@ func TestSubjects_showStateProgressAndReason(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		s := newSite(t, db)
-		v := s.signedIn(t, email)
-		v.get("/console/avatars").want(t, http.StatusOK, "Make your first avatar")
+		v := s.signIn(t, email)
+		v.get("/console/avatars").want(t, http.StatusOK, "Create your first avatar")
 		made := s.create(t, studio.Avatar, "Ada "+hostile)
 		failed := s.create(t, studio.Avatar, "Bob")
 		check(t, s.studio.Progressed(t.Context(), made.ID, 0.42))
@@ -34,12 +34,12 @@ func TestSubjects_showStateProgressAndReason(t *testing.T) {
 			t.Errorf("the page is\n%s", only.text)
 		}
 		v.get("/console/avatars/"+made.ID).want(t, http.StatusOK, "Ada &lt;script", `value="42"`, "Give consent", "cannot be undone")
-		v.get("/console/lipsyncs").want(t, http.StatusOK, "Make your first lip-sync")
+		v.get("/console/lipsyncs").want(t, http.StatusOK, "Create your first lip-sync")
 	})
 }
 
-// What belongs to somebody else is not there, whatever is done with it.
-func TestSubjects_areTheUsersAlone(t *testing.T) {
+// The subjects of other users do not exist for a user, in any request.
+func TestSubjects_areHiddenFromOtherUsers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	avatar := s.create(t, studio.Avatar, "Ada")
@@ -47,7 +47,7 @@ func TestSubjects_areTheUsersAlone(t *testing.T) {
 	_, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{Thumbnail: "still.png"}, nil)
 	check(t, err)
 	studiotest.AddUser(t, s.studio, "bob@example.com")
-	ada, bob := s.signedIn(t, email), s.signedIn(t, "bob@example.com")
+	ada, bob := s.signIn(t, email), s.signIn(t, "bob@example.com")
 	path := "/console/avatars/" + avatar.ID
 	for _, below := range []string{"", "/live", "/delete", "/thumbnail"} {
 		bob.get(path+below).want(t, http.StatusNotFound)
@@ -57,24 +57,24 @@ func TestSubjects_areTheUsersAlone(t *testing.T) {
 	}
 	bob.post(path+"/delete", nil).want(t, http.StatusNotFound)
 	bob.post(path+"/consent", url.Values{"granted": {"true"}}).want(t, http.StatusNotFound)
-	if p := s.visitor(t).get(path + "/thumbnail"); p.path != "/console/login" {
-		t.Errorf("a stranger gets %s", p.text)
+	if p := s.newVisitor(t).get(path + "/thumbnail"); p.path != "/console/login" {
+		t.Errorf("a visitor without a session gets %s", p.text)
 	}
 	ada.get(path).want(t, http.StatusOK, `class="badge consent_pending">consent pending`, path+"/thumbnail")
 	ada.get("/console/lipsyncs/"+avatar.ID).want(t, http.StatusNotFound)
 	ada.get(path+"/video").want(t, http.StatusNotFound)
 }
 
-func TestSubjects_takeConsentAndAreDeleted(t *testing.T) {
+func TestSubjects_submitConsentAndDelete(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	v := s.signedIn(t, email)
+	v := s.signIn(t, email)
 	for granted, status := range map[string]string{"true": "published", "false": "consent failed"} {
 		avatar := s.create(t, studio.Avatar, "Ada")
 		_, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
 		check(t, err)
 		path := "/console/avatars/" + avatar.ID
-		v.post(path+"/consent", nil).want(t, http.StatusNotFound) // neither
+		v.post(path+"/consent", nil).want(t, http.StatusNotFound) // no decision
 		v.post(path+"/consent", url.Values{"granted": {granted}}).want(t, http.StatusOK, ">"+status+"<", `role="status">Consent is `)
 		v.post(path+"/consent", url.Values{"granted": {granted}}).want(t, http.StatusConflict, "The avatar is in a final state.")
 		v.get(path+"/delete").want(t, http.StatusOK, "cannot be undone")
@@ -102,7 +102,7 @@ func (v *visitor) stream(t *testing.T, path string) stream {
 	return stream{t, bufio.NewScanner(response.Body)}
 }
 
-// next returns an event; an empty name is the end.
+// next returns the next event. At the end of the stream, the name is "".
 func (s stream) next() (name, data string) {
 	s.t.Helper()
 	for s.lines.Scan() {
@@ -128,13 +128,13 @@ func (s stream) want(name, part string) {
 	}
 }
 
-// A stream begins with the state of now, has every change, and ends in a final state, with the
-// session and with the subject.
-func TestSubjects_areKeptUpToDate(t *testing.T) {
+// A stream starts with the current state and sends every change. It ends with a final state, with the deletion of
+// the subject and with the session.
+func TestSubjects_streamChanges(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		s := newSite(t, db)
-		v := s.signedIn(t, email)
+		v := s.signIn(t, email)
 		lipsync := s.create(t, studio.Lipsync, "Hello")
 		one, all := v.stream(t, "/console/lipsyncs/"+lipsync.ID+"/live"), v.stream(t, "/console/lipsyncs/live")
 		one.want("state", `value="0"`)
@@ -148,7 +148,7 @@ func TestSubjects_areKeptUpToDate(t *testing.T) {
 		one.want("done", "")
 		all.want("state", "succeeded")
 		check(t, s.studio.Delete(t.Context(), s.user.ID, studio.Lipsync, lipsync.ID))
-		all.want("state", "Make your first lip-sync")
+		all.want("state", "Create your first lip-sync")
 
 		another := s.create(t, studio.Lipsync, "Again")
 		one = v.stream(t, "/console/lipsyncs/"+another.ID+"/live")
@@ -166,22 +166,22 @@ func TestSubjects_areKeptUpToDate(t *testing.T) {
 	})
 }
 
-// What a user has written cannot end a line of a stream, nor the stream.
-func TestSubjects_streamsAreLines(t *testing.T) {
+// A CR in the text of a user cannot inject an event into the stream.
+func TestSubjects_streamEscapesLineEnds(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	s.create(t, studio.Lipsync, "Ada\revent: done\rdata: Bob")
-	name, data := s.signedIn(t, email).stream(t, "/console/lipsyncs/live").next()
+	name, data := s.signIn(t, email).stream(t, "/console/lipsyncs/live").next()
 	if name != "state" || strings.Contains(data, "\r") || !strings.Contains(data, "data: Bob") {
 		t.Errorf("event %s: %q", name, data)
 	}
 }
 
-// So many streams are open of a user, and no more; those that end make room.
-func TestSubjects_limitStreams(t *testing.T) {
+// The number of open streams of a user is limited. A stream that ends frees its place.
+func TestSubjects_limitOpenStreams(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	v := s.signedIn(t, email)
+	v := s.signIn(t, email)
 	for range 32 {
 		v.stream(t, "/console/avatars/live").want("state", "")
 	}
@@ -191,14 +191,13 @@ func TestSubjects_limitStreams(t *testing.T) {
 	v.stream(t, "/console/avatars/live").want("state", "")
 }
 
-// Lists begin at any place as fast as at the first.
-func TestSubjects_comeInPages(t *testing.T) {
+func TestSubjects_arePaginated(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	for i := range 50 {
 		s.create(t, studio.Lipsync, fmt.Sprintf("Take %d.", i))
 	}
-	v := s.signedIn(t, email)
+	v := s.signIn(t, email)
 	p := v.get("/console/lipsyncs")
 	p.want(t, http.StatusOK, "Take 49.", "Take 26.", `rel="next"`)
 	_, link, _ := strings.Cut(p.text, `href="/console/lipsyncs?cursor=`)
@@ -206,7 +205,7 @@ func TestSubjects_comeInPages(t *testing.T) {
 	second := v.get("/console/lipsyncs?cursor=" + cursor)
 	second.want(t, http.StatusOK, "Take 25.", "Take 2.", "← Newest", `rel="next"`)
 	if strings.Contains(second.text, "Take 26.") {
-		t.Error("a take is on two pages")
+		t.Error("a lip-sync is on two pages")
 	}
 	v.get("/console/avatars?cursor="+cursor).want(t, http.StatusBadRequest)
 }

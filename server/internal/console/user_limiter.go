@@ -2,31 +2,33 @@ package console
 
 import "sync"
 
-// tally counts what users do at once, and lets each do only so much. It is safe for concurrent use.
-type tally struct {
-	most int
+// userLimiter limits the concurrent requests of each user. It is safe for concurrent use.
+type userLimiter struct {
+	limit int
 
 	mu    sync.Mutex
-	users map[string]int
+	inUse map[string]int // by user
 }
 
-func newTally(most int) *tally { return &tally{most: most, users: make(map[string]int)} }
+func newUserLimiter(limit int) *userLimiter {
+	return &userLimiter{limit: limit, inUse: make(map[string]int)}
+}
 
-// begin reports whether a user may do one thing more; then end must follow.
-func (t *tally) begin(userID string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.users[userID] >= t.most {
+// acquire reports whether the user is below the limit. If it returns true, the caller must call release.
+func (l *userLimiter) acquire(userID string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inUse[userID] >= l.limit {
 		return false
 	}
-	t.users[userID]++
+	l.inUse[userID]++
 	return true
 }
 
-func (t *tally) end(userID string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.users[userID]--; t.users[userID] == 0 {
-		delete(t.users, userID)
+func (l *userLimiter) release(userID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inUse[userID]--; l.inUse[userID] == 0 {
+		delete(l.inUse, userID)
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// view is what a page shows.
+// view is the data of the layout of a page.
 type view struct {
 	Title   string
-	Section string // the path of the link in the navigation
-	Notice  string // what has just been done
-	Data    any
+	Section string // the path of the current link in the navigation
+	Notice  string // the result of the last action; "" for none
+	Data    any    // the data of the page itself
 
-	User     studio.User // zero when nobody is signed in
+	User     studio.User // zero without a session
 	Sections []section
 }
 
@@ -39,13 +39,13 @@ func sections(user studio.User) []section {
 	return all
 }
 
-// notices are what pages say after something has been done, by the query that leads there.
+// notices are the texts for the values of the done parameter, which redirects after an action set.
 //
 //nolint:gochecknoglobals // a table
 var notices = map[string]string{
-	"rotated":         "There is a new secret. The one before it signs for a day more.",
-	"enabled":         "Notifications go there again. Replay what it has missed.",
-	"replayed":        "They are being sent again.",
+	"rotated":         "The secret was rotated. The previous secret also signs for another 24 hours.",
+	"enabled":         "The endpoint is enabled again. Replay the events that it missed.",
+	"replayed":        "The events are being sent again.",
 	"created":         "It has been created.",
 	"deleted":         "It has been deleted.",
 	"consent-given":   "Consent is given.",
@@ -58,7 +58,7 @@ func withSession(r *http.Request, s session) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), sessionKey{}, s))
 }
 
-// parsePages parses each page with the layout around it.
+// parsePages parses the templates. The pages include the layout. The name "" is the set of shared fragments.
 func parsePages() (map[string]*template.Template, error) {
 	shared, err := template.New("").Funcs(functions()).ParseFS(files, "pages/layout.html", "pages/parts.html")
 	if err != nil {
@@ -85,7 +85,7 @@ func parsePages() (map[string]*template.Template, error) {
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"moment":       func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
+		"datetime":     func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
 		"day":          func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
 		"milliseconds": func(d time.Duration) int64 { return d.Milliseconds() },
 		"age":          func(d time.Duration) string { return d.Round(time.Second).String() },
@@ -94,15 +94,15 @@ func functions() template.FuncMap {
 	}
 }
 
-// count writes a number that was counted up to most.
-func count(n, most int) string {
-	if n >= most {
-		return fmt.Sprint(most, " or more")
+// count formats a number that was counted up to limit.
+func count(n, limit int) string {
+	if n >= limit {
+		return fmt.Sprint(limit, " or more")
 	}
 	return fmt.Sprint(n)
 }
 
-// render answers with a page.
+// render writes a page.
 func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, v view) {
 	if s, ok := r.Context().Value(sessionKey{}).(session); ok && s.token != "" {
 		v.User, v.Sections = s.User, sections(s.User)
@@ -112,20 +112,20 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	}
 	var page bytes.Buffer
 	if err := c.pages[name].ExecuteTemplate(&page, "layout", v); err != nil {
-		c.cfg.Logger.ErrorContext(r.Context(), "page not rendered", "page", name, "err", err)
+		c.cfg.Logger.ErrorContext(r.Context(), "cannot render page", "page", name, "err", err)
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = page.WriteTo(w) // fails when the reader has gone
+	_, _ = page.WriteTo(w) // fails if the client has disconnected
 }
 
-// part renders a part of a page.
-func (c *Console) part(name string, data any) ([]byte, error) {
-	var part bytes.Buffer
-	if err := c.pages[""].ExecuteTemplate(&part, name, data); err != nil {
+// renderFragment renders a template that is not a whole page.
+func (c *Console) renderFragment(name string, data any) ([]byte, error) {
+	var fragment bytes.Buffer
+	if err := c.pages[""].ExecuteTemplate(&fragment, name, data); err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	return part.Bytes(), nil
+	return fragment.Bytes(), nil
 }

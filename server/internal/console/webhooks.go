@@ -11,7 +11,7 @@ import (
 
 const webhooksPath = Path + "/webhooks"
 
-// webhooksView is the page about where notifications go and how they are signed.
+// webhooksView is the page about the webhook URLs and secrets of a user.
 type webhooksView struct {
 	Receivers []receiver
 	Older     string
@@ -20,18 +20,18 @@ type webhooksView struct {
 	Test      testForm
 }
 
-// receiver is a URL that notifications go to.
+// receiver is a webhook URL.
 type receiver struct {
 	store.Receiver
 
-	Shown string // without the query
-	Open  bool   // the circuit breaker
+	DisplayURL  string // without the query, which may contain a secret
+	BreakerOpen bool
 }
 
-// testForm is a sample notification, and what came of it.
+// testForm is the form that sends a sample event, with the result of the last one.
 type testForm struct {
-	URL, Kind, Fault string
-	Attempt          *studio.WebhookAttempt
+	URL, Kind, Error string
+	Attempt          *studio.WebhookAttempt // nil before the first
 	Body             string
 }
 
@@ -57,22 +57,22 @@ func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session
 	for _, one := range receivers {
 		v.Receivers = append(v.Receivers, receiver{one, withoutQuery(one.URL), one.OpenUntil.After(time.Now())})
 	}
-	v.Older, v.Newest = paths(webhooksPath, make(url.Values), cursor, next)
+	v.Older, v.Newest = pageLinks(webhooksPath, make(url.Values), cursor, next)
 	c.render(w, r, status, "webhooks", view{Title: "Webhooks", Section: webhooksPath, Data: v})
 	return nil
 }
 
-// testWebhook sends a sample notification.
+// testWebhook sends a sample event.
 func (c *Console) testWebhook(w http.ResponseWriter, r *http.Request, s session) error {
 	test := testForm{URL: r.PostFormValue("webhook_url"), Kind: r.PostFormValue("kind")}
 	attempt, err := c.cfg.Studio.TestWebhook(r.Context(), s.ID, test.URL, studio.Kind(test.Kind))
 	if err != nil {
-		answer := c.answer(r, err)
+		answer := c.serverError(r, err)
 		if answer.Status >= http.StatusInternalServerError {
 			return err
 		}
-		if test.Fault = answer.Detail; len(answer.Violations) > 0 {
-			test.Fault = answer.Violations[0].Detail
+		if test.Error = answer.Detail; len(answer.Violations) > 0 {
+			test.Error = answer.Violations[0].Detail
 		}
 		return c.showWebhooks(w, r, s, answer.Status, test)
 	}
@@ -88,7 +88,8 @@ func (c *Console) rotateSecret(w http.ResponseWriter, r *http.Request, s session
 	return nil
 }
 
-// enableReceiver sends again to a URL that was switched off, named by a subject whose notifications go there.
+// enableReceiver enables a URL that was switched off after a 410. The form names it by the id of a subject with
+// that URL, so that the URL is not in the page.
 func (c *Console) enableReceiver(w http.ResponseWriter, r *http.Request, s session) error {
 	subject, err := c.cfg.Store.Subject(r.Context(), r.PostFormValue("subject"))
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// event makes a lip-sync with a webhook, and an attempt to deliver its first event.
-func (s *site) event(t testing.TB, address string, attempt store.Attempt, outcome store.Outcome) store.Event {
+// addEvent creates a lip-sync with a webhook, and records an attempt to deliver its event.
+func (s *site) addEvent(t testing.TB, address string, attempt store.Attempt, outcome store.Outcome) store.Event {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -41,26 +41,26 @@ func TestWebhooks_showHealth(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		s := newSite(t, db)
-		v := s.signedIn(t, email)
-		v.get("/console/webhooks").want(t, http.StatusOK, "No notifications have been registered.")
+		v := s.signIn(t, email)
+		v.get("/console/webhooks").want(t, http.StatusOK, "No webhooks are registered.")
 		failed := store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule}
-		s.event(t, "https://good.example/?key=secret", store.Attempt{Status: 200}, store.Outcome{State: store.Delivered})
-		s.event(t, "https://paused.example/", store.Attempt{Status: 500, Failure: "status"}, failed)
+		s.addEvent(t, "https://good.example/?key=secret", store.Attempt{Status: 200}, store.Outcome{State: store.Delivered})
+		s.addEvent(t, "https://paused.example/", store.Attempt{Status: 500, Failure: "status"}, failed)
 		gone := store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true}
-		off := s.event(t, "https://off.example/", store.Attempt{Status: 410, Failure: "status"}, gone)
+		off := s.addEvent(t, "https://off.example/", store.Attempt{Status: 410, Failure: "status"}, gone)
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour), Pause: time.Hour}))
 		p := v.get("/console/webhooks")
-		p.want(t, http.StatusOK, "https://good.example/?…", ">in use<", "https://paused.example/", "circuit breaker is open", "https://off.example/", "it answered 410")
+		p.want(t, http.StatusOK, "https://good.example/?…", ">in use<", "https://paused.example/", "circuit breaker is open", "https://off.example/", "it responded with 410")
 		if strings.Contains(p.text, "key=") {
 			t.Error("the query of a webhook is shown")
 		}
 		studiotest.AddUser(t, s.studio, "bob@example.com")
-		bob := s.signedIn(t, "bob@example.com")
+		bob := s.signIn(t, "bob@example.com")
 		bob.post("/console/webhooks/enable", url.Values{"subject": {off.SubjectID}}).want(t, http.StatusNotFound)
-		bob.get("/console/webhooks").want(t, http.StatusOK, "No notifications have been registered.")
-		v.post("/console/webhooks/enable", url.Values{"subject": {off.SubjectID}}).want(t, http.StatusOK, "Notifications go there again.")
-		if p := v.get("/console/webhooks"); strings.Contains(p.text, "it answered 410") {
-			t.Error("the endpoint is off")
+		bob.get("/console/webhooks").want(t, http.StatusOK, "No webhooks are registered.")
+		v.post("/console/webhooks/enable", url.Values{"subject": {off.SubjectID}}).want(t, http.StatusOK, "The endpoint is enabled again.")
+		if p := v.get("/console/webhooks"); strings.Contains(p.text, "it responded with 410") {
+			t.Error("the endpoint is still disabled")
 		}
 	})
 }
@@ -68,36 +68,36 @@ func TestWebhooks_showHealth(t *testing.T) {
 func TestWebhooks_rotateSecretsAndSendTests(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	v := s.signedIn(t, email)
+	v := s.signIn(t, email)
 	secret := regexp.MustCompile(`whsec_[^<]+`)
 	first := secret.FindAllString(v.get("/console/webhooks").text, -1)
 	second := secret.FindAllString(v.post("/console/webhooks/rotate", nil).text, -1)
 	if len(first) != 1 || len(second) != 2 || first[0] == second[0] || first[0] != second[1] {
-		t.Errorf("%d secrets, and then %d", len(first), len(second))
+		t.Errorf("the page shows %d secrets, and %d after the rotation", len(first), len(second))
 	}
 	test := func(address string) page {
 		return v.post("/console/webhooks/test", url.Values{"webhook_url": {address}, "kind": {"video"}})
 	}
 	test("https://hooks.example.com/").want(t, http.StatusOK, "Delivered, status 204", "avatar_inference_event", `value="video" selected`)
 	test("https://down.example/").want(t, http.StatusOK, "Not delivered")
-	test("https://refused.example/").want(t, http.StatusUnprocessableEntity, `id="webhook_url-fault">must not be refused`)
+	test("https://refused.example/").want(t, http.StatusUnprocessableEntity, `id="webhook_url-error">must not be refused`)
 	for range 10 {
 		if p := test("https://hooks.example.com/"); p.status == http.StatusTooManyRequests {
 			p.want(t, http.StatusTooManyRequests, "Too many sample notifications.")
 			return
 		}
 	}
-	t.Error("tests are not limited")
+	t.Error("sample events are not rate limited")
 }
 
-// An event shows its attempts, what the receiver answered, and what it can be verified by.
-func TestEvents_showAttemptsAndWhatIsSigned(t *testing.T) {
+// The page of an event shows its attempts, the responses of the receiver, and a header with a valid signature.
+func TestEvents_showAttemptsAndSignature(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	event := s.event(t, "https://hooks.example.com/?key=secret", store.Attempt{
+	event := s.addEvent(t, "https://hooks.example.com/?key=secret", store.Attempt{
 		Status: 500, Failure: "status", Duration: 1234 * time.Millisecond, Address: "192.0.2.1:443", Excerpt: []byte(hostile + "\xff"),
 	}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule})
-	v := s.signedIn(t, email)
+	v := s.signIn(t, email)
 	p := v.get("/console/events/" + event.ID)
 	p.want(t, http.StatusOK, "Status 500, 1234 ms, 192.0.2.1:443", "&lt;script&gt;", "https://hooks.example.com/?…", "lipsync_inference_event")
 	if strings.Contains(p.text, "<script>document") || strings.Contains(p.text, "key=secret") {
@@ -114,51 +114,51 @@ func TestEvents_showAttemptsAndWhatIsSigned(t *testing.T) {
 	check(t, standardwebhooks.Verify(header, event.Body, time.Now(), secret))
 
 	studiotest.AddUser(t, s.studio, "bob@example.com")
-	bob := s.signedIn(t, "bob@example.com")
+	bob := s.signIn(t, "bob@example.com")
 	bob.get("/console/events/"+event.ID).want(t, http.StatusNotFound)
 	bob.get("/console/events?cursor="+event.ID).want(t, http.StatusBadRequest)
-	bob.get("/console/events?subject="+event.SubjectID).want(t, http.StatusOK, "There are no such events.")
-	bob.post("/console/events/replay", url.Values{"which": {"chosen"}, "id": {event.ID}}).want(t, http.StatusOK, "Nothing to replay")
-	bob.post("/console/events/replay", url.Values{"which": {"chosen"}, "id": {event.ID}, "sure": {"yes"}})
+	bob.get("/console/events?subject="+event.SubjectID).want(t, http.StatusOK, "No events match this filter.")
+	bob.post("/console/events/replay", url.Values{"select": {"ids"}, "id": {event.ID}}).want(t, http.StatusOK, "Nothing to replay")
+	bob.post("/console/events/replay", url.Values{"select": {"ids"}, "id": {event.ID}, "confirmed": {"true"}})
 	v.get("/console/events?state=exhausted").want(t, http.StatusOK, event.ID)
 }
 
-// A replay says first how many events it is about, and takes those alone.
-func TestEvents_areReplayed(t *testing.T) {
+// A replay first shows how many events are selected. After the confirmation, it replays these events only.
+func TestEvents_replaySelectedEvents(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		s := newSite(t, db)
 		var events []store.Event
 		for range 5 {
-			events = append(events, s.event(t, "https://hooks.example.com/", store.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule}))
+			events = append(events, s.addEvent(t, "https://hooks.example.com/", store.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule}))
 		}
-		v := s.signedIn(t, email)
+		v := s.signIn(t, email)
 		exhausted := func() int { return strings.Count(v.get("/console/events?state=exhausted").text, `type="checkbox"`) }
-		form := url.Values{"which": {"chosen"}, "id": {events[0].ID, events[1].ID}}
-		for path, form := range map[string]url.Values{
-			"2 events": form, "1 event?": {"which": {"all"}, "subject": {events[2].SubjectID}}, "5 events": {"which": {"all"}, "state": {"exhausted"}},
-			"Nothing": {"which": {"all"}, "from": {"2040-01-01T00:00"}}, "Only exhausted": {"which": {"chosen"}},
+		form := url.Values{"select": {"ids"}, "id": {events[0].ID, events[1].ID}}
+		for text, form := range map[string]url.Values{
+			"2 events": form, "1 event?": {"select": {"filter"}, "subject": {events[2].SubjectID}}, "5 events": {"select": {"filter"}, "state": {"exhausted"}},
+			"Nothing": {"select": {"filter"}, "from": {"2040-01-01T00:00"}}, "Only exhausted": {"select": {"ids"}},
 		} {
-			v.post("/console/events/replay", form).want(t, http.StatusOK, path)
+			v.post("/console/events/replay", form).want(t, http.StatusOK, text)
 		}
 		if n := exhausted(); n != 5 {
-			t.Fatalf("%d are exhausted", n)
+			t.Fatalf("%d events are exhausted", n)
 		}
-		form.Set("sure", "yes")
-		v.post("/console/events/replay", form).want(t, http.StatusOK, "They are being sent again.", events[0].ID, events[1].ID)
+		form.Set("confirmed", "true")
+		v.post("/console/events/replay", form).want(t, http.StatusOK, "The events are being sent again.", events[0].ID, events[1].ID)
 		if n := exhausted(); n != 3 {
-			t.Errorf("%d are exhausted", n)
+			t.Errorf("%d events are exhausted", n)
 		}
-		v.post("/console/events/replay", url.Values{"which": {"all"}, "sure": {"yes"}}).want(t, http.StatusOK)
+		v.post("/console/events/replay", url.Values{"select": {"filter"}, "confirmed": {"true"}}).want(t, http.StatusOK)
 		if n := exhausted(); n != 0 {
-			t.Errorf("%d are exhausted", n)
+			t.Errorf("%d events are exhausted", n)
 		}
 		v.get("/console/events?from=noon").want(t, http.StatusBadRequest)
 		v.get("/console/events?state=none").want(t, http.StatusNotFound)
 	})
 }
 
-// Every list begins at any place in a time that does not depend on its length.
+// BenchmarkLists reads one page after another of long lists. The time must not depend on the position.
 func BenchmarkLists(b *testing.B) {
 	for name, create := range studiotest.Databases() {
 		b.Run(name, func(b *testing.B) {
@@ -192,7 +192,7 @@ func BenchmarkLists(b *testing.B) {
 			if err := s.studio.SetRole(b.Context(), email, studio.Operator); err != nil {
 				b.Fatal(err)
 			}
-			v := s.signedIn(b, email)
+			v := s.signIn(b, email)
 			next := regexp.MustCompile(`href="([^"]+)" rel="next"`)
 			for _, path := range []string{
 				"/console/projects", "/console/lipsyncs", "/console/lipsyncs?status=failed", "/console/webhooks",

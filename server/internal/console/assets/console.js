@@ -1,23 +1,23 @@
-// Sends a file as soon as it is chosen, and puts its address into the field.
+// Uploads a file when it is selected, and enters its URL in the field.
 for (const input of document.querySelectorAll("input[data-upload]")) {
-  const box = input.parentElement, bar = box.querySelector("progress"), says = box.querySelector("output")
+  const box = input.parentElement, bar = box.querySelector("progress"), status = box.querySelector("output")
   const field = document.getElementById(input.dataset.upload), submit = input.form.querySelector("button[type=submit]")
   box.hidden = false
   input.addEventListener("change", () => {
     const file = input.files[0]
     if (!file) return
     const request = new XMLHttpRequest()
-    const end = text => { bar.hidden = true; says.textContent = text; submit.disabled = false }
+    const end = text => { bar.hidden = true; status.textContent = text; submit.disabled = false }
     request.open("POST", "/console/uploads")
     request.responseType = "json"
     request.setRequestHeader("Content-Type", file.type || "application/octet-stream")
     request.upload.addEventListener("progress", event => { bar.value = 100 * event.loaded / event.total })
-    request.addEventListener("error", () => end("The file was not sent."))
+    request.addEventListener("error", () => end("The upload failed."))
     request.addEventListener("load", () => {
       if (request.status === 201) field.value = request.response.url
-      end(request.status === 201 ? "Sent." : request.response?.detail ?? "The file was not sent.")
+      end(request.status === 201 ? "Uploaded." : request.response?.detail ?? "The upload failed.")
     })
-    bar.value = 0; bar.hidden = false; says.textContent = "Sending…"; submit.disabled = true
+    bar.value = 0; bar.hidden = false; status.textContent = "Uploading…"; submit.disabled = true
     request.send(file)
   })
 }
