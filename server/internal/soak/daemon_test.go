@@ -37,7 +37,7 @@ const (
 	password = "correct horse battery staple"
 )
 
-// deployment is a database with one user, and a client that finds the daemon that was started last.
+// deployment is a database with one user, and a client that connects to the daemon that was started last.
 type deployment struct {
 	t      *testing.T
 	dsn    string
@@ -45,9 +45,9 @@ type deployment struct {
 	secret webhook.Secret
 	client *client.Client
 
-	seeded  int // URLs
+	seeded  int // URLs so far
 	address atomic.Pointer[string]
-	sent    chan struct{} // one value for each request that has left, while there is room
+	written chan struct{} // gets a value after each request is written, if its buffer is empty
 }
 
 func deploy(t *testing.T, dsn string) *deployment {
@@ -62,7 +62,7 @@ func deploy(t *testing.T, dsn string) *deployment {
 	secrets, err := service.WebhookSecrets(t.Context(), user.ID)
 	check(t, err)
 	check(t, db.Close())
-	d := &deployment{t: t, dsn: dsn, userID: user.ID, sent: make(chan struct{}, 1)}
+	d := &deployment{t: t, dsn: dsn, userID: user.ID, written: make(chan struct{}, 1)}
 	d.secret, err = webhook.ParseSecret(secrets[0])
 	check(t, err)
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -71,36 +71,36 @@ func deploy(t *testing.T, dsn string) *deployment {
 	t.Cleanup(transport.CloseIdleConnections)
 	d.client, err = client.New(client.Config{
 		BaseURL: "http://studio.example.com", AllowHTTP: true, Email: email, Password: password,
-		HTTPClient: &http.Client{Transport: traced{transport, d.sent}}, Retry: client.Retry{Attempts: 1},
+		HTTPClient: &http.Client{Transport: signallingTransport{transport, d.written}}, Retry: client.Retry{Attempts: 1},
 	})
 	check(t, err)
 	return d
 }
 
-// eachDatabase runs a test on every kind of database.
+// eachDatabase runs a test on SQLite and on PostgreSQL.
 func eachDatabase(t *testing.T, test func(t *testing.T, d *deployment)) {
 	t.Helper()
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) { test(t, deploy(t, dsn)) })
 }
 
-// traced is a transport that tells when a request has been written.
-type traced struct {
+// signallingTransport sends a value to written after each request is written, without blocking.
+type signallingTransport struct {
 	http.RoundTripper
-	sent chan struct{}
+	written chan struct{}
 }
 
-func (r traced) RoundTrip(request *http.Request) (*http.Response, error) {
+func (r signallingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
 		select {
-		case r.sent <- struct{}{}:
+		case r.written <- struct{}{}:
 		default:
 		}
 	}})
 	return r.RoundTripper.RoundTrip(request.WithContext(ctx))
 }
 
-// createAvatar creates an avatar by a key, whose events go to url.
+// createAvatar creates an avatar with an idempotency key, whose events are sent to url.
 func (d *deployment) createAvatar(ctx context.Context, key, url string) (*gen.Avatar, error) {
 	return d.client.CreateAvatar(ctx, gen.CreateAvatarRequest{
 		Title: gen.Value(key), BaseVideoURL: gen.Value("https://media.example.com/ada.mp4"),
@@ -108,37 +108,39 @@ func (d *deployment) createAvatar(ctx context.Context, key, url string) (*gen.Av
 	}, client.WithIdempotencyKey(key))
 }
 
-// login makes the client have a token, which a restart of the daemon does not end.
+// login makes the client get a token. The token stays valid when the daemon restarts.
 func (d *deployment) login() {
 	d.t.Helper()
 	_, err := d.client.GetAvatar(d.t.Context(), uuid.NewString())
 	if err == nil || !strings.Contains(err.Error(), "404") {
-		d.t.Fatalf("an avatar that is not there: %v", err)
+		d.t.Fatalf("reading an unknown avatar returns %v, want 404", err)
 	}
 }
 
-// inFlight is what a daemon sends at once to one origin. workers is what it sends to all and has not
-// recorded: a record does not count for the origin any more.
-const inFlight = 4
+const (
+	// inFlight bounds the concurrent attempts of a daemon to one origin.
+	inFlight = 4
+	// maxUnrecorded bounds the attempts whose outcome a daemon has not recorded. It is the number of workers,
+	// because an attempt that is being recorded no longer counts towards inFlight.
+	maxUnrecorded = 256
+)
 
-func (d *deployment) workers() int { return 256 }
-
-// daemon is a process.
+// daemon is a process of studiod.
 type daemon struct {
-	t     *testing.T
-	cmd   *exec.Cmd
-	ended chan struct{}
-	err   error // once it has ended
+	t      *testing.T
+	cmd    *exec.Cmd
+	exited chan struct{}
+	err    error // set before exited is closed
 
-	mu    sync.Mutex
-	lines []string
-	bell  bell
+	mu      sync.Mutex
+	lines   []string // of the log
+	changes broadcaster
 }
 
-// start starts a daemon that renders at once, and waits until it serves.
+// start starts a daemon that simulates renderings in no time, and waits until it serves.
 func (d *deployment) start(args ...string) *daemon {
 	d.t.Helper()
-	path, err := program()
+	path, err := daemonProgram()
 	check(d.t, err)
 	return d.startAs([]string{path}, d.dsn, args...)
 }
@@ -150,78 +152,78 @@ func (d *deployment) startAs(command []string, dsn string, args ...string) *daem
 		"--render-time", "0s",
 	}, args)
 	p := d.launch(command)
-	serving := p.wait("msg=serving")
+	serving := p.waitLog("msg=serving")
 	address := regexp.MustCompile(`url=http://(\S+)`).FindStringSubmatch(serving)[1]
 	d.address.Store(&address)
 	return p
 }
 
-// work starts a worker, and waits until it works.
-func (d *deployment) work(args ...string) *daemon {
+// startWorker starts "studiod work", and waits until it is ready.
+func (d *deployment) startWorker(args ...string) *daemon {
 	d.t.Helper()
-	path, err := program()
+	path, err := daemonProgram()
 	check(d.t, err)
 	p := d.launch(slices.Concat([]string{path, "work", "--log-format", "text", "--db", d.dsn, "--media", "file:" + d.t.TempDir(), "--renderer", "simulate"}, args))
-	p.wait("msg=working")
+	p.waitLog("msg=working")
 	return p
 }
 
-// launch starts a process that ends with the test.
+// launch starts a process that is killed at the end of the test.
 func (d *deployment) launch(command []string) *daemon {
 	d.t.Helper()
-	p := &daemon{t: d.t, ended: make(chan struct{}), cmd: exec.CommandContext(context.Background(), command[0], command[1:]...)}
+	p := &daemon{t: d.t, exited: make(chan struct{}), cmd: exec.CommandContext(context.Background(), command[0], command[1:]...)}
 	stderr, err := p.cmd.StderrPipe()
 	check(d.t, err)
 	check(d.t, p.cmd.Start())
 	d.t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // fails when it has ended
-		<-p.ended
+		_ = p.cmd.Process.Kill() // fails if it has exited
+		<-p.exited
 		if d.t.Failed() {
-			d.t.Logf("the daemon's last lines:\n%s", strings.Join(p.lines[max(len(p.lines)-40, 0):], "\n"))
+			d.t.Logf("the last log lines of the daemon:\n%s", strings.Join(p.lines[max(len(p.lines)-40, 0):], "\n"))
 		}
 	})
 	go func() {
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
 			p.mu.Lock()
 			p.lines = append(p.lines, lines.Text())
-			p.bell.ring()
+			p.changes.broadcast()
 			p.mu.Unlock()
 		}
 		p.err = p.cmd.Wait()
-		close(p.ended)
+		close(p.exited)
 	}()
 	return p
 }
 
-// wait returns the first line that contains text, once it is there.
-func (p *daemon) wait(text string) (line string) {
+// waitLog waits for a log line that contains text and returns the first one.
+func (p *daemon) waitLog(text string) (line string) {
 	p.t.Helper()
-	return p.waitAfter(0, text)
+	return p.waitLogAfter(0, text)
 }
 
-// logs is how many lines there are.
-func (p *daemon) logs() int {
+// lineCount returns the number of log lines so far.
+func (p *daemon) lineCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.lines)
 }
 
-// waitAfter is wait for a line after the first ones.
-func (p *daemon) waitAfter(looked int, text string) (line string) {
+// waitLogAfter is waitLog without the first n lines.
+func (p *daemon) waitLogAfter(n int, text string) (line string) {
 	p.t.Helper()
-	ctx, cancel := untilDone(p.t)
+	ctx, cancel := waitContext(p.t)
 	defer cancel()
-	err := p.bell.wait(ctx, &p.mu, func() bool {
-		for ; looked < len(p.lines); looked++ {
-			if strings.Contains(p.lines[looked], text) {
-				line = p.lines[looked]
+	err := p.changes.wait(ctx, &p.mu, func() bool {
+		for ; n < len(p.lines); n++ {
+			if strings.Contains(p.lines[n], text) {
+				line = p.lines[n]
 				return true
 			}
 		}
 		return false
 	})
 	if err != nil {
-		p.t.Fatalf("the daemon does not log %s", text)
+		p.t.Fatalf("the daemon does not log %q", text)
 	}
 	return line
 }
@@ -232,13 +234,13 @@ func (p *daemon) logged(text string) bool {
 	return slices.ContainsFunc(p.lines, func(line string) bool { return strings.Contains(line, text) })
 }
 
-// kill ends the process as a crash would.
+// kill sends SIGKILL and waits until the process has exited.
 func (p *daemon) kill() {
 	p.t.Helper()
 	check(p.t, p.cmd.Process.Kill())
-	<-p.ended
+	<-p.exited
 	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-		p.t.Fatalf("the daemon ended before it was killed: %v", p.err)
+		p.t.Fatalf("the daemon exited before the kill: %v", p.err)
 	}
 }
 
@@ -247,8 +249,7 @@ func (p *daemon) signal(signal os.Signal) {
 	check(p.t, p.cmd.Process.Signal(signal))
 }
 
-// freeze stops the process until SIGCONT, and returns when each of its threads has stopped: what happens
-// next finds none of them at work.
+// freeze sends SIGSTOP and waits until all threads of the process are stopped.
 func (p *daemon) freeze() {
 	p.t.Helper()
 	p.signal(syscall.SIGSTOP)
@@ -263,33 +264,33 @@ func (p *daemon) freeze() {
 	})
 }
 
-// stop ends the process as an operator does.
+// stop sends SIGTERM and waits until the process has exited without an error.
 func (p *daemon) stop() {
 	p.t.Helper()
 	check(p.t, p.cmd.Process.Signal(syscall.SIGTERM))
-	p.waitEnd()
+	p.waitExit()
 }
 
-func (p *daemon) waitEnd() {
+func (p *daemon) waitExit() {
 	p.t.Helper()
-	ctx, cancel := untilDone(p.t)
+	ctx, cancel := waitContext(p.t)
 	defer cancel()
 	select {
-	case <-p.ended:
+	case <-p.exited:
 		check(p.t, p.err)
 	case <-ctx.Done():
-		p.t.Fatal("the daemon does not stop")
+		p.t.Fatal("the daemon does not exit")
 	}
 }
 
-// peakMemory is the most memory that the process has had, in bytes.
+// peakMemory returns the peak resident memory of the process, in bytes.
 func (p *daemon) peakMemory() int {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	check(p.t, err)
 	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
 	if found == nil {
-		p.t.Fatal("the system does not say how much memory a process has")
+		p.t.Fatal("/proc/PID/status does not contain VmHWM")
 	}
 	kilobytes, err := strconv.Atoi(string(found[1]))
 	check(p.t, err)

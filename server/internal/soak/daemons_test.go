@@ -10,19 +10,19 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// halfOfLanes is what each of two daemons logs once both have a share.
-const halfOfLanes = "lanes=128"
+// evenLanes is logged by each of two daemons once they share the lanes evenly.
+const evenLanes = "lanes=128"
 
-// Two daemons share the work, and never send two events of a subject, or one event twice, at once.
-// When one is killed, the other takes over what it had within seconds.
-func TestTwoDaemons_shareTheWorkAndOneTakesOverWhenTheOtherIsKilled(t *testing.T) {
+// Two daemons share the deliveries, and never send two events of a subject, or the same event twice, at the same
+// time. After one is killed, the other delivers its events within seconds.
+func TestTwoDaemons_shareWorkAndTakeOverAfterKill(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in the short form: it waits for the end of a lease")
+		t.Skip("not in short mode: it waits for the end of a lease")
 	}
 	const takeOver = 10 * time.Second
 	d := deploy(t, studiotest.NewPostgres(t))
-	answer, release := d.held(http.StatusNoContent)
+	answer, release := d.blockingAnswer(http.StatusNoContent)
 	const origins = 20
 	r := receive(d, origins, answer)
 	subjects := 10 * *scale
@@ -35,49 +35,49 @@ func TestTwoDaemons_shareTheWorkAndOneTakesOverWhenTheOtherIsKilled(t *testing.T
 		check(t, err)
 	}
 	all := 2*origins*subjects*events + 3*avatars
-	r.waitArrivals(origins) // while an event that came twice would be held twice
+	r.waitArrivals(origins) // a duplicate would also be unanswered now
 	release()
-	second.wait(halfOfLanes)
+	second.waitLog(evenLanes)
 	d.seed(subjects, events, r.urls...)
 	r.waitAccepted(all / 3)
 	if _, _, duplicates := r.count(); duplicates > 0 {
-		t.Errorf("%d events came twice without a fault", duplicates)
+		t.Errorf("%d events are duplicated without a fault", duplicates)
 	}
-	first.wait("delivery attempted")
-	second.wait("delivery attempted")
+	first.waitLog("delivery attempted")
+	second.waitLog("delivery attempted")
 	first.kill()
-	r.killed()
+	r.abandonUnanswered()
 	began := time.Now()
 	r.waitAccepted(all)
 	if took := time.Since(began); took > takeOver*time.Duration(*scale) {
-		t.Errorf("the second daemon took %v to have delivered everything", took)
+		t.Errorf("the second daemon needs %v to deliver all events", took)
 	}
 	second.stop()
-	r.wantEverything(d, all, d.workers())
+	r.wantAllDelivered(d, all, maxUnrecorded)
 }
 
-// A daemon is frozen in the middle of attempts, another delivers their events, and the first one goes
-// on and has to say how its attempts ended.
-func TestTwoDaemons_oneIsFrozenWhileTheOtherDoesItsWork(t *testing.T) {
+// A daemon is frozen with attempts in flight, and another one delivers their events. Then the first one continues
+// and must not overwrite the results.
+func TestTwoDaemons_takeOverFromFrozenDaemon(t *testing.T) {
 	t.Parallel()
 	d := deploy(t, studiotest.NewPostgres(t))
-	answer, release := d.held(0) // nobody is there
+	answer, release := d.blockingAnswer(0) // no response
 	const origins = 20
 	r := receive(d, origins, answer)
 	first, second := d.start(), d.start()
-	first.wait(halfOfLanes)
-	second.wait(halfOfLanes)
+	first.waitLog(evenLanes)
+	second.waitLog(evenLanes)
 	d.seed(8, 2, r.urls...)
 	const all = origins * 8 * 2
 	r.waitArrivals(origins * inFlight)
-	before := second.logs()
+	before := second.lineCount()
 	first.freeze()
-	r.killed()
+	r.abandonUnanswered()
 	release()
 	frozen := time.Now()
-	second.waitAfter(before, "lanes=256")
+	second.waitLogAfter(before, "lanes=256")
 	if took := time.Since(frozen); took > 10*time.Second {
-		t.Errorf("the lanes of the one that is frozen are taken over after %v", took)
+		t.Errorf("the lanes of the frozen daemon are taken over after %v", took)
 	}
 	r.waitAccepted(all)
 	first.signal(syscall.SIGCONT)
@@ -86,8 +86,8 @@ func TestTwoDaemons_oneIsFrozenWhileTheOtherDoesItsWork(t *testing.T) {
 	r.waitAccepted(all + 3)
 	first.stop()
 	second.stop()
-	r.wantEverything(d, all+3, 0)
+	r.wantAllDelivered(d, all+3, 0)
 	if second.logged("level=ERROR") {
-		t.Error("a daemon reports an error")
+		t.Error("the second daemon logged an error")
 	}
 }

@@ -9,13 +9,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// lock keeps every other process from writing events and what comes of them, until the returned
-// function is called.
-func lock(t *testing.T, dsn string) (unlock func()) {
+// lockEvents prevents all other processes from writing events and attempts until unlock is called.
+func lockEvents(t *testing.T, dsn string) (unlock func()) {
 	t.Helper()
 	tx, err := studiotest.OpenSQL(t, dsn).BeginTx(t.Context(), nil)
 	check(t, err)
-	if !strings.HasPrefix(dsn, "sqlite:") { // where the beginning locks
+	if !strings.HasPrefix(dsn, "sqlite:") { // on SQLite, BEGIN IMMEDIATE is the lock
 		_, err = tx.ExecContext(t.Context(), "LOCK TABLE events, attempts IN EXCLUSIVE MODE")
 		check(t, err)
 	}
@@ -24,7 +23,7 @@ func lock(t *testing.T, dsn string) (unlock func()) {
 
 const seedPrefix = "seed-"
 
-// seed adds subjects for each URL whose events, some each, are all due now, and tells the daemons.
+// seed adds subjects with due events for each URL, and notifies the daemons.
 func (d *deployment) seed(subjects, events int, urls ...string) {
 	d.t.Helper()
 	db := studiotest.OpenSQL(d.t, d.dsn)
@@ -38,7 +37,7 @@ func (d *deployment) seed(subjects, events int, urls ...string) {
 		}.Insert(d.t.Context(), tx, d.dsn))
 	}
 	check(d.t, tx.Commit())
-	if strings.HasPrefix(d.dsn, "sqlite:") { // daemons see there for themselves that another process wrote
+	if strings.HasPrefix(d.dsn, "sqlite:") { // daemons poll SQLite for writes of other processes
 		return
 	}
 	for _, url := range urls {

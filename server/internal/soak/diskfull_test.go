@@ -15,14 +15,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// smallTablespace makes a tablespace on a disk of its own that holds 24 MB, and returns where that is.
+// smallTablespace creates the tablespace small on a file system of 24 MB, and returns its directory.
 func smallTablespace(t *testing.T, cluster *studiotest.Cluster) (disk string) {
 	t.Helper()
 	data := clusterData(t, cluster)
 	disk = filepath.Join(filepath.Dir(data), "disk")
 	check(t, os.Mkdir(disk, 0o700))
 	if output, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=24m", "disk", disk).CombinedOutput(); err != nil {
-		t.Skipf("this system does not let a test have a disk of its own (%v: %s): a full one is not tested", err, output)
+		t.Skipf("cannot mount a file system (%v: %s)", err, output)
 	}
 	t.Cleanup(func() { check(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
 	owner, err := os.Stat(data)
@@ -34,12 +34,11 @@ func smallTablespace(t *testing.T, cluster *studiotest.Cluster) (disk string) {
 	return disk
 }
 
-// When there is no room for the tables, who creates is told to come again, and nothing that was answered
-// or sent is lost.
-func TestDiskFull_onPostgresIsAnsweredAndForgotten(t *testing.T) {
+// While the disk of PostgreSQL is full, creations get 503 with Retry-After. Nothing that was acknowledged is lost.
+func TestDiskFull_onPostgresCauses503AndRecovers(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in the short form: it starts a cluster of its own")
+		t.Skip("not in short mode: it starts a cluster of its own")
 	}
 	cluster := startCluster(t, "fsync=off")
 	disk := smallTablespace(t, cluster)
@@ -57,21 +56,21 @@ func TestDiskFull_onPostgresIsAnsweredAndForgotten(t *testing.T) {
 		t.Fatalf("the disk is not full: %v", err)
 	}
 	check(t, filler.Close())
-	var answered *client.Error
-	for i := 0; answered == nil; i++ { // until the last page is full
+	var apiErr *client.Error
+	for i := 0; apiErr == nil; i++ { // until all allocated pages are full
 		if i == 10_000 {
-			t.Fatal("creations find room on a full disk")
+			t.Fatal("creations succeed on a full disk")
 		}
 		_, err := d.createAvatar(t.Context(), "full-"+strconv.Itoa(i), r.urls[0])
-		if err != nil && !errors.As(err, &answered) {
+		if err != nil && !errors.As(err, &apiErr) {
 			t.Fatal(err)
 		}
 	}
-	if answered.StatusCode != http.StatusServiceUnavailable || answered.RetryAfter <= 0 {
-		t.Errorf("a creation without room is answered with %v", answered)
+	if apiErr.StatusCode != http.StatusServiceUnavailable || apiErr.RetryAfter <= 0 {
+		t.Errorf("a creation on a full disk gets %v", apiErr)
 	}
 	check(t, os.Remove(filler.Name()))
-	eventually(t, "that an avatar is created", func() bool {
+	eventually(t, "the creation of an avatar", func() bool {
 		_, err := d.createAvatar(t.Context(), "after", r.urls[0])
 		return err == nil
 	})
@@ -79,5 +78,5 @@ func TestDiskFull_onPostgresIsAnsweredAndForgotten(t *testing.T) {
 	check(t, studiotest.OpenSQL(t, d.dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM subjects").Scan(&subjects))
 	r.waitAccepted(3 * subjects)
 	p.stop()
-	r.wantEverything(d, 3*subjects, 0)
+	r.wantAllDelivered(d, 3*subjects, 0)
 }

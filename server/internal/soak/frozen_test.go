@@ -12,12 +12,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// One of two daemons is frozen with as many attempts in flight as it can have, and
-// continued. The other delivers what comes within a second, and nothing is left that keeps them busy.
-func TestTwoDaemons_oneIsFrozenAndContinuedAtAnyNumberOfWorkers(t *testing.T) {
+// One of two daemons is frozen with as many attempts in flight as possible, and continued later. Meanwhile the
+// other one delivers new events within a second. Afterwards both are idle.
+func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in the short form: it waits for the end of leases")
+		t.Skip("not in short mode: it waits for the end of leases")
 	}
 	numbers := []int{8}
 	if *scale > 1 {
@@ -27,11 +27,11 @@ func TestTwoDaemons_oneIsFrozenAndContinuedAtAnyNumberOfWorkers(t *testing.T) {
 		t.Run(strconv.Itoa(workers)+"Workers", func(t *testing.T) {
 			t.Parallel()
 			const origins, probes = 20, 20
-			const takeOver = 10 * time.Second                                              // of a machine that may be busy
-			const idleFor, idleWindow, idleCommits = 30 * time.Second, 3 * time.Second, 50 // commits a second
+			const takeOver = 10 * time.Second                                              // generous, because the machine may be busy
+			const idleFor, idleWindow, idleCommits = 30 * time.Second, 3 * time.Second, 50 // per second
 			cluster := startCluster(t, "fsync=off")
 			d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
-			answer, release := d.held(0)
+			answer, release := d.blockingAnswer(0)
 			r := receive(d, origins, func(a arrival) int {
 				if a.receiver < origins/2 {
 					return answer(a)
@@ -39,8 +39,8 @@ func TestTwoDaemons_oneIsFrozenAndContinuedAtAnyNumberOfWorkers(t *testing.T) {
 				return 204
 			})
 			first, second := d.start("--workers", strconv.Itoa(workers)), d.start("--workers", strconv.Itoa(workers))
-			first.wait(halfOfLanes)
-			second.wait(halfOfLanes)
+			first.waitLog(evenLanes)
+			second.waitLog(evenLanes)
 			var waits []time.Duration
 			all := 0
 			probe := func(name string) {
@@ -57,22 +57,22 @@ func TestTwoDaemons_oneIsFrozenAndContinuedAtAnyNumberOfWorkers(t *testing.T) {
 				}
 			}
 			probe("healthy")
-			late := max(time.Second, 4*slices.Max(waits)) // this machine may be busy
+			limit := max(time.Second, 4*slices.Max(waits)) // the machine may be busy
 			waits = nil
 			d.seed(4, 2, r.urls[:origins/2]...)
 			r.waitQuiet()
 			all += origins / 2 * 4 * 2
-			before := second.logs()
+			before := second.lineCount()
 			first.freeze()
 			frozen := time.Now()
-			r.killed()
+			r.abandonUnanswered()
 			release()
-			second.waitAfter(before, "lanes=256")
+			second.waitLogAfter(before, "lanes=256")
 			if took := time.Since(frozen); took > takeOver {
-				t.Errorf("the lanes of the one that is frozen are taken over after %v", took)
+				t.Errorf("the lanes of the frozen daemon are taken over after %v", took)
 			}
 			probe("frozen")
-			if *scale > 1 { // as long as it may hold up the other one
+			if *scale > 1 { // until the connections of the frozen daemon time out
 				for time.Since(frozen) < 40*time.Second {
 					probe("frozen-" + time.Since(frozen).String())
 				}
@@ -81,29 +81,29 @@ func TestTwoDaemons_oneIsFrozenAndContinuedAtAnyNumberOfWorkers(t *testing.T) {
 			probe("continued")
 			r.waitAccepted(all)
 			slices.Sort(waits)
-			t.Logf("%d avatars are announced whole after %v (p50), %v (most)", len(waits), waits[len(waits)/2], waits[len(waits)-1])
-			if most := waits[len(waits)-1]; most > late {
-				t.Errorf("an avatar is announced whole after %v, want at most %v", most, late)
+			t.Logf("the events of %d avatars are delivered after %v (p50), %v (max)", len(waits), waits[len(waits)/2], waits[len(waits)-1])
+			if most := waits[len(waits)-1]; most > limit {
+				t.Errorf("the events of an avatar are delivered after %v, want at most %v", most, limit)
 			}
 
-			// PostgreSQL counts what a connection has committed up to ten seconds later.
-			for calm, until := false, time.Now().Add(idleFor); !calm; {
+			// PostgreSQL updates the count of commits with a delay of up to ten seconds.
+			for idle, until := false, time.Now().Add(idleFor); !idle; {
 				before := commits(t, cluster)
 				time.Sleep(idleWindow)
 				n := commits(t, cluster) - before
-				calm = n <= idleCommits*int(idleWindow/time.Second)
-				if t.Logf("%d commits in %v with nothing to do", n, idleWindow); !calm && time.Now().After(until) {
-					t.Fatalf("two daemons with nothing to do commit %d transactions in %v", n, idleWindow)
+				idle = n <= idleCommits*int(idleWindow/time.Second)
+				if t.Logf("%d commits in %v without work", n, idleWindow); !idle && time.Now().After(until) {
+					t.Fatalf("two idle daemons commit %d transactions in %v", n, idleWindow)
 				}
 			}
 			first.stop()
 			second.stop()
-			r.wantEverything(d, all, 2*workers)
+			r.wantAllDelivered(d, all, 2*workers)
 		})
 	}
 }
 
-// waitQuiet waits until no request comes for a while.
+// waitQuiet waits until no request arrives for half a second.
 func (r *receivers) waitQuiet() {
 	r.t.Helper()
 	last, arrivals := -1, 0
@@ -113,7 +113,7 @@ func (r *receivers) waitQuiet() {
 	}
 }
 
-// commits is how many transactions a server has committed.
+// commits returns how many transactions a server has committed.
 func commits(t *testing.T, cluster *studiotest.Cluster) (n int) {
 	t.Helper()
 	db := studiotest.OpenSQL(t, cluster.DSN)
@@ -129,27 +129,27 @@ func (d *deployment) mustCreate(t *testing.T, key, url string) (id string) {
 	return avatar.AvatarID
 }
 
-// What was in work when the daemon was killed is sent again soon after another one was started,
-// which waits for the lease of the first.
-func TestSIGKILL_whatWasInWorkIsSentAgainWithinSeconds(t *testing.T) {
+// The events in flight when a daemon is killed are sent again soon after another daemon starts. It waits for the
+// lease of the first to expire.
+func TestSIGKILL_retriesEventsInFlightWithinSeconds(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
-		const origins, soon = 5, store.Lease + 10*time.Second // on a machine that may be busy
-		answer, release := d.held(0)
-		r, p := inFlightTo(d, origins, answer)
+		const origins, maxDelay = 5, store.Lease + 10*time.Second // generous, because the machine may be busy
+		answer, release := d.blockingAnswer(0)
+		r, p := startAtInFlightLimit(d, origins, answer)
 		p.kill()
 		killed := time.Now()
-		r.killed()
+		r.abandonUnanswered()
 		release()
 		arrivals, _, _ := r.count()
 		p = d.start()
 		r.waitArrivals(arrivals + 1)
 		took := time.Since(killed)
-		t.Logf("the first delivery came %v after the kill", took)
-		if took > soon {
-			t.Errorf("the first delivery came %v after the kill, want it within %v", took, soon)
+		t.Logf("the first delivery is %v after the kill", took)
+		if took > maxDelay {
+			t.Errorf("the first delivery is %v after the kill, want it within %v", took, maxDelay)
 		}
 		r.waitAccepted(4 * origins * inFlight)
 		p.stop()
-		r.wantEverything(d, 4*origins*inFlight, 0)
+		r.wantAllDelivered(d, 4*origins*inFlight, 0)
 	})
 }

@@ -12,52 +12,52 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-func TestSIGKILL_beforeTheCommitLeavesNothing(t *testing.T) {
+func TestSIGKILL_beforeCommitCreatesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		r := receive(d, 1, nil)
 		p := d.start()
 		d.login()
-		unlock := lock(t, d.dsn)
-		<-d.sent // of the login
+		unlock := lockEvents(t, d.dsn)
+		<-d.written // the login
 		created := make(chan error, 1)
 		go func() {
 			_, err := d.createAvatar(t.Context(), "ada", r.urls[0])
 			created <- err
 		}()
-		<-d.sent
+		<-d.written
 		p.kill()
-		r.killed()
+		r.abandonUnanswered()
 		if err := <-created; err == nil {
-			t.Error("a creation that was not committed is answered")
+			t.Error("a creation succeeds that was not committed")
 		}
 		unlock()
 		var subjects int
 		check(t, studiotest.OpenSQL(t, d.dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM subjects").Scan(&subjects))
 		if subjects != 0 {
-			t.Errorf("%d avatars are left", subjects)
+			t.Errorf("%d avatars exist, want none", subjects)
 		}
 		p = d.start()
 		_, err := d.createAvatar(t.Context(), "ada", r.urls[0])
 		check(t, err)
 		r.waitAccepted(3)
 		p.stop()
-		r.wantEverything(d, 3, 0)
+		r.wantAllDelivered(d, 3, 0)
 	})
 }
 
-// Some are killed between the commit and the answer, some before, some while they are rendered.
-// Who asks again with the same key gets the same avatar, and each is announced whole.
-func TestSIGKILL_afterTheCommitLosesNothing(t *testing.T) {
+// The daemon is killed while creations are before their commit, between commit and response, or being rendered. A
+// retry with the same idempotency key gets the same avatar, and all events of each avatar are delivered.
+func TestSIGKILL_afterCommitLosesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		r := receive(d, 10, nil)
 		p := d.start("--render-time", "20ms")
 		d.login()
-		const together = 20
+		const concurrent = 20
 		rounds := 2 * *scale
 		ids := make(map[string]string) // by key
 		for round := range rounds {
 			var mu sync.Mutex
-			create := func(i int, answered func()) {
+			create := func(i int, succeeded func()) {
 				key := fmt.Sprintf("%d-%d", round, i)
 				avatar, err := d.createAvatar(t.Context(), key, r.urls[i%len(r.urls)])
 				if err != nil {
@@ -66,22 +66,22 @@ func TestSIGKILL_afterTheCommitLosesNothing(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if id, ok := ids[key]; ok && id != avatar.AvatarID {
-					t.Errorf("one key makes %s and %s", id, avatar.AvatarID)
+					t.Errorf("one key creates %s and %s", id, avatar.AvatarID)
 				}
 				ids[key] = avatar.AvatarID
-				answered()
+				succeeded()
 			}
-			some := make(chan struct{}, together)
+			some := make(chan struct{}, concurrent)
 			var creating sync.WaitGroup
-			for i := range together {
+			for i := range concurrent {
 				creating.Go(func() { create(i, func() { some <- struct{}{} }) })
 			}
 			all := make(chan struct{})
 			go func() { defer close(all); creating.Wait() }()
-			for range 1 + rand.IntN(together/2) {
+			for range 1 + rand.IntN(concurrent/2) {
 				select {
 				case <-some:
-				case <-all: // they may all have been answered together
+				case <-all: // all may have succeeded at the same time
 					if len(some) == 0 {
 						t.Fatal("too few creations succeed before the kill")
 					}
@@ -89,88 +89,87 @@ func TestSIGKILL_afterTheCommitLosesNothing(t *testing.T) {
 			}
 			p.kill()
 			<-all
-			r.killed()
+			r.abandonUnanswered()
 			p = d.start("--render-time", "20ms")
-			for i := range together {
+			for i := range concurrent {
 				create(i, func() {})
 			}
 		}
-		r.waitAccepted(3 * rounds * together)
+		r.waitAccepted(3 * rounds * concurrent)
 		p.stop()
-		r.wantEverything(d, 3*rounds*together, rounds*d.workers())
+		r.wantAllDelivered(d, 3*rounds*concurrent, rounds*maxUnrecorded)
 		if len(r.subjects) != len(ids) {
-			t.Errorf("%d avatars of %d keys", len(r.subjects), len(ids))
+			t.Errorf("%d avatars exist for %d keys", len(r.subjects), len(ids))
 		}
 	})
 }
 
-func TestSIGKILL_midRequestSendsItAgain(t *testing.T) {
+func TestSIGKILL_duringAttemptRetriesEvent(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
-		answer, release := d.held(0) // nobody is there
-		r, p := inFlightTo(d, 5, answer)
+		answer, release := d.blockingAnswer(0) // no response
+		r, p := startAtInFlightLimit(d, 5, answer)
 		const first = 5 * inFlight
 		p.kill()
-		r.killed()
+		r.abandonUnanswered()
 		release()
-		r.wait("the end of the connections", func() bool { return r.held == 0 })
+		r.wait("the end of all requests", func() bool { return r.unanswered == 0 })
 		p = d.start()
 		r.waitAccepted(4 * first)
 		p.stop()
-		r.wantEverything(d, 4*first, 0)
+		r.wantAllDelivered(d, 4*first, 0)
 		if arrivals, _, _ := r.count(); arrivals != 5*first {
-			t.Errorf("%d requests came, want those that were cut off once more", arrivals)
+			t.Errorf("%d requests arrived, want one for each event and a retry of each in flight", arrivals)
 		}
 	})
 }
 
-// The database is kept from writing while the receiver answers, so the kill cannot miss.
-func TestSIGKILL_afterThe2xxBeforeTheRecordSendsItAgain(t *testing.T) {
+// The database is locked while the receiver responds, so that the daemon is killed before it records the success.
+func TestSIGKILL_beforeSuccessIsRecordedRetriesEvent(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
-		answer, release := d.held(http.StatusNoContent)
-		r, p := inFlightTo(d, 5, answer)
+		answer, release := d.blockingAnswer(http.StatusNoContent)
+		r, p := startAtInFlightLimit(d, 5, answer)
 		const first = 5 * inFlight
-		unlock := lock(t, d.dsn)
+		unlock := lockEvents(t, d.dsn)
 		release()
 		r.waitAccepted(first)
 		p.kill()
-		r.killed()
+		r.abandonUnanswered()
 		unlock()
 		p = d.start()
 		r.waitAccepted(4 * first)
 		p.stop()
-		// Others may have begun, at most one of each subject.
-		r.wantEverything(d, 4*first, 2*first)
+		// Attempts for other subjects may have started, at most one for each.
+		r.wantAllDelivered(d, 4*first, 2*first)
 		if _, _, duplicates := r.count(); duplicates < first {
-			t.Errorf("%d events came again, want each that was in flight", duplicates)
+			t.Errorf("%d events are duplicated, want all %d in flight", duplicates, first)
 		}
 	})
 }
 
-func TestSIGTERM_finishesWhatIsInFlightAndBeginsNothing(t *testing.T) {
+func TestSIGTERM_finishesAttemptsInFlightAndStartsNone(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
-		answer, release := d.held(http.StatusNoContent)
-		r, p := inFlightTo(d, 5, answer)
+		answer, release := d.blockingAnswer(http.StatusNoContent)
+		r, p := startAtInFlightLimit(d, 5, answer)
 		const first = 5 * inFlight
 		check(t, p.cmd.Process.Signal(syscall.SIGTERM))
-		p.wait("msg=stopping")
+		p.waitLog("msg=stopping")
 		release()
-		p.waitEnd()
+		p.waitExit()
 		if arrivals, accepted, _ := r.count(); arrivals != first || accepted != first {
-			t.Errorf("%d requests came and %d were accepted, want the %d in flight", arrivals, accepted, first)
+			t.Errorf("%d requests arrived and %d were accepted, want the %d in flight", arrivals, accepted, first)
 		}
 		p = d.start()
 		r.waitAccepted(4 * first)
 		p.stop()
-		r.wantEverything(d, 4*first, 0)
+		r.wantAllDelivered(d, 4*first, 0)
 		if arrivals, _, _ := r.count(); arrivals != 4*first {
-			t.Errorf("%d requests came, want one for each event", arrivals)
+			t.Errorf("%d requests arrived, want one for each event", arrivals)
 		}
 	})
 }
 
-// Receivers fail one request of ten, avatars are created and rendered meanwhile, and the daemon is
-// killed again and again.
-func TestSIGKILL_atAnyMomentKeepsTheOrderAndLosesNothing(t *testing.T) {
+// The daemon is killed several times, while receivers fail one request in ten and avatars are created and rendered.
+func TestSIGKILL_atAnyTimeKeepsOrderAndLosesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		var mu sync.Mutex
 		failed := make(map[string]int)
@@ -178,7 +177,7 @@ func TestSIGKILL_atAnyMomentKeepsTheOrderAndLosesNothing(t *testing.T) {
 		r := receive(d, origins, func(a arrival) int {
 			mu.Lock()
 			defer mu.Unlock()
-			// A second failure waits 30 s, and one of each subject is enough for a short run.
+			// The retry after a second failure waits 30 s, and one failure per subject keeps the run short.
 			if rand.IntN(10) != 0 || a.attempt > 1 || failed[a.subject] >= *scale {
 				return http.StatusNoContent
 			}
@@ -195,35 +194,35 @@ func TestSIGKILL_atAnyMomentKeepsTheOrderAndLosesNothing(t *testing.T) {
 			check(t, err)
 		}
 		for kill := range kills {
-			// Not later than what comes without a failure and a wait.
+			// The events without failures suffice to reach this number, so the kill waits for no retry.
 			arrivals, _, _ := r.count()
 			next := arrivals + 1 + rand.IntN(max(all*6/10*(kill+1)/kills-arrivals, 1))
 			r.waitArrivals(next)
 			p.kill()
-			r.killed()
+			r.abandonUnanswered()
 			p = d.start("--render-time", "100ms")
 		}
 		r.waitAccepted(all)
 		p.stop()
-		r.wantEverything(d, all, kills*d.workers())
+		r.wantAllDelivered(d, all, kills*maxUnrecorded)
 	})
 }
 
-func TestSIGKILL_duringARenderingRendersAgain(t *testing.T) {
+func TestSIGKILL_duringRenderingRetriesRendering(t *testing.T) {
 	if testing.Short() {
-		t.Skip("not in the short form: it waits for the end of a lease")
+		t.Skip("not in short mode: it waits for the end of a lease")
 	}
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		r := receive(d, 1, nil)
 		p := d.start("--render-time", "10m", "--render-workers", "16")
-		const avatars = 20 // more than are rendered at once
+		const avatars = 20 // more than are rendered at the same time
 		for i := range avatars {
 			_, err := d.createAvatar(t.Context(), fmt.Sprint(i), r.urls[0])
 			check(t, err)
 		}
 		r.waitAccepted(avatars)
 		p.kill()
-		r.killed()
+		r.abandonUnanswered()
 		p = d.start()
 		r.waitAccepted(3 * avatars)
 		for id := range r.subjects {
@@ -234,6 +233,6 @@ func TestSIGKILL_duringARenderingRendersAgain(t *testing.T) {
 			}
 		}
 		p.stop()
-		r.wantEverything(d, 3*avatars, avatars)
+		r.wantAllDelivered(d, 3*avatars, avatars)
 	})
 }

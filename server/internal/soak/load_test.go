@@ -9,10 +9,10 @@ import (
 
 func TestHungReceiver_oneOfAHundredDelaysNoOther(t *testing.T) {
 	if testing.Short() {
-		t.Skip("not in the short form: it waits for timeouts")
+		t.Skip("not in short mode: it waits for timeouts")
 	}
 	eachDatabase(t, func(t *testing.T, d *deployment) {
-		answer, release := d.held(http.StatusNoContent)
+		answer, release := d.blockingAnswer(http.StatusNoContent)
 		r := receive(d, 100, func(a arrival) int {
 			if a.receiver == 0 {
 				return answer(a)
@@ -28,26 +28,27 @@ func TestHungReceiver_oneOfAHundredDelaysNoOther(t *testing.T) {
 		_, err := d.createAvatar(t.Context(), "healthy", r.urls[1])
 		check(t, err)
 		r.waitAccepted(others + 3)
-		r.wait("as many requests at the one that hangs as it may have", func() bool { return r.held == inFlight })
+		r.wait("the maximum of requests in flight to the hung receiver", func() bool { return r.unanswered == inFlight })
 		release()
 		all := others + 3 + waiting
 		r.waitAccepted(all)
 		p.stop()
-		r.wantEverything(d, all, 0)
+		r.wantAllDelivered(d, all, 0)
 	})
 }
 
-// fewer divides what this process writes to SQLite, which the race detector makes very slow.
-var fewer = 1
+// sqliteDivisor divides the number of events that this process writes to SQLite, which is very slow with the race
+// detector.
+var sqliteDivisor = 1
 
-// A hundred thousand events wait; the daemon begins at once and takes no more memory than it may.
-func TestBacklog_ofAHundredThousandIsBegunAtOnceInLittleMemory(t *testing.T) {
+// With 100,000 due events, the first delivery is prompt and the memory of the daemon is bounded.
+func TestBacklog_of100000EventsStartsAtOnceWithLittleMemory(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		r := receive(d, 100, nil)
-		const soon, memory = 30 * time.Second, 200 << 20
+		const maxDelay, maxMemory = 30 * time.Second, 200 << 20
 		all := 100_000
 		if strings.HasPrefix(d.dsn, "sqlite:") {
-			all /= fewer
+			all /= sqliteDivisor
 		}
 		d.seed(all/len(r.urls), 1, r.urls...)
 		p := d.start()
@@ -61,18 +62,18 @@ func TestBacklog_ofAHundredThousandIsBegunAtOnceInLittleMemory(t *testing.T) {
 		r.waitAccepted(some)
 		took, peak := time.Since(began), p.peakMemory()
 		p.stop()
-		t.Logf("the first of %d came after %v, %d within %v, with %d MiB", all, first, some, took, peak>>20)
-		if first > soon {
-			t.Errorf("the first delivery came after %v, want it within %v", first, soon)
+		t.Logf("of %d events, the first was delivered after %v and %d within %v, with %d MiB of memory", all, first, some, took, peak>>20)
+		if first > maxDelay {
+			t.Errorf("the first delivery is after %v, want it within %v", first, maxDelay)
 		}
-		if peak > memory {
-			t.Errorf("the daemon took %d bytes, want at most %d", peak, memory)
+		if peak > maxMemory {
+			t.Errorf("the peak memory of the daemon is %d bytes, want at most %d", peak, maxMemory)
 		}
 		if some == all {
-			r.wantEverything(d, all, 0)
+			r.wantAllDelivered(d, all, 0)
 		}
 		if _, _, duplicates := r.count(); duplicates > 0 {
-			t.Errorf("%d events came again", duplicates)
+			t.Errorf("%d events are duplicated", duplicates)
 		}
 	})
 }

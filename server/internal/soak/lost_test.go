@@ -14,8 +14,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// What is written to a file that was deleted goes with the process. The daemon refuses it and ends.
-func TestDatabaseLost_isNoticedAndNothingMoreIsAnswered(t *testing.T) {
+// After the SQLite file is deleted or replaced, writes would be lost when the daemon exits. It rejects them and exits.
+func TestDatabaseLost_stopsDaemonAndRejectsWrites(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
@@ -33,52 +33,52 @@ func TestDatabaseLost_isNoticedAndNothingMoreIsAnswered(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			const callers, before = 8, 40
-			const soon = 30 * time.Second
+			const maxDelay = 30 * time.Second
 			d := deploy(t, studiotest.NewSQLite(t))
 			r := receive(d, 1, nil)
 			p := d.start()
 			d.login()
-			answers := make(chan struct{}, 1<<16)
+			successes := make(chan struct{}, 1<<16)
 			lost := make(chan struct{})
 			var creating sync.WaitGroup
 			for i := range callers {
 				creating.Go(func() {
 					for n := 0; ; n++ {
-						late := false
+						afterLoss := false
 						select {
 						case <-lost:
-							late = true
+							afterLoss = true
 						default:
 						}
 						_, err := d.createAvatar(t.Context(), fmt.Sprintf("%d-%d", i, n), r.urls[0])
-						answered, ok := errors.AsType[*client.Error](err)
+						apiErr, ok := errors.AsType[*client.Error](err)
 						switch {
-						case err == nil && late:
-							t.Error("a creation is answered that nobody can read again")
+						case err == nil && afterLoss:
+							t.Error("a creation succeeds after the loss of the file")
 						case err == nil:
-							answers <- struct{}{}
-						case ok && (answered.StatusCode != http.StatusServiceUnavailable || answered.RetryAfter == 0):
-							t.Errorf("a creation is refused with %v", err)
+							successes <- struct{}{}
+						case ok && (apiErr.StatusCode != http.StatusServiceUnavailable || apiErr.RetryAfter == 0):
+							t.Errorf("a creation fails with %v, want 503 with Retry-After", err)
 							return
 						case !ok:
-							return // nobody is there any more
+							return // the daemon has exited
 						}
 					}
 				})
 			}
 			for range before {
-				<-answers
+				<-successes
 			}
 			test.lose(t, strings.TrimPrefix(d.dsn, "sqlite:"))
 			close(lost)
 			began := time.Now()
-			<-p.ended
-			if took := time.Since(began); took > soon*time.Duration(*scale) {
-				t.Errorf("the daemon ended %v after the loss", took)
+			<-p.exited
+			if took := time.Since(began); took > maxDelay*time.Duration(*scale) {
+				t.Errorf("the daemon exited %v after the loss", took)
 			}
 			creating.Wait()
 			if p.err == nil || !p.logged("the file of the database has gone") {
-				t.Errorf("the daemon ends with %v and does not say why", p.err)
+				t.Errorf("the daemon exits with %v and does not log the reason", p.err)
 			}
 		})
 	}

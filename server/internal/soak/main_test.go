@@ -1,10 +1,9 @@
-// Package soak injects the faults that a whole service must survive: its processes are killed at
-// every moment, its database goes away, fills up or is kept by others, its receivers hang and fail.
-// The daemons are real processes, the receivers are package faultserver's, and after each fault the
-// same promises are checked; see [receivers].
+// Package soak tests a service under faults: daemons are killed or frozen, the database is unreachable, full or
+// locked, and receivers hang and fail. The daemons are processes of studiod. The receivers, which use package
+// faultserver, check the promises about deliveries with every request; see [receivers].
 //
-// The tests take as long as -soak.scale says. They wait for what receivers get, for what daemons
-// log and for what the database says, never for time to pass.
+// The flag -soak.scale multiplies the load and the number of faults. Tests wait for requests, log lines and rows,
+// not for fixed times.
 package soak_test
 
 import (
@@ -20,17 +19,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// scale multiplies the events and the kills of the tests.
-var scale = flag.Int("soak.scale", 1, "how many times larger the tests are than with 1")
+var scale = flag.Int("soak.scale", 1, "factor for the number of events and faults")
 
-// patience is how long a test of scale 1 waits for what must happen.
-const patience = time.Minute
+// maxWait bounds a wait in a test with scale 1.
+const maxWait = time.Minute
 
 var programDirectory string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	err := flag.Set("test.parallel", "6") // most of the time a test waits for processes and timeouts
+	err := flag.Set("test.parallel", "6") // tests mostly wait for processes and timeouts
 	if err == nil {
 		programDirectory, err = os.MkdirTemp("", "soak")
 	}
@@ -43,8 +41,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// program is the daemon, built for this run.
-var program = sync.OnceValues(func() (string, error) {
+// daemonProgram builds studiod once and returns its path.
+var daemonProgram = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(programDirectory, "studiod")
 	build := exec.CommandContext(context.Background(), "go", "build", "-o", path, "../../cmd/studiod")
 	build.Stderr = os.Stderr
@@ -58,51 +56,51 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// untilDone bounds a wait.
-func untilDone(t testing.TB) (context.Context, context.CancelFunc) {
+// waitContext returns a context that bounds a wait.
+func waitContext(t testing.TB) (context.Context, context.CancelFunc) {
 	t.Helper()
-	return context.WithTimeout(t.Context(), patience*time.Duration(*scale))
+	return context.WithTimeout(t.Context(), maxWait*time.Duration(*scale))
 }
 
-// eventually polls for what nothing announces.
-func eventually(t testing.TB, what string, holds func() bool) {
+// eventually waits until condition returns true. It polls, for conditions without a notification.
+func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	ctx, cancel := untilDone(t)
+	ctx, cancel := waitContext(t)
 	defer cancel()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for !holds() {
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !condition() {
 		select {
-		case <-look.C:
+		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("%s did not come true", what)
+			t.Fatalf("timeout: %s", what)
 		}
 	}
 }
 
-// bell wakes everybody who waits for a change. Its zero value is ready.
-type bell struct{ changed chan struct{} }
+// broadcaster wakes all goroutines that wait for a change. Its zero value is ready to use. broadcast and next must be
+// called with the lock of the changed data.
+type broadcaster struct{ changed chan struct{} }
 
-// ring needs the lock of what changed, as next does.
-func (b *bell) ring() {
+func (b *broadcaster) broadcast() {
 	if b.changed != nil {
 		close(b.changed)
 		b.changed = nil
 	}
 }
 
-func (b *bell) next() <-chan struct{} {
+func (b *broadcaster) next() <-chan struct{} {
 	if b.changed == nil {
 		b.changed = make(chan struct{})
 	}
 	return b.changed
 }
 
-// wait returns when holds, which is called with the lock, is true at some change.
-func (b *bell) wait(ctx context.Context, lock sync.Locker, holds func() bool) error {
+// wait returns when condition, which is called with the lock after each change, is true.
+func (b *broadcaster) wait(ctx context.Context, lock sync.Locker, condition func() bool) error {
 	for {
 		lock.Lock()
-		done, next := holds(), b.next()
+		done, next := condition(), b.next()
 		lock.Unlock()
 		if done {
 			return nil

@@ -19,12 +19,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// startCluster is a server of PostgreSQL for one test, which may harm it, with settings such as "fsync=off".
+// startCluster starts a PostgreSQL server for one test, which may damage it. Settings are like "fsync=off".
 func startCluster(t *testing.T, settings ...string) *studiotest.Cluster {
 	t.Helper()
 	cluster, err := studiotest.StartCluster(settings...)
 	if errors.Is(err, studiotest.ErrNotInstalled) && os.Getenv("CI") != "true" {
-		t.Skipf("%v: its restart is not tested", err)
+		t.Skip(err)
 	}
 	check(t, err)
 	t.Cleanup(func() {
@@ -35,9 +35,9 @@ func startCluster(t *testing.T, settings ...string) *studiotest.Cluster {
 	return cluster
 }
 
-// restart ends a server as a crash would and starts it again, by the program that its process runs
-// and as the user that it runs as.
-func restart(t *testing.T, cluster *studiotest.Cluster) {
+// restartCluster stops a PostgreSQL server as a crash would (immediate shutdown) and starts it again, with the same
+// program and user.
+func restartCluster(t *testing.T, cluster *studiotest.Cluster) {
 	t.Helper()
 	dsn, err := url.Parse(cluster.DSN)
 	check(t, err)
@@ -51,7 +51,7 @@ func restart(t *testing.T, cluster *studiotest.Cluster) {
 	check(t, err)
 	command := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(server), "pg_ctl"),
 		"-D", data, "-w", "-m", "immediate", "-l", filepath.Join(data, "restart.log"), "restart")
-	command.Dir = filepath.Dir(data) // by which the server names its files
+	command.Dir = filepath.Dir(data) // paths of the server may be relative to it
 	if os.Geteuid() == 0 {
 		user := owner.Sys().(*syscall.Stat_t)
 		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user.Uid, Gid: user.Gid}}
@@ -65,7 +65,7 @@ func restart(t *testing.T, cluster *studiotest.Cluster) {
 func TestDatabaseRestart_losesNothing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in the short form: it restarts a cluster of its own")
+		t.Skip("not in short mode: it restarts a cluster of its own")
 	}
 	cluster := startCluster(t)
 	d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
@@ -78,24 +78,24 @@ func TestDatabaseRestart_losesNothing(t *testing.T) {
 	all := origins * subjects * 5
 	for i := range restarts {
 		r.waitArrivals(all * (i + 1) / (restarts + 2))
-		restart(t, cluster)
+		restartCluster(t, cluster)
 	}
-	eventually(t, "that an avatar is created", func() bool {
+	eventually(t, "the creation of an avatar", func() bool {
 		_, err := d.createAvatar(t.Context(), "ada", r.urls[0])
 		return err == nil
 	})
 	r.waitAccepted(all + 3)
 	p.stop()
-	r.wantEverything(d, all+3, 0) // an attempt that happened is recorded when the database is back
+	r.wantAllDelivered(d, all+3, 0) // attempts are recorded after the restart
 }
 
-func TestDatabaseBusy_forThreeSecondsIsWaitedFor(t *testing.T) {
+func TestDatabaseBusy_forThreeSecondsDelaysWrites(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
-		answer, release := d.held(http.StatusNoContent)
-		r, p := inFlightTo(d, 1, answer)
+		answer, release := d.blockingAnswer(http.StatusNoContent)
+		r, p := startAtInFlightLimit(d, 1, answer)
 		const all = 4*inFlight + 3
 		d.login()
-		unlock := lock(t, d.dsn)
+		unlock := lockEvents(t, d.dsn)
 		release()
 		created := make(chan error, 1)
 		go func() {
@@ -104,7 +104,7 @@ func TestDatabaseBusy_forThreeSecondsIsWaitedFor(t *testing.T) {
 		}()
 		select {
 		case err := <-created:
-			t.Errorf("what cannot be committed is answered: %v", err)
+			t.Errorf("a creation returns %v although it cannot be committed", err)
 			unlock()
 		case <-time.After(3 * time.Second):
 			unlock()
@@ -113,52 +113,53 @@ func TestDatabaseBusy_forThreeSecondsIsWaitedFor(t *testing.T) {
 		r.waitAccepted(all)
 		p.stop()
 		if p.logged("level=ERROR") {
-			t.Error("the daemon reports an error")
+			t.Error("the daemon logged an error")
 		}
-		r.wantEverything(d, all, 0)
+		r.wantAllDelivered(d, all, 0)
 	})
 }
 
-// What has happened is recorded when that is possible again, and is not repeated; what was asked
-// for is refused.
-func TestDatabaseBusy_forLongerThanAnybodyWaitsRepeatsNothing(t *testing.T) {
+// While the database is locked for longer than all timeouts, creations get 503. Attempts that have succeeded are
+// recorded afterwards and are not repeated.
+func TestDatabaseBusy_beyondTimeoutsDuplicatesNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("not in the short form: it waits for timeouts")
+		t.Skip("not in short mode: it waits for timeouts")
 	}
 	eachDatabase(t, func(t *testing.T, d *deployment) {
-		answer, release := d.held(http.StatusNoContent)
-		r, p := inFlightTo(d, 1, answer)
+		answer, release := d.blockingAnswer(http.StatusNoContent)
+		r, p := startAtInFlightLimit(d, 1, answer)
 		const all = 4*inFlight + 3
 		d.login()
-		unlock := lock(t, d.dsn)
+		unlock := lockEvents(t, d.dsn)
 		release()
 		_, err := d.createAvatar(t.Context(), "ada", r.urls[0])
-		if answered, ok := errors.AsType[*client.Error](err); !ok || answered.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("a creation that the database has no time for: %v", err)
+		if apiErr, ok := errors.AsType[*client.Error](err); !ok || apiErr.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("a creation during the lock returns %v, want 503", err)
 		}
-		p.wait("attempt not recorded")
+		p.waitLog("attempt not recorded")
 		unlock()
 		_, err = d.createAvatar(t.Context(), "ada", r.urls[0])
 		check(t, err)
 		r.waitAccepted(all)
 		p.stop()
-		r.wantEverything(d, all, 0)
+		r.wantAllDelivered(d, all, 0)
 	})
 }
 
-// smallDisk runs a command with a directory on a disk of its own, which holds 4 MB, and a file on it.
+// smallDisk is a shell script. It mounts a file system of 4 MB at $0, copies the file $1 to it, and runs the command
+// in the other arguments.
 const smallDisk = `mount -t tmpfs -o size=4m disk "$0" && cp "$1" "$0" && shift && exec "$@"`
 
-func TestDiskFull_recordsAndAnswersWhenThereIsRoomAgain(t *testing.T) {
+func TestDiskFull_onSQLiteCauses503AndRecovers(t *testing.T) {
 	t.Parallel()
 	disk := t.TempDir()
 	if output, err := exec.CommandContext(t.Context(), "unshare", "-rm", "mount", "-t", "tmpfs", "disk", disk).CombinedOutput(); err != nil {
-		t.Skipf("this system does not let a test have a disk of its own (%v: %s): a full one is not tested", err, output)
+		t.Skipf("cannot mount a file system (%v: %s)", err, output)
 	}
-	path, err := program()
+	path, err := daemonProgram()
 	check(t, err)
 	d := deploy(t, studiotest.NewSQLite(t))
-	answer, release := d.held(http.StatusNoContent)
+	answer, release := d.blockingAnswer(http.StatusNoContent)
 	const origins = 5
 	r := receive(d, origins, answer)
 	d.seed(inFlight, 2, r.urls...)
@@ -167,11 +168,11 @@ func TestDiskFull_recordsAndAnswersWhenThereIsRoomAgain(t *testing.T) {
 	d.login()
 	r.waitArrivals(origins * inFlight)
 
-	// As long as it is open the disk stays, even without the daemon.
-	seen, err := os.Open(fmt.Sprintf("/proc/%d/root%s", p.cmd.Process.Pid, disk))
+	// The open directory keeps the file system mounted after the daemon has exited.
+	directory, err := os.Open(fmt.Sprintf("/proc/%d/root%s", p.cmd.Process.Pid, disk))
 	check(t, err)
-	defer func() { _ = seen.Close() }()
-	on := func(name string) string { return fmt.Sprintf("/proc/self/fd/%d/%s", seen.Fd(), name) }
+	defer func() { _ = directory.Close() }()
+	on := func(name string) string { return fmt.Sprintf("/proc/self/fd/%d/%s", directory.Fd(), name) }
 	filler, err := os.Create(on("filler"))
 	check(t, err)
 	if _, err = io.Copy(filler, endless{}); !errors.Is(err, syscall.ENOSPC) {
@@ -179,12 +180,12 @@ func TestDiskFull_recordsAndAnswersWhenThereIsRoomAgain(t *testing.T) {
 	}
 	check(t, filler.Close())
 	release()
-	p.wait("attempt not recorded")
+	p.waitLog("attempt not recorded")
 	_, err = d.createAvatar(t.Context(), "ada", r.urls[0])
-	if answered, ok := errors.AsType[*client.Error](err); !ok || answered.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("a creation without room: %v", err)
+	if apiErr, ok := errors.AsType[*client.Error](err); !ok || apiErr.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("a creation on a full disk returns %v, want 503", err)
 	}
-	d.login() // which reads
+	d.login() // reads still work
 	check(t, os.Remove(on("filler")))
 	_, err = d.createAvatar(t.Context(), "ada", r.urls[0])
 	check(t, err)
@@ -195,9 +196,9 @@ func TestDiskFull_recordsAndAnswersWhenThereIsRoomAgain(t *testing.T) {
 	data, err := os.ReadFile(on(filepath.Base(file)))
 	check(t, err)
 	check(t, os.WriteFile(file, data, 0o600))
-	r.wantEverything(d, all, 0)
+	r.wantAllDelivered(d, all, 0)
 	if arrivals, _, _ := r.count(); arrivals != all {
-		t.Errorf("%d requests came, want one for each event", arrivals)
+		t.Errorf("%d requests arrived, want one for each event", arrivals)
 	}
 }
 

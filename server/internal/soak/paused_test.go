@@ -20,7 +20,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// clusterData is the directory of a server's files, and clusterSocket what its clients connect to.
+// clusterData returns the data directory of a PostgreSQL server.
 func clusterData(t *testing.T, cluster *studiotest.Cluster) string {
 	t.Helper()
 	dsn, err := url.Parse(cluster.DSN)
@@ -28,8 +28,8 @@ func clusterData(t *testing.T, cluster *studiotest.Cluster) string {
 	return filepath.Join(dsn.Query().Get("host"), "data")
 }
 
-// processes are those of a server.
-func processes(t *testing.T, cluster *studiotest.Cluster) (pids []int) {
+// clusterProcesses returns the process ids of a PostgreSQL server. The first one is its main process.
+func clusterProcesses(t *testing.T, cluster *studiotest.Cluster) (pids []int) {
 	t.Helper()
 	pid, err := os.ReadFile(filepath.Join(clusterData(t, cluster), "postmaster.pid"))
 	check(t, err)
@@ -47,46 +47,46 @@ func processes(t *testing.T, cluster *studiotest.Cluster) (pids []int) {
 	return pids
 }
 
-// A request waits for a database that is away no longer than a bound, and is told when to come again.
-// When the database is back, the work goes on without help.
-func TestDatabaseAway_isAnsweredInTimeAndForgotten(t *testing.T) {
+// While the database is frozen or unreachable, requests get 503 with Retry-After within a bound. Afterwards the
+// service recovers without a restart.
+func TestDatabaseUnreachable_causesTimely503AndRecovers(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in the short form: it waits for timeouts")
+		t.Skip("not in short mode: it waits for timeouts")
 	}
 	for _, test := range []struct {
 		name string
-		away func(t *testing.T, cluster *studiotest.Cluster) (back func())
+		fail func(t *testing.T, cluster *studiotest.Cluster) (repair func())
 	}{
 		{"Paused", func(t *testing.T, cluster *studiotest.Cluster) func() {
 			signal := func(signal syscall.Signal, pids []int) {
 				for _, pid := range pids {
-					_ = syscall.Kill(pid, signal) // fails when it has ended
+					_ = syscall.Kill(pid, signal) // fails if it has exited
 				}
 			}
-			pids := processes(t, cluster)
+			pids := clusterProcesses(t, cluster)
 			signal(syscall.SIGSTOP, pids)
-			back := sync.OnceFunc(func() { signal(syscall.SIGCONT, pids) })
-			t.Cleanup(back)
-			return back
+			repair := sync.OnceFunc(func() { signal(syscall.SIGCONT, pids) })
+			t.Cleanup(repair)
+			return repair
 		}},
 		{"Refused", func(t *testing.T, cluster *studiotest.Cluster) func() {
 			socket := filepath.Join(filepath.Dir(clusterData(t, cluster)), ".s.PGSQL.5432")
 			check(t, os.Rename(socket, socket+".away"))
-			for _, pid := range processes(t, cluster)[1:] {
+			for _, pid := range clusterProcesses(t, cluster)[1:] {
 				name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-				if bytes.Contains(name, []byte("studio")) { // of a client
+				if bytes.Contains(name, []byte("studio")) { // serves a client
 					check(t, syscall.Kill(pid, syscall.SIGTERM))
 				}
 			}
-			back := sync.OnceFunc(func() { check(t, os.Rename(socket+".away", socket)) })
-			t.Cleanup(back)
-			return back
+			repair := sync.OnceFunc(func() { check(t, os.Rename(socket+".away", socket)) })
+			t.Cleanup(repair)
+			return repair
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			const bound, soon, callers = 15 * time.Second, 10 * time.Second, 40
+			const maxLatency, maxRecovery, callers = 15 * time.Second, 10 * time.Second, 40
 			cluster := startCluster(t, "fsync=off")
 			d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 			r := receive(d, 1, nil)
@@ -96,11 +96,11 @@ func TestDatabaseAway_isAnsweredInTimeAndForgotten(t *testing.T) {
 			check(t, err)
 			r.waitAccepted(3)
 
-			back := test.away(t, cluster)
-			var asking sync.WaitGroup
+			repair := test.fail(t, cluster)
+			var requests sync.WaitGroup
 			for round := range 2 * *scale {
 				for i := range callers {
-					asking.Go(func() {
+					requests.Go(func() {
 						began := time.Now()
 						var err error
 						if i%2 == 0 {
@@ -108,31 +108,31 @@ func TestDatabaseAway_isAnsweredInTimeAndForgotten(t *testing.T) {
 						} else {
 							_, err = d.client.GetAvatar(t.Context(), uuid.NewString())
 						}
-						answered, ok := errors.AsType[*client.Error](err)
-						if !ok || answered.StatusCode != http.StatusServiceUnavailable || answered.RetryAfter <= 0 {
-							t.Errorf("without the database a request is answered with %v", err)
+						apiErr, ok := errors.AsType[*client.Error](err)
+						if !ok || apiErr.StatusCode != http.StatusServiceUnavailable || apiErr.RetryAfter <= 0 {
+							t.Errorf("without the database, a request gets %v", err)
 						}
-						if took := time.Since(began); took > bound {
-							t.Errorf("without the database an answer takes %v", took)
+						if took := time.Since(began); took > maxLatency {
+							t.Errorf("without the database, a request takes %v", took)
 						}
 					})
 				}
-				asking.Wait()
+				requests.Wait()
 			}
-			back()
+			repair()
 			began := time.Now()
-			eventually(t, "that an avatar is created", func() bool {
+			eventually(t, "the creation of an avatar", func() bool {
 				_, err := d.createAvatar(t.Context(), "after", r.urls[0])
 				return err == nil
 			})
 			var subjects int
 			check(t, studiotest.OpenSQL(t, d.dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM subjects").Scan(&subjects))
-			r.waitAccepted(3 * subjects) // what was not answered may have been committed
-			if took := time.Since(began); took > soon*time.Duration(*scale) {
-				t.Errorf("it takes %v until everything is as before", took)
+			r.waitAccepted(3 * subjects) // creations that failed may have been committed
+			if took := time.Since(began); took > maxRecovery*time.Duration(*scale) {
+				t.Errorf("the service recovers after %v", took)
 			}
 			p.stop()
-			r.wantEverything(d, 3*subjects, 0)
+			r.wantAllDelivered(d, 3*subjects, 0)
 		})
 	}
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// PostgreSQL keeps the plans of a connection, and what it knows of the tables may be of a time when they
-// were empty, or full of other rows. Neither delays what comes in large numbers.
-func TestBacklog_ofWhichTheServerKnowsNothingIsDeliveredAtOnce(t *testing.T) {
+// PostgreSQL caches query plans in each connection, and its statistics may be from a time when the tables were empty
+// or had other rows. Neither slows down the delivery of many events.
+func TestBacklog_isDeliveredDespiteStaleStatistics(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in the short form: it starts a cluster of its own")
+		t.Skip("not in short mode: it starts a cluster of its own")
 	}
 	cluster := startCluster(t, "autovacuum=off", "fsync=off")
 	d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
-	const receivers, warm, patience = 128, 20, 60 * time.Second
+	const receivers, warmUps, maxDuration = 128, 20, 60 * time.Second
 	r := receive(d, receivers, func(arrival) int { return http.StatusNoContent })
-	lines := make([]store.Flow, receivers)
+	flows := make([]store.Flow, receivers)
 	for i, url := range r.urls {
-		lines[i] = store.Flow{UserID: d.userID, Origin: studio.Origin(url)}
+		flows[i] = store.Flow{UserID: d.userID, Origin: studio.Origin(url)}
 	}
 	p := d.start()
 	db, admin := studiotest.Open(t, d.dsn), studiotest.OpenSQL(t, d.dsn)
@@ -33,15 +33,15 @@ func TestBacklog_ofWhichTheServerKnowsNothingIsDeliveredAtOnce(t *testing.T) {
 		d.seed(events, 1, urls...)
 		all += events * len(urls)
 		began := time.Now()
-		check(t, db.NotifyDue(t.Context(), lines))
+		check(t, db.NotifyDue(t.Context(), flows))
 		r.waitAccepted(all)
 		took := time.Since(began)
 		t.Logf("%s: %d events in %v", what, events*len(urls), took)
-		if took > patience {
+		if took > maxDuration {
 			t.Errorf("%s: %d events took %v", what, events*len(urls), took)
 		}
 	}
-	for range warm { // plans are kept from the sixth time on
+	for range warmUps { // a plan may be cached from the sixth execution on
 		deliver("one after the other", 1, r.urls[0])
 	}
 	events := 16 * *scale
@@ -56,6 +56,6 @@ func TestBacklog_ofWhichTheServerKnowsNothingIsDeliveredAtOnce(t *testing.T) {
 	deliver("after everything was delivered", events, r.urls...)
 	p.stop()
 	if p.logged("level=ERROR") {
-		t.Error("the daemon reports an error")
+		t.Error("the daemon logged an error")
 	}
 }

@@ -2,4 +2,4 @@
 
 package soak_test
 
-func init() { fewer = 20 } //nolint:gochecknoinits // set by the build tag alone
+func init() { sqliteDivisor = 20 } //nolint:gochecknoinits // depends on the build tag

@@ -11,14 +11,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// A server that takes no changes for a while, as a standby or one that is being maintained, and a schema
-// that is not there for a while, as in a restore, are answered and forgotten.
-func TestDatabaseNotUsable_isAnsweredAndForgotten(t *testing.T) {
+// While PostgreSQL is read-only, as during maintenance, or a table is missing, as during a restore, requests get 503.
+// Afterwards the service recovers without a restart.
+func TestDatabaseUnusable_causes503AndRecovers(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in the short form: it waits for timeouts")
+		t.Skip("not in short mode: it waits for timeouts")
 	}
-	for _, test := range []struct{ name, away, back string }{
+	for _, test := range []struct{ name, breakSQL, repairSQL string }{
 		{"ReadOnly", `ALTER SYSTEM SET default_transaction_read_only = on`, `ALTER SYSTEM RESET default_transaction_read_only`},
 		{"NoTable", `ALTER TABLE subjects RENAME TO subjects_away`, `ALTER TABLE subjects_away RENAME TO subjects`},
 	} {
@@ -35,32 +35,32 @@ func TestDatabaseNotUsable_isAnsweredAndForgotten(t *testing.T) {
 			operator, err := studiotest.OpenSQL(t, d.dsn).Conn(t.Context())
 			check(t, err)
 			defer func() { check(t, operator.Close()) }()
-			do(t, operator, `SET default_transaction_read_only = off`)
+			mustExec(t, operator, `SET default_transaction_read_only = off`)
 
-			do(t, operator, test.away)
-			do(t, operator, `SELECT pg_reload_conf()`)
-			var answered *client.Error
+			mustExec(t, operator, test.breakSQL)
+			mustExec(t, operator, `SELECT pg_reload_conf()`)
+			var apiErr *client.Error
 			tries := 0
-			eventually(t, "that a creation is refused", func() bool {
+			eventually(t, "the failure of a creation", func() bool {
 				tries++
 				_, err := d.createAvatar(t.Context(), "try-"+strconv.Itoa(tries), r.urls[0])
-				if err != nil && !errors.As(err, &answered) {
+				if err != nil && !errors.As(err, &apiErr) {
 					t.Fatal(err)
 				}
 				return err != nil
 			})
 			for i := range 20 {
-				if answered.StatusCode != http.StatusServiceUnavailable || answered.RetryAfter <= 0 {
-					t.Errorf("a creation is answered with %v", answered)
+				if apiErr.StatusCode != http.StatusServiceUnavailable || apiErr.RetryAfter <= 0 {
+					t.Errorf("a creation gets %v, want 503 with Retry-After", apiErr)
 				}
-				if _, err = d.createAvatar(t.Context(), "away-"+strconv.Itoa(i), r.urls[0]); !errors.As(err, &answered) {
-					t.Fatalf("a creation has %v", err)
+				if _, err = d.createAvatar(t.Context(), "away-"+strconv.Itoa(i), r.urls[0]); !errors.As(err, &apiErr) {
+					t.Fatalf("a creation returns %v", err)
 				}
 			}
-			p.wait("request failed")
-			do(t, operator, test.back)
-			do(t, operator, `SELECT pg_reload_conf()`)
-			eventually(t, "that an avatar is created", func() bool {
+			p.waitLog("request failed")
+			mustExec(t, operator, test.repairSQL)
+			mustExec(t, operator, `SELECT pg_reload_conf()`)
+			eventually(t, "the creation of an avatar", func() bool {
 				_, err := d.createAvatar(t.Context(), "after", r.urls[0])
 				return err == nil
 			})
@@ -68,12 +68,12 @@ func TestDatabaseNotUsable_isAnsweredAndForgotten(t *testing.T) {
 			check(t, operator.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM subjects").Scan(&subjects))
 			r.waitAccepted(3 * subjects)
 			p.stop()
-			r.wantEverything(d, 3*subjects, 0)
+			r.wantAllDelivered(d, 3*subjects, 0)
 		})
 	}
 }
 
-func do(t *testing.T, operator *sql.Conn, statement string) {
+func mustExec(t *testing.T, operator *sql.Conn, statement string) {
 	t.Helper()
 	_, err := operator.ExecContext(t.Context(), statement)
 	check(t, err)

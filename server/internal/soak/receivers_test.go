@@ -19,33 +19,32 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
-// receivers are servers that take webhooks, each an origin of its own. They check what a receiver
-// is promised with every request: the signature, one id and the same bytes for every attempt of an
-// event, and the order of the events of a subject, none of which comes before the one before it was
-// accepted, nor while another of the subject is being answered. That nothing was lost is checked at
-// the end, by wantEverything.
+// receivers are webhook receivers, each with its own origin. With every request they check the promises about
+// deliveries: the signature is valid, all attempts of an event have the same id and body, an event is sent after
+// the previous event of its subject was accepted, and a subject has one request at a time. At the end,
+// wantAllDelivered checks that no event was lost.
 type receivers struct {
 	t      *testing.T
 	secret webhook.Secret
 	urls   []string
-	// answer gives the status of an answer, once there is one. Default: 204 at once.
+	// answer returns the status of the response, or 0 to close the connection. It may block. Default: 204.
 	answer func(a arrival) (status int)
 
 	mu         sync.Mutex
-	bell       bell
-	subjects   map[string]*received
-	daemons    int // that were killed
+	changes    broadcaster
+	subjects   map[string]*subjectState
+	generation int // incremented by abandonUnanswered
 	arrivals   int
-	accepted   int // events
-	duplicates int // arrivals of events that had been accepted
-	held       int // requests that are not answered yet
+	accepted   int // events, not requests
+	duplicates int // requests with an event that was accepted before
+	unanswered int // requests
 }
 
-// received is what came for a subject.
-type received struct {
-	events []*event // by sequence
-	held   bool     // one is being answered
-	daemon int      // that sent that one
+// subjectState is what was received for a subject.
+type subjectState struct {
+	events     []*event // by sequence
+	unanswered bool     // the latest request is not answered
+	generation int      // of the latest request
 }
 
 type event struct {
@@ -55,17 +54,17 @@ type event struct {
 	accepted   bool
 }
 
-// arrival is one request.
+// arrival is a request that a receiver got.
 type arrival struct {
 	receiver int
 	subject  string
 	sequence int
-	attempt  int // 1 for the first that came of its event
+	attempt  int // 1 for the first request with the event
 }
 
 func receive(d *deployment, origins int, answer func(arrival) int) *receivers {
 	d.t.Helper()
-	r := &receivers{t: d.t, secret: d.secret, subjects: make(map[string]*received), answer: answer}
+	r := &receivers{t: d.t, secret: d.secret, subjects: make(map[string]*subjectState), answer: answer}
 	if answer == nil {
 		r.answer = func(arrival) int { return http.StatusNoContent }
 	}
@@ -79,9 +78,9 @@ func receive(d *deployment, origins int, answer func(arrival) int) *receivers {
 	return r
 }
 
-// held is an answer that waits until release is called, and gives status to those who have waited.
-// Later it is 204 at once. The end of the test ends the wait.
-func (d *deployment) held(status int) (answer func(arrival) int, release func()) {
+// blockingAnswer returns an answer function that blocks until release is called and then returns status. Calls after
+// release return 204 at once. The end of the test also ends the calls.
+func (d *deployment) blockingAnswer(status int) (answer func(arrival) int, release func()) {
 	released := make(chan struct{})
 	return func(arrival) int {
 		select {
@@ -97,9 +96,9 @@ func (d *deployment) held(status int) (answer func(arrival) int, release func())
 	}, func() { close(released) }
 }
 
-// inFlightTo starts a daemon that has as many requests in flight as it may have, by an answer that
-// holds them, of subjects with two events each. It has four times as many events.
-func inFlightTo(d *deployment, origins int, answer func(arrival) int) (*receivers, *daemon) {
+// startAtInFlightLimit starts a daemon with four times as many events as it may have in flight, in subjects of two
+// events each. It returns when the maximum is in flight. answer must block.
+func startAtInFlightLimit(d *deployment, origins int, answer func(arrival) int) (*receivers, *daemon) {
 	d.t.Helper()
 	r := receive(d, origins, answer)
 	d.seed(2*inFlight, 2, r.urls...)
@@ -122,7 +121,7 @@ func (r *receivers) serve(ctx context.Context, conn net.Conn, request faultserve
 	return ctx.Err() == nil && response.Write(conn) == nil
 }
 
-// arrive checks a request. What it finds fails the test.
+// arrive checks and counts a request. It returns false, and fails the test, if the request is invalid.
 func (r *receivers) arrive(request faultserver.Request, receiver int) (a arrival, ok bool) {
 	if err := webhook.Verify(request.Header, request.Body, time.Now(), r.secret); err != nil {
 		r.t.Error(err)
@@ -143,34 +142,34 @@ func (r *receivers) arrive(request faultserver.Request, receiver int) (a arrival
 	sequence, err := strconv.Atoi(request.Header.Get(webhook.HeaderSequence))
 	a = arrival{receiver: receiver, subject: body.Data.AvatarID + body.Data.InferenceID, sequence: sequence}
 	if err != nil || a.subject == "" || sequence < 1 {
-		r.t.Errorf("%s comes with the sequence %d: %v", request.Body, sequence, err)
+		r.t.Errorf("the body %s has the sequence %d: %v", request.Body, sequence, err)
 		return a, false
 	}
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	defer r.bell.ring()
+	defer r.changes.broadcast()
 	r.arrivals++
-	r.held++
+	r.unanswered++
 	s := r.subjects[a.subject]
 	if s == nil {
-		s = &received{}
+		s = &subjectState{}
 		r.subjects[a.subject] = s
 	}
-	if s.held && s.daemon == r.daemons {
-		r.t.Errorf("event %d of %s comes while another is being answered", sequence, a.subject)
+	if s.unanswered && s.generation == r.generation {
+		r.t.Errorf("event %d of %s arrives while another request of the subject is unanswered", sequence, a.subject)
 	}
-	s.held, s.daemon = true, r.daemons
+	s.unanswered, s.generation = true, r.generation
 	switch {
 	case sequence == len(s.events)+1 && (sequence == 1 || s.events[sequence-2].accepted):
 		s.events = append(s.events, &event{id: id, body: request.Body, status: body.Data.Status})
 	case sequence != len(s.events):
-		r.t.Errorf("event %d of %s comes when %d have come", sequence, a.subject, len(s.events))
+		r.t.Errorf("event %d of %s arrives after %d events", sequence, a.subject, len(s.events))
 		return a, false
 	}
 	e := s.events[sequence-1]
 	if e.id != id || !bytes.Equal(e.body, request.Body) {
-		r.t.Errorf("event %d of %s is %s %s and %s %s", sequence, a.subject, e.id, e.body, id, request.Body)
+		r.t.Errorf("event %d of %s is %s %s, and then %s %s", sequence, a.subject, e.id, e.body, id, request.Body)
 	}
 	if e.accepted {
 		r.duplicates++
@@ -180,14 +179,14 @@ func (r *receivers) arrive(request faultserver.Request, receiver int) (a arrival
 	return a, true
 }
 
-// accept keeps what is about to be answered.
+// accept records a response that is about to be sent.
 func (r *receivers) accept(a arrival, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	defer r.bell.ring()
-	r.held--
+	defer r.changes.broadcast()
+	r.unanswered--
 	s := r.subjects[a.subject]
-	s.held = false
+	s.unanswered = false
 	e := s.events[a.sequence-1]
 	if status/100 == 2 && !e.accepted {
 		e.accepted = true
@@ -195,23 +194,23 @@ func (r *receivers) accept(a arrival, status int) {
 	}
 }
 
-// killed says that what the daemons sent until now has no end.
-func (r *receivers) killed() {
+// abandonUnanswered allows new requests of subjects with unanswered requests, whose daemon was killed or frozen.
+func (r *receivers) abandonUnanswered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.daemons++
+	r.generation++
 }
 
-// wait waits for what holds at some arrival or answer.
-func (r *receivers) wait(what string, holds func() bool) {
+// wait waits until condition, which is called after each request and each response, is true.
+func (r *receivers) wait(what string, condition func() bool) {
 	r.t.Helper()
-	ctx, cancel := untilDone(r.t)
+	ctx, cancel := waitContext(r.t)
 	defer cancel()
-	if err := r.bell.wait(ctx, &r.mu, holds); err != nil {
+	if err := r.changes.wait(ctx, &r.mu, condition); err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.t.Fatalf("%s did not come true: %d requests came, %d of them held, and %d events are accepted",
-			what, r.arrivals, r.held, r.accepted)
+		r.t.Fatalf("timeout: %s. %d requests arrived, %d of them are unanswered, and %d events are accepted",
+			what, r.arrivals, r.unanswered, r.accepted)
 	}
 }
 
@@ -231,10 +230,10 @@ func (r *receivers) count() (arrivals, accepted, duplicates int) {
 	return r.arrivals, r.accepted, r.duplicates
 }
 
-// wantEverything checks, when no daemon runs any more, that every event in the database came with
-// its bytes, was accepted and is known to be, that nothing else came, that avatars went through
-// their states in order, that the rows keep every rule, and how many events came again after they had been accepted.
-func (r *receivers) wantEverything(d *deployment, events, mostDuplicates int) {
+// wantAllDelivered checks the final state after all daemons have stopped. Every stored event was received with its
+// body, was accepted, and has the state delivered; no other events were received. The events of each avatar are in
+// order. The rows are consistent. At most maxDuplicates events were received again after they were accepted.
+func (r *receivers) wantAllDelivered(d *deployment, events, maxDuplicates int) {
 	r.t.Helper()
 	broken, err := studiotest.Open(r.t, d.dsn).Check(r.t.Context())
 	check(r.t, err)
@@ -255,15 +254,15 @@ func (r *receivers) wantEverything(d *deployment, events, mostDuplicates int) {
 		check(r.t, rows.Scan(&subject, &sequence, &id, &body, &state))
 		s := r.subjects[subject]
 		if s == nil || len(s.events) < sequence {
-			r.t.Fatalf("event %d of %s is lost; it is %s", sequence, subject, state)
+			r.t.Fatalf("event %d of %s was not received; its state is %s", sequence, subject, state)
 		}
 		if e := s.events[sequence-1]; e.id != id || !bytes.Equal(e.body, body) || !e.accepted || state != string(store.Delivered) {
-			r.t.Errorf("event %d of %s is %s, accepted %v, and came as %s %s", sequence, subject, state, e.accepted, e.id, e.body)
+			r.t.Errorf("event %d of %s is %s, accepted %v, and was received as %s %s", sequence, subject, state, e.accepted, e.id, e.body)
 		}
 	}
 	check(r.t, rows.Err())
 	if known != events || r.accepted != events {
-		r.t.Errorf("%d events are in the database and %d were accepted, want %d", known, r.accepted, events)
+		r.t.Errorf("%d events are stored and %d were accepted, want %d", known, r.accepted, events)
 	}
 	for id, s := range r.subjects {
 		if strings.HasPrefix(id, seedPrefix) {
@@ -274,11 +273,11 @@ func (r *receivers) wantEverything(d *deployment, events, mostDuplicates int) {
 			statuses = append(statuses, e.status)
 		}
 		if !slices.Equal(statuses, []string{"processing", "consent_pending", "published"}) {
-			r.t.Errorf("an avatar was %s", statuses)
+			r.t.Errorf("the states of an avatar are %s", statuses)
 		}
 	}
-	if r.duplicates > mostDuplicates {
-		r.t.Errorf("%d events came again after they had been accepted, want at most %d", r.duplicates, mostDuplicates)
+	if r.duplicates > maxDuplicates {
+		r.t.Errorf("%d events are duplicated, want at most %d", r.duplicates, maxDuplicates)
 	}
-	r.t.Logf("%d events in %d requests, %d of them again after they had been accepted", r.accepted, r.arrivals, r.duplicates)
+	r.t.Logf("%d events in %d requests, %d of them duplicates", r.accepted, r.arrivals, r.duplicates)
 }

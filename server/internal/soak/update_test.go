@@ -18,17 +18,16 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// A daemon of the version before serves, a new one migrates the database, both serve behind one load
-// balancer and with one key, the old one starts once more, and stops. No request fails, and each event
-// comes once.
-func TestRollingUpdate_fromTheVersionBefore(t *testing.T) {
+// A daemon of the previous version serves, and a new one migrates the database. Both serve behind a load balancer
+// with the same key. The old one is restarted and then stopped. No request fails, and no event is duplicated.
+func TestRollingUpdate_fromPreviousVersion(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in the short form: it builds an older daemon")
+		t.Skip("not in short mode: it builds an older daemon")
 	}
 	d := &deployment{t: t, dsn: studiotest.NewEmptyPostgres(t), userID: uuid.NewString()}
-	before := programBefore(t)
-	now, err := program()
+	oldProgram := buildPreviousDaemon(t)
+	newProgram, err := daemonProgram()
 	check(t, err)
 	command := func(program string) []string {
 		return []string{"env", "STUDIO_KEYS=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", program}
@@ -37,7 +36,7 @@ func TestRollingUpdate_fromTheVersionBefore(t *testing.T) {
 		p = d.startAs(command(program), d.dsn, "--render-time", "20ms")
 		return p, *d.address.Load()
 	}
-	run(t, password+"\n", append(command(before), "user", "add", "--db", d.dsn, "--id", d.userID, email)...)
+	run(t, password+"\n", append(command(oldProgram), "user", "add", "--db", d.dsn, "--id", d.userID, email)...)
 	balancer := &balancer{}
 	t.Cleanup(balancer.CloseIdleConnections)
 	d.client, err = client.New(client.Config{
@@ -46,8 +45,8 @@ func TestRollingUpdate_fromTheVersionBefore(t *testing.T) {
 	})
 	check(t, err)
 
-	first, address := start(before)
-	balancer.between(address)
+	first, address := start(oldProgram)
+	balancer.setAddresses(address)
 	secrets, err := d.client.GetWebhookSecrets(t.Context())
 	check(t, err)
 	d.secret, err = webhook.ParseSecret(secrets.Data[0].Secret)
@@ -58,22 +57,22 @@ func TestRollingUpdate_fromTheVersionBefore(t *testing.T) {
 	defer stop()
 	r.waitAccepted(some)
 
-	second, secondAddress := start(now)
+	second, secondAddress := start(newProgram)
 	for _, restart := range []bool{true, false} {
-		balancer.between(address, secondAddress)
-		first.wait(halfOfLanes)
-		second.wait(halfOfLanes)
+		balancer.setAddresses(address, secondAddress)
+		first.waitLog(evenLanes)
+		second.waitLog(evenLanes)
 		_, accepted, _ := r.count()
-		firstLogs, secondLogs := first.logs(), second.logs()
+		firstLogs, secondLogs := first.lineCount(), second.lineCount()
 		r.waitAccepted(accepted + some)
-		first.waitAfter(firstLogs, "delivery attempted")
-		second.waitAfter(secondLogs, "delivery attempted")
-		balancer.between(secondAddress)
-		secondLogs = second.logs()
-		first.stop() // it may have logged, and repeated, what the locks of the migration kept it from
-		second.waitAfter(secondLogs, "lanes=256")
+		first.waitLogAfter(firstLogs, "delivery attempted")
+		second.waitLogAfter(secondLogs, "delivery attempted")
+		balancer.setAddresses(secondAddress)
+		secondLogs = second.lineCount()
+		first.stop() // it may have logged errors and retries caused by the locks of the migration
+		second.waitLogAfter(secondLogs, "lanes=256")
 		if restart {
-			first, address = start(before)
+			first, address = start(oldProgram)
 		}
 	}
 	_, accepted, _ := r.count()
@@ -84,16 +83,16 @@ func TestRollingUpdate_fromTheVersionBefore(t *testing.T) {
 	listed, err := studiotest.Open(t, d.dsn).Events(t.Context(), store.EventFilter{UserID: d.userID}, "", all+1)
 	check(t, err)
 	if len(listed) != all {
-		t.Errorf("the user is shown %d events of %d", len(listed), all)
+		t.Errorf("the user sees %d events, want %d", len(listed), all)
 	}
 	second.stop()
 	if second.logged("level=ERROR") {
-		t.Error("the new daemon reports an error")
+		t.Error("the new daemon logged an error")
 	}
-	r.wantEverything(d, all, 0)
+	r.wantAllDelivered(d, all, 0)
 }
 
-// createUntilStopped creates avatars, and reads each by another request.
+// createUntilStopped creates avatars, and reads each one with a separate request.
 func (d *deployment) createUntilStopped(urls []string) (created *atomic.Int64, stop func()) {
 	created = new(atomic.Int64)
 	stopped := make(chan struct{})
@@ -124,17 +123,17 @@ func (d *deployment) createUntilStopped(urls []string) (created *atomic.Int64, s
 	})
 }
 
-// balancer sends requests to addresses in turn.
+// balancer is a load balancer (round robin).
 type balancer struct {
 	http.Transport
 
-	turn      atomic.Int64
-	mu        sync.RWMutex // read for as long as a request is under way
+	next      atomic.Int64
+	mu        sync.RWMutex // read-locked during a request
 	addresses []string
 }
 
-// between returns when no request is at an address of before.
-func (b *balancer) between(addresses ...string) {
+// setAddresses changes the addresses, after all requests to the previous ones have ended.
+func (b *balancer) setAddresses(addresses ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.addresses = addresses
@@ -144,12 +143,12 @@ func (b *balancer) RoundTrip(request *http.Request) (*http.Response, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	request = request.Clone(request.Context())
-	request.URL.Host = b.addresses[int(b.turn.Add(1))%len(b.addresses)]
+	request.URL.Host = b.addresses[int(b.next.Add(1))%len(b.addresses)]
 	return b.Transport.RoundTrip(request)
 }
 
-// programBefore is the daemon of the last commit that has one migration less.
-func programBefore(t *testing.T) (path string) {
+// buildPreviousDaemon builds studiod from the last commit without the newest migration and returns its path.
+func buildPreviousDaemon(t *testing.T) (path string) {
 	t.Helper()
 	const migrations = "server/internal/store/migrations/postgres"
 	root := filepath.Join("..", "..", "..")
@@ -163,25 +162,25 @@ func programBefore(t *testing.T) (path string) {
 	}
 	added, err := git("log", "-1", "--no-renames", "--diff-filter=A", "--format=%H^", "--", newest)
 	if err != nil {
-		t.Skipf("no update is tested where there is no git: %v", err)
+		t.Skipf("git does not work: %v", err)
 	}
 	if added == "" { // it is not committed yet
 		added = "HEAD"
 	}
 	tree, archive := t.TempDir(), filepath.Join(t.TempDir(), "tree.tar")
 	if _, err := git("archive", "--output", archive, added); err != nil {
-		t.Skipf("no update is tested without the commit before %s, as in a shallow clone: %v", newest, err)
+		t.Skipf("the commit before %s is missing, as in a shallow clone: %v", newest, err)
 	}
 	run(t, "", "tar", "-xf", archive, "-C", tree)
 	if _, err := os.Stat(filepath.Join(tree, newest)); err == nil {
-		t.Fatalf("%s has %s already", added, newest)
+		t.Fatalf("%s already contains %s", added, newest)
 	}
 	path = filepath.Join(tree, "studiod")
 	run(t, "", "go", "build", "-C", tree, "-buildvcs=false", "-o", path, "./server/cmd/studiod")
 	return path
 }
 
-// run runs a command to its end.
+// run runs a command with the given standard input.
 func run(t *testing.T, input string, command ...string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), command[0], command[1:]...)

@@ -9,12 +9,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// Workers are killed again and again while they render, and others take up what they had. Each state of
-// each avatar is announced once.
-func TestWorkers_killedWhileTheyRender(t *testing.T) {
+// Workers are killed while they render, and others take over their renderings. Each state of each avatar is
+// delivered once.
+func TestWorkers_announceEachStateOnceDespiteKills(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in the short form: it waits for the end of leases")
+		t.Skip("not in short mode: it waits for the end of leases")
 	}
 	d := deploy(t, studiotest.NewPostgres(t))
 	r := receive(d, 5, nil)
@@ -24,29 +24,29 @@ func TestWorkers_killedWhileTheyRender(t *testing.T) {
 		_, err := d.createAvatar(t.Context(), fmt.Sprint(i), r.urls[i%len(r.urls)])
 		check(t, err)
 	}
-	r.waitAccepted(avatars) // and nobody renders
+	r.waitAccepted(avatars) // the first state; no process renders yet
 	args := []string{"--render-workers", "3", "--render-time", "500ms"}
-	workers := []*daemon{d.work(args...), d.work(args...)}
+	workers := []*daemon{d.startWorker(args...), d.startWorker(args...)}
 	for kill := range kills {
 		r.waitAccepted(avatars + 2*avatars*(kill+1)/(kills+2))
 		killed := rand.IntN(len(workers))
 		workers[killed].kill()
-		workers[killed] = d.work(args...)
+		workers[killed] = d.startWorker(args...)
 	}
 	r.waitAccepted(3 * avatars)
 	for id := range r.subjects {
 		avatar, err := d.client.GetAvatar(t.Context(), id)
 		check(t, err)
 		if avatar.Status != gen.AvatarStatusPublished || *avatar.Progress != 100 {
-			t.Errorf("an avatar is %s, at %v", avatar.Status, *avatar.Progress)
+			t.Errorf("an avatar is %s with progress %v", avatar.Status, *avatar.Progress)
 		}
 	}
 	for _, worker := range workers {
 		worker.stop()
 		if worker.logged("level=ERROR") {
-			t.Error("a worker reports an error")
+			t.Error("a worker logged an error")
 		}
 	}
 	p.stop()
-	r.wantEverything(d, 3*avatars, 0)
+	r.wantAllDelivered(d, 3*avatars, 0)
 }
