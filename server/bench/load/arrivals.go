@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// arrivals returns when requests come, as many users send them who know nothing of each other: so many
-// a second on average, and any number at once (a Poisson process). They are the same in every run.
+// arrivals returns the arrival times of a Poisson process, which models independent users. The rate is in requests
+// per second. The same arguments give the same times.
 func arrivals(rate int, d time.Duration) (all []time.Duration) {
-	random := rand.New(rand.NewPCG(uint64(rate), uint64(d))) //nolint:gosec // any seed will do
+	random := rand.New(rand.NewPCG(uint64(rate), uint64(d))) //nolint:gosec // not for security
 	mean := float64(time.Second) / float64(rate)
 	for at := random.ExpFloat64() * mean; at < float64(d); at += random.ExpFloat64() * mean {
 		all = append(all, time.Duration(at))
@@ -20,11 +20,11 @@ func arrivals(rate int, d time.Duration) (all []time.Duration) {
 	return all
 }
 
-// openLoop starts do for each arrival at its time, and returns when all have ended. due is when do should
-// have been started, from which all that happens later counts.
+// openLoop calls do in a goroutine at each arrival time, and returns after all calls have returned. due is the
+// intended start. Latencies count from it, so that delays in this program are not hidden (coordinated omission).
 func openLoop(ctx context.Context, all []time.Duration, do func(i int, due time.Time)) {
-	var working sync.WaitGroup
-	defer working.Wait()
+	var calls sync.WaitGroup
+	defer calls.Wait()
 	began := time.Now()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -38,11 +38,11 @@ func openLoop(ctx context.Context, all []time.Duration, do func(i int, due time.
 				return
 			}
 		}
-		working.Go(func() { do(i, due) })
+		calls.Go(func() { do(i, due) })
 	}
 }
 
-// percentile returns the smallest value that so many of a hundred do not exceed.
+// percentile returns the smallest value that at least the given percentage of the values do not exceed, or 0.
 func percentile(values []time.Duration, percent float64) time.Duration {
 	if len(values) == 0 {
 		return 0

@@ -21,7 +21,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
-// daemon is studiod in a process of its own, with everything on.
+// daemon is a process of studiod with metrics, encryption and logs enabled.
 type daemon struct {
 	address, admin string // HOST:PORT
 	command        *exec.Cmd
@@ -42,7 +42,7 @@ func buildDaemon(ctx context.Context, directory string) (string, error) {
 	return program, build.Run()
 }
 
-// startDaemon starts a daemon that writes its log to a file, and returns when it serves.
+// startDaemon starts a daemon and waits until it serves. The log is written to a file in directory.
 func startDaemon(ctx context.Context, program, dsn, directory string) (*daemon, error) {
 	log, err := os.Create(filepath.Join(directory, "studiod.log"))
 	if err != nil {
@@ -51,7 +51,7 @@ func startDaemon(ctx context.Context, program, dsn, directory string) (*daemon, 
 	d := &daemon{log: log, command: exec.CommandContext(ctx, program, //nolint:gosec // a path of ours
 		"serve", "--log-format", "json", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--db", dsn, "--media", "file:"+filepath.Join(directory, "media"),
 		"--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8", "--renderer", "simulate", "--render-time", "0s")}
-	d.command.Env = append(os.Environ(), "STUDIO_KEYS="+newKeys())
+	d.command.Env = append(os.Environ(), "STUDIO_KEYS="+newEncryptionKey())
 	stderr, err := d.command.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -63,16 +63,16 @@ func startDaemon(ctx context.Context, program, dsn, directory string) (*daemon, 
 	for d.address == "" {
 		line, err := reader.ReadBytes('\n')
 		if err != nil {
-			return nil, errors.Join(d.explain(errors.New("studiod does not serve")), d.command.Wait())
+			return nil, errors.Join(d.withLog(errors.New("studiod exited at its start")), d.command.Wait())
 		}
 		_, _ = log.Write(line)
-		var said struct {
+		var entry struct {
 			Message string `json:"msg"`
 			URL     string `json:"url"`
 		}
-		_ = json.Unmarshal(line, &said)
-		if u, err := url.Parse(said.URL); err == nil {
-			switch said.Message {
+		_ = json.Unmarshal(line, &entry)
+		if u, err := url.Parse(entry.URL); err == nil {
+			switch entry.Message {
 			case "serving operators":
 				d.admin = u.Host
 			case "serving":
@@ -80,24 +80,24 @@ func startDaemon(ctx context.Context, program, dsn, directory string) (*daemon, 
 			}
 		}
 	}
-	go func() { _, _ = io.Copy(log, reader) }() // until it ends
+	go func() { _, _ = io.Copy(log, reader) }() // ends with the process
 	return d, nil
 }
 
 func (d *daemon) pid() int { return d.command.Process.Pid }
 
-// stop ends the daemon as an operator does.
+// stop sends SIGTERM and waits until the daemon has exited.
 func (d *daemon) stop() error {
 	return errors.Join(d.command.Process.Signal(syscall.SIGTERM), d.command.Wait(), d.log.Close())
 }
 
-// explain adds the end of the log to an error.
-func (d *daemon) explain(err error) error {
+// withLog adds the end of the log to an error.
+func (d *daemon) withLog(err error) error {
 	text, _ := os.ReadFile(d.log.Name())
 	return fmt.Errorf("%w\n%s", err, text[max(0, len(text)-2000):])
 }
 
-// login gives users their tokens and secrets.
+// login logs in all users and reads their webhook secrets.
 func (d *daemon) login(ctx context.Context, users []*user) error {
 	p := newPool(d.address)
 	defer p.close()
@@ -106,11 +106,11 @@ func (d *daemon) login(ctx context.Context, users []*user) error {
 			AccessToken string `json:"access_token"`
 		}
 		var secrets struct{ Data []struct{ Secret string } }
-		if err := p.ask(ctx, text(http.MethodPost, "/users/login", "", `{"email":"`+u.email+`","password":"`+password+`"}`), &pair); err != nil {
+		if err := p.sendJSON(ctx, rawRequest(http.MethodPost, "/users/login", "", `{"email":"`+u.email+`","password":"`+password+`"}`), &pair); err != nil {
 			return err
 		}
 		u.token = pair.AccessToken
-		if err := p.ask(ctx, text(http.MethodGet, "/v1/webhooks/secret", u.authorization(), ""), &secrets); err != nil {
+		if err := p.sendJSON(ctx, rawRequest(http.MethodGet, "/v1/webhooks/secret", u.authorization(), ""), &secrets); err != nil {
 			return err
 		}
 		secret, err := webhook.ParseSecret(secrets.Data[0].Secret)
@@ -124,20 +124,20 @@ func (d *daemon) login(ctx context.Context, users []*user) error {
 
 func (u *user) authorization() string { return "Authorization: Bearer " + u.token + "\r\n" }
 
-// ask sends a request whose answer must be a 200.
-func (p *pool) ask(ctx context.Context, request string, answer any) error {
+// sendJSON sends a request and decodes the response, which must have the status 200.
+func (p *pool) sendJSON(ctx context.Context, request string, response any) error {
 	status, body, err := p.send(ctx, request)
 	if err != nil {
 		return err
 	}
 	if status != http.StatusOK {
-		return fmt.Errorf("answered %d: %.200s", status, body)
+		return fmt.Errorf("status %d: %.200s", status, body)
 	}
-	return json.Unmarshal(body, answer)
+	return json.Unmarshal(body, response)
 }
 
-// watch asks for the metrics again and again, as Prometheus does, until the returned function is called.
-func (d *daemon) watch(ctx context.Context, period time.Duration) (stop func() error) {
+// scrapeMetrics reads the metrics periodically, as Prometheus does, until stop is called. stop returns the first error.
+func (d *daemon) scrapeMetrics(ctx context.Context, period time.Duration) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
@@ -150,7 +150,7 @@ func (d *daemon) watch(ctx context.Context, period time.Duration) (stop func() e
 				ended <- nil
 				return
 			}
-			if _, err := d.fetch(ctx, "/metrics"); err != nil && ctx.Err() == nil {
+			if _, err := d.get(ctx, "/metrics"); err != nil && ctx.Err() == nil {
 				ended <- err
 				return
 			}
@@ -162,8 +162,8 @@ func (d *daemon) watch(ctx context.Context, period time.Duration) (stop func() e
 	}
 }
 
-// fetch returns what operators see at a path.
-func (d *daemon) fetch(ctx context.Context, path string) ([]byte, error) {
+// get returns the response of the admin address at a path.
+func (d *daemon) get(ctx context.Context, path string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.admin+path, nil)
 	if err != nil {
 		return nil, err
@@ -178,13 +178,14 @@ func (d *daemon) fetch(ctx context.Context, path string) ([]byte, error) {
 		return nil, err
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s is answered %s", path, response.Status)
+		return nil, fmt.Errorf("%s: status %s", path, response.Status)
 	}
 	return body.Bytes(), nil
 }
 
-// bareRole is the program as a server of net/http that answers every request with what it reads before.
-func bareRole(ctx context.Context, in io.Reader, out io.Writer) error {
+// serveBare serves a fixed body with net/http until the end of its input. It reads the length of the body, a newline
+// and the body from in, and writes its address to out.
+func serveBare(ctx context.Context, in io.Reader, out io.Writer) error {
 	reader := bufio.NewReader(in)
 	var length int
 	if _, err := fmt.Fscanln(reader, &length); err != nil {
@@ -204,11 +205,11 @@ func bareRole(ctx context.Context, in io.Reader, out io.Writer) error {
 	})}
 	fmt.Fprintln(out, listener.Addr())
 	go func() { _ = server.Serve(listener) }()
-	_, _ = io.Copy(io.Discard, reader) // until the end of the input
+	_, _ = io.Copy(io.Discard, reader)
 	return server.Close()
 }
 
-// startBare starts bareRole, and returns its address.
+// startBare runs this program as serveBare in a separate process, and returns its address.
 func startBare(ctx context.Context, body []byte) (address string, stop func() error, err error) {
 	program, err := os.Executable()
 	if err != nil {

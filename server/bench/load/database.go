@@ -35,26 +35,26 @@ const (
 )
 
 const (
-	password = "correct horse battery staple"
-	projects = 20 // of each user's workspace
-	callers  = 16 // of the floor
+	password        = "correct horse battery staple"
+	projectsPerUser = 20
+	callers         = 16 // concurrent transactions of the floor
 )
 
-// database is one of its own, with users in it.
+// database is a new database.
 type database struct {
 	dsn        string
-	sql        *sql.DB // beside the service
-	postmaster int     // the process of the server; 0 on SQLite
+	sql        *sql.DB // not used by studiod
+	postmaster int     // process id of the PostgreSQL server; 0 on SQLite
 	stop       func() error
 }
 
-// user has a workspace of projects, and later a token and a secret.
+// user is a user with a workspace. login sets the token and the secret.
 type user struct {
 	email, workspace, token string
 	secret                  webhook.Secret
 }
 
-// openDatabase makes a database, on a server of PostgreSQL that is its own.
+// openDatabase creates a database. For PostgreSQL, it starts a server.
 func openDatabase(ctx context.Context, name, directory string) (*database, error) {
 	if name == sqliteName {
 		path := filepath.Join(directory, "studio.db")
@@ -65,7 +65,7 @@ func openDatabase(ctx context.Context, name, directory string) (*database, error
 		db.SetMaxOpenConns(1)
 		return &database{dsn: "sqlite:" + path, sql: db, stop: db.Close}, nil
 	}
-	cluster, err := studiotest.StartCluster("fsync=on") //nolint:contextcheck // it is stopped
+	cluster, err := studiotest.StartCluster("fsync=on") //nolint:contextcheck // it runs until stop
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func openDatabase(ctx context.Context, name, directory string) (*database, error
 	return d, nil
 }
 
-// addUsers adds users with a workspace of projects each, as the operator's commands do.
+// addUsers adds n users. Each is the member of a workspace with projectsPerUser projects.
 func (db *database) addUsers(ctx context.Context, n int) (users []*user, err error) {
 	s, err := store.Open(ctx, db.dsn, store.Config{})
 	if err != nil {
@@ -98,7 +98,7 @@ func (db *database) addUsers(ctx context.Context, n int) (users []*user, err err
 		return nil, err
 	}
 	cfg := studiotest.Config(s, time.Now)
-	cfg.Passwords = hashed(hash)
+	cfg.Passwords = fixedHash(hash)
 	service := studio.New(cfg)
 	for i := range n {
 		u := &user{email: fmt.Sprintf("user%d@example.com", i), workspace: uuid.NewString()}
@@ -112,7 +112,7 @@ func (db *database) addUsers(ctx context.Context, n int) (users []*user, err err
 		if err := service.AddMember(ctx, u.workspace, u.email); err != nil {
 			return nil, err
 		}
-		all, err := projectsOf(added.ID, u.workspace)
+		all, err := newProjects(added.ID, u.workspace)
 		if err != nil {
 			return nil, err
 		}
@@ -124,17 +124,17 @@ func (db *database) addUsers(ctx context.Context, n int) (users []*user, err err
 	return users, nil
 }
 
-// hashed is the hash of every password, which takes long to make.
-type hashed string
+// fixedHash is a password hash that is used for all users, because hashing is slow.
+type fixedHash string
 
-func (h hashed) Hash(context.Context, string) (string, error) { return string(h), nil }
-func (hashed) Compare(context.Context, string, string) (bool, error) {
+func (h fixedHash) Hash(context.Context, string) (string, error) { return string(h), nil }
+func (fixedHash) Compare(context.Context, string, string) (bool, error) {
 	return false, errors.ErrUnsupported
 }
 
-// projectsOf are projects with every field.
-func projectsOf(userID, workspaceID string) (all []studio.Project, err error) {
-	for i := range projects {
+// newProjects returns projects in which every member has a value.
+func newProjects(userID, workspaceID string) (all []studio.Project, err error) {
+	for i := range projectsPerUser {
 		id, created := uuid.Must(uuid.NewV7()).String(), time.Now().UTC().Truncate(time.Second)
 		media := "https://media.example.com/projects/" + id
 		title, status, language := fmt.Sprintf("Product tour %d", i), "published", "english"
@@ -157,31 +157,31 @@ func projectsOf(userID, workspaceID string) (all []studio.Project, err error) {
 	return all, nil
 }
 
-// newKeys is what a key file has.
-func newKeys() string {
+// newEncryptionKey returns a new value for STUDIO_KEYS.
+func newEncryptionKey() string {
 	key := make([]byte, 32)
-	_, _ = rand.Read(key) // which never fails
+	_, _ = rand.Read(key) // never fails
 	return base64.StdEncoding.EncodeToString(key)
 }
 
-// floor returns how many transactions of one row the database takes in a second.
+// floor measures the baseline of the database: durable transactions of one row per second.
 func (db *database) floor(ctx context.Context, d time.Duration) (float64, error) {
 	if _, err := db.sql.ExecContext(ctx, `CREATE TABLE floor (n BIGINT)`); err != nil {
 		return 0, err
 	}
 	var count atomic.Int64
-	var working sync.WaitGroup
+	var inserts sync.WaitGroup
 	errs := make([]error, callers)
 	began := time.Now()
 	for i := range callers {
-		working.Go(func() {
+		inserts.Go(func() {
 			for time.Since(began) < d && errs[i] == nil {
 				_, errs[i] = db.sql.ExecContext(ctx, `INSERT INTO floor VALUES ($1)`, 1)
 				count.Add(1)
 			}
 		})
 	}
-	working.Wait()
+	inserts.Wait()
 	rate := float64(count.Load()) / time.Since(began).Seconds()
 	_, err := db.sql.ExecContext(ctx, `DROP TABLE floor`)
 	return rate, errors.Join(append(errs, err)...)

@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
-// The tests run this program as a bare handler, as the program itself does.
+// TestMain lets startBare run the test program with -bare.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "-bare" {
 		if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// On every database all figures are measured, and nothing is lost, comes twice or is wrongly signed. How
-// fast it is decides nothing.
-func TestMeasure(t *testing.T) {
+// On each database, all figures are measured, and no event is lost, duplicated or wrongly signed. Missed targets do
+// not fail the test.
+func TestMeasure_returnsAllFigures(t *testing.T) {
 	t.Parallel()
 	program, err := buildDaemon(t.Context(), t.TempDir())
 	if err != nil {
@@ -38,7 +38,7 @@ func TestMeasure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var progress bytes.Buffer
-			s := scene{plan: short(), name: name, progress: &progress, directory: t.TempDir(), program: program, profile: t.TempDir()}
+			s := setup{plan: short(), name: name, progress: &progress, directory: t.TempDir(), program: program, profile: t.TempDir()}
 			figures, err := s.measure(t.Context())
 			if err != nil {
 				t.Fatalf("%v\n%s", err, progress.String())
@@ -46,43 +46,43 @@ func TestMeasure(t *testing.T) {
 			for _, f := range figures {
 				t.Logf("%s: %s", f.name, f.measured)
 				if f.name == "" || f.measured == "" {
-					t.Errorf("a figure is empty: %+v", f)
+					t.Errorf("the figure %+v is empty", f)
 				}
 			}
 		})
 	}
 }
 
-// Requests that a server keeps waiting count from when they should have been sent, whoever waits for whom.
-func TestOpenLoop_countsFromTheIntendedTime(t *testing.T) {
+// The time that openLoop passes to a call is the intended start, even if earlier calls are slow.
+func TestOpenLoop_passesIntendedTime(t *testing.T) {
 	t.Parallel()
 	all := arrivals(1000, 100*time.Millisecond)
 	if !slices.IsSorted(all) || !slices.Equal(all, arrivals(1000, 100*time.Millisecond)) || len(all) < 50 || len(all) > 150 {
-		t.Errorf("%d arrivals in a tenth of a second, at %v", len(all), all)
+		t.Errorf("%d arrivals within 100 ms, at %v", len(all), all)
 	}
 	var mu sync.Mutex
-	dues := make([]time.Time, len(all))
+	dueTimes := make([]time.Time, len(all))
 	began := time.Now()
 	openLoop(t.Context(), all, func(i int, due time.Time) {
-		mu.Lock() // as if one at a time were served
+		mu.Lock() // serves one request at a time
 		defer mu.Unlock()
-		dues[i] = due
+		dueTimes[i] = due
 	})
 	for i, at := range all {
-		if dues[i].Sub(dues[0]) != at-all[0] || dues[i].Before(began.Add(at)) {
-			t.Fatalf("arrival %d counts from %v, want %v", i, dues[i].Sub(began), at)
+		if dueTimes[i].Sub(dueTimes[0]) != at-all[0] || dueTimes[i].Before(began.Add(at)) {
+			t.Fatalf("arrival %d is due at %v, want %v", i, dueTimes[i].Sub(began), at)
 		}
 	}
 }
 
-func TestSearch(t *testing.T) {
+func TestSearch_findsHighestRate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ limit, from, to int }{
-		"between":    {1300, 1170, 1300},
-		"the first":  {500, 450, 500},
-		"below it":   {90, 80, 90},
-		"nothing":    {0, 0, 0},
-		"everything": {1 << 30, 10_000, 20_000},
+		"above first": {1300, 1170, 1300},
+		"first":       {500, 450, 500},
+		"below first": {90, 80, 90},
+		"none":        {0, 0, 0},
+		"all":         {1 << 30, 10_000, 20_000},
 	} {
 		got, err := search(500, 10_000, func(rate int) (bool, error) {
 			return rate <= c.limit, nil
@@ -93,25 +93,25 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-type sending func(id, body string, secret webhook.Secret)
+type sendFunc func(id, body string, secret webhook.Secret)
 
-// What receivers say decides whether a run fails, so they must see what is wrong.
-func TestReceivers_seeWhatIsWrong(t *testing.T) {
+// The receivers must detect every kind of wrong event, because a run fails only if they do.
+func TestReceivers_detectWrongEvents(t *testing.T) {
 	t.Parallel()
 	u := &user{secret: webhook.NewSecret()}
 	other := webhook.NewSecret()
 	const first, second = `{"event_type":"lipsync_inference_event","data":{"inference_id":"1","status":"succeeded"}}`,
 		`{"event_type":"lipsync_inference_event","data":{"inference_id":"2","status":"succeeded"}}`
 	for name, c := range map[string]struct {
-		send func(send sending)
+		send func(send sendFunc)
 		want string
 	}{
-		"nothing":             {func(send sending) { send("a", first, u.secret); send("b", second, u.secret) }, ""},
-		"one lost":            {func(send sending) { send("a", first, u.secret) }, "1 events of 2"},
-		"one twice":           {func(send sending) { send("a", first, u.secret); send("a", first, u.secret) }, "came twice"},
-		"two of one":          {func(send sending) { send("a", first, u.secret); send("b", first, u.secret) }, "two events"},
-		"another's signature": {func(send sending) { send("a", first, other) }, "signature"},
-		"a failure": {func(send sending) {
+		"none":            {func(send sendFunc) { send("a", first, u.secret); send("b", second, u.secret) }, ""},
+		"lost event":      {func(send sendFunc) { send("a", first, u.secret) }, "1 events of 2"},
+		"duplicate":       {func(send sendFunc) { send("a", first, u.secret); send("a", first, u.secret) }, "duplicated"},
+		"second event":    {func(send sendFunc) { send("a", first, u.secret); send("b", first, u.secret) }, "two events"},
+		"wrong signature": {func(send sendFunc) { send("a", first, other) }, "signature"},
+		"failed lip-sync": {func(send sendFunc) {
 			send("a", strings.Replace(first, "succeeded", "failed", 1), u.secret)
 		}, "failed"},
 	} {
@@ -136,7 +136,7 @@ func TestReceivers_seeWhatIsWrong(t *testing.T) {
 				}
 				_ = response.Body.Close()
 			})
-			_, err = r.all(t.Context(), 2, time.Millisecond)
+			_, err = r.waitAll(t.Context(), 2, time.Millisecond)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("the error is %v, want %q", err, c.want)
 			}
@@ -148,8 +148,8 @@ func TestReceivers_seeWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A connection that ended is replaced.
-func TestPool(t *testing.T) {
+// The pool replaces connections that the server has closed.
+func TestPool_replacesClosedConnections(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -162,9 +162,9 @@ func TestPool(t *testing.T) {
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Close() }()
 	p := newPool(listener.Addr().String())
-	for range 2 * mostConnections {
-		if status, _, err := p.send(t.Context(), text(http.MethodGet, "/", "", "")); err != nil || status != http.StatusTeapot {
-			t.Fatalf("answered %d, %v", status, err)
+	for range 2 * maxConnections {
+		if status, _, err := p.send(t.Context(), rawRequest(http.MethodGet, "/", "", "")); err != nil || status != http.StatusTeapot {
+			t.Fatalf("status %d, %v", status, err)
 		}
 	}
 	p.close()

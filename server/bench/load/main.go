@@ -1,11 +1,11 @@
-// Command load puts studiod under an open load, on each database: requests arrive at times that are
-// fixed beforehand, whether or not those before them are answered, and their latency counts from then.
-// Each of its users has a token, an idempotency key for each creation, and a receiver that verifies the
-// webhooks. It holds one rate for a minute, searches the highest rate that is held, and puts both beside
-// what the database and net/http do alone in the same run. "go run ." writes ../LOAD.md; "go run .
-// -short" takes seconds, prints, and writes nothing. It fails when an event is lost, comes twice or is
-// wrongly signed, never because something is slow. Memory and CPU time are read from /proc and are 0
-// where there is none.
+// Command load measures studiod under an open load on each database: the arrival times of requests are fixed in
+// advance and do not depend on responses, and latencies count from them. Each user has a token, an idempotency key
+// for each creation, and a receiver that verifies the webhooks. The command measures one rate for a minute, searches
+// the highest sustained rate, and compares it with a floor: the database or net/http alone.
+//
+// "go run ." writes ../LOAD.md. "go run . -short" takes seconds and only prints. The command fails if an event is
+// lost, duplicated or wrongly signed, but not if it is slow. Memory and CPU time are read from /proc; without it,
+// they are 0.
 package main
 
 import (
@@ -29,49 +29,49 @@ func main() {
 	}
 }
 
-// plan says how much to measure.
+// plan is the extent of the measurements. Rates are per second.
 type plan struct {
-	users     int
-	creations int           // a second, for long
-	lists     int           // a second, for listing
-	long      time.Duration // of creations
-	listing   time.Duration
-	step      time.Duration // of a search
-	most      int           // a second, of a search
-	floor     time.Duration
-	patience  time.Duration // with others who use the machine, before each rate
+	users            int
+	creations        int // rate
+	lists            int // rate
+	creationDuration time.Duration
+	listDuration     time.Duration
+	searchStep       time.Duration // duration of each rate of a search
+	maxRate          int           // at which a search ends
+	floorDuration    time.Duration
+	idleWait         time.Duration // longest wait for an idle machine before each rate
 }
 
 func full() plan {
 	return plan{
-		users: 100, creations: 500, lists: 5000, long: time.Minute, listing: 20 * time.Second, step: 10 * time.Second,
-		most: 1 << 20, floor: 3 * time.Second, patience: 20 * time.Second,
+		users: 100, creations: 500, lists: 5000, creationDuration: time.Minute, listDuration: 20 * time.Second,
+		searchStep: 10 * time.Second, maxRate: 1 << 20, floorDuration: 3 * time.Second, idleWait: 20 * time.Second,
 	}
 }
 
 func short() plan {
 	return plan{
-		users: 3, creations: 20, lists: 50, long: 500 * time.Millisecond, listing: 200 * time.Millisecond,
-		step: 100 * time.Millisecond, most: 100, floor: 50 * time.Millisecond,
+		users: 3, creations: 20, lists: 50, creationDuration: 500 * time.Millisecond, listDuration: 200 * time.Millisecond,
+		searchStep: 100 * time.Millisecond, maxRate: 100, floorDuration: 50 * time.Millisecond,
 	}
 }
 
 func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) (err error) {
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	inSeconds := flags.Bool("short", false, "measure little and write no file")
+	isShort := flags.Bool("short", false, "measure for seconds only, and write no file")
 	file := flags.String("o", "../LOAD.md", "file to write")
-	only := flags.String("database", "", "measure "+sqliteName+" or "+postgresName+" alone, and write no file")
-	profile := flags.String("profile", "", "write a CPU profile of studiod under each rate into this directory")
-	role := flags.Bool("bare", false, "for this program itself: answer with what comes in")
+	only := flags.String("database", "", "measure "+sqliteName+" or "+postgresName+" only, and write no file")
+	profile := flags.String("profile", "", "write a CPU profile of studiod at each rate to this directory")
+	bare := flags.Bool("bare", false, "internal: run as the bare handler")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *role {
-		return bareRole(ctx, in, out)
+	if *bare {
+		return serveBare(ctx, in, out)
 	}
 	p := full()
-	if *inSeconds {
+	if *isShort {
 		p = short()
 	}
 	directory, err := os.MkdirTemp("", "load")
@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 			continue
 		}
 		fmt.Fprintln(progress, "measuring:", name)
-		s := scene{plan: p, name: name, progress: progress, directory: directory, program: program, profile: *profile}
+		s := setup{plan: p, name: name, progress: progress, directory: directory, program: program, profile: *profile}
 		figures, err := s.measure(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -97,7 +97,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 		r.add(name, figures)
 	}
 	text := r.markdown()
-	if _, err := io.WriteString(out, text); err != nil || *inSeconds || *only != "" {
+	if _, err := io.WriteString(out, text); err != nil || *isShort || *only != "" {
 		return err
 	}
 	return os.WriteFile(*file, []byte(text), 0o600)

@@ -15,25 +15,25 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
-// receivers take the webhooks of each user at a port of his own, so that studiod has as many origins.
-// They verify each, and keep when the event of each lip-sync came.
+// receivers receive and verify the webhooks of each user on a separate port, which is a separate origin. They store
+// when the event of each lip-sync was received.
 type receivers struct {
 	urls    []string // by user
 	servers []*http.Server
 
-	mu      sync.Mutex
-	ids     map[string]struct{} // of events
-	arrived map[string]time.Time
-	wrong   error // the first attempt that should not have been
+	mu         sync.Mutex
+	ids        map[string]struct{}  // of events
+	receivedAt map[string]time.Time // by lip-sync
+	err        error                // of the first invalid request
 }
 
-// bodyLimit is more than any event has.
-const bodyLimit = 64 << 10
+// maxBody bounds the body of a request, in bytes.
+const maxBody = 64 << 10
 
-// startReceivers starts one for each user, whose secrets are asked for at each webhook.
+// startReceivers starts a receiver for each user.
 func startReceivers(ctx context.Context, users []*user) (*receivers, error) {
 	r := &receivers{}
-	r.forget()
+	r.reset()
 	for _, u := range users {
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
@@ -48,7 +48,7 @@ func startReceivers(ctx context.Context, users []*user) (*receivers, error) {
 			w.WriteHeader(http.StatusNoContent)
 		})}
 		r.servers, r.urls = append(r.servers, server), append(r.urls, "http://"+listener.Addr().String()+"/")
-		go func() { _ = server.Serve(listener) }() // until it is closed
+		go func() { _ = server.Serve(listener) }()
 	}
 	return r, nil
 }
@@ -61,25 +61,25 @@ func (r *receivers) close() error {
 	return errors.Join(errs...)
 }
 
-// forget begins anew; what comes later of before is an error.
-func (r *receivers) forget() {
+// reset removes the received events.
+func (r *receivers) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ids, r.arrived = make(map[string]struct{}), make(map[string]time.Time)
+	r.ids, r.receivedAt = make(map[string]struct{}), make(map[string]time.Time)
 }
 
 func (r *receivers) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.wrong == nil {
-		r.wrong = err
+	if r.err == nil {
+		r.err = err
 	}
 }
 
-// receive verifies a webhook to a user and keeps it.
+// receive verifies a request to the receiver of a user and stores its event.
 func (r *receivers) receive(request *http.Request, u *user) error {
 	now := time.Now()
-	body, err := io.ReadAll(io.LimitReader(request.Body, bodyLimit))
+	body, err := io.ReadAll(io.LimitReader(request.Body, maxBody))
 	if err != nil {
 		return err
 	}
@@ -97,38 +97,38 @@ func (r *receivers) receive(request *http.Request, u *user) error {
 		return err
 	}
 	if event.Type != "lipsync_inference_event" || event.Data.Status != "succeeded" {
-		return fmt.Errorf("an event is %s", bytes.TrimSpace(body))
+		return fmt.Errorf("unexpected event %s", bytes.TrimSpace(body))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := request.Header.Get(webhook.HeaderID)
 	if _, known := r.ids[id]; known {
-		return fmt.Errorf("event %s came twice", id)
+		return fmt.Errorf("event %s is duplicated", id)
 	}
 	r.ids[id] = struct{}{}
-	if _, known := r.arrived[event.Data.ID]; known {
+	if _, known := r.receivedAt[event.Data.ID]; known {
 		return fmt.Errorf("lip-sync %s has two events", event.Data.ID)
 	}
-	r.arrived[event.Data.ID] = now
+	r.receivedAt[event.Data.ID] = now
 	return nil
 }
 
-// all returns when the event of each lip-sync came, once all have come.
-func (r *receivers) all(ctx context.Context, lipsyncs int, patience time.Duration) (map[string]time.Time, error) {
+// waitAll waits until the events of so many lip-syncs were received, and returns the times by lip-sync.
+func (r *receivers) waitAll(ctx context.Context, lipsyncs int, maxWait time.Duration) (map[string]time.Time, error) {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
-	timeout := time.After(patience)
+	timeout := time.After(maxWait)
 	for {
 		r.mu.Lock()
-		arrived, n, wrong := r.arrived, len(r.arrived), r.wrong
+		receivedAt, n, err := r.receivedAt, len(r.receivedAt), r.err
 		r.mu.Unlock()
-		if n >= lipsyncs || wrong != nil {
-			return arrived, wrong
+		if n >= lipsyncs || err != nil {
+			return receivedAt, err
 		}
 		select {
 		case <-ticker.C:
 		case <-timeout:
-			return nil, fmt.Errorf("%d events of %d came within %v", n, lipsyncs, patience)
+			return nil, fmt.Errorf("%d events of %d were received within %v", n, lipsyncs, maxWait)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

@@ -8,51 +8,51 @@ import (
 	"time"
 )
 
-// figure is what was measured beside what is wanted.
+// figure is a measured value and its target.
 type figure struct {
-	name, wanted, measured string
+	name, target, measured string
 	met                    bool
 }
 
-// report is what one run measured.
+// report is the result of a run.
 type report struct {
-	plan  plan
-	kinds []string
-	all   [][]figure // the same rows for each kind
+	plan      plan
+	databases []string
+	figures   [][]figure // by database, with the same names
 }
 
-func (r *report) add(kind string, figures []figure) {
-	r.kinds, r.all = append(r.kinds, kind), append(r.all, figures)
+func (r *report) add(database string, figures []figure) {
+	r.databases, r.figures = append(r.databases, database), append(r.figures, figures)
 }
 
 func (r *report) markdown() string {
-	return fmt.Sprintf(`# What studiod holds
+	return fmt.Sprintf(`# Sustained load
 
-One studiod with everything on: webhooks, metrics that are read every %v, logs, keys and webhook secrets encrypted,
-its limits as they are by default, and a simulated renderer that takes no time. %d users create lip-syncs and list their
-projects; each has a token, an idempotency key for each creation and a receiver of his own, which verifies every
-webhook. SQLite is a file with synchronous=FULL, PostgreSQL a server with fsync=on. The requests, the receivers, studiod
-and the database share the CPUs of one machine.
+One studiod with webhooks, metrics (read every %v), logs, encrypted keys and webhook secrets, default limits, and
+simulated renderings that take no time. %d users create lip-syncs and list their projects. Each user has a token, an
+idempotency key for each creation, and a receiver that verifies every webhook. SQLite is a file with synchronous=FULL.
+PostgreSQL is a server with fsync=on. The load generator, the receivers, studiod and the database share the CPUs of one
+machine.
 
-The load is open: requests arrive at random times that are fixed beforehand (a Poisson process), whether or not those
-before them are answered. Latencies and the delays of events count from then. A rate is held when 99 %% of the requests
-are answered within %v, none fails, and every event is delivered within %v; the highest is known to a tenth. A rate
-that is not held while others use more than %.1f of a processor is tried again, up to %d times in all. CPU is that of
-one processor: 200 %% are two. Memory is that of studiod and of all processes of the database, as PSS. The run fails
-when an event is lost, comes twice or is wrongly signed. Reproduce with `+"`make load`"+`; figures depend on the machine and
-on what else it does.
+The load is open: the arrival times of requests (a Poisson process) are fixed in advance and do not depend on
+responses. Latencies and the delays of events count from the arrival time. A rate is sustained if the p99 latency is at
+most %v, no request fails, and every event is delivered within %v. The search for the highest sustained rate ends within
+10 %%. A rate that is not sustained while other programs use more than %.1f CPUs is measured again, up to %d times in
+total. CPU usage is relative to one CPU, so 200 %% is two CPUs. Memory is the proportional set size (PSS) of studiod and
+the processes of the database. The run fails if an event is lost, duplicated or wrongly signed. Reproduce with
+`+"`make load`"+`. The figures depend on the machine and its other load.
 
 %s %s/%s, %d CPUs.
 
-%s`, scrape, r.plan.users, mostLatency, mostDelay, little, tries, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.table())
+%s`, scrapeInterval, r.plan.users, maxLatency, maxDelay, maxOthersCPU, maxTries, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.table())
 }
 
 func (r *report) table() string {
 	var b strings.Builder
-	b.WriteString("| | Target | " + strings.Join(r.kinds, " | ") + " |\n|---|---" + strings.Repeat("|---", len(r.kinds)) + "|\n")
-	for i, row := range r.all[0] {
-		fmt.Fprintf(&b, "| %s | %s |", row.name, row.wanted)
-		for _, figures := range r.all {
+	b.WriteString("| | Target | " + strings.Join(r.databases, " | ") + " |\n|---|---" + strings.Repeat("|---", len(r.databases)) + "|\n")
+	for i, row := range r.figures[0] {
+		fmt.Fprintf(&b, "| %s | %s |", row.name, row.target)
+		for _, figures := range r.figures {
 			fmt.Fprintf(&b, " %s |", figures[i])
 		}
 		b.WriteString("\n")
@@ -68,15 +68,15 @@ func (f figure) String() string {
 }
 
 func (u usage) String() string {
-	text := "studiod " + u.share(u.studiod)
+	text := "studiod " + u.percent(u.studiod)
 	if u.database > 0 {
-		text += ", database " + u.share(u.database)
+		text += ", database " + u.percent(u.database)
 	}
-	return text + ", load " + u.share(u.load) + ", others " + u.share(u.others) + ", stolen " + u.share(u.stolen)
+	return text + ", load " + u.percent(u.load) + ", others " + u.percent(u.others) + ", stolen " + u.percent(u.stolen)
 }
 
-func latencies(s *step) string {
-	return fmt.Sprintf("p50 %s, p99 %s, at most %s", milliseconds(percentile(s.latencies, 50)),
+func latencies(s *result) string {
+	return fmt.Sprintf("p50 %s, p99 %s, max %s", milliseconds(percentile(s.latencies, 50)),
 		milliseconds(percentile(s.latencies, 99)), milliseconds(percentile(s.latencies, 100)))
 }
 
@@ -84,7 +84,7 @@ func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seco
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }
 
-// thousands writes a number with a comma before the last three digits.
+// thousands formats a number below a million with a comma before the last three digits.
 func thousands(n int) string {
 	if n < 1000 {
 		return strconv.Itoa(n)

@@ -5,22 +5,22 @@ import (
 	"fmt"
 )
 
-// search returns the highest rate that try holds: it doubles the rate until it does not, and then looks
-// halfway until it knows the rate to a tenth.
-func search(first, most int, try func(rate int) (held bool, err error)) (highest int, err error) {
-	low, high := 0, 0 // what is held, and what is not
+// search returns the highest sustained rate within 10 %. It doubles the rate, beginning with first, until a rate is not
+// sustained, and continues with a binary search. It ends early at a sustained rate of limit or above.
+func search(first, limit int, sustained func(rate int) (bool, error)) (highest int, err error) {
+	low, high := 0, 0 // the highest sustained rate, and the lowest that is not sustained
 	for rate := first; high == 0 || high-low > max(high/10, 1); {
-		held, err := try(rate)
+		ok, err := sustained(rate)
 		if err != nil {
 			return 0, err
 		}
-		if held {
+		if ok {
 			low = rate
 		} else {
 			high = rate
 		}
 		switch {
-		case high == 0 && low >= most:
+		case high == 0 && low >= limit:
 			return low, nil
 		case high == 0:
 			rate = 2 * low
@@ -31,24 +31,24 @@ func search(first, most int, try func(rate int) (held bool, err error)) (highest
 	return low, nil
 }
 
-// searchRate searches the highest rate that is held, and returns all that was tried.
-func (s *scene) searchRate(ctx context.Context, first int, do attempt) (highest int, steps []*step, err error) {
-	highest, err = search(first, s.most, func(rate int) (bool, error) {
-		r, err := s.hold(ctx, rate, s.step, do)
+// searchRate searches the highest sustained rate, and returns the results of all rates.
+func (s *setup) searchRate(ctx context.Context, first int, do requestFunc) (highest int, results []*result, err error) {
+	highest, err = search(first, s.maxRate, func(rate int) (bool, error) {
+		r, err := s.measureRate(ctx, rate, s.searchStep, do)
 		if err != nil {
 			return false, err
 		}
 		fmt.Fprintf(s.progress, "  %v\n", r)
-		steps = append(steps, r)
-		return r.held(), nil
+		results = append(results, r)
+		return r.sustained(), nil
 	})
-	return highest, steps, err
+	return highest, results, err
 }
 
-// ofHighest tells of the rate that was held.
-func ofHighest(steps []*step, highest int) string {
-	for _, r := range steps {
-		if r.rate == highest && r.held() {
+// latenciesAt formats the latencies at the highest sustained rate.
+func latenciesAt(results []*result, highest int) string {
+	for _, r := range results {
+		if r.rate == highest && r.sustained() {
 			return latencies(r)
 		}
 	}

@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// tick is the kernel's unit of CPU time for programs.
+// tick is the unit of CPU times in /proc.
 const tick = time.Second / 100
 
-// family returns a process and its children; nil for 0.
-func family(pid int) (pids []string) {
+// processTree returns the ids of a process and its children. It returns nil if pid is 0.
+func processTree(pid int) (pids []string) {
 	if pid == 0 {
 		return nil
 	}
 	pids = []string{strconv.Itoa(pid)}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
-		if fields := afterName(path); len(fields) > 1 && fields[1] == pids[0] {
+		if fields := statFields(path); len(fields) > 1 && fields[1] == pids[0] {
 			pids = append(pids, filepath.Base(filepath.Dir(path)))
 		}
 	}
 	return pids
 }
 
-// afterName returns the fields of a stat file that follow the name, which may have spaces.
-func afterName(path string) []string {
+// statFields returns the fields of a stat file after the name of the process, which may contain spaces.
+func statFields(path string) []string {
 	stat, _ := os.ReadFile(path)
 	_, after, _ := strings.Cut(string(stat), ") ")
 	return strings.Fields(after)
@@ -45,17 +45,17 @@ func ticks(fields []string, indexes ...int) (sum time.Duration) {
 	return sum
 }
 
-// cpuOf returns the CPU time that processes have used, and those of their children that have ended.
+// cpuOf returns the CPU time of processes, and of their children that have exited.
 func cpuOf(pids ...string) (used time.Duration) {
 	for _, pid := range pids {
-		used += ticks(afterName(filepath.Join("/proc", pid, "stat")), 11, 12, 13, 14)
+		used += ticks(statFields(filepath.Join("/proc", pid, "stat")), 11, 12, 13, 14)
 	}
 	return used
 }
 
-// memoryOf returns how many bytes a process and its children have, of what they share a part each.
+// memoryOf returns the memory of a process and its children as proportional set size, in bytes.
 func memoryOf(pid int) (bytes int64) {
-	for _, child := range family(pid) {
+	for _, child := range processTree(pid) {
 		text, _ := os.ReadFile(filepath.Join("/proc", child, "smaps_rollup"))
 		for line := range strings.Lines(string(text)) {
 			var kibibytes int64
@@ -67,28 +67,28 @@ func memoryOf(pid int) (bytes int64) {
 	return bytes
 }
 
-// machine returns the CPU time that everybody on this machine has used, and what its host gave to others
-// while somebody here wanted it.
-func machine() (used, stolen time.Duration) {
+// machineCPU returns the CPU time of all processes on this machine, and the steal time: the time that its hypervisor
+// gave to others.
+func machineCPU() (used, stolen time.Duration) {
 	stat, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(stat), "\n")
 	fields := strings.Fields(line) // cpu user nice system idle iowait irq softirq steal
 	return ticks(fields, 1, 2, 3, 6, 7), ticks(fields, 8)
 }
 
-// quiet waits until others leave the machine alone, or for as long as patience.
-func quiet(ctx context.Context, patience time.Duration) error {
+// waitIdle waits until other programs use less than maxOthersCPU, but not longer than maxWait.
+func waitIdle(ctx context.Context, maxWait time.Duration) error {
 	const period = time.Second
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
-	for before, _ := machine(); patience > 0; patience -= period {
+	for before, _ := machineCPU(); maxWait > 0; maxWait -= period {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		used, _ := machine()
-		if (used - before).Seconds() < little {
+		used, _ := machineCPU()
+		if (used - before).Seconds() < maxOthersCPU {
 			return nil
 		}
 		before = used
@@ -96,17 +96,17 @@ func quiet(ctx context.Context, patience time.Duration) error {
 	return nil
 }
 
-// usage is CPU time of a while.
+// usage is the CPU time that was used during a measurement.
 type usage struct {
 	took                                    time.Duration
 	studiod, database, load, others, stolen time.Duration
 }
 
-// measureUsage returns a function that tells what was used since.
-func (s *scene) measureUsage() func() usage {
+// startUsage returns a function that returns the CPU time since the call of startUsage.
+func (s *setup) startUsage() func() usage {
 	now := func() (u usage) {
-		used, stolen := machine()
-		u = usage{studiod: cpuOf(strconv.Itoa(s.daemon.pid())), database: cpuOf(family(s.db.postmaster)...), load: cpuOf("self"), stolen: stolen}
+		used, stolen := machineCPU()
+		u = usage{studiod: cpuOf(strconv.Itoa(s.daemon.pid())), database: cpuOf(processTree(s.db.postmaster)...), load: cpuOf("self"), stolen: stolen}
 		u.others = used - u.studiod - u.database - u.load
 		return u
 	}
@@ -120,7 +120,7 @@ func (s *scene) measureUsage() func() usage {
 	}
 }
 
-// share writes CPU time as a part of one processor.
-func (u usage) share(used time.Duration) string {
+// percent formats a CPU time as a percentage of one CPU.
+func (u usage) percent(used time.Duration) string {
 	return fmt.Sprintf("%.0f %%", 100*used.Seconds()/u.took.Seconds())
 }
