@@ -10,9 +10,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func (s *Store) LoginTries(
-	ctx context.Context, account string, after time.Time,
-) (tries int, began time.Time, err error) {
+// WebhookTests reads the count from login_tries, as LoginWait does for its failures.
+func (s *Store) WebhookTests(ctx context.Context, key string, after time.Time) (tests int, began time.Time, err error) {
+	return s.loginTries(ctx, key, after)
+}
+
+func (s *Store) loginTries(ctx context.Context, account string, after time.Time) (tries int, began time.Time, err error) {
 	err = queryRow(ctx, s.engine, []any{&tries, instant{&began}},
 		`SELECT tries, began_at FROM login_tries WHERE account = $1 AND began_at > $2`, account, micros(after))
 	if errors.Is(err, studio.ErrNotFound) {
@@ -21,14 +24,14 @@ func (s *Store) LoginTries(
 	return tries, began, err
 }
 
-func (s *Store) CountLoginTry(ctx context.Context, account string, now, after time.Time) error {
+func (s *Store) CountWebhookTest(ctx context.Context, key string, now, after time.Time) error {
 	return s.write(ctx, func(tx transaction) error {
 		_, err := tx.exec(ctx, `
 			INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
 			ON CONFLICT (account) DO UPDATE SET
 				tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END,
 				began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END`,
-			account, micros(now), micros(after))
+			key, micros(now), micros(after))
 		return err
 	})
 }
@@ -37,7 +40,7 @@ func (s *Store) CountLoginTry(ctx context.Context, account string, now, after ti
 // failure.
 func (s *Store) LoginWait(ctx context.Context, throttles []studio.Throttle, now time.Time) (wait time.Duration, err error) {
 	for _, throttle := range throttles {
-		failures, last, err := s.LoginTries(ctx, throttle.Key, now.Add(-studio.LoginMemory))
+		failures, last, err := s.loginTries(ctx, throttle.Key, now.Add(-studio.LoginMemory))
 		if err != nil {
 			return 0, err
 		}

@@ -14,7 +14,7 @@ const IdempotencyLifetime = 24 * time.Hour
 type Creation struct {
 	UserID         string
 	Title          *string
-	Request        []byte // the request as a JSON object, with the same bytes for the same request
+	Request        []byte // the request as a JSON object; equal requests must have equal bytes, for the idempotency key
 	Webhook        Registration
 	IdempotencyKey string // "" if there is none
 	RequestID      string // for the log
@@ -33,19 +33,26 @@ type IdempotencyKey struct {
 	After       time.Time // keys that were first used before have expired
 }
 
-// CreateAvatar creates an avatar in the state processing and, if a webhook is registered, its first event.
-// The error is an [*InvalidError] if the webhook is invalid.
+// CreateAvatar creates an avatar in the state processing and, if a webhook is registered, its first event. The
+// avatar is due to be rendered at once. The error is an [*InvalidError] if the webhook is invalid, and
+// [ErrTooManyCreations] if the user has too many creations in progress.
+//
+// If the user has created an avatar with the same idempotency key within [IdempotencyLifetime], CreateAvatar
+// creates nothing. It returns that avatar as it was when it was created, or [ErrKeyReused] if the request was
+// another one, [ErrKeySpent] if that avatar has been deleted, and [ErrKeyInUse] if it is being created.
 func (s *Service) CreateAvatar(ctx context.Context, c Creation) (Subject, error) {
 	return s.create(ctx, Subject{Kind: Avatar}, c)
 }
 
-// CreateLipsync creates a lip-sync. The error is an [*InvalidError] if the webhook is invalid.
+// CreateLipsync creates a lip-sync in the state processing, which has no event. Its errors and its idempotency
+// key are those of [Service.CreateAvatar].
 func (s *Service) CreateLipsync(ctx context.Context, c Creation) (Subject, error) {
 	return s.create(ctx, Subject{Kind: Lipsync}, c)
 }
 
 // CreateVideo creates a video of a published avatar. The video uses the webhook of the avatar. The error is
-// [ErrNotFound] if the user has no such avatar, and [ErrNotPublished] if the avatar is not published.
+// [ErrNotFound] if the user has no such avatar, and [ErrNotPublished] if the avatar is not published. The
+// other errors and the idempotency key are those of [Service.CreateAvatar].
 func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) (Subject, error) {
 	avatar, err := s.Find(ctx, c.UserID, Avatar, avatarID)
 	if err != nil {

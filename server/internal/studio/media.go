@@ -19,7 +19,7 @@ type Media interface {
 	Extension(mediaType string) string
 	// Open opens a file. The error is [ErrNotFound] if it does not exist.
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
-	// Erase erases all files whose keys begin with prefix.
+	// Erase erases all files whose keys begin with prefix. It is no error if there is none.
 	Erase(ctx context.Context, prefix string) error
 	// URL returns a URL at which anyone can read a file until expires.
 	URL(key string) (url string, expires time.Time)
@@ -46,7 +46,8 @@ func (s *Service) ResultURL(subjectID, name string) string {
 	return url
 }
 
-// MediaNeeded reports whether a record refers to a file.
+// MediaNeeded reports whether a record refers to a file, or a rendering may still be writing it. A file that
+// is not needed may be erased.
 func (s *Service) MediaNeeded(ctx context.Context, key string) (bool, error) {
 	folder, id, name := splitKey(key)
 	if folder == UploadFolder {
@@ -103,8 +104,8 @@ type Upload struct {
 	ExpiresAt   time.Time
 }
 
-// Upload stores a file of the user, and returns it with its URL. The error is [ErrTooMuchMedia] if the total
-// size of the uploads of the user would exceed MaxMediaBytes.
+// Upload stores a file of the user, and returns it with its URL. The caller limits the size of the file. The
+// error is [ErrTooMuchMedia] if the total size of the uploads of the user would exceed MaxMediaBytes.
 func (s *Service) Upload(ctx context.Context, userID, contentType string, content io.Reader) (Upload, string, error) {
 	upload := Upload{ID: s.NewID(), UserID: userID, ContentType: contentType}
 	upload.Key = UploadFolder + "/" + upload.ID + "/file" + s.Media.Extension(contentType)

@@ -19,8 +19,9 @@ const (
 )
 
 // Renderer renders subjects. Render must return soon after ctx ends. If it returns a [*RenderError] without
-// Retry, the subject fails. After any other error, the rendering is retried a limited number of times.
-// [ErrUnavailable] does not count as an attempt.
+// Retry, the subject fails. After any other error, the rendering is retried after 10 seconds and then after a
+// minute; if that fails too, the subject fails. After an error that wraps [ErrUnavailable], the rendering is
+// retried every minute until the subject is 24 hours old, and these attempts are not counted.
 type Renderer interface {
 	Render(ctx context.Context, subject Subject) (Rendering, error)
 }
@@ -42,15 +43,16 @@ type Check struct {
 
 // RenderError is the reason why a subject cannot be rendered, in words for the user.
 type RenderError struct {
-	Reason string
+	Reason string // the failure reason of the subject if it fails
 	Checks []Check
 	Retry  bool // whether a retry may succeed
 }
 
 func (e *RenderError) Error() string { return "studio: cannot be rendered: " + e.Reason }
 
-// Rendered processes the result of a rendering. The subject enters its next state, or the rendering is
-// scheduled again. Rendered is idempotent: it does nothing if the subject is no longer processing.
+// Rendered processes the result of a rendering, or its error; see [Renderer]. The subject enters its next state,
+// or the rendering is scheduled again. Rendered returns the subject after that. It is idempotent: it does
+// nothing if the subject is no longer processing. The error is [ErrNotFound] if the subject was deleted.
 func (s *Service) Rendered(ctx context.Context, id string, result Rendering, err error) (Subject, error) {
 	rendered, updateErr := s.Store.UpdateSubject(ctx, id, func(subject *Subject) error {
 		if subject.Status != Processing {

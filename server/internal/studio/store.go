@@ -21,22 +21,18 @@ type Store interface {
 	// returns the ids of the subjects and the keys of the uploads.
 	DeleteUser(ctx context.Context, userID string, now time.Time) (subjects, uploads []string, err error)
 
-	// LoginTries returns the count and the start of the current window of account, if the window began after
-	// the given time.
-	LoginTries(ctx context.Context, account string, after time.Time) (tries int, began time.Time, err error)
-	// CountLoginTry increments the count of the current window, or starts a window at now.
-	CountLoginTry(ctx context.Context, account string, now, after time.Time) error
-
-	// LoginWait returns how long a login must wait, which is the maximum of throttles.
+	// LoginWait returns how long a login must wait, which is the longest wait of throttles, given the failures
+	// that CountLogin has counted. It counts nothing.
 	LoginWait(ctx context.Context, throttles []Throttle, now time.Time) (time.Duration, error)
 	// CountLogin counts a failure for each of throttles. If the login must wait, it counts nothing and
 	// returns how long.
 	CountLogin(ctx context.Context, throttles []Throttle, now time.Time) (time.Duration, error)
-	// UncountLogin undoes CountLogin for a login that did not fail. If the login succeeded, it also resets
-	// the throttles with Forgets.
+	// UncountLogin undoes CountLogin after a login that did not fail, or whose password could not be compared.
+	// If the login succeeded, it also resets the throttles with Forgets.
 	UncountLogin(ctx context.Context, throttles []Throttle, succeeded bool) error
 	// KnowsAddress reports whether SeeAddress was called for a user and an address after the given time.
 	KnowsAddress(ctx context.Context, userID, address string, after time.Time) (bool, error)
+	// SeeAddress makes an address known to a user at now. It may keep a time of up to a day before.
 	SeeAddress(ctx context.Context, userID, address string, now time.Time) error
 
 	// AddRefreshToken adds a token. The error is [ErrUnauthorized] if the user no longer has this password
@@ -76,7 +72,9 @@ type Store interface {
 	// before the newest.
 	Subjects(ctx context.Context, filter SubjectFilter, after Position, limit int) ([]Subject, error)
 	// UpdateSubject reads a subject, calls change, and writes the changed subject and its new events, in one
-	// transaction. If change returns an error, nothing is written and UpdateSubject returns the error.
+	// transaction. If change returns an error, nothing is written and UpdateSubject returns the error. It may
+	// call change several times, each time with the subject as it was read, so change must have no other
+	// effects.
 	UpdateSubject(ctx context.Context, id string, change func(*Subject) error) (Subject, error)
 
 	// CreationsInProgress returns the number of subjects of a user that are waiting to be rendered or being
@@ -104,4 +102,11 @@ type Store interface {
 	// AddWebhookSecret adds a secret. The secrets in force then expire at oldEnd. If most secrets are in
 	// force, it adds nothing and returns [ErrTooManySecrets] with the time until the oldest expires.
 	AddWebhookSecret(ctx context.Context, userID, secret string, now, oldEnd time.Time, most int) error
+
+	// WebhookTests returns how many sample notifications were counted under key in the current window, and
+	// when the window began. It returns 0 if the window did not begin after the given time.
+	WebhookTests(ctx context.Context, key string, after time.Time) (tests int, began time.Time, err error)
+	// CountWebhookTest counts one in the current window. If that did not begin after the given time, it
+	// starts a new window at now.
+	CountWebhookTest(ctx context.Context, key string, now, after time.Time) error
 }

@@ -23,9 +23,10 @@ type Config struct {
 	// CheckWebhook returns the canonical form of a webhook URL, which is the same for all notations of a
 	// receiver. If the URL is invalid, it returns the reason, which can be sent to the user.
 	CheckWebhook func(url string) (canonical string, refusal *InvalidError)
-	// SendWebhook makes one attempt to deliver an event to a canonical URL.
+	// SendWebhook makes one attempt to deliver a sample event to a canonical URL. Package jobs delivers all
+	// other events.
 	SendWebhook func(ctx context.Context, url string, event Event, secrets []string) WebhookAttempt
-	// Media stores files. If nil, renderings have no files.
+	// Media stores files. If nil, renderings have no files, and Upload must not be called.
 	Media Media
 	// CursorKey authenticates the cursors of lists. All processes with the same database must have the same
 	// key.
@@ -38,8 +39,9 @@ type Config struct {
 	AutoConsent func(Subject) (granted bool)
 	// Now returns the current time.
 	Now func() time.Time
-	// MaxInProgress limits the creations of a user that are waiting to be rendered or being rendered. If
-	// zero, they are not limited.
+	// MaxInProgress limits the creations of a user that are waiting to be rendered or being rendered. Each
+	// process may exceed it by a twentieth, because it counts the rows once for several creations. If zero,
+	// they are not limited.
 	MaxInProgress int
 	// MaxMediaBytes limits the total size of the unexpired uploads of a user, in bytes. If zero, it is not
 	// limited.

@@ -79,7 +79,7 @@ type Subject struct {
 	RenderAt    time.Time // when the rendering is due; zero if nothing is to be rendered
 	RenderTries int       // failed attempts to render
 
-	Events []Event // new events since the subject was read; written with it
+	Events []Event // new events since the subject was read; the store writes them with the subject and never reads them
 }
 
 // Final reports whether the subject is in a final state.

@@ -89,8 +89,9 @@ func (s *Service) RevokeTokens(ctx context.Context, email string) error {
 const RevocationInterval = 250 * time.Millisecond
 
 // DeleteUser erases a user with all avatars, videos, lip-syncs, uploads, results, secrets and memberships.
-// The tokens of the user must have been revoked before. Projects are kept, because they belong to the
-// workspace.
+// Projects are kept, because they belong to the workspace. The caller must first revoke the tokens of the user
+// and wait until all daemons have polled the revocation: DeleteUser does not check that, and a daemon that
+// still accepts a token may create records that nothing erases.
 func (s *Service) DeleteUser(ctx context.Context, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {

@@ -21,7 +21,8 @@ type WebhookAttempt struct {
 }
 
 // TestWebhook sends a sample event for a kind of subjects to a URL, signed with the secrets of the user. The
-// error is an [*InvalidError] if the URL is invalid, and [ErrTooManyTests] if the user has sent too many.
+// error is an [*InvalidError] if the URL is invalid, and [ErrTooManyTests] if the user has sent 10 within a
+// minute. A failed attempt is no error.
 func (s *Service) TestWebhook(ctx context.Context, userID, url string, kind Kind) (WebhookAttempt, error) {
 	canonical, err := s.checkWebhook("/webhook_url", url)
 	if err != nil {
@@ -47,15 +48,15 @@ func (s *Service) TestWebhook(ctx context.Context, userID, url string, kind Kind
 	return attempt, nil
 }
 
-// countWebhookTest counts a sample notification in the same way as failed logins.
+// countWebhookTest counts a sample notification, or returns [ErrTooManyTests].
 func (s *Service) countWebhookTest(ctx context.Context, userID string) error {
-	account, now := "webhook tests of "+userID, s.now()
-	tests, began, err := s.Store.LoginTries(ctx, account, now.Add(-webhookTestWindow))
+	key, now := "webhook tests of "+userID, s.now()
+	tests, began, err := s.Store.WebhookTests(ctx, key, now.Add(-webhookTestWindow))
 	if err != nil {
 		return err
 	}
 	if tests >= maxWebhookTests {
 		return &LimitError{Limit: ErrTooManyTests, RetryAfter: began.Add(webhookTestWindow).Sub(now)}
 	}
-	return s.Store.CountLoginTry(ctx, account, now, now.Add(-webhookTestWindow))
+	return s.Store.CountWebhookTest(ctx, key, now, now.Add(-webhookTestWindow))
 }
