@@ -15,7 +15,8 @@ import (
 )
 
 // Asset is an [http.Handler] that serves one static file, compressed for clients that accept gzip. Browsers
-// revalidate their copy by ETag on each use, because an upgrade of the program may change the file.
+// revalidate their copy by ETag on each use, because an upgrade of the program may change the file. An Asset
+// holds the file compressed; each response to a client that does not accept gzip decompresses it in memory.
 type Asset struct {
 	contentType string
 	compressed  []byte

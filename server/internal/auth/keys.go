@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// KeyOverlap is how long before a new key is used all daemons should have loaded it.
+	// KeyOverlap is the time from the creation of a key until it signs, in which all daemons load it and
+	// other services fetch its public key. [Tokens.RunKeys] loads keys six times in it.
 	KeyOverlap = time.Minute
 	// keysInterval is the interval at which keys are loaded.
 	keysInterval = KeyOverlap / 6
@@ -37,8 +38,8 @@ type signingKey struct {
 	until   time.Time // when its last token has expired; zero for the last key
 }
 
-// SetKeys replaces the signing keys. There must be at least one. A key signs until the next key replaces it.
-// Its tokens remain valid until they expire.
+// SetKeys replaces the signing keys, which may be in any order. There must be at least one. A key signs from its
+// From on, until that of the next key. Its tokens remain valid until they expire.
 func (t *Tokens) SetKeys(keys []SigningKey) error {
 	if len(keys) == 0 {
 		return errors.New("auth: there is no signing key")
@@ -64,7 +65,8 @@ func (t *Tokens) SetKeys(keys []SigningKey) error {
 	return nil
 }
 
-// Retired returns when a key is no longer needed, given the time at which it was replaced.
+// Retired returns when a key is no longer needed, given the time at which the next key replaced it: when its
+// last token has expired, and [KeyOverlap] later, for daemons with other clocks.
 func Retired(from time.Time) time.Time { return from.Add(TokenLifetime + KeyOverlap) }
 
 // signer returns the key that signs at the given time.
@@ -102,8 +104,8 @@ func (t *Tokens) verifier(id any) (_ signingKey, known bool) {
 	return signingKey{}, false
 }
 
-// RunKeys loads the keys every 10 seconds until ctx ends. If that fails, it keeps the current keys and logs a
-// warning.
+// RunKeys calls read every 10 seconds until ctx ends, and SetKeys with its result. If that fails, it keeps the
+// current keys; of consecutive failures it logs the first, as a warning.
 func (t *Tokens) RunKeys(ctx context.Context, read func(context.Context) ([]SigningKey, error), logger *slog.Logger) {
 	load := func(time.Time) error {
 		keys, err := read(ctx)
@@ -136,7 +138,8 @@ func (k jwk) thumbprint() string {
 	return base64.RawURLEncoding.EncodeToString(hash[:])
 }
 
-// ServeHTTP responds with the public keys as a JWK set (RFC 7517).
+// ServeHTTP responds to GET and HEAD with the public keys as a JWK set (RFC 7517), which may be cached for
+// [KeyOverlap].
 func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

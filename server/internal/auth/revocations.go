@@ -10,8 +10,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Revocations knows from when the access tokens of each user are valid. It polls the revocations, which costs
-// less than a query for each request.
+// Revocations knows which access tokens are revoked: for each user those that were issued up to a time. It polls
+// these times, which costs less than a query for each request. It is safe for concurrent use. Call
+// [Revocations.Load] before the first request is served, and then [Revocations.Run].
 type Revocations struct {
 	// Read returns the revocations after the given time: when the tokens were revoked, by user.
 	Read   func(ctx context.Context, after time.Time) (map[string]time.Time, error)
@@ -36,7 +37,7 @@ func (r *Revocations) Load(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// Run calls Load every [studio.RevocationInterval] until ctx ends.
+// Run calls Load every [studio.RevocationInterval] until ctx ends. Of consecutive errors it logs the first.
 func (r *Revocations) Run(ctx context.Context) {
 	reload(ctx, studio.RevocationInterval, func(now time.Time) error { return r.Load(ctx, now) }, func(err error) {
 		r.Logger.WarnContext(ctx, "revocations of tokens not read", "err", err)

@@ -32,7 +32,8 @@ var errToken = errors.New("auth: not a valid access token")
 
 // Tokens issues and verifies access tokens. They are JWTs, signed with Ed25519, with the user id and the
 // expiry. Tokens is also an http.Handler for its public keys, so that other programs can verify the tokens.
-// Verification uses only the token and the known revocations. The signature of a token is verified only once.
+// Verification uses only the token and the known revocations. The signatures of up to 10,000 verified tokens
+// are not verified again. Tokens is safe for concurrent use.
 type Tokens struct {
 	// Revocations is checked for each token. If nil, no tokens are revoked.
 	Revocations *Revocations
@@ -63,7 +64,7 @@ func NewSeed() []byte {
 	return private.Seed()
 }
 
-// NewTokens returns a Tokens that signs with keys. now returns the current time.
+// NewTokens returns a Tokens that signs with keys, as [Tokens.SetKeys] describes. now returns the current time.
 func NewTokens(keys []SigningKey, now func() time.Time) (*Tokens, error) {
 	t := &Tokens{
 		now: now, seen: make(map[[sha256.Size]byte]access),
@@ -89,7 +90,8 @@ func (t *Tokens) Issue(userID string, at time.Time) (string, error) {
 	return token.SignedString(key.private)
 }
 
-// Authenticate returns the user of a valid token.
+// Authenticate returns the user of a valid token. Its error does not say what is wrong with a token. It can be
+// used as a [server.AuthenticatorFunc].
 func (t *Tokens) Authenticate(_ context.Context, token string) (server.Principal, error) {
 	if len(token) > maxTokenLength {
 		return server.Principal{}, errToken

@@ -21,11 +21,17 @@ const (
 
 // Handler queues requests by user, for server.Config.Wrap. It queues only requests of authenticated users
 // that have a body.
+//
+// Handler runs before package server knows the user, so it does not wait itself: it replaces the body, whose
+// Read method waits when package server, which has authenticated the user by then, reads it. If the wait is too
+// long, Read returns a 503 as a [*server.Error] with Retry-After: 5.
 type Handler struct {
 	Next http.Handler
-	// Reading limits the bodies over 4 KiB that are being read into memory, and Processing the requests that
-	// are being handled. They are separate, so that a slow sender blocks only reading, and a slow reader of a
-	// response blocks nothing.
+	// Reading limits the bodies over 4 KiB that are being read into memory. A request holds it from the first
+	// read on, with its Content-Length, or 1 MiB without one. Processing limits the requests that are being
+	// handled. A request holds it from the end of its body on, with the bytes that were read. A request holds
+	// both until its response begins. They are separate, so that a slow sender blocks only reading, and a
+	// slow reader of a response blocks nothing.
 	Reading, Processing *Queue
 	// Streamed reports whether the body of a request is streamed instead of being held in memory. Such
 	// requests are not queued.

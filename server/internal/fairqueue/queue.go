@@ -13,8 +13,9 @@ import (
 
 // Config configures a [Queue]. The zero value is valid.
 type Config struct {
-	// Bytes limits the total size of all requests that hold the queue. [Overhead] is added to each request.
-	// One user can hold at most half of it, and a larger request counts as that half. Defaults to 2 MiB.
+	// Bytes limits the total size of all requests that have proceeded and were not released. [Overhead] is
+	// added to each request. One user can hold at most half of it, and a larger request counts as that half.
+	// Defaults to 2 MiB.
 	Bytes int64
 	// Wait limits how long a request waits. Defaults to 5 seconds.
 	Wait time.Duration

@@ -11,7 +11,8 @@ const heading = `# The keys that encrypt what is secret in the database of studi
 # Keep this file apart from backups of the database, which cannot be read without it.
 `
 
-// Load reads the keys from a file. If a key is missing later, the file is read again.
+// Load reads the keys from a file in the format of [Parse]. If a key is missing later, [Keyring.Open] reads the
+// file again, so that a process finds the key that another process has added by [Keyring.Rotate].
 func Load(path string) (*Keyring, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -54,7 +55,8 @@ func (k *Keyring) Create(path string) error {
 	return nil
 }
 
-// Rotate adds a new first key, also to the file. If the keyring has no file, it returns an error.
+// Rotate adds a new first key, also to the file, which it replaces atomically. The older keys remain. Values are
+// not encrypted again; see store.Store.Seal. If the keyring has no file, Rotate returns an error.
 func (k *Keyring) Rotate() error {
 	if k.path == "" {
 		return errors.New("the keys are not in a file")

@@ -1,4 +1,5 @@
-// Package keyring encrypts secrets that are stored in a database, with keys that are not stored in it.
+// Package keyring encrypts secrets that are stored in a database, with keys that are not stored in it. It uses
+// AES-256-GCM with random nonces.
 package keyring
 
 import (
@@ -51,7 +52,8 @@ func NewKey() string {
 	return base64.StdEncoding.EncodeToString(secret)
 }
 
-// Parse parses keys, one per line. Empty lines and lines that begin with # are ignored.
+// Parse parses keys, one per line, each of 32 random bytes in base64. Empty lines and lines that begin with # are
+// ignored. There must be at least one key.
 func Parse(text string) (*Keyring, error) {
 	keys, err := parse(text)
 	if err != nil {

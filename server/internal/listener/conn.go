@@ -20,7 +20,7 @@ type conn struct {
 	network  *network // nil until the connection is admitted; guarded by Listener.mu, as are streams and weight
 
 	streams int // open HTTP/2 requests
-	weight  int // number of connections that it weight as
+	weight  int // number of connections that it counts as
 
 	active   atomic.Int64 // time of the last activity, in Unix nanoseconds
 	serving  atomic.Int32 // requests that have been received completely and are being handled

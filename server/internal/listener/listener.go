@@ -5,9 +5,9 @@
 // Idle connections do not prevent new ones. At the limit, the least recently active connections are closed,
 // starting with addresses that have more than their share. A connection is active when it completes a
 // request, gets its response, or sends a body at the minimum rate. A connection is not closed while a request
-// on it is being handled.
+// on it is being handled, unless its response has made no progress for a minute.
 //
-// Each concurrent HTTP/2 request weight as a connection.
+// Of an HTTP/2 connection, each concurrent request after the first counts as another connection.
 //
 // Error responses that net/http sends before it calls a handler are replaced with problem documents (RFC
 // 9457), except for HTTP/2.
@@ -39,7 +39,7 @@ type Config struct {
 	// address do not apply to trusted addresses. By default, no address is trusted.
 	Trusted func(netip.Addr) bool
 	// MaxBodyBytes limits the bytes of request bodies in memory, excluding the first 4 KiB of each. One
-	// address can use half of it. A body that exceeds the limit is answered with 503. Defaults to 24 MiB.
+	// address can use half of it, unless it is trusted. A body that exceeds the limit is answered with 503. Defaults to 24 MiB.
 	MaxBodyBytes int64
 	// MinBodyRate is the minimum rate at which a body must arrive, in bytes per second, after the first 10
 	// seconds. Defaults to 8 KiB per second.
@@ -58,7 +58,7 @@ type Config struct {
 const (
 	freeBodyBytes = 4 << 10 // not counted for each body
 	bodyGrace     = 10 * time.Second
-	// stalled is how long a response may make no progress before its connection weight as idle.
+	// stalled is how long a response may make no progress before its connection counts as idle.
 	stalled     = time.Minute
 	logInterval = time.Minute
 	// evictions is the fraction of connections that is closed at once at the limit: one in this many. Closing
@@ -193,7 +193,7 @@ func (l *Listener) admit(c *conn) bool {
 // connection.
 func (l *Listener) beginStream(c *conn) (ok bool) {
 	l.mu.Lock()
-	if _, weight := c.network.conns[c]; !weight { // the connection has been closed
+	if _, open := c.network.conns[c]; !open { // the connection has been closed
 		l.mu.Unlock()
 		return false
 	}
@@ -214,7 +214,7 @@ func (l *Listener) endStream(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.streams--
-	if _, weight := c.network.conns[c]; weight && c.streams > 0 {
+	if _, open := c.network.conns[c]; open && c.streams > 0 {
 		l.count(c, -1)
 	}
 }
@@ -314,7 +314,7 @@ func (l *Listener) remove(c *conn) {
 	if c.network == nil {
 		return
 	}
-	if _, weight := c.network.conns[c]; weight {
+	if _, open := c.network.conns[c]; open {
 		delete(c.network.conns, c)
 		l.forget(c.address, c.network)
 		l.count(c, -c.weight)

@@ -124,10 +124,11 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes})
 }
 
-// Watch adds the metrics of a database: its queue and its connections.
+// Watch adds the metrics of a database: its queue and its connections. A scrape before that lacks them.
 func (m *Metrics) Watch(db *store.Store) { m.database.watch(db) }
 
-// Status returns the status of the queue in the database. It may be cached, as for scrapes.
+// Status returns the status of the queue in the database, which it caches for 5 seconds to a minute, the longer
+// the longer the query takes. Scrapes use the same cache. It returns an error until Watch is called.
 func (m *Metrics) Status(ctx context.Context) (store.Status, error) { return m.database.status(ctx) }
 
 // Answered counts a request. It can be used as the OnAnswer function of server.Config.

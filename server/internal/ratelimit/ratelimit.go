@@ -1,9 +1,10 @@
 // Package ratelimit limits the rate of requests of each user.
 //
-// Each user has a token bucket for each class of operations. Daemons with the same database share the limits
-// without communicating for each request. Every second, each daemon announces the rates of the users that are
-// near a limit. It admits its fair share of a limit, or what the other daemons do not use, if that is more
-// and the user needs it.
+// Each user has a token bucket for each class of operations; see [Config]. Requests without a user are not
+// limited. Daemons with the same database share the limits without communicating for each request. Every
+// second, each daemon announces the rates of the users that use more than a tenth of its fair share, which is
+// the limit divided by the number of daemons. A daemon admits its fair share. If a user needs more than four
+// fifths of it, the daemon admits what the other daemons have announced to leave, if that is more.
 package ratelimit
 
 import (
@@ -27,7 +28,7 @@ import (
 // Config configures a [Limiter]. The limits are in requests per second and user; each is also the burst. The
 // zero value is valid.
 type Config struct {
-	// Reads limits operations that change nothing. Defaults to 20,000.
+	// Reads limits operations that change nothing, whose ids begin with get or list. Defaults to 20,000.
 	Reads int
 	// Changes limits all other operations. Defaults to 10,000.
 	Changes int
@@ -118,8 +119,8 @@ func New(cfg Config) *Limiter {
 	return l
 }
 
-// Admit returns a 429 error if the user has exceeded the rate limit for the operation. It can be used as the
-// Admit function of [server.Config].
+// Admit returns a [*server.Error] with 429, Retry-After and RateLimit headers if the user has exceeded the rate
+// limit for the operation. It can be used as the Admit function of [server.Config].
 func (l *Limiter) Admit(ctx context.Context, operationID string) error {
 	caller, ok := server.PrincipalFrom(ctx)
 	if !ok {

@@ -39,7 +39,7 @@ type announcement struct {
 	Used   map[string][classes]int `json:"used"` // requests per second, by user
 }
 
-// Run shares the limits with other daemons and removes unused buckets, until ctx ends.
+// Run shares the limits with other daemons and removes unused buckets, until ctx ends. Call it once.
 func (l *Limiter) Run(ctx context.Context) {
 	interval := bucketLifetime
 	if l.announce != nil {
@@ -63,7 +63,8 @@ func (l *Limiter) Run(ctx context.Context) {
 	}
 }
 
-// Hear processes an announcement. It ignores those of this daemon.
+// Hear processes an announcement. It ignores those of this daemon and those that it cannot read. A daemon whose
+// announcements stop counts for five more seconds.
 func (l *Limiter) Hear(message string) {
 	var received announcement
 	if err := json.Unmarshal([]byte(message), &received); err != nil || received.Daemon == "" || received.Daemon == l.daemon {
