@@ -32,7 +32,8 @@ type Config struct {
 	PublicURL string
 	// Key is the HMAC key that signs the URLs of files that the service serves itself.
 	Key []byte
-	// TTL is how long a URL is valid. Default 24 hours.
+	// TTL is how long a URL is valid. Default 24 hours. Object stores have limits of their own, such as
+	// 7 days in S3.
 	TTL time.Duration
 	// Now returns the current time. Default [time.Now].
 	Now func() time.Time
@@ -214,7 +215,8 @@ func (s *Store) forEach(ctx context.Context, prefix string, do func(*blob.ListOb
 	}
 }
 
-// Sweep erases the files that are older than grace and for which needed returns false.
+// Sweep erases the files that are older than grace and for which needed returns false. It ends at the first
+// error. grace must exceed the time between writing a file and writing the record that refers to it.
 func (s *Store) Sweep(ctx context.Context, grace time.Duration, needed func(ctx context.Context, key string) (bool, error)) error {
 	before := s.cfg.Now().Add(-grace)
 	return s.forEach(ctx, "", func(object *blob.ListObject) error {

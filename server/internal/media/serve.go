@@ -53,9 +53,10 @@ func (s *Store) verify(key string, query url.Values) bool {
 		err == nil && s.cfg.Now().Before(time.Unix(at, 0))
 }
 
-// Key returns the key in a URL, or "" if the URL does not name a file of the service. signed reports
-// whether the URL was signed by this service and has not expired. It is always false for object stores. If
-// signed is false, the URL may be forged.
+// Key returns the key in a URL, or "" if the URL does not name a file of the service. It reads only the path, so
+// that it finds the key in the URLs of object stores, too; any host may be in the URL. signed reports whether
+// the URL was signed by this service and has not expired. It is always false for object stores. If signed is
+// false, the URL may be forged: check the owner of the file, as [studio.Service.OwnsMedia] does.
 func (s *Store) Key(address string) (key string, signed bool) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -26,8 +26,9 @@ type ExecConfig struct {
 	Directory string
 	// Studio reads avatars, stores media and records progress.
 	Studio *studio.Service
-	// Fetch copies the content at a URL that the user of subject gave to file, as [Inputs.Fetch] does. It
-	// must return a [*studio.RenderError] without Retry if the user has to change the input.
+	// Fetch copies the content at url, which the user of subject gave, to file, as [Inputs.Fetch] does. It
+	// must return a [*studio.RenderError] without Retry if the user has to change the input. The Reason of
+	// that error completes a sentence that begins with the member of the request, such as "The audio_url".
 	Fetch func(ctx context.Context, subject studio.Subject, url string, file *os.File) error
 	// Logger logs errors, and what programs write to their standard error. Nil discards both.
 	Logger *slog.Logger
@@ -68,8 +69,9 @@ func (e *Exec) Close() error { return e.directory.close() }
 func errFailed() error { return &studio.RenderError{Reason: "The renderer failed.", Retry: true} }
 
 // Render fetches the inputs of subject, runs the program and stores the files that it makes. An error that
-// users may see is a [*studio.RenderError]. If the service itself is at fault, such as after a full disk, the
-// error wraps [studio.ErrUnavailable].
+// users may see is a [*studio.RenderError]. After a failure of the program that it does not report itself, that
+// is a fixed text with Retry. If the service itself is at fault, such as after a full disk, the error wraps
+// [studio.ErrUnavailable].
 func (e *Exec) Render(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
 	result, err := e.render(ctx, subject)
 	if ctx.Err() != nil || err == nil || errors.As(err, new(*studio.RenderError)) {

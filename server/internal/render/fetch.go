@@ -33,7 +33,7 @@ type Inputs struct {
 
 // Fetch copies the content at url to file. It has the signature of [ExecConfig].Fetch. It takes at most
 // 10 minutes and 300 MiB. If the input is at fault, the error is a [*studio.RenderError], whose Retry is set
-// after failures that may be transient.
+// after failures that may be transient. Any other error is a failure of the service.
 func (i Inputs) Fetch(ctx context.Context, subject studio.Subject, url string, file *os.File) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, unusable("took longer than 10 minutes to fetch.", true))
 	defer cancel()

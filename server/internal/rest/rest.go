@@ -1,5 +1,6 @@
 // Package rest implements the generated server interface with the domain in package studio. It only converts
-// requests and responses, and contains no rules. It has one file for each tag of the document.
+// requests and responses, and contains no rules. The operations of the interface are in the file of their tag;
+// the extensions are in extensions.go, lists.go, deletions.go, media.go and webhooks.go.
 package rest
 
 import (

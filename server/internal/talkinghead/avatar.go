@@ -26,16 +26,17 @@ const maxTrack = 256 << 20
 
 // An Avatar is a face that can speak.
 type Avatar struct {
-	// Files are the names of the files in the output directory that [Config.MakeVideo] needs.
-	Files     []string
+	// Files are the names, without a directory, of the files that [Config.MakeVideo] needs.
+	Files []string
+	// Thumbnail is the path of a JPEG file.
 	Thumbnail string
 	// Checks are the findings about the input. They are set even if MakeAvatar fails.
 	Checks []Check
 }
 
 // MakeAvatar prepares the face in a video or picture for [Config.MakeVideo]. If input is empty, the face is
-// that of the presenter. MakeAvatar writes its files to dir. If a check fails, the error is an
-// [*InputError].
+// that of a presenter that this package draws. Of a video, MakeAvatar uses the first two minutes. It writes its
+// files to dir. If a check fails, the error is an [*InputError].
 func (c Config) MakeAvatar(ctx context.Context, input, dir string) (Avatar, error) {
 	if input == "" {
 		return c.presenterAvatar(ctx, dir)

@@ -26,9 +26,9 @@ type Config struct {
 
 // A Video is a video that was made.
 type Video struct {
-	Path      string
-	Thumbnail string
-	Seconds   float64
+	Path      string  // of an MP4 file
+	Thumbnail string  // path of a JPEG file
+	Seconds   float64 // length of the video
 }
 
 // Lipsync describes a lip-sync. Audio is required unless UseAudioFromVideo is set.
