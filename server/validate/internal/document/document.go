@@ -1,5 +1,5 @@
-// Package document reads YAML and JSON into one tree that keeps the order of members and where
-// everything is written.
+// Package document reads YAML and JSON into a tree that keeps the order of members and the position of each
+// name and value. Package validate compiles this tree.
 package document
 
 import (
@@ -16,11 +16,12 @@ import (
 // maxDepth limits the levels of nesting of a document.
 const maxDepth = 200
 
-// Node is a value of a document. It must not be modified.
+// Node is a value of a document. It must not be modified. It is safe for concurrent use.
 type Node struct {
-	// Kind is that of the value: n, t, f, ", 0, { or [.
+	// Kind is the kind of the value: n, t, f, ", 0, { or [ for null, true, false, a string, a number, an
+	// object or an array.
 	Kind jsontext.Kind
-	// Text is the text of a string, or a number, true, false and null as JSON writes them.
+	// Text is the text of a string without quotes and escapes, or null, true, false or a number in JSON.
 	Text string
 	// Members are those of an object, in the order of the document.
 	Members []Member
@@ -50,7 +51,7 @@ func (p Position) String() string {
 	return p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
 }
 
-// Error says what keeps a text from being read.
+// Error is the error of Parse: the first place at which a text is not a valid document.
 type Error struct {
 	Position Position
 	Detail   string
@@ -58,8 +59,12 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Position.String() + ": " + e.Detail }
 
-// Parse reads one YAML or JSON document. Its error is an [*Error]. Member names are unique; of
-// YAML it takes what has an equal in JSON, and aliases.
+// Parse parses one YAML or JSON document. file is its name in positions. The error is an [*Error].
+//
+// Parse rejects duplicate names, more than 200 levels of nesting, a second document, and YAML that has no
+// equivalent in JSON: merge keys, names that are not scalars, tags other than those of JSON's types, and
+// numbers that JSON writes differently, such as 0x10. An unquoted date is a string. An alias is the node that
+// it refers to; it must not refer to a value that contains it.
 func Parse(file string, text []byte) (*Node, error) {
 	if text = bytes.TrimPrefix(text, []byte("\ufeff")); !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
 		return parseYAML(file, text)
@@ -76,7 +81,7 @@ func Parse(file string, text []byte) (*Node, error) {
 	return root, nil
 }
 
-// Get returns the value of a member, or nil.
+// Get returns the value of the member with a name, or nil if n is nil or has no such member.
 func (n *Node) Get(name string) *Node {
 	if n == nil {
 		return nil
@@ -89,7 +94,7 @@ func (n *Node) Get(name string) *Node {
 	return nil
 }
 
-// All returns the members of an object, of which a nil node has none.
+// All iterates over the members of an object. It yields none if n is nil or no object.
 func (n *Node) All() iter.Seq2[string, *Node] {
 	return func(yield func(string, *Node) bool) {
 		if n == nil {
@@ -103,11 +108,12 @@ func (n *Node) All() iter.Seq2[string, *Node] {
 	}
 }
 
-// Parent returns what contains the node, nil for a root. The parent of a value that aliases share
-// is where the value is written.
+// Parent returns the object or array that contains the node, or nil for the root. The parent of a node that
+// aliases refer to is the one at the anchor.
 func (n *Node) Parent() *Node { return n.parent }
 
-// Name returns the name of the member that has the node as its value.
+// Name returns the name of the member whose value the node is, the index of an element of an array, or "" for
+// the root.
 func (n *Node) Name() string { return n.token }
 
 // Pointer returns the JSON pointer (RFC 6901) of the node in its document.
@@ -123,7 +129,7 @@ func Escape(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
-// Find returns the node that a JSON pointer leads to from n, or nil.
+// Find returns the node at a JSON pointer (RFC 6901) relative to n, or nil if there is none or n is nil.
 func (n *Node) Find(pointer string) *Node {
 	for pointer != "" && n != nil {
 		token, ok := strings.CutPrefix(pointer, "/")
@@ -149,7 +155,8 @@ func (n *Node) Find(pointer string) *Node {
 	return n
 }
 
-// AppendJSON appends the value as JSON. A value that aliases make huge is cut off with an error.
+// AppendJSON appends the value to dst as JSON, without white space. It returns an error when dst exceeds 1 MiB,
+// because aliases can make the JSON far longer than the document.
 func (n *Node) AppendJSON(dst []byte) ([]byte, error) {
 	const most = 1 << 20
 	if len(dst) > most {
