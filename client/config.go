@@ -35,17 +35,20 @@ type Config struct {
 	// After a login is rejected with 401, the client does not log in again for a minute, and calls in that
 	// time fail with the same error. After 429 or 503, the client waits for Retry-After, but at most a
 	// minute. Calls in that time wait if their [Retry] allows it and fail otherwise.
+	//
+	// Set both or none. Email and Password, Token, and TokenSource exclude each other: New returns an error
+	// for more than one. If none is set, the client sends no token.
 	Email    string
 	Password Credential
 
 	// Token is an access token to use instead of Email and Password. It cannot be renewed.
 	Token Credential
 
-	// TokenSource provides the access tokens instead of Token, Email and Password. If none of them is set,
-	// the client sends no token.
+	// TokenSource provides the access tokens instead of Token, Email and Password.
 	TokenSource TokenSource
 
-	// Workspace is the id of the workspace whose projects are listed. See also [WithWorkspace].
+	// Workspace is the id of the workspace whose projects are listed. See also [WithWorkspace]. Without
+	// either, [Client.ListProjects] fails without a request.
 	Workspace string
 
 	// HTTPClient sends the requests. The client uses a copy that does not follow redirects. Its Transport

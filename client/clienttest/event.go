@@ -115,7 +115,8 @@ func (s *Service) Events(id string) []Event {
 
 // Deliver sends each event that was not accepted yet, including those that occur meanwhile, and returns
 // the attempts. Like the real service, it sends an event only after the previous event of the same avatar,
-// video or lip-sync was accepted. The next Deliver retries events that were refused.
+// video or lip-sync was accepted. The next Deliver retries events that were refused. Like Fire, it sends to
+// loopback addresses only; the attempt for any other URL fails with [sender.FailureBlocked].
 func (s *Service) Deliver() []sender.Attempt {
 	s.t.Helper()
 	s.delivering.Lock()

@@ -24,7 +24,8 @@ type scripted struct {
 
 // Fail applies a fault to the next n calls of an operation. The operation is an operationId, such as
 // "createAvatar", or "" for all requests, even those that match no operation. Each call has at most one
-// fault, the first that applies. The fault runs before the service checks the token.
+// fault, the one that was added first of those that apply. The fault runs before the service checks the
+// token. An n below 1 or an unknown operation fails the test.
 func (s *Service) Fail(operation string, n int, fault Fault) {
 	s.t.Helper()
 	if operation != "" {

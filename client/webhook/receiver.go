@@ -66,7 +66,8 @@ type Receiver struct {
 	observers []func(eventType, id, status string)
 }
 
-// NewReceiver returns a Receiver that calls handlers for the notifications that verifier accepts.
+// NewReceiver returns a Receiver that calls handlers for the notifications that verifier accepts. It returns
+// an error without a verifier or [Handlers].Unhandled.
 func NewReceiver(handlers Handlers, verifier Verifier) (*Receiver, error) {
 	switch {
 	case handlers.Unhandled == nil:
