@@ -1,11 +1,14 @@
 // Package server serves an implementation of the generated interface as an http.Handler that enforces the
 // contract. It authenticates requests by the security requirements of the document, validates each request
-// against the document before decoding it, assigns request ids, writes an access log, and recovers from
+// against the document before decoding it, identifies each request, writes an access log, and recovers from
 // panics. All errors are problem documents (RFC 9457), including those for unknown paths and methods.
 //
 // A request passes these layers in order: request id, access log, panic recovery, [Config.Wrap], routing,
 // authentication, [Config.Admit], validation, decoding, [Config.Middleware], and the implementation. The body
 // of an unauthenticated request is never read, unless the operation is public.
+//
+// The request id is the X-Request-Id of the request, if that has 1 to 128 letters, digits and ._~+/=:@-
+// characters, and otherwise a random one. Each response has it as X-Request-Id.
 //
 // # Errors
 //

@@ -1,6 +1,8 @@
-// Command generate writes all code that follows from the document: package gen, the generated files of
-// the packages that wrap it, and the sample programs in api/_samples. It runs in the root of the module and
-// takes one argument, the document.
+// Command generate writes all code that follows from the document: the files *.gen.go of the packages gen,
+// client, client/webhook and server, and the sample programs in api/_samples. It deletes every other
+// file *.gen.go of the module, so that nothing outdated remains; generate.go therefore runs command embed, which
+// writes gen/document.gen.go, after it. It runs in the root of the module and takes one argument, the document.
+// An error in the document changes no file.
 package main
 
 import (

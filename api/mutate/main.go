@@ -4,8 +4,9 @@
 //
 //	go run ./api/mutate [-run REGEXP]
 //
-// Edits are handed to the tests by the -overlay flag of the go command or as a file of their own;
-// the checkout stays as it is.
+// The flag -run selects edits by their names, which the command prints. It runs in the root of the module. The
+// tests read an edited copy of the document by a flag of theirs, and any other edited file by the -overlay
+// flag of the go command, so the checkout does not change.
 package main
 
 import (
@@ -129,6 +130,7 @@ func (m *mutator) try(ctx context.Context, number int, e edit) error {
 	return nil
 }
 
+// test runs the tests of an edit on the edited file, and returns their output and result.
 func (m *mutator) test(ctx context.Context, edited string, e edit) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

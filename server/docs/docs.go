@@ -46,7 +46,7 @@ type Config struct {
 	Samples fs.FS
 }
 
-// New returns a handler for GET and HEAD requests. It serves the page at /docs, the files of the page below
+// New returns a handler for GET and HEAD requests. Other methods get 405, and other paths 404. It serves the page at /docs, the files of the page below
 // /docs/, and the document at /openapi.yaml and /openapi.json. Use [http.StripPrefix] to serve them below a
 // prefix. The document may be JSON or YAML. The page and /openapi.yaml keep the order of its members, and
 // /openapi.json sorts them. New returns an error if the document is invalid, or if Samples has a file for an

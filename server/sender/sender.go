@@ -40,7 +40,8 @@ type Sender struct {
 	transport *http.Transport
 }
 
-// New returns a Sender. It returns an error if cfg is invalid.
+// New returns a Sender. It returns an error if cfg has a negative value, an invalid network or one of IPv4
+// addresses mapped into IPv6, or a user agent that is no header value.
 func New(cfg Config) (*Sender, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func New(cfg Config) (*Sender, error) {
 	}, nil
 }
 
-// Close closes idle connections. It does not interrupt attempts.
+// Close closes idle connections. It does not interrupt attempts. The Sender can still be used.
 func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
 // CanonicalURL checks a URL as each attempt does. It returns the URL that attempts use: the host is

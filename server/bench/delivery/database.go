@@ -148,7 +148,8 @@ func (db *database) studiod(ctx context.Context, input string, args ...string) (
 	return strings.TrimSpace(string(out)), nil
 }
 
-// floor measures the baseline of the database: transactions of one row per second.
+// floor measures the baseline of the database. It returns how many transactions per second it commits for
+// several callers, each with one written row.
 func (db *database) floor(ctx context.Context, d time.Duration) (float64, error) {
 	if _, err := db.sql.ExecContext(ctx, `CREATE TABLE floor (n BIGINT)`); err != nil {
 		return 0, err
