@@ -163,9 +163,9 @@ func allOperations() []*operation {
 
 // ListProjects sends GET /projects/v2: list the projects of a workspace.
 //
-// Answers every project of the workspace, newest first. The counts are of the caller's projects in
-// this workspace; one counts as unpublished unless its status is `published`, in any case. A workspace
-// that does not exist and one that the caller is no member of are the same 403.
+// Returns all projects of the workspace, newest first. The counts are of the caller's projects in this
+// workspace. A project is unpublished unless its status is `published`, ignoring case. The response is
+// the same 403 if the workspace does not exist and if the caller is not a member of it.
 //
 // It is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
@@ -178,11 +178,12 @@ func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.
 
 // Login sends POST /users/login: log in.
 //
-// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid for
-// 30 days. No Authorization header is used. After 10 failed tries for one email from one address a
-// further one is 429 unless it waits: for a second after the last, and twice as long after each
-// further failure, up to 15 minutes. Failures from elsewhere never delay an address from which the
-// user logged in within 30 days.
+// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh
+// token, which is valid for 30 days. This operation uses no Authorization header. After 10 failed
+// logins for one email from one address, each further login must wait for one second after the last
+// failure. The delay doubles with each further failure, up to 15 minutes. Before its end, the response
+// is 429. Failures from other addresses never delay an address from which the user logged in within
+// the last 30 days.
 //
 // It is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
@@ -194,8 +195,8 @@ func (c *Client) Login(ctx context.Context, body gen.LoginRequest, options ...Ca
 
 // RefreshTokens sends POST /users/refresh: exchange a refresh token.
 //
-// Answers a new pair; the refresh token that was sent stops working. Using it again is taken for theft
-// and revokes every token that descends from the same login.
+// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the
+// service assumes that it was stolen, and revokes every token that descends from the same login.
 //
 // The client retries it only if the service cannot have processed it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrServer].
@@ -207,7 +208,7 @@ func (c *Client) RefreshTokens(ctx context.Context, body gen.RefreshRequest, opt
 
 // GetAvatar sends GET /v1/avatars/avatar_details: read an avatar.
 //
-// Answers an avatar of the caller in its present state.
+// Returns an avatar of the caller in its current state.
 //
 // It is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
@@ -220,11 +221,12 @@ func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options .
 
 // CreateAvatar sends POST /v1/avatars/create_avatar: create an avatar.
 //
-// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a URL
-// is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
-// registered webhook receives an `avatar_event` for every state that the avatar enters, `processing`
-// included, and an `avatar_inference_event` for each video made from it. 429 while too many creations
-// of the caller are in progress.
+// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
+// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A
+// URL without an enabled webhook registers nothing. A registered webhook receives an `avatar_event`
+// for every state that the avatar enters, `processing` included. It also receives an
+// `avatar_inference_event` for each video made from the avatar. The response is 429 while too many
+// creations of the caller are in progress.
 //
 // The client retries it, with the same idempotency key each time.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
@@ -237,9 +239,9 @@ func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest,
 
 // CreateVideo sends POST /v1/avatars/create_video: create a video from a published avatar.
 //
-// Starts the creation of a video. The webhook that was registered with the avatar receives an
-// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
-// creations of the caller are in progress.
+// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered
+// with the avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is
+// published, and 429 while too many creations of the caller are in progress.
 //
 // The client retries it, with the same idempotency key each time.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
@@ -252,10 +254,10 @@ func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, o
 
 // DeleteAvatar sends POST /v1/avatars/delete_avatar: delete an avatar.
 //
-// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. The videos
-// made from the avatar are deleted with it. Afterwards the avatar is 404 everywhere. Deleting the
-// avatar again is 204 too for 24 hours, and then 404.
+// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are
+// deleted with it. Undelivered notifications are not sent, but one that is being sent at this moment
+// may still arrive. Afterwards, every other operation responds with 404 for the avatar. Deleting the
+// avatar again responds with 204 for 24 hours, and then with 404.
 //
 // It is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
@@ -267,9 +269,10 @@ func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest,
 
 // DeleteVideo sends POST /v1/avatars/delete_video: delete a video made from an avatar.
 //
-// Stops what runs for the video and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent,
+// but one that is being sent at this moment may still arrive. Afterwards, every other operation
+// responds with 404 for the video. Deleting the video again responds with 204 for 24 hours, and then
+// with 404.
 //
 // It is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
@@ -281,7 +284,7 @@ func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceReques
 
 // GetVideo sends GET /v1/avatars/inference_details: read a video made from an avatar.
 //
-// Answers a video of the caller in its present state.
+// Returns a video of the caller in its current state.
 //
 // It is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
@@ -294,13 +297,13 @@ func (c *Client) GetVideo(ctx context.Context, inferenceID gen.InferenceID, opti
 
 // ListAvatarsParams are the optional parameters of [Client.ListAvatars].
 type ListAvatarsParams struct {
-	// How many records a page has at most. 20 when it is left out.
+	// Maximum number of records in a page. Defaults to 20.
 	Limit *gen.PageLimit
 
-	// The next_cursor of the page before. The list begins at the newest record when it is left out.
+	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
 	Cursor *gen.PageCursor
 
-	// Lists only the avatars in this state.
+	// Returns only avatars in this state.
 	Status *gen.AvatarStatusFilter
 }
 
@@ -308,9 +311,10 @@ func (p ListAvatarsParams) apply(c *call) { c.params = p }
 
 // ListAvatars sends GET /v1/avatars/list: list avatars.
 //
-// Answers the avatars of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-// after; it is missing on the last one. A cursor stays good while records come and go: no record that
-// is there all the time is left out or listed twice. Use it with the same filters.
+// Returns a page of the caller's avatars, newest first. `next_cursor` is the cursor of the next page.
+// It is missing on the last page. A cursor remains valid while records are created and deleted: a
+// record that exists throughout the listing is returned exactly once. Use a cursor with the same
+// filters only.
 //
 // Its optional parameters are set by the option [ListAvatarsParams]. It is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
@@ -327,16 +331,16 @@ func (c *Client) ListAvatars(ctx context.Context, options ...CallOption) (*gen.A
 
 // ListVideosParams are the optional parameters of [Client.ListVideos].
 type ListVideosParams struct {
-	// How many records a page has at most. 20 when it is left out.
+	// Maximum number of records in a page. Defaults to 20.
 	Limit *gen.PageLimit
 
-	// The next_cursor of the page before. The list begins at the newest record when it is left out.
+	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
 	Cursor *gen.PageCursor
 
-	// Lists only those in this state.
+	// Returns only records in this state.
 	Status *gen.InferenceStatusFilter
 
-	// Lists only the videos made from this avatar.
+	// Returns only videos made from this avatar.
 	AvatarID *gen.AvatarFilter
 }
 
@@ -344,9 +348,10 @@ func (p ListVideosParams) apply(c *call) { c.params = p }
 
 // ListVideos sends GET /v1/avatars/list_inferences: list videos made from avatars.
 //
-// Answers the videos of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-// after; it is missing on the last one. A cursor stays good while records come and go: no record that
-// is there all the time is left out or listed twice. Use it with the same filters.
+// Returns a page of the caller's videos, newest first. `next_cursor` is the cursor of the next page.
+// It is missing on the last page. A cursor remains valid while records are created and deleted: a
+// record that exists throughout the listing is returned exactly once. Use a cursor with the same
+// filters only.
 //
 // Its optional parameters are set by the option [ListVideosParams]. It is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
@@ -364,8 +369,9 @@ func (c *Client) ListVideos(ctx context.Context, options ...CallOption) (*gen.Vi
 
 // SubmitConsent sends POST /v1/avatars/submit_consent: give or refuse consent for an avatar.
 //
-// Consent may be given while the avatar is still `processing`; it takes effect when the avatar becomes
-// `consent_pending`. 409 in a final state.
+// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar
+// is still `processing`. It then takes effect when the avatar becomes `consent_pending`. The response
+// is 409 if the avatar is in a final state.
 //
 // The client retries it only if the service cannot have processed it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
@@ -377,9 +383,10 @@ func (c *Client) SubmitConsent(ctx context.Context, body gen.ConsentRequest, opt
 
 // CreateLipsync sends POST /v1/lipsync/create_lipsync: create a lip-sync video.
 //
-// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it receives
-// a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the caller are
-// in progress.
+// Starts the creation of a lip-sync video. A webhook is registered in the same way as with
+// create_avatar. When the lip-sync succeeds or fails, the webhook receives a
+// `lipsync_inference_event`. The response is 429 while too many creations of the caller are in
+// progress.
 //
 // The client retries it, with the same idempotency key each time.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
@@ -392,9 +399,10 @@ func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncReques
 
 // DeleteLipsync sends POST /v1/lipsync/delete_lipsync: delete a lip-sync.
 //
-// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not
+// sent, but one that is being sent at this moment may still arrive. Afterwards, every other operation
+// responds with 404 for the lip-sync. Deleting the lip-sync again responds with 204 for 24 hours, and
+// then with 404.
 //
 // It is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
@@ -406,7 +414,7 @@ func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequ
 
 // GetLipsync sends GET /v1/lipsync/inference_details: read a lip-sync.
 //
-// Answers a lip-sync of the caller in its present state.
+// Returns a lip-sync of the caller in its current state.
 //
 // It is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
@@ -419,13 +427,13 @@ func (c *Client) GetLipsync(ctx context.Context, inferenceID gen.InferenceID, op
 
 // ListLipsyncsParams are the optional parameters of [Client.ListLipsyncs].
 type ListLipsyncsParams struct {
-	// How many records a page has at most. 20 when it is left out.
+	// Maximum number of records in a page. Defaults to 20.
 	Limit *gen.PageLimit
 
-	// The next_cursor of the page before. The list begins at the newest record when it is left out.
+	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
 	Cursor *gen.PageCursor
 
-	// Lists only those in this state.
+	// Returns only records in this state.
 	Status *gen.InferenceStatusFilter
 }
 
@@ -433,9 +441,10 @@ func (p ListLipsyncsParams) apply(c *call) { c.params = p }
 
 // ListLipsyncs sends GET /v1/lipsync/list: list lip-syncs.
 //
-// Answers the lip-syncs of the caller, newest first, a page at a time. A `next_cursor` leads to the
-// page after; it is missing on the last one. A cursor stays good while records come and go: no record
-// that is there all the time is left out or listed twice. Use it with the same filters.
+// Returns a page of the caller's lip-syncs, newest first. `next_cursor` is the cursor of the next
+// page. It is missing on the last page. A cursor remains valid while records are created and deleted:
+// a record that exists throughout the listing is returned exactly once. Use a cursor with the same
+// filters only.
 //
 // Its optional parameters are set by the option [ListLipsyncsParams]. It is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
@@ -452,10 +461,10 @@ func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.
 
 // UploadMedia sends POST /v1/media: upload a file.
 //
-// Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
-// audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up
-// otherwise. The files that the caller has uploaded in seven days have a limit together too; deleting
-// what was made from them deletes them.
+// Stores a video, an image or an audio file for seven days. Until then, its URL can be used as
+// `base_video_url`, `video_url` or `audio_url`. The body is the file itself, of at most 300 MiB unless
+// the service is configured differently. The total size of the caller's stored files is also limited.
+// Deleting an avatar, a video or a lip-sync also deletes the files that only it used.
 //
 // The client retries it only if the service cannot have processed it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
@@ -465,10 +474,10 @@ func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Re
 	return decode[gen.Media](call.send(ctx, request, err))
 }
 
-// RotateWebhookSecret sends POST /v1/webhooks/rotate_secret: replace the secret that signs the notifications.
+// RotateWebhookSecret sends POST /v1/webhooks/rotate_secret: rotate the webhook secret.
 //
-// Makes a new secret. The ones before it stay in force for 24 hours, in which every notification has a
-// signature by each. With 10 secrets in force the answer is 429 until the oldest has ended.
+// Creates a new secret. Previous secrets stay active for 24 hours. Every notification has a signature
+// by each active secret. While 10 secrets are active, the response is 429.
 //
 // The client retries it only if the service cannot have processed it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
@@ -478,10 +487,10 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, options ...CallOption)
 	return decode[gen.WebhookSecretList](call.send(ctx, request, err))
 }
 
-// GetWebhookSecrets sends GET /v1/webhooks/secret: read the secrets that sign the notifications.
+// GetWebhookSecrets sends GET /v1/webhooks/secret: read the webhook secrets.
 //
-// Answers the secrets of the caller that are in force, newest first. The first call makes the first
-// secret. A receiver accepts what any of them signs.
+// Returns the active secrets of the caller, newest first. They sign the notifications. The first call
+// creates the first secret. A receiver must accept a signature by any active secret.
 //
 // It is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
@@ -493,9 +502,9 @@ func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (
 
 // TestWebhook sends POST /v1/webhooks/test: send a sample notification.
 //
-// Sends one sample notification to a URL, signed as real ones are, and answers what came of it. The
-// attempt is not repeated, and nothing is registered. At most 10 in a minute; after them the answer is
-// 429.
+// Sends one sample notification to a URL, signed like a real notification, and returns the result. The
+// service does not retry the attempt and registers nothing. A caller can send at most 10 samples per
+// minute. The response to a further request is 429.
 //
 // The client retries it only if the service cannot have processed it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].

@@ -91,20 +91,20 @@ type ClientInterface interface {
 
 	// ListProjects List the projects of a workspace
 	//
-	// Answers every project of the workspace, newest first. The counts are of the caller's projects in
-	// this workspace; one counts as unpublished unless its status is `published`, in any case. A
-	// workspace that does not exist and one that the caller is no member of are the same 403.
+	// Returns all projects of the workspace, newest first. The counts are of the caller's projects in this
+	// workspace. A project is unpublished unless its status is `published`, ignoring case. The response is the
+	// same 403 if the workspace does not exist and if the caller is not a member of it.
 	//
 	// Corresponds with GET /projects/v2 (the `ListProjects` operationId).
 	ListProjects(ctx context.Context, params *ListProjectsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// LoginWithBody Log in
 	//
-	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-	// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
-	// address a further one is 429 unless it waits: for a second after the last, and twice as long
-	// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
-	// from which the user logged in within 30 days.
+	// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
+	// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+	// email from one address, each further login must wait for one second after the last failure. The delay
+	// doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
+	// other addresses never delay an address from which the user logged in within the last 30 days.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -113,11 +113,11 @@ type ClientInterface interface {
 
 	// Login Log in
 	//
-	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-	// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
-	// address a further one is 429 unless it waits: for a second after the last, and twice as long
-	// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
-	// from which the user logged in within 30 days.
+	// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
+	// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+	// email from one address, each further login must wait for one second after the last failure. The delay
+	// doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
+	// other addresses never delay an address from which the user logged in within the last 30 days.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -126,8 +126,8 @@ type ClientInterface interface {
 
 	// RefreshTokensWithBody Exchange a refresh token
 	//
-	// Answers a new pair; the refresh token that was sent stops working. Using it again is taken
-	// for theft and revokes every token that descends from the same login.
+	// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
+	// assumes that it was stolen, and revokes every token that descends from the same login.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -136,8 +136,8 @@ type ClientInterface interface {
 
 	// RefreshTokens Exchange a refresh token
 	//
-	// Answers a new pair; the refresh token that was sent stops working. Using it again is taken
-	// for theft and revokes every token that descends from the same login.
+	// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
+	// assumes that it was stolen, and revokes every token that descends from the same login.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -146,18 +146,18 @@ type ClientInterface interface {
 
 	// GetAvatar Read an avatar
 	//
-	// Answers an avatar of the caller in its present state.
+	// Returns an avatar of the caller in its current state.
 	//
 	// Corresponds with GET /v1/avatars/avatar_details (the `GetAvatar` operationId).
 	GetAvatar(ctx context.Context, params *GetAvatarParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateAvatarWithBody Create an avatar
 	//
-	// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
-	// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
-	// registered webhook receives an `avatar_event` for every
-	// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-	// each video made from it. 429 while too many creations of the caller are in progress.
+	// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
+	// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
+	// an enabled webhook registers nothing. A registered webhook receives an `avatar_event` for every state that
+	// the avatar enters, `processing` included. It also receives an `avatar_inference_event` for each video made
+	// from the avatar. The response is 429 while too many creations of the caller are in progress.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -166,11 +166,11 @@ type ClientInterface interface {
 
 	// CreateAvatar Create an avatar
 	//
-	// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
-	// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
-	// registered webhook receives an `avatar_event` for every
-	// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-	// each video made from it. 429 while too many creations of the caller are in progress.
+	// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
+	// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
+	// an enabled webhook registers nothing. A registered webhook receives an `avatar_event` for every state that
+	// the avatar enters, `processing` included. It also receives an `avatar_inference_event` for each video made
+	// from the avatar. The response is 429 while too many creations of the caller are in progress.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -179,9 +179,9 @@ type ClientInterface interface {
 
 	// CreateVideoWithBody Create a video from a published avatar
 	//
-	// Starts the creation of a video. The webhook that was registered with the avatar receives an
-	// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
-	// creations of the caller are in progress.
+	// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
+	// avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
+	// while too many creations of the caller are in progress.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -190,9 +190,9 @@ type ClientInterface interface {
 
 	// CreateVideo Create a video from a published avatar
 	//
-	// Starts the creation of a video. The webhook that was registered with the avatar receives an
-	// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
-	// creations of the caller are in progress.
+	// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
+	// avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
+	// while too many creations of the caller are in progress.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -201,10 +201,10 @@ type ClientInterface interface {
 
 	// DeleteAvatarWithBody Delete an avatar
 	//
-	// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
-	// delivered are not sent any more; one that is on its way at this moment may still arrive. The
-	// videos made from the avatar are deleted with it. Afterwards
-	// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+	// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
+	// with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
+	// arrive. Afterwards, every other operation responds with 404 for the avatar. Deleting the avatar again
+	// responds with 204 for 24 hours, and then with 404.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -213,10 +213,10 @@ type ClientInterface interface {
 
 	// DeleteAvatar Delete an avatar
 	//
-	// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
-	// delivered are not sent any more; one that is on its way at this moment may still arrive. The
-	// videos made from the avatar are deleted with it. Afterwards
-	// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+	// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
+	// with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
+	// arrive. Afterwards, every other operation responds with 404 for the avatar. Deleting the avatar again
+	// responds with 204 for 24 hours, and then with 404.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -225,9 +225,9 @@ type ClientInterface interface {
 
 	// DeleteVideoWithBody Delete a video made from an avatar
 	//
-	// Stops what runs for the video and erases what it was made from. Notifications that have not been
-	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-	// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+	// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
+	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+	// 404 for the video. Deleting the video again responds with 204 for 24 hours, and then with 404.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -236,9 +236,9 @@ type ClientInterface interface {
 
 	// DeleteVideo Delete a video made from an avatar
 	//
-	// Stops what runs for the video and erases what it was made from. Notifications that have not been
-	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-	// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+	// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
+	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+	// 404 for the video. Deleting the video again responds with 204 for 24 hours, and then with 404.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -247,33 +247,34 @@ type ClientInterface interface {
 
 	// GetVideo Read a video made from an avatar
 	//
-	// Answers a video of the caller in its present state.
+	// Returns a video of the caller in its current state.
 	//
 	// Corresponds with GET /v1/avatars/inference_details (the `GetVideo` operationId).
 	GetVideo(ctx context.Context, params *GetVideoParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAvatars List avatars
 	//
-	// Answers the avatars of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-	// after; it is missing on the last one. A cursor stays good while records come and go: no record
-	// that is there all the time is left out or listed twice. Use it with the same filters.
+	// Returns a page of the caller's avatars, newest first. `next_cursor` is the cursor of the next page. It is
+	// missing on the last page. A cursor remains valid while records are created and deleted: a record that
+	// exists throughout the listing is returned exactly once. Use a cursor with the same filters only.
 	//
 	// Corresponds with GET /v1/avatars/list (the `ListAvatars` operationId).
 	ListAvatars(ctx context.Context, params *ListAvatarsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListVideos List videos made from avatars
 	//
-	// Answers the videos of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-	// after; it is missing on the last one. A cursor stays good while records come and go: no record
-	// that is there all the time is left out or listed twice. Use it with the same filters.
+	// Returns a page of the caller's videos, newest first. `next_cursor` is the cursor of the next page. It is
+	// missing on the last page. A cursor remains valid while records are created and deleted: a record that
+	// exists throughout the listing is returned exactly once. Use a cursor with the same filters only.
 	//
 	// Corresponds with GET /v1/avatars/list_inferences (the `ListVideos` operationId).
 	ListVideos(ctx context.Context, params *ListVideosParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SubmitConsentWithBody Give or refuse consent for an avatar
 	//
-	// Consent may be given while the avatar is still `processing`; it takes effect when the avatar
-	// becomes `consent_pending`. 409 in a final state.
+	// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
+	// `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
+	// avatar is in a final state.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -282,8 +283,9 @@ type ClientInterface interface {
 
 	// SubmitConsent Give or refuse consent for an avatar
 	//
-	// Consent may be given while the avatar is still `processing`; it takes effect when the avatar
-	// becomes `consent_pending`. 409 in a final state.
+	// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
+	// `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
+	// avatar is in a final state.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -292,9 +294,9 @@ type ClientInterface interface {
 
 	// CreateLipsyncWithBody Create a lip-sync video
 	//
-	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-	// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
-	// caller are in progress.
+	// Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
+	// When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
+	// while too many creations of the caller are in progress.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -303,9 +305,9 @@ type ClientInterface interface {
 
 	// CreateLipsync Create a lip-sync video
 	//
-	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-	// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
-	// caller are in progress.
+	// Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
+	// When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
+	// while too many creations of the caller are in progress.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -314,9 +316,9 @@ type ClientInterface interface {
 
 	// DeleteLipsyncWithBody Delete a lip-sync
 	//
-	// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
-	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-	// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+	// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
+	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+	// 404 for the lip-sync. Deleting the lip-sync again responds with 204 for 24 hours, and then with 404.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -325,9 +327,9 @@ type ClientInterface interface {
 
 	// DeleteLipsync Delete a lip-sync
 	//
-	// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
-	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-	// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+	// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
+	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+	// 404 for the lip-sync. Deleting the lip-sync again responds with 204 for 24 hours, and then with 404.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -336,53 +338,53 @@ type ClientInterface interface {
 
 	// GetLipsync Read a lip-sync
 	//
-	// Answers a lip-sync of the caller in its present state.
+	// Returns a lip-sync of the caller in its current state.
 	//
 	// Corresponds with GET /v1/lipsync/inference_details (the `GetLipsync` operationId).
 	GetLipsync(ctx context.Context, params *GetLipsyncParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListLipsyncs List lip-syncs
 	//
-	// Answers the lip-syncs of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-	// after; it is missing on the last one. A cursor stays good while records come and go: no record
-	// that is there all the time is left out or listed twice. Use it with the same filters.
+	// Returns a page of the caller's lip-syncs, newest first. `next_cursor` is the cursor of the next page. It is
+	// missing on the last page. A cursor remains valid while records are created and deleted: a record that
+	// exists throughout the listing is returned exactly once. Use a cursor with the same filters only.
 	//
 	// Corresponds with GET /v1/lipsync/list (the `ListLipsyncs` operationId).
 	ListLipsyncs(ctx context.Context, params *ListLipsyncsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UploadMediaWithBody Upload a file
 	//
-	// Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
-	// audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up otherwise.
-	// The files that the caller has uploaded in seven days have a limit together too; deleting what was made
-	// from them deletes them.
+	// Stores a video, an image or an audio file for seven days. Until then, its URL can be used as
+	// `base_video_url`, `video_url` or `audio_url`. The body is the file itself, of at most 300 MiB unless the
+	// service is configured differently. The total size of the caller's stored files is also limited. Deleting
+	// an avatar, a video or a lip-sync also deletes the files that only it used.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/media (the `UploadMedia` operationId).
 	UploadMediaWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RotateWebhookSecret Replace the secret that signs the notifications
+	// RotateWebhookSecret Rotate the webhook secret
 	//
-	// Makes a new secret. The ones before it stay in force for 24 hours, in which every notification has
-	// a signature by each. With 10 secrets in force the answer is 429 until the oldest has ended.
+	// Creates a new secret. Previous secrets stay active for 24 hours. Every notification has a signature by each
+	// active secret. While 10 secrets are active, the response is 429.
 	//
 	// Corresponds with POST /v1/webhooks/rotate_secret (the `RotateWebhookSecret` operationId).
 	RotateWebhookSecret(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetWebhookSecrets Read the secrets that sign the notifications
+	// GetWebhookSecrets Read the webhook secrets
 	//
-	// Answers the secrets of the caller that are in force, newest first. The first call makes the first
-	// secret. A receiver accepts what any of them signs.
+	// Returns the active secrets of the caller, newest first. They sign the notifications. The first call creates
+	// the first secret. A receiver must accept a signature by any active secret.
 	//
 	// Corresponds with GET /v1/webhooks/secret (the `GetWebhookSecrets` operationId).
 	GetWebhookSecrets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// TestWebhookWithBody Send a sample notification
 	//
-	// Sends one sample notification to a URL, signed as real ones are, and answers what came of it. The
-	// attempt is not repeated, and nothing is registered. At most 10 in a minute; after them the answer
-	// is 429.
+	// Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
+	// does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
+	// to a further request is 429.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -391,9 +393,9 @@ type ClientInterface interface {
 
 	// TestWebhook Send a sample notification
 	//
-	// Sends one sample notification to a URL, signed as real ones are, and answers what came of it. The
-	// attempt is not repeated, and nothing is registered. At most 10 in a minute; after them the answer
-	// is 429.
+	// Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
+	// does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
+	// to a further request is 429.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -403,9 +405,9 @@ type ClientInterface interface {
 
 // ListProjects List the projects of a workspace
 //
-// Answers every project of the workspace, newest first. The counts are of the caller's projects in
-// this workspace; one counts as unpublished unless its status is `published`, in any case. A
-// workspace that does not exist and one that the caller is no member of are the same 403.
+// Returns all projects of the workspace, newest first. The counts are of the caller's projects in this
+// workspace. A project is unpublished unless its status is `published`, ignoring case. The response is the
+// same 403 if the workspace does not exist and if the caller is not a member of it.
 //
 // Corresponds with GET /projects/v2 (the `ListProjects` operationId).
 func (c *Client) ListProjects(ctx context.Context, params *ListProjectsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -422,11 +424,11 @@ func (c *Client) ListProjects(ctx context.Context, params *ListProjectsParams, r
 
 // LoginWithBody Log in
 //
-// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
-// address a further one is 429 unless it waits: for a second after the last, and twice as long
-// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
-// from which the user logged in within 30 days.
+// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
+// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+// email from one address, each further login must wait for one second after the last failure. The delay
+// doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
+// other addresses never delay an address from which the user logged in within the last 30 days.
 //
 // Takes any type of body and a specified content type.
 //
@@ -445,11 +447,11 @@ func (c *Client) LoginWithBody(ctx context.Context, contentType string, body io.
 
 // Login Log in
 //
-// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
-// address a further one is 429 unless it waits: for a second after the last, and twice as long
-// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
-// from which the user logged in within 30 days.
+// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
+// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+// email from one address, each further login must wait for one second after the last failure. The delay
+// doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
+// other addresses never delay an address from which the user logged in within the last 30 days.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -468,8 +470,8 @@ func (c *Client) Login(ctx context.Context, body LoginJSONRequestBody, reqEditor
 
 // RefreshTokensWithBody Exchange a refresh token
 //
-// Answers a new pair; the refresh token that was sent stops working. Using it again is taken
-// for theft and revokes every token that descends from the same login.
+// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
+// assumes that it was stolen, and revokes every token that descends from the same login.
 //
 // Takes any type of body and a specified content type.
 //
@@ -488,8 +490,8 @@ func (c *Client) RefreshTokensWithBody(ctx context.Context, contentType string, 
 
 // RefreshTokens Exchange a refresh token
 //
-// Answers a new pair; the refresh token that was sent stops working. Using it again is taken
-// for theft and revokes every token that descends from the same login.
+// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
+// assumes that it was stolen, and revokes every token that descends from the same login.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -508,7 +510,7 @@ func (c *Client) RefreshTokens(ctx context.Context, body RefreshTokensJSONReques
 
 // GetAvatar Read an avatar
 //
-// Answers an avatar of the caller in its present state.
+// Returns an avatar of the caller in its current state.
 //
 // Corresponds with GET /v1/avatars/avatar_details (the `GetAvatar` operationId).
 func (c *Client) GetAvatar(ctx context.Context, params *GetAvatarParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -525,11 +527,11 @@ func (c *Client) GetAvatar(ctx context.Context, params *GetAvatarParams, reqEdit
 
 // CreateAvatarWithBody Create an avatar
 //
-// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
-// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
-// registered webhook receives an `avatar_event` for every
-// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-// each video made from it. 429 while too many creations of the caller are in progress.
+// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
+// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
+// an enabled webhook registers nothing. A registered webhook receives an `avatar_event` for every state that
+// the avatar enters, `processing` included. It also receives an `avatar_inference_event` for each video made
+// from the avatar. The response is 429 while too many creations of the caller are in progress.
 //
 // Takes any type of body and a specified content type.
 //
@@ -548,11 +550,11 @@ func (c *Client) CreateAvatarWithBody(ctx context.Context, params *CreateAvatarP
 
 // CreateAvatar Create an avatar
 //
-// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
-// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
-// registered webhook receives an `avatar_event` for every
-// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-// each video made from it. 429 while too many creations of the caller are in progress.
+// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
+// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
+// an enabled webhook registers nothing. A registered webhook receives an `avatar_event` for every state that
+// the avatar enters, `processing` included. It also receives an `avatar_inference_event` for each video made
+// from the avatar. The response is 429 while too many creations of the caller are in progress.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -571,9 +573,9 @@ func (c *Client) CreateAvatar(ctx context.Context, params *CreateAvatarParams, b
 
 // CreateVideoWithBody Create a video from a published avatar
 //
-// Starts the creation of a video. The webhook that was registered with the avatar receives an
-// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
-// creations of the caller are in progress.
+// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
+// avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
+// while too many creations of the caller are in progress.
 //
 // Takes any type of body and a specified content type.
 //
@@ -592,9 +594,9 @@ func (c *Client) CreateVideoWithBody(ctx context.Context, params *CreateVideoPar
 
 // CreateVideo Create a video from a published avatar
 //
-// Starts the creation of a video. The webhook that was registered with the avatar receives an
-// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
-// creations of the caller are in progress.
+// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
+// avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
+// while too many creations of the caller are in progress.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -613,10 +615,10 @@ func (c *Client) CreateVideo(ctx context.Context, params *CreateVideoParams, bod
 
 // DeleteAvatarWithBody Delete an avatar
 //
-// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. The
-// videos made from the avatar are deleted with it. Afterwards
-// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
+// with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
+// arrive. Afterwards, every other operation responds with 404 for the avatar. Deleting the avatar again
+// responds with 204 for 24 hours, and then with 404.
 //
 // Takes any type of body and a specified content type.
 //
@@ -635,10 +637,10 @@ func (c *Client) DeleteAvatarWithBody(ctx context.Context, contentType string, b
 
 // DeleteAvatar Delete an avatar
 //
-// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. The
-// videos made from the avatar are deleted with it. Afterwards
-// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
+// with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
+// arrive. Afterwards, every other operation responds with 404 for the avatar. Deleting the avatar again
+// responds with 204 for 24 hours, and then with 404.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -657,9 +659,9 @@ func (c *Client) DeleteAvatar(ctx context.Context, body DeleteAvatarJSONRequestB
 
 // DeleteVideoWithBody Delete a video made from an avatar
 //
-// Stops what runs for the video and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
+// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+// 404 for the video. Deleting the video again responds with 204 for 24 hours, and then with 404.
 //
 // Takes any type of body and a specified content type.
 //
@@ -678,9 +680,9 @@ func (c *Client) DeleteVideoWithBody(ctx context.Context, contentType string, bo
 
 // DeleteVideo Delete a video made from an avatar
 //
-// Stops what runs for the video and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
+// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+// 404 for the video. Deleting the video again responds with 204 for 24 hours, and then with 404.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -699,7 +701,7 @@ func (c *Client) DeleteVideo(ctx context.Context, body DeleteVideoJSONRequestBod
 
 // GetVideo Read a video made from an avatar
 //
-// Answers a video of the caller in its present state.
+// Returns a video of the caller in its current state.
 //
 // Corresponds with GET /v1/avatars/inference_details (the `GetVideo` operationId).
 func (c *Client) GetVideo(ctx context.Context, params *GetVideoParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -716,9 +718,9 @@ func (c *Client) GetVideo(ctx context.Context, params *GetVideoParams, reqEditor
 
 // ListAvatars List avatars
 //
-// Answers the avatars of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-// after; it is missing on the last one. A cursor stays good while records come and go: no record
-// that is there all the time is left out or listed twice. Use it with the same filters.
+// Returns a page of the caller's avatars, newest first. `next_cursor` is the cursor of the next page. It is
+// missing on the last page. A cursor remains valid while records are created and deleted: a record that
+// exists throughout the listing is returned exactly once. Use a cursor with the same filters only.
 //
 // Corresponds with GET /v1/avatars/list (the `ListAvatars` operationId).
 func (c *Client) ListAvatars(ctx context.Context, params *ListAvatarsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -735,9 +737,9 @@ func (c *Client) ListAvatars(ctx context.Context, params *ListAvatarsParams, req
 
 // ListVideos List videos made from avatars
 //
-// Answers the videos of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-// after; it is missing on the last one. A cursor stays good while records come and go: no record
-// that is there all the time is left out or listed twice. Use it with the same filters.
+// Returns a page of the caller's videos, newest first. `next_cursor` is the cursor of the next page. It is
+// missing on the last page. A cursor remains valid while records are created and deleted: a record that
+// exists throughout the listing is returned exactly once. Use a cursor with the same filters only.
 //
 // Corresponds with GET /v1/avatars/list_inferences (the `ListVideos` operationId).
 func (c *Client) ListVideos(ctx context.Context, params *ListVideosParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -754,8 +756,9 @@ func (c *Client) ListVideos(ctx context.Context, params *ListVideosParams, reqEd
 
 // SubmitConsentWithBody Give or refuse consent for an avatar
 //
-// Consent may be given while the avatar is still `processing`; it takes effect when the avatar
-// becomes `consent_pending`. 409 in a final state.
+// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
+// `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
+// avatar is in a final state.
 //
 // Takes any type of body and a specified content type.
 //
@@ -774,8 +777,9 @@ func (c *Client) SubmitConsentWithBody(ctx context.Context, contentType string, 
 
 // SubmitConsent Give or refuse consent for an avatar
 //
-// Consent may be given while the avatar is still `processing`; it takes effect when the avatar
-// becomes `consent_pending`. 409 in a final state.
+// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
+// `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
+// avatar is in a final state.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -794,9 +798,9 @@ func (c *Client) SubmitConsent(ctx context.Context, body SubmitConsentJSONReques
 
 // CreateLipsyncWithBody Create a lip-sync video
 //
-// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
-// caller are in progress.
+// Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
+// When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
+// while too many creations of the caller are in progress.
 //
 // Takes any type of body and a specified content type.
 //
@@ -815,9 +819,9 @@ func (c *Client) CreateLipsyncWithBody(ctx context.Context, params *CreateLipsyn
 
 // CreateLipsync Create a lip-sync video
 //
-// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
-// caller are in progress.
+// Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
+// When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
+// while too many creations of the caller are in progress.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -836,9 +840,9 @@ func (c *Client) CreateLipsync(ctx context.Context, params *CreateLipsyncParams,
 
 // DeleteLipsyncWithBody Delete a lip-sync
 //
-// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
+// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+// 404 for the lip-sync. Deleting the lip-sync again responds with 204 for 24 hours, and then with 404.
 //
 // Takes any type of body and a specified content type.
 //
@@ -857,9 +861,9 @@ func (c *Client) DeleteLipsyncWithBody(ctx context.Context, contentType string, 
 
 // DeleteLipsync Delete a lip-sync
 //
-// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
+// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+// 404 for the lip-sync. Deleting the lip-sync again responds with 204 for 24 hours, and then with 404.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -878,7 +882,7 @@ func (c *Client) DeleteLipsync(ctx context.Context, body DeleteLipsyncJSONReques
 
 // GetLipsync Read a lip-sync
 //
-// Answers a lip-sync of the caller in its present state.
+// Returns a lip-sync of the caller in its current state.
 //
 // Corresponds with GET /v1/lipsync/inference_details (the `GetLipsync` operationId).
 func (c *Client) GetLipsync(ctx context.Context, params *GetLipsyncParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -895,9 +899,9 @@ func (c *Client) GetLipsync(ctx context.Context, params *GetLipsyncParams, reqEd
 
 // ListLipsyncs List lip-syncs
 //
-// Answers the lip-syncs of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-// after; it is missing on the last one. A cursor stays good while records come and go: no record
-// that is there all the time is left out or listed twice. Use it with the same filters.
+// Returns a page of the caller's lip-syncs, newest first. `next_cursor` is the cursor of the next page. It is
+// missing on the last page. A cursor remains valid while records are created and deleted: a record that
+// exists throughout the listing is returned exactly once. Use a cursor with the same filters only.
 //
 // Corresponds with GET /v1/lipsync/list (the `ListLipsyncs` operationId).
 func (c *Client) ListLipsyncs(ctx context.Context, params *ListLipsyncsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -914,10 +918,10 @@ func (c *Client) ListLipsyncs(ctx context.Context, params *ListLipsyncsParams, r
 
 // UploadMediaWithBody Upload a file
 //
-// Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
-// audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up otherwise.
-// The files that the caller has uploaded in seven days have a limit together too; deleting what was made
-// from them deletes them.
+// Stores a video, an image or an audio file for seven days. Until then, its URL can be used as
+// `base_video_url`, `video_url` or `audio_url`. The body is the file itself, of at most 300 MiB unless the
+// service is configured differently. The total size of the caller's stored files is also limited. Deleting
+// an avatar, a video or a lip-sync also deletes the files that only it used.
 //
 // Takes any type of body and a specified content type.
 //
@@ -934,10 +938,10 @@ func (c *Client) UploadMediaWithBody(ctx context.Context, contentType string, bo
 	return c.Client.Do(req)
 }
 
-// RotateWebhookSecret Replace the secret that signs the notifications
+// RotateWebhookSecret Rotate the webhook secret
 //
-// Makes a new secret. The ones before it stay in force for 24 hours, in which every notification has
-// a signature by each. With 10 secrets in force the answer is 429 until the oldest has ended.
+// Creates a new secret. Previous secrets stay active for 24 hours. Every notification has a signature by each
+// active secret. While 10 secrets are active, the response is 429.
 //
 // Corresponds with POST /v1/webhooks/rotate_secret (the `RotateWebhookSecret` operationId).
 func (c *Client) RotateWebhookSecret(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -952,10 +956,10 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, reqEditors ...RequestE
 	return c.Client.Do(req)
 }
 
-// GetWebhookSecrets Read the secrets that sign the notifications
+// GetWebhookSecrets Read the webhook secrets
 //
-// Answers the secrets of the caller that are in force, newest first. The first call makes the first
-// secret. A receiver accepts what any of them signs.
+// Returns the active secrets of the caller, newest first. They sign the notifications. The first call creates
+// the first secret. A receiver must accept a signature by any active secret.
 //
 // Corresponds with GET /v1/webhooks/secret (the `GetWebhookSecrets` operationId).
 func (c *Client) GetWebhookSecrets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -972,9 +976,9 @@ func (c *Client) GetWebhookSecrets(ctx context.Context, reqEditors ...RequestEdi
 
 // TestWebhookWithBody Send a sample notification
 //
-// Sends one sample notification to a URL, signed as real ones are, and answers what came of it. The
-// attempt is not repeated, and nothing is registered. At most 10 in a minute; after them the answer
-// is 429.
+// Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
+// does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
+// to a further request is 429.
 //
 // Takes any type of body and a specified content type.
 //
@@ -993,9 +997,9 @@ func (c *Client) TestWebhookWithBody(ctx context.Context, contentType string, bo
 
 // TestWebhook Send a sample notification
 //
-// Sends one sample notification to a URL, signed as real ones are, and answers what came of it. The
-// attempt is not repeated, and nothing is registered. At most 10 in a minute; after them the answer
-// is 429.
+// Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
+// does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
+// to a further request is 429.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2022,9 +2026,9 @@ type ClientWithResponsesInterface interface {
 
 	// ListProjectsWithResponse List the projects of a workspace
 	//
-	// Answers every project of the workspace, newest first. The counts are of the caller's projects in
-	// this workspace; one counts as unpublished unless its status is `published`, in any case. A
-	// workspace that does not exist and one that the caller is no member of are the same 403.
+	// Returns all projects of the workspace, newest first. The counts are of the caller's projects in this
+	// workspace. A project is unpublished unless its status is `published`, ignoring case. The response is the
+	// same 403 if the workspace does not exist and if the caller is not a member of it.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -2033,11 +2037,11 @@ type ClientWithResponsesInterface interface {
 
 	// LoginWithBodyWithResponse Log in
 	//
-	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-	// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
-	// address a further one is 429 unless it waits: for a second after the last, and twice as long
-	// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
-	// from which the user logged in within 30 days.
+	// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
+	// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+	// email from one address, each further login must wait for one second after the last failure. The delay
+	// doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
+	// other addresses never delay an address from which the user logged in within the last 30 days.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2046,11 +2050,11 @@ type ClientWithResponsesInterface interface {
 
 	// LoginWithResponse Log in
 	//
-	// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-	// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
-	// address a further one is 429 unless it waits: for a second after the last, and twice as long
-	// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
-	// from which the user logged in within 30 days.
+	// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
+	// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+	// email from one address, each further login must wait for one second after the last failure. The delay
+	// doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
+	// other addresses never delay an address from which the user logged in within the last 30 days.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2059,8 +2063,8 @@ type ClientWithResponsesInterface interface {
 
 	// RefreshTokensWithBodyWithResponse Exchange a refresh token
 	//
-	// Answers a new pair; the refresh token that was sent stops working. Using it again is taken
-	// for theft and revokes every token that descends from the same login.
+	// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
+	// assumes that it was stolen, and revokes every token that descends from the same login.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2069,8 +2073,8 @@ type ClientWithResponsesInterface interface {
 
 	// RefreshTokensWithResponse Exchange a refresh token
 	//
-	// Answers a new pair; the refresh token that was sent stops working. Using it again is taken
-	// for theft and revokes every token that descends from the same login.
+	// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
+	// assumes that it was stolen, and revokes every token that descends from the same login.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2079,7 +2083,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetAvatarWithResponse Read an avatar
 	//
-	// Answers an avatar of the caller in its present state.
+	// Returns an avatar of the caller in its current state.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -2088,11 +2092,11 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAvatarWithBodyWithResponse Create an avatar
 	//
-	// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
-	// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
-	// registered webhook receives an `avatar_event` for every
-	// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-	// each video made from it. 429 while too many creations of the caller are in progress.
+	// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
+	// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
+	// an enabled webhook registers nothing. A registered webhook receives an `avatar_event` for every state that
+	// the avatar enters, `processing` included. It also receives an `avatar_inference_event` for each video made
+	// from the avatar. The response is 429 while too many creations of the caller are in progress.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2101,11 +2105,11 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAvatarWithResponse Create an avatar
 	//
-	// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
-	// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
-	// registered webhook receives an `avatar_event` for every
-	// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-	// each video made from it. 429 while too many creations of the caller are in progress.
+	// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
+	// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
+	// an enabled webhook registers nothing. A registered webhook receives an `avatar_event` for every state that
+	// the avatar enters, `processing` included. It also receives an `avatar_inference_event` for each video made
+	// from the avatar. The response is 429 while too many creations of the caller are in progress.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2114,9 +2118,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateVideoWithBodyWithResponse Create a video from a published avatar
 	//
-	// Starts the creation of a video. The webhook that was registered with the avatar receives an
-	// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
-	// creations of the caller are in progress.
+	// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
+	// avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
+	// while too many creations of the caller are in progress.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2125,9 +2129,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateVideoWithResponse Create a video from a published avatar
 	//
-	// Starts the creation of a video. The webhook that was registered with the avatar receives an
-	// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
-	// creations of the caller are in progress.
+	// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
+	// avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
+	// while too many creations of the caller are in progress.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2136,10 +2140,10 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteAvatarWithBodyWithResponse Delete an avatar
 	//
-	// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
-	// delivered are not sent any more; one that is on its way at this moment may still arrive. The
-	// videos made from the avatar are deleted with it. Afterwards
-	// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+	// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
+	// with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
+	// arrive. Afterwards, every other operation responds with 404 for the avatar. Deleting the avatar again
+	// responds with 204 for 24 hours, and then with 404.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2148,10 +2152,10 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteAvatarWithResponse Delete an avatar
 	//
-	// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
-	// delivered are not sent any more; one that is on its way at this moment may still arrive. The
-	// videos made from the avatar are deleted with it. Afterwards
-	// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+	// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
+	// with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
+	// arrive. Afterwards, every other operation responds with 404 for the avatar. Deleting the avatar again
+	// responds with 204 for 24 hours, and then with 404.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2160,9 +2164,9 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteVideoWithBodyWithResponse Delete a video made from an avatar
 	//
-	// Stops what runs for the video and erases what it was made from. Notifications that have not been
-	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-	// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+	// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
+	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+	// 404 for the video. Deleting the video again responds with 204 for 24 hours, and then with 404.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2171,9 +2175,9 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteVideoWithResponse Delete a video made from an avatar
 	//
-	// Stops what runs for the video and erases what it was made from. Notifications that have not been
-	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-	// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+	// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
+	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+	// 404 for the video. Deleting the video again responds with 204 for 24 hours, and then with 404.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2182,7 +2186,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetVideoWithResponse Read a video made from an avatar
 	//
-	// Answers a video of the caller in its present state.
+	// Returns a video of the caller in its current state.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -2191,9 +2195,9 @@ type ClientWithResponsesInterface interface {
 
 	// ListAvatarsWithResponse List avatars
 	//
-	// Answers the avatars of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-	// after; it is missing on the last one. A cursor stays good while records come and go: no record
-	// that is there all the time is left out or listed twice. Use it with the same filters.
+	// Returns a page of the caller's avatars, newest first. `next_cursor` is the cursor of the next page. It is
+	// missing on the last page. A cursor remains valid while records are created and deleted: a record that
+	// exists throughout the listing is returned exactly once. Use a cursor with the same filters only.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -2202,9 +2206,9 @@ type ClientWithResponsesInterface interface {
 
 	// ListVideosWithResponse List videos made from avatars
 	//
-	// Answers the videos of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-	// after; it is missing on the last one. A cursor stays good while records come and go: no record
-	// that is there all the time is left out or listed twice. Use it with the same filters.
+	// Returns a page of the caller's videos, newest first. `next_cursor` is the cursor of the next page. It is
+	// missing on the last page. A cursor remains valid while records are created and deleted: a record that
+	// exists throughout the listing is returned exactly once. Use a cursor with the same filters only.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -2213,8 +2217,9 @@ type ClientWithResponsesInterface interface {
 
 	// SubmitConsentWithBodyWithResponse Give or refuse consent for an avatar
 	//
-	// Consent may be given while the avatar is still `processing`; it takes effect when the avatar
-	// becomes `consent_pending`. 409 in a final state.
+	// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
+	// `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
+	// avatar is in a final state.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2223,8 +2228,9 @@ type ClientWithResponsesInterface interface {
 
 	// SubmitConsentWithResponse Give or refuse consent for an avatar
 	//
-	// Consent may be given while the avatar is still `processing`; it takes effect when the avatar
-	// becomes `consent_pending`. 409 in a final state.
+	// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
+	// `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
+	// avatar is in a final state.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2233,9 +2239,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateLipsyncWithBodyWithResponse Create a lip-sync video
 	//
-	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-	// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
-	// caller are in progress.
+	// Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
+	// When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
+	// while too many creations of the caller are in progress.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2244,9 +2250,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateLipsyncWithResponse Create a lip-sync video
 	//
-	// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-	// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
-	// caller are in progress.
+	// Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
+	// When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
+	// while too many creations of the caller are in progress.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2255,9 +2261,9 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteLipsyncWithBodyWithResponse Delete a lip-sync
 	//
-	// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
-	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-	// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+	// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
+	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+	// 404 for the lip-sync. Deleting the lip-sync again responds with 204 for 24 hours, and then with 404.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2266,9 +2272,9 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteLipsyncWithResponse Delete a lip-sync
 	//
-	// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
-	// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-	// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+	// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
+	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+	// 404 for the lip-sync. Deleting the lip-sync again responds with 204 for 24 hours, and then with 404.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2277,7 +2283,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetLipsyncWithResponse Read a lip-sync
 	//
-	// Answers a lip-sync of the caller in its present state.
+	// Returns a lip-sync of the caller in its current state.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -2286,9 +2292,9 @@ type ClientWithResponsesInterface interface {
 
 	// ListLipsyncsWithResponse List lip-syncs
 	//
-	// Answers the lip-syncs of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-	// after; it is missing on the last one. A cursor stays good while records come and go: no record
-	// that is there all the time is left out or listed twice. Use it with the same filters.
+	// Returns a page of the caller's lip-syncs, newest first. `next_cursor` is the cursor of the next page. It is
+	// missing on the last page. A cursor remains valid while records are created and deleted: a record that
+	// exists throughout the listing is returned exactly once. Use a cursor with the same filters only.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -2297,30 +2303,30 @@ type ClientWithResponsesInterface interface {
 
 	// UploadMediaWithBodyWithResponse Upload a file
 	//
-	// Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
-	// audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up otherwise.
-	// The files that the caller has uploaded in seven days have a limit together too; deleting what was made
-	// from them deletes them.
+	// Stores a video, an image or an audio file for seven days. Until then, its URL can be used as
+	// `base_video_url`, `video_url` or `audio_url`. The body is the file itself, of at most 300 MiB unless the
+	// service is configured differently. The total size of the caller's stored files is also limited. Deleting
+	// an avatar, a video or a lip-sync also deletes the files that only it used.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/media (the `UploadMedia` operationId).
 	UploadMediaWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadMediaResponse, error)
 
-	// RotateWebhookSecretWithResponse Replace the secret that signs the notifications
+	// RotateWebhookSecretWithResponse Rotate the webhook secret
 	//
-	// Makes a new secret. The ones before it stay in force for 24 hours, in which every notification has
-	// a signature by each. With 10 secrets in force the answer is 429 until the oldest has ended.
+	// Creates a new secret. Previous secrets stay active for 24 hours. Every notification has a signature by each
+	// active secret. While 10 secrets are active, the response is 429.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/webhooks/rotate_secret (the `RotateWebhookSecret` operationId).
 	RotateWebhookSecretWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateWebhookSecretResponse, error)
 
-	// GetWebhookSecretsWithResponse Read the secrets that sign the notifications
+	// GetWebhookSecretsWithResponse Read the webhook secrets
 	//
-	// Answers the secrets of the caller that are in force, newest first. The first call makes the first
-	// secret. A receiver accepts what any of them signs.
+	// Returns the active secrets of the caller, newest first. They sign the notifications. The first call creates
+	// the first secret. A receiver must accept a signature by any active secret.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -2329,9 +2335,9 @@ type ClientWithResponsesInterface interface {
 
 	// TestWebhookWithBodyWithResponse Send a sample notification
 	//
-	// Sends one sample notification to a URL, signed as real ones are, and answers what came of it. The
-	// attempt is not repeated, and nothing is registered. At most 10 in a minute; after them the answer
-	// is 429.
+	// Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
+	// does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
+	// to a further request is 429.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2340,9 +2346,9 @@ type ClientWithResponsesInterface interface {
 
 	// TestWebhookWithResponse Send a sample notification
 	//
-	// Sends one sample notification to a URL, signed as real ones are, and answers what came of it. The
-	// attempt is not repeated, and nothing is registered. At most 10 in a minute; after them the answer
-	// is 429.
+	// Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
+	// does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
+	// to a further request is 429.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -4706,9 +4712,9 @@ func (r TestWebhookResponse) ContentType() string {
 
 // ListProjectsWithResponse List the projects of a workspace
 //
-// Answers every project of the workspace, newest first. The counts are of the caller's projects in
-// this workspace; one counts as unpublished unless its status is `published`, in any case. A
-// workspace that does not exist and one that the caller is no member of are the same 403.
+// Returns all projects of the workspace, newest first. The counts are of the caller's projects in this
+// workspace. A project is unpublished unless its status is `published`, ignoring case. The response is the
+// same 403 if the workspace does not exist and if the caller is not a member of it.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -4723,11 +4729,11 @@ func (c *ClientWithResponses) ListProjectsWithResponse(ctx context.Context, para
 
 // LoginWithBodyWithResponse Log in
 //
-// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
-// address a further one is 429 unless it waits: for a second after the last, and twice as long
-// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
-// from which the user logged in within 30 days.
+// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
+// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+// email from one address, each further login must wait for one second after the last failure. The delay
+// doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
+// other addresses never delay an address from which the user logged in within the last 30 days.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4742,11 +4748,11 @@ func (c *ClientWithResponses) LoginWithBodyWithResponse(ctx context.Context, con
 
 // LoginWithResponse Log in
 //
-// Exchanges email and password for an access token, valid for 1 hour, and a refresh token, valid
-// for 30 days. No Authorization header is used. After 10 failed tries for one email from one
-// address a further one is 429 unless it waits: for a second after the last, and twice as long
-// after each further failure, up to 15 minutes. Failures from elsewhere never delay an address
-// from which the user logged in within 30 days.
+// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
+// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+// email from one address, each further login must wait for one second after the last failure. The delay
+// doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
+// other addresses never delay an address from which the user logged in within the last 30 days.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4761,8 +4767,8 @@ func (c *ClientWithResponses) LoginWithResponse(ctx context.Context, body LoginJ
 
 // RefreshTokensWithBodyWithResponse Exchange a refresh token
 //
-// Answers a new pair; the refresh token that was sent stops working. Using it again is taken
-// for theft and revokes every token that descends from the same login.
+// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
+// assumes that it was stolen, and revokes every token that descends from the same login.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4777,8 +4783,8 @@ func (c *ClientWithResponses) RefreshTokensWithBodyWithResponse(ctx context.Cont
 
 // RefreshTokensWithResponse Exchange a refresh token
 //
-// Answers a new pair; the refresh token that was sent stops working. Using it again is taken
-// for theft and revokes every token that descends from the same login.
+// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
+// assumes that it was stolen, and revokes every token that descends from the same login.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4793,7 +4799,7 @@ func (c *ClientWithResponses) RefreshTokensWithResponse(ctx context.Context, bod
 
 // GetAvatarWithResponse Read an avatar
 //
-// Answers an avatar of the caller in its present state.
+// Returns an avatar of the caller in its current state.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -4808,11 +4814,11 @@ func (c *ClientWithResponses) GetAvatarWithResponse(ctx context.Context, params 
 
 // CreateAvatarWithBodyWithResponse Create an avatar
 //
-// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
-// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
-// registered webhook receives an `avatar_event` for every
-// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-// each video made from it. 429 while too many creations of the caller are in progress.
+// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
+// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
+// an enabled webhook registers nothing. A registered webhook receives an `avatar_event` for every state that
+// the avatar enters, `processing` included. It also receives an `avatar_inference_event` for each video made
+// from the avatar. The response is 429 while too many creations of the caller are in progress.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4827,11 +4833,11 @@ func (c *ClientWithResponses) CreateAvatarWithBodyWithResponse(ctx context.Conte
 
 // CreateAvatarWithResponse Create an avatar
 //
-// Starts the creation of an avatar. A webhook is registered when `webhook.enabled` is true and a
-// URL is given: enabled without a URL is 422, and a URL that is not enabled registers nothing. A
-// registered webhook receives an `avatar_event` for every
-// state that the avatar enters, `processing` included, and an `avatar_inference_event` for
-// each video made from it. 429 while too many creations of the caller are in progress.
+// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
+// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
+// an enabled webhook registers nothing. A registered webhook receives an `avatar_event` for every state that
+// the avatar enters, `processing` included. It also receives an `avatar_inference_event` for each video made
+// from the avatar. The response is 429 while too many creations of the caller are in progress.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4846,9 +4852,9 @@ func (c *ClientWithResponses) CreateAvatarWithResponse(ctx context.Context, para
 
 // CreateVideoWithBodyWithResponse Create a video from a published avatar
 //
-// Starts the creation of a video. The webhook that was registered with the avatar receives an
-// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
-// creations of the caller are in progress.
+// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
+// avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
+// while too many creations of the caller are in progress.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4863,9 +4869,9 @@ func (c *ClientWithResponses) CreateVideoWithBodyWithResponse(ctx context.Contex
 
 // CreateVideoWithResponse Create a video from a published avatar
 //
-// Starts the creation of a video. The webhook that was registered with the avatar receives an
-// `avatar_inference_event` when it ends. 409 unless the avatar is published, and 429 while too many
-// creations of the caller are in progress.
+// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
+// avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
+// while too many creations of the caller are in progress.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4880,10 +4886,10 @@ func (c *ClientWithResponses) CreateVideoWithResponse(ctx context.Context, param
 
 // DeleteAvatarWithBodyWithResponse Delete an avatar
 //
-// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. The
-// videos made from the avatar are deleted with it. Afterwards
-// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
+// with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
+// arrive. Afterwards, every other operation responds with 404 for the avatar. Deleting the avatar again
+// responds with 204 for 24 hours, and then with 404.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4898,10 +4904,10 @@ func (c *ClientWithResponses) DeleteAvatarWithBodyWithResponse(ctx context.Conte
 
 // DeleteAvatarWithResponse Delete an avatar
 //
-// Stops what runs for the avatar and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. The
-// videos made from the avatar are deleted with it. Afterwards
-// the avatar is 404 everywhere. Deleting the avatar again is 204 too for 24 hours, and then 404.
+// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
+// with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
+// arrive. Afterwards, every other operation responds with 404 for the avatar. Deleting the avatar again
+// responds with 204 for 24 hours, and then with 404.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4916,9 +4922,9 @@ func (c *ClientWithResponses) DeleteAvatarWithResponse(ctx context.Context, body
 
 // DeleteVideoWithBodyWithResponse Delete a video made from an avatar
 //
-// Stops what runs for the video and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
+// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+// 404 for the video. Deleting the video again responds with 204 for 24 hours, and then with 404.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4933,9 +4939,9 @@ func (c *ClientWithResponses) DeleteVideoWithBodyWithResponse(ctx context.Contex
 
 // DeleteVideoWithResponse Delete a video made from an avatar
 //
-// Stops what runs for the video and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-// the video is 404 everywhere. Deleting the video again is 204 too for 24 hours, and then 404.
+// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
+// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+// 404 for the video. Deleting the video again responds with 204 for 24 hours, and then with 404.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4950,7 +4956,7 @@ func (c *ClientWithResponses) DeleteVideoWithResponse(ctx context.Context, body 
 
 // GetVideoWithResponse Read a video made from an avatar
 //
-// Answers a video of the caller in its present state.
+// Returns a video of the caller in its current state.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -4965,9 +4971,9 @@ func (c *ClientWithResponses) GetVideoWithResponse(ctx context.Context, params *
 
 // ListAvatarsWithResponse List avatars
 //
-// Answers the avatars of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-// after; it is missing on the last one. A cursor stays good while records come and go: no record
-// that is there all the time is left out or listed twice. Use it with the same filters.
+// Returns a page of the caller's avatars, newest first. `next_cursor` is the cursor of the next page. It is
+// missing on the last page. A cursor remains valid while records are created and deleted: a record that
+// exists throughout the listing is returned exactly once. Use a cursor with the same filters only.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -4982,9 +4988,9 @@ func (c *ClientWithResponses) ListAvatarsWithResponse(ctx context.Context, param
 
 // ListVideosWithResponse List videos made from avatars
 //
-// Answers the videos of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-// after; it is missing on the last one. A cursor stays good while records come and go: no record
-// that is there all the time is left out or listed twice. Use it with the same filters.
+// Returns a page of the caller's videos, newest first. `next_cursor` is the cursor of the next page. It is
+// missing on the last page. A cursor remains valid while records are created and deleted: a record that
+// exists throughout the listing is returned exactly once. Use a cursor with the same filters only.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -4999,8 +5005,9 @@ func (c *ClientWithResponses) ListVideosWithResponse(ctx context.Context, params
 
 // SubmitConsentWithBodyWithResponse Give or refuse consent for an avatar
 //
-// Consent may be given while the avatar is still `processing`; it takes effect when the avatar
-// becomes `consent_pending`. 409 in a final state.
+// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
+// `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
+// avatar is in a final state.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5015,8 +5022,9 @@ func (c *ClientWithResponses) SubmitConsentWithBodyWithResponse(ctx context.Cont
 
 // SubmitConsentWithResponse Give or refuse consent for an avatar
 //
-// Consent may be given while the avatar is still `processing`; it takes effect when the avatar
-// becomes `consent_pending`. 409 in a final state.
+// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
+// `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
+// avatar is in a final state.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5031,9 +5039,9 @@ func (c *ClientWithResponses) SubmitConsentWithResponse(ctx context.Context, bod
 
 // CreateLipsyncWithBodyWithResponse Create a lip-sync video
 //
-// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
-// caller are in progress.
+// Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
+// When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
+// while too many creations of the caller are in progress.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5048,9 +5056,9 @@ func (c *ClientWithResponses) CreateLipsyncWithBodyWithResponse(ctx context.Cont
 
 // CreateLipsyncWithResponse Create a lip-sync video
 //
-// Starts the creation of a lip-sync video. A webhook is registered as with create_avatar; it
-// receives a `lipsync_inference_event` when the lip-sync ends. 429 while too many creations of the
-// caller are in progress.
+// Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
+// When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
+// while too many creations of the caller are in progress.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5065,9 +5073,9 @@ func (c *ClientWithResponses) CreateLipsyncWithResponse(ctx context.Context, par
 
 // DeleteLipsyncWithBodyWithResponse Delete a lip-sync
 //
-// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
+// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+// 404 for the lip-sync. Deleting the lip-sync again responds with 204 for 24 hours, and then with 404.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5082,9 +5090,9 @@ func (c *ClientWithResponses) DeleteLipsyncWithBodyWithResponse(ctx context.Cont
 
 // DeleteLipsyncWithResponse Delete a lip-sync
 //
-// Stops what runs for the lip-sync and erases what it was made from. Notifications that have not been
-// delivered are not sent any more; one that is on its way at this moment may still arrive. Afterwards
-// the lip-sync is 404 everywhere. Deleting the lip-sync again is 204 too for 24 hours, and then 404.
+// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
+// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
+// 404 for the lip-sync. Deleting the lip-sync again responds with 204 for 24 hours, and then with 404.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5099,7 +5107,7 @@ func (c *ClientWithResponses) DeleteLipsyncWithResponse(ctx context.Context, bod
 
 // GetLipsyncWithResponse Read a lip-sync
 //
-// Answers a lip-sync of the caller in its present state.
+// Returns a lip-sync of the caller in its current state.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -5114,9 +5122,9 @@ func (c *ClientWithResponses) GetLipsyncWithResponse(ctx context.Context, params
 
 // ListLipsyncsWithResponse List lip-syncs
 //
-// Answers the lip-syncs of the caller, newest first, a page at a time. A `next_cursor` leads to the page
-// after; it is missing on the last one. A cursor stays good while records come and go: no record
-// that is there all the time is left out or listed twice. Use it with the same filters.
+// Returns a page of the caller's lip-syncs, newest first. `next_cursor` is the cursor of the next page. It is
+// missing on the last page. A cursor remains valid while records are created and deleted: a record that
+// exists throughout the listing is returned exactly once. Use a cursor with the same filters only.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -5131,10 +5139,10 @@ func (c *ClientWithResponses) ListLipsyncsWithResponse(ctx context.Context, para
 
 // UploadMediaWithBodyWithResponse Upload a file
 //
-// Keeps a video, a picture or a sound for seven days. Its URL serves as base_video_url, video_url or
-// audio_url until then. The body is the file itself, of at most 300 MB unless the service is set up otherwise.
-// The files that the caller has uploaded in seven days have a limit together too; deleting what was made
-// from them deletes them.
+// Stores a video, an image or an audio file for seven days. Until then, its URL can be used as
+// `base_video_url`, `video_url` or `audio_url`. The body is the file itself, of at most 300 MiB unless the
+// service is configured differently. The total size of the caller's stored files is also limited. Deleting
+// an avatar, a video or a lip-sync also deletes the files that only it used.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5147,10 +5155,10 @@ func (c *ClientWithResponses) UploadMediaWithBodyWithResponse(ctx context.Contex
 	return ParseUploadMediaResponse(rsp)
 }
 
-// RotateWebhookSecretWithResponse Replace the secret that signs the notifications
+// RotateWebhookSecretWithResponse Rotate the webhook secret
 //
-// Makes a new secret. The ones before it stay in force for 24 hours, in which every notification has
-// a signature by each. With 10 secrets in force the answer is 429 until the oldest has ended.
+// Creates a new secret. Previous secrets stay active for 24 hours. Every notification has a signature by each
+// active secret. While 10 secrets are active, the response is 429.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -5163,10 +5171,10 @@ func (c *ClientWithResponses) RotateWebhookSecretWithResponse(ctx context.Contex
 	return ParseRotateWebhookSecretResponse(rsp)
 }
 
-// GetWebhookSecretsWithResponse Read the secrets that sign the notifications
+// GetWebhookSecretsWithResponse Read the webhook secrets
 //
-// Answers the secrets of the caller that are in force, newest first. The first call makes the first
-// secret. A receiver accepts what any of them signs.
+// Returns the active secrets of the caller, newest first. They sign the notifications. The first call creates
+// the first secret. A receiver must accept a signature by any active secret.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -5181,9 +5189,9 @@ func (c *ClientWithResponses) GetWebhookSecretsWithResponse(ctx context.Context,
 
 // TestWebhookWithBodyWithResponse Send a sample notification
 //
-// Sends one sample notification to a URL, signed as real ones are, and answers what came of it. The
-// attempt is not repeated, and nothing is registered. At most 10 in a minute; after them the answer
-// is 429.
+// Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
+// does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
+// to a further request is 429.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5198,9 +5206,9 @@ func (c *ClientWithResponses) TestWebhookWithBodyWithResponse(ctx context.Contex
 
 // TestWebhookWithResponse Send a sample notification
 //
-// Sends one sample notification to a URL, signed as real ones are, and answers what came of it. The
-// attempt is not repeated, and nothing is registered. At most 10 in a minute; after them the answer
-// is 429.
+// Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
+// does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
+// to a further request is 429.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

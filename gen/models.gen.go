@@ -125,68 +125,73 @@ func (e SyncMode) Valid() bool {
 	}
 }
 
-// Avatar An avatar. Members without a value are left out.
+// Avatar An avatar. Members without a value are omitted.
 type Avatar struct {
 	// AvatarID Id of the avatar.
 	AvatarID string `json:"avatar_id"`
 
-	// AvatarProcessingResults What the checks of the base video found.
+	// AvatarProcessingResults Results of the checks of the base video.
 	AvatarProcessingResults *[]AvatarProcessingResult `json:"avatar_processing_results,omitempty"`
 
-	// AvatarWebhook Where notifications go. Missing unless a webhook is registered.
+	// AvatarWebhook Destination of notifications. Missing unless a webhook is registered.
 	AvatarWebhook *AvatarWebhook `json:"avatar_webhook,omitempty"`
 
-	// BaseVideo The base_video_url of the request.
+	// BaseVideo The `base_video_url` of the request.
 	BaseVideo *string `json:"base_video,omitempty"`
 
-	// CreatedAt When it was asked for, in UTC.
+	// CreatedAt Time of the creation request, in UTC.
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 
-	// FailureReason Why it failed. Missing unless it did.
+	// FailureReason Reason for the failure. Missing if there is none.
 	FailureReason *string `json:"failure_reason,omitempty"`
 
-	// Progress Per cent of the creation that are done.
+	// Progress Progress of the creation in percent.
 	Progress *float64 `json:"progress,omitempty"`
 
-	// Status State of an avatar. The known ones are those of AvatarStatus. There may be more one day, so take an
-	// unknown one for a state that is not final.
+	// Status The state of an avatar. AvatarStatus lists the known states. The service may add states, so treat an unknown
+	// state as one that is not final.
 	//
 	//
 	// Examples: processing, consent_pending, published
 	Status AvatarState `json:"status"`
 
-	// Thumbnail Address of a still picture.
+	// Thumbnail Address of a still image.
 	Thumbnail *string `json:"thumbnail,omitempty"`
 
 	// Title Title of the avatar.
 	Title *string `json:"title,omitempty"`
 
-	// UpdatedAt When its state last changed, in UTC.
+	// UpdatedAt Time of the last state change, in UTC.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 }
 
-// AvatarEvent An avatar entered a state.
+// AvatarEvent A notification that an avatar entered a state.
 type AvatarEvent struct {
-	// Data Payload of an avatar_event.
+	// Data The payload of an avatar_event.
 	Data AvatarEventData `json:"data"`
 
 	// EventType Always avatar_event.
 	EventType EventType `json:"event_type"`
 }
 
-// AvatarEventData Payload of an avatar_event.
+// AvatarEventData The payload of an avatar_event.
 type AvatarEventData struct {
 	// AvatarID Id of the avatar.
 	AvatarID string `json:"avatar_id"`
 
-	// Status processing: the avatar is being created. failed: creation failed. published: created and published.
-	// consent_pending: awaiting user consent. consent_failed: user consent was not obtained.
+	// Status The status of an avatar.
+	//
+	// - processing: the avatar is being created.
+	// - failed: creation failed.
+	// - published: the avatar is created and published.
+	// - consent_pending: the avatar awaits user consent.
+	// - consent_failed: user consent was not obtained.
 	Status AvatarStatus `json:"status"`
 }
 
-// AvatarInferenceEvent A video made from a published avatar ended.
+// AvatarInferenceEvent A notification that a video made from a published avatar succeeded or failed.
 type AvatarInferenceEvent struct {
-	// Data Payload of an avatar_inference_event and of a lipsync_inference_event.
+	// Data The payload of an avatar_inference_event or a lipsync_inference_event.
 	Data InferenceEventData `json:"data"`
 
 	// EventType Always avatar_inference_event.
@@ -195,14 +200,14 @@ type AvatarInferenceEvent struct {
 
 // AvatarList A page of avatars.
 type AvatarList struct {
-	// Data The records, newest first.
+	// Data The avatars, newest first.
 	Data []Avatar `json:"data"`
 
-	// NextCursor Leads to the next page. Missing on the last one.
+	// NextCursor Cursor of the next page. Missing on the last page.
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
-// AvatarProcessingResult What one check of a base video found.
+// AvatarProcessingResult The result of one check of a base video.
 type AvatarProcessingResult struct {
 	// CheckName Name of the check.
 	CheckName *string `json:"check_name,omitempty"`
@@ -210,21 +215,26 @@ type AvatarProcessingResult struct {
 	// CheckStatus SUCCESS or FAILED.
 	CheckStatus *string `json:"check_status,omitempty"`
 
-	// Message What was found.
+	// Message What the check found.
 	Message *string `json:"message,omitempty"`
 }
 
-// AvatarState State of an avatar. The known ones are those of AvatarStatus. There may be more one day, so take an
-// unknown one for a state that is not final.
+// AvatarState The state of an avatar. AvatarStatus lists the known states. The service may add states, so treat an unknown
+// state as one that is not final.
 //
 // Examples: processing, consent_pending, published
 type AvatarState = AvatarStatus
 
-// AvatarStatus processing: the avatar is being created. failed: creation failed. published: created and published.
-// consent_pending: awaiting user consent. consent_failed: user consent was not obtained.
+// AvatarStatus The status of an avatar.
+//
+// - processing: the avatar is being created.
+// - failed: creation failed.
+// - published: the avatar is created and published.
+// - consent_pending: the avatar awaits user consent.
+// - consent_failed: user consent was not obtained.
 type AvatarStatus string
 
-// AvatarWebhook The registration of an avatar.
+// AvatarWebhook The webhook registration of an avatar.
 type AvatarWebhook struct {
 	// WebhookURL URL that receives notifications.
 	WebhookURL *string `json:"webhook_url,omitempty"`
@@ -232,66 +242,66 @@ type AvatarWebhook struct {
 
 // ConsentRequest The decision of the person that the avatar shows.
 type ConsentRequest struct {
-	// AvatarID An avatar of the caller.
+	// AvatarID Id of an avatar of the caller.
 	AvatarID string `json:"avatar_id"`
 
-	// Granted True when consent is given and false when it is refused.
+	// Granted True if the person consents, false if the person refuses.
 	Granted bool `json:"granted"`
 }
 
-// CreateAvatarRequest What the avatar is made from. Unknown members are accepted and kept.
+// CreateAvatarRequest A request to create an avatar. Unknown members are accepted and kept.
 type CreateAvatarRequest struct {
-	// BaseVideoURL Recording that the avatar is made from.
+	// BaseVideoURL URL of the recording from which the avatar is made.
 	BaseVideoURL Nullable[string] `json:"base_video_url,omitzero"`
 
 	// Title Title of the avatar.
 	Title Nullable[string] `json:"title,omitzero"`
 
-	// Webhook Whether notifications are sent.
+	// Webhook Switch for notifications.
 	Webhook Nullable[WebhookSwitch] `json:"webhook,omitzero"`
 
-	// WebhookData Where notifications go.
+	// WebhookData Destination of notifications.
 	WebhookData          Nullable[WebhookData]      `json:"webhook_data,omitzero"`
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// CreateLipsyncRequest What the lip-sync is made from. Unknown members are accepted and kept.
+// CreateLipsyncRequest A request to create a lip-sync. Unknown members are accepted and kept.
 type CreateLipsyncRequest struct {
-	// AudioURL Recording that the lips follow.
+	// AudioURL URL of the recording that the lips follow.
 	AudioURL Nullable[string] `json:"audio_url,omitzero"`
 
 	// Description Description of the lip-sync.
 	Description Nullable[string] `json:"description,omitzero"`
 
-	// SyncMode What is done when the recording is longer or shorter than the video.
+	// SyncMode Handling of a recording that is longer or shorter than the video.
 	SyncMode Nullable[SyncMode] `json:"sync_mode,omitzero"`
 
 	// Title Title of the lip-sync.
 	Title Nullable[string] `json:"title,omitzero"`
 
-	// UseAudioFromVideo True when the lips follow the sound of the video, and audio_url is left out.
+	// UseAudioFromVideo True if the lips follow the audio of the video. Omit `audio_url` in this case.
 	UseAudioFromVideo Nullable[bool] `json:"use_audio_from_video,omitzero"`
 
-	// VideoURL Video whose lips are moved.
+	// VideoURL URL of the video in which the lips move.
 	VideoURL Nullable[string] `json:"video_url,omitzero"`
 
-	// Webhook Whether notifications are sent.
+	// Webhook Switch for notifications.
 	Webhook Nullable[WebhookSwitch] `json:"webhook,omitzero"`
 
-	// WebhookData Where notifications go.
+	// WebhookData Destination of notifications.
 	WebhookData          Nullable[WebhookData]      `json:"webhook_data,omitzero"`
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// CreateVideoRequest What the video is made from. Unknown members are accepted and kept.
+// CreateVideoRequest A request to create a video. Unknown members are accepted and kept.
 type CreateVideoRequest struct {
-	// AudioURL What the avatar says, as a recording.
+	// AudioURL URL of a recording of the speech of the avatar.
 	AudioURL Nullable[string] `json:"audio_url,omitzero"`
 
-	// AvatarID A published avatar of the caller.
+	// AvatarID Id of a published avatar of the caller.
 	AvatarID string `json:"avatar_id"`
 
-	// Text What the avatar says.
+	// Text Text that the avatar speaks.
 	Text Nullable[string] `json:"text,omitzero"`
 
 	// Title Title of the video.
@@ -299,109 +309,115 @@ type CreateVideoRequest struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// DeleteAvatarRequest The avatar to be deleted.
+// DeleteAvatarRequest A request to delete an avatar.
 type DeleteAvatarRequest struct {
-	// AvatarID An avatar of the caller.
+	// AvatarID Id of an avatar of the caller.
 	AvatarID string `json:"avatar_id"`
 }
 
-// DeleteInferenceRequest The video or lip-sync to be deleted.
+// DeleteInferenceRequest A request to delete a video or a lip-sync.
 type DeleteInferenceRequest struct {
-	// InferenceID A video or a lip-sync of the caller.
+	// InferenceID Id of a video or a lip-sync of the caller.
 	InferenceID string `json:"inference_id"`
 }
 
-// Event A notification. Its event_type tells which of the three it is.
+// Event A notification. Its event_type identifies which of the three notifications it is.
 type Event = EventEnvelope
 
-// EventData The payload, per event type.
+// EventData The payload of a notification, which depends on the event type.
 type EventData = json.RawMessage
 
-// EventEnvelope What every notification has.
+// EventEnvelope The members that every notification has.
 type EventEnvelope struct {
-	// Data The payload, per event type.
+	// Data The payload of a notification, which depends on the event type.
 	Data EventData `json:"data"`
 
-	// EventType What a notification is about.
+	// EventType The type of a notification.
 	EventType EventType `json:"event_type"`
 }
 
-// EventType What a notification is about.
+// EventType The type of a notification.
 type EventType string
 
-// InferenceEventData Payload of an avatar_inference_event and of a lipsync_inference_event.
+// InferenceEventData The payload of an avatar_inference_event or a lipsync_inference_event.
 type InferenceEventData struct {
-	// InferenceID The unique id of the video or of the lip-sync.
+	// InferenceID Unique id of the video or the lip-sync.
 	InferenceID string `json:"inference_id"`
 
-	// Status succeeded: creation succeeded. failed: creation failed.
+	// Status The result of a creation.
+	//
+	// - succeeded: creation succeeded.
+	// - failed: creation failed.
 	Status InferenceEventStatus `json:"status"`
 }
 
-// InferenceEventStatus succeeded: creation succeeded. failed: creation failed.
+// InferenceEventStatus The result of a creation.
+//
+// - succeeded: creation succeeded.
+// - failed: creation failed.
 type InferenceEventStatus string
 
-// InferenceState State of a video or a lip-sync. The known ones are those of InferenceStatus. There may be more one day,
-// so take an unknown one for a state that is not final.
+// InferenceState The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
+// treat an unknown state as one that is not final.
 //
 // Examples: processing, succeeded, failed
 type InferenceState = InferenceStatus
 
-// InferenceStatus State of a video or a lip-sync. A notification carries only the final ones.
+// InferenceStatus The status of a video or a lip-sync. Notifications contain only final states.
 type InferenceStatus string
 
-// Lipsync A lip-sync video. Members without a value are left out.
+// Lipsync A lip-sync video. Members without a value are omitted.
 type Lipsync struct {
-	// CreatedAt When it was asked for, in UTC.
+	// CreatedAt Time of the creation request, in UTC.
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 
 	// Description Description of the lip-sync.
 	Description *string `json:"description,omitempty"`
 
-	// FailureReason Why it failed. Missing unless it did.
+	// FailureReason Reason for the failure. Missing if there is none.
 	FailureReason *string `json:"failure_reason,omitempty"`
 
 	// InferenceID Id of the lip-sync.
 	InferenceID string `json:"inference_id"`
 
-	// InputAudio The audio_url of the request.
+	// InputAudio The `audio_url` of the request.
 	InputAudio *string `json:"input_audio,omitempty"`
 
-	// InputVideo The video_url of the request.
+	// InputVideo The `video_url` of the request.
 	InputVideo *string `json:"input_video,omitempty"`
 
-	// Progress Per cent of the creation that are done.
+	// Progress Progress of the creation in percent.
 	Progress *float64 `json:"progress,omitempty"`
 
-	// Status State of a video or a lip-sync. The known ones are those of InferenceStatus. There may be more one day,
-	// so take an unknown one for a state that is not final.
+	// Status The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
+	// treat an unknown state as one that is not final.
 	//
 	//
 	// Examples: processing, succeeded, failed
 	Status InferenceState `json:"status"`
 
-	// SyncMode The sync_mode of the request.
+	// SyncMode The `sync_mode` of the request.
 	SyncMode *string `json:"sync_mode,omitempty"`
 
-	// ThumbnailURL Address of a still picture.
+	// ThumbnailURL Address of a still image.
 	ThumbnailURL *string `json:"thumbnail_url,omitempty"`
 
 	// Title Title of the lip-sync.
 	Title *string `json:"title,omitempty"`
 
-	// UpdatedAt When its state last changed, in UTC.
+	// UpdatedAt Time of the last state change, in UTC.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 
-	// UseAudioFromVideo Whether the lips follow the sound of the video.
+	// UseAudioFromVideo Whether the lips follow the audio of the video.
 	UseAudioFromVideo *bool `json:"use_audio_from_video,omitempty"`
 
-	// VideoURL Address of the finished video. Missing until the renderer has made one.
+	// VideoURL Address of the finished video. Missing until the video is rendered.
 	VideoURL *string `json:"video_url,omitempty"`
 }
 
-// LipsyncInferenceEvent A lip-sync ended.
+// LipsyncInferenceEvent A notification that a lip-sync succeeded or failed.
 type LipsyncInferenceEvent struct {
-	// Data Payload of an avatar_inference_event and of a lipsync_inference_event.
+	// Data The payload of an avatar_inference_event or a lipsync_inference_event.
 	Data InferenceEventData `json:"data"`
 
 	// EventType Always lipsync_inference_event.
@@ -410,14 +426,14 @@ type LipsyncInferenceEvent struct {
 
 // LipsyncList A page of lip-syncs.
 type LipsyncList struct {
-	// Data The records, newest first.
+	// Data The lip-syncs, newest first.
 	Data []Lipsync `json:"data"`
 
-	// NextCursor Leads to the next page. Missing on the last one.
+	// NextCursor Cursor of the next page. Missing on the last page.
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
-// LoginRequest The credentials of a user.
+// LoginRequest A request to log in.
 type LoginRequest struct {
 	// Email Email address of the user.
 	Email string `json:"email"`
@@ -426,93 +442,93 @@ type LoginRequest struct {
 	Password string `json:"password"`
 }
 
-// Media A file that was uploaded.
+// Media An uploaded file.
 type Media struct {
-	// ContentType Media type that the file was sent with.
+	// ContentType Media type with which the file was uploaded.
 	ContentType string `json:"content_type"`
 
-	// ExpiresAt When the file is deleted. In UTC.
+	// ExpiresAt Time at which the file is deleted, in UTC.
 	ExpiresAt time.Time `json:"expires_at"`
 
 	// MediaID Id of the file.
 	MediaID string `json:"media_id"`
 
-	// Size Number of bytes.
+	// Size Size of the file in bytes.
 	Size int64 `json:"size"`
 
-	// URL Address that serves as an input.
+	// URL Address of the file. It can be used as an input.
 	URL string `json:"url"`
 }
 
-// MediaFile A video, a picture or a sound.
+// MediaFile A video, an image or an audio file.
 type MediaFile = openapi_types.File
 
-// Problem What went wrong (RFC 9457). It never contains a submitted value.
+// Problem An error (RFC 9457). It never contains a submitted value.
 type Problem struct {
-	// Code Kind of the problem for programs. New codes can come; take one that is not known for its status.
+	// Code Kind of problem, for programs. The service may add codes, so treat an unknown code like its status.
 	//
-	// | code | status | cause | what helps |
+	// | code | status | cause | remedy |
 	// |---|---|---|---|
-	// | `bad_request` | 400 | The request is malformed or does not match this document; `errors` says where. | Correct the request. |
-	// | `cursor_invalid` | 400 | The cursor is not one of this list with these filters. | Begin the list again without one. |
-	// | `unauthorized` | 401 | There is no access token, or it is not valid or has expired. | Log in, or exchange the refresh token. |
+	// | `bad_request` | 400 | The request is malformed or does not match this document. `errors` lists the violations. | Correct the request. |
+	// | `cursor_invalid` | 400 | The cursor does not belong to this list with these filters. | Start again without a cursor. |
+	// | `unauthorized` | 401 | The access token is missing, invalid or expired. | Log in, or exchange the refresh token. |
 	// | `wrong_credentials` | 401 | The email, the password or the refresh token is wrong. | Correct them, or log in again. |
-	// | `not_a_member` | 403 | The workspace does not exist, or the caller is no member of it. | Use the id of a workspace of the caller. |
-	// | `not_found` | 404 | There is no such record of the caller, or no such path. | Check the id and the path. |
-	// | `method_not_allowed` | 405 | The path does not take this method. | Use one that `Allow` names. |
-	// | `avatar_final` | 409 | The avatar is in a final state and takes no decision. | Create another avatar. |
-	// | `avatar_not_published` | 409 | Videos are made from published avatars. | Wait until the avatar is published. |
-	// | `idempotency_key_in_use` | 409 | The first request with this key is still running. | Send it again later. |
-	// | `idempotency_key_spent` | 409 | What this key created has been deleted. | Use a new key. |
-	// | `request_entity_too_large` | 413 | The body is larger than 1 MiB, or 16 KiB where no token is asked for. | Send less. |
-	// | `too_much_media` | 413 | The files of the caller would be larger together than the service keeps. | Delete what was made from some, or wait until they expire. |
-	// | `unsupported_media_type` | 415 | The body is not declared as JSON in UTF-8, or it has a Content-Encoding other than `identity`. | Send plain `application/json`. |
-	// | `idempotency_key_reused` | 422 | The key was used with another operation or another body. | Use a new key for a new request. |
-	// | `title_invalid` | 422 | The title has a U+0000. | Leave it out of the title. |
-	// | `webhook_url_missing` | 422 | The webhook is enabled without a URL. | Give `webhook_data.webhook_url`, or do not enable it. |
-	// | `webhook_url_invalid` | 422 | The webhook URL is not one that notifications can be sent to. | Give an absolute https URL without user information. |
+	// | `not_a_member` | 403 | The workspace does not exist, or the caller is not a member of it. | Use the id of a workspace of the caller. |
+	// | `not_found` | 404 | The caller has no such record, or the path does not exist. | Check the id and the path. |
+	// | `method_not_allowed` | 405 | The path does not support this method. | Use a method that `Allow` lists. |
+	// | `avatar_final` | 409 | The avatar is in a final state and accepts no decision. | Create another avatar. |
+	// | `avatar_not_published` | 409 | The avatar is not published, and only published avatars can make videos. | Wait until the avatar is published. |
+	// | `idempotency_key_in_use` | 409 | The first request with this key is in progress. | Retry later. |
+	// | `idempotency_key_spent` | 409 | The record that was created with this key has been deleted. | Use a new key. |
+	// | `request_entity_too_large` | 413 | The body is larger than 1 MiB, or larger than 16 KiB if the operation needs no token. For uploads, the limit of the file applies. | Send a smaller body. |
+	// | `too_much_media` | 413 | The total size of the caller's files would exceed the limit. | Delete records that were made from some of the files, or wait until files expire. |
+	// | `unsupported_media_type` | 415 | The operation does not accept the Content-Type, which must be JSON in UTF-8 except for uploads, or Content-Encoding is not `identity`. | Send `application/json` without an encoding. |
+	// | `idempotency_key_reused` | 422 | The key was used with another operation or another body. | Use a new key for each new request. |
+	// | `title_invalid` | 422 | The title contains U+0000. | Remove it from the title. |
+	// | `webhook_url_missing` | 422 | The webhook is enabled without a URL. | Set `webhook_data.webhook_url`, or do not enable the webhook. |
+	// | `webhook_url_invalid` | 422 | The service cannot send notifications to the webhook URL. | Use an absolute https URL without user information. |
 	// | `webhook_url_not_public` | 422 | The host of the webhook URL is not a public address. | Use an address that can be reached from the internet. |
-	// | `too_many_requests` | 429 | The caller made too many requests of this kind in a second. | Wait for `Retry-After`. |
-	// | `too_many_creations` | 429 | As many creations of the caller are in progress as may be. | Wait for `Retry-After`. |
-	// | `too_many_login_tries` | 429 | A try that comes too soon after failed ones. | Wait for `Retry-After`. |
-	// | `too_many_webhook_secrets` | 429 | As many secrets are in force as there can be. | Wait for `Retry-After`. |
-	// | `too_many_webhook_tests` | 429 | Too many sample notifications were sent. | Wait for `Retry-After`. |
-	// | `internal_server_error` | 500 | The service failed; the cause is in its log under the request id. | Try again, and report the request id. |
-	// | `not_implemented` | 501 | This service does not implement the operation. | Do without it. |
-	// | `service_busy` | 503 | The service has too much to do. | Wait for `Retry-After`. |
+	// | `too_many_requests` | 429 | The caller sent too many requests of this kind in one second. | Wait for `Retry-After`. |
+	// | `too_many_creations` | 429 | The caller has the maximum number of creations in progress. | Wait for `Retry-After`. |
+	// | `too_many_login_tries` | 429 | The login came too soon after failed ones. | Wait for `Retry-After`. |
+	// | `too_many_webhook_secrets` | 429 | The caller has the maximum number of active secrets. | Wait for `Retry-After`. |
+	// | `too_many_webhook_tests` | 429 | The caller sent too many sample notifications. | Wait for `Retry-After`. |
+	// | `internal_server_error` | 500 | The service failed. Its log contains the cause with the request id. | Retry, and report the request id. |
+	// | `not_implemented` | 501 | This service does not implement the operation. | Do not use the operation. |
+	// | `service_busy` | 503 | The service is overloaded. | Wait for `Retry-After`. |
 	//
 	//
 	// Examples: bad_request
 	Code *string `json:"code,omitempty"`
 
-	// Detail What went wrong in this case.
+	// Detail What went wrong in this request.
 	Detail *string `json:"detail,omitempty"`
 
-	// Errors All violations of the document, at most 32.
+	// Errors All violations of this document, up to 32.
 	Errors *[]Violation `json:"errors,omitempty"`
 
-	// Instance Names this occurrence.
+	// Instance URI of this occurrence of the problem.
 	Instance *string `json:"instance,omitempty"`
 
-	// RequestID The X-Request-Id of the answer.
+	// RequestID The X-Request-Id of the response.
 	RequestID *string `json:"request_id,omitempty"`
 
-	// Status The status of the answer.
+	// Status Status of the response.
 	Status int32 `json:"status"`
 
-	// Title Short text for the kind of the problem.
+	// Title Short summary of the kind of problem.
 	Title string `json:"title"`
 
-	// Type Kind of the problem; about:blank when status and code say it all.
+	// Type URI of the kind of problem. It is about:blank if the status and the code describe the problem completely.
 	Type string `json:"type"`
 }
 
-// Project A project in the partial form of the project list. Any field may be missing or null.
+// Project A project, in the partial form of the project list. Any field may be missing or null.
 type Project struct {
-	// AvailableCredits Credits left.
+	// AvailableCredits Number of credits left.
 	AvailableCredits *int `json:"available_credits,omitempty"`
 
-	// CreatedAt When the project was made, in UTC.
+	// CreatedAt Time at which the project was made, in UTC.
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 
 	// DataPlaneID Id of the data plane.
@@ -524,13 +540,13 @@ type Project struct {
 	// ProjectID Id of the project.
 	ProjectID *string `json:"project_id,omitempty"`
 
-	// ProjectType Kind of the project. PERSONALIZED is one that has been seen.
+	// ProjectType Type of the project, such as PERSONALIZED.
 	ProjectType *string `json:"project_type,omitempty"`
 
 	// RecordingScript Text that was read for the recording.
 	RecordingScript *string `json:"recording_script,omitempty"`
 
-	// SmartURL Address to share the project by.
+	// SmartURL Address for sharing the project.
 	SmartURL *string `json:"smart_url,omitempty"`
 
 	// SRT Address of the subtitles.
@@ -539,7 +555,7 @@ type Project struct {
 	// SRTTargetLanguage Language of the subtitles.
 	SRTTargetLanguage *string `json:"srt_target_language,omitempty"`
 
-	// Status State of the project.
+	// Status Status of the project.
 	Status *string `json:"status,omitempty"`
 
 	// Tags Labels of the project.
@@ -548,7 +564,7 @@ type Project struct {
 	// Thumbnail Address of the thumbnail.
 	Thumbnail *string `json:"thumbnail,omitempty"`
 
-	// Thumbnails Addresses of the thumbnails by form.
+	// Thumbnails Addresses of the thumbnails.
 	Thumbnails *Thumbnails `json:"thumbnails,omitempty"`
 
 	// Title Title of the project.
@@ -557,46 +573,50 @@ type Project struct {
 	// TrainingJobID Id of the training job.
 	TrainingJobID *string `json:"training_job_id,omitempty"`
 
-	// UpdatedAt When the project was last changed, in UTC.
+	// UpdatedAt Time at which the project was last changed, in UTC.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 
-	// UserID The user who made the project.
+	// UserID Id of the user who made the project.
 	UserID *string `json:"user_id,omitempty"`
 
-	// UtilisedCredits Credits used.
+	// UtilisedCredits Number of credits used.
 	UtilisedCredits *int `json:"utilised_credits,omitempty"`
 
 	// Video Address of the video.
 	Video *string `json:"video,omitempty"`
 
-	// VoicePath Address of the voice.
+	// VoicePath Path of the voice.
 	VoicePath *string `json:"voice_path,omitempty"`
 }
 
-// ProjectList The projects of a workspace and the counts of the caller.
+// ProjectList The projects of a workspace, and counts of the caller's projects.
 type ProjectList struct {
 	// Data The projects, newest first.
 	Data []Project `json:"data"`
 
-	// Size Count of the projects made by the user.
+	// Size Number of projects made by the user.
 	Size int `json:"size"`
 
-	// UnpublishedProjects Count of the unpublished projects of the user.
+	// UnpublishedProjects Number of unpublished projects of the user.
 	UnpublishedProjects int `json:"unpublished_projects"`
 }
 
-// RefreshRequest A refresh token to be exchanged.
+// RefreshRequest A request to exchange a refresh token.
 type RefreshRequest struct {
-	// RefreshToken The token of the last pair.
+	// RefreshToken Refresh token of the last pair.
 	RefreshToken string `json:"refresh_token"`
 }
 
-// SyncMode What is done when the recording is longer or shorter than the video. bounce: the video plays on backwards.
-// loop: it begins again. cut_off: the longer one is cut. silence: the shorter recording is followed by
-// silence. remap: the video is stretched.
+// SyncMode The handling of a recording that is longer or shorter than the video.
+//
+// - bounce: the video continues backwards.
+// - loop: the video starts again.
+// - cut_off: the longer one is cut.
+// - silence: silence follows the shorter recording.
+// - remap: the video is stretched.
 type SyncMode string
 
-// Tags Labels of a project.
+// Tags The labels of a project.
 type Tags struct {
 	// Colors Colours of the labels.
 	Colors *[]string `json:"colors,omitempty"`
@@ -605,166 +625,179 @@ type Tags struct {
 	Names *[]string `json:"names,omitempty"`
 }
 
-// Thumbnails Addresses of the thumbnails of a project by form; an empty string can occur.
+// Thumbnails The addresses of the thumbnails of a project. An address may be an empty string.
 type Thumbnails struct {
-	// CustomThumbnail Picture chosen by the user.
+	// CustomThumbnail Image chosen by the user.
 	CustomThumbnail *string `json:"custom_thumbnail,omitempty"`
 
-	// ThumbnailGIF Moving picture.
+	// ThumbnailGIF Animated image.
 	ThumbnailGIF *string `json:"thumbnail_gif,omitempty"`
 
-	// ThumbnailPlayGIF Moving picture with a play button.
+	// ThumbnailPlayGIF Animated image with a play button.
 	ThumbnailPlayGIF *string `json:"thumbnail_play_gif,omitempty"`
 
-	// ThumbnailPlayPNG Still picture with a play button.
+	// ThumbnailPlayPNG Still image with a play button.
 	ThumbnailPlayPNG *string `json:"thumbnail_play_png,omitempty"`
 
-	// ThumbnailPNG Still picture.
+	// ThumbnailPNG Still image.
 	ThumbnailPNG *string `json:"thumbnail_png,omitempty"`
 }
 
-// TokenPair The tokens of a user.
+// TokenPair An access token and a refresh token of a user.
 type TokenPair struct {
-	// AccessToken To be saved and used as the bearer token in later calls.
+	// AccessToken Access token of the user. Save it and use it as the bearer token in later calls.
 	AccessToken string `json:"access_token"`
 
 	// RefreshToken Refresh token of the user.
 	RefreshToken string `json:"refresh_token"`
 }
 
-// Video A video made from a published avatar. Members without a value are left out.
+// Video A video made from a published avatar. Members without a value are omitted.
 type Video struct {
-	// AvatarID Id of the avatar it is made from.
+	// AvatarID Id of the avatar from which the video is made.
 	AvatarID string `json:"avatar_id"`
 
-	// AvatarTitle Title of the avatar it is made from.
+	// AvatarTitle Title of the avatar from which the video is made.
 	AvatarTitle *string `json:"avatar_title,omitempty"`
 
-	// CreatedAt When it was asked for, in UTC.
+	// CreatedAt Time of the creation request, in UTC.
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 
-	// FailureReason Why it failed. Missing unless it did.
+	// FailureReason Reason for the failure. Missing if there is none.
 	FailureReason *string `json:"failure_reason,omitempty"`
 
 	// InferenceID Id of the video.
 	InferenceID string `json:"inference_id"`
 
-	// InputText The text of the request.
+	// InputText The `text` of the request.
 	InputText *string `json:"input_text,omitempty"`
 
-	// Progress Per cent of the creation that are done.
+	// Progress Progress of the creation in percent.
 	Progress *float64 `json:"progress,omitempty"`
 
-	// Status State of a video or a lip-sync. The known ones are those of InferenceStatus. There may be more one day,
-	// so take an unknown one for a state that is not final.
+	// Status The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
+	// treat an unknown state as one that is not final.
 	//
 	//
 	// Examples: processing, succeeded, failed
 	Status InferenceState `json:"status"`
 
-	// Thumbnail Address of a still picture.
+	// Thumbnail Address of a still image.
 	Thumbnail *string `json:"thumbnail,omitempty"`
 
 	// Title Title of the video.
 	Title *string `json:"title,omitempty"`
 
-	// UpdatedAt When its state last changed, in UTC.
+	// UpdatedAt Time of the last state change, in UTC.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 
-	// Video Address of the finished video. Missing until the renderer has made one.
+	// Video Address of the finished video. Missing until the video is rendered.
 	Video *string `json:"video,omitempty"`
 }
 
 // VideoList A page of videos.
 type VideoList struct {
-	// Data The records, newest first.
+	// Data The videos, newest first.
 	Data []Video `json:"data"`
 
-	// NextCursor Leads to the next page. Missing on the last one.
+	// NextCursor Cursor of the next page. Missing on the last page.
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
-// Violation One place in the request that is not as it must be.
+// Violation A violation of one rule at one place in the request.
 type Violation struct {
-	// Detail What the rule asks for.
+	// Detail What the rule requires.
 	Detail string `json:"detail"`
 
-	// Keyword The rule that is broken: a keyword of JSON Schema, such as `required`, `type`, `format`,
-	// `pattern`, `maxLength` or `enum`, or one of these. `duplicate`: a member is given twice.
-	// `case`: the name of a member differs from a known one in case only. `repeated`: a parameter
-	// is given twice. `escape`: a parameter is not percent-encoded. `style`: a parameter is not written
-	// in its style. `content`: a parameter that must be JSON is not. `contentType`: a part of a form has
-	// another media type. `cursor`: the cursor is not one of this list. `webhook`: the URL cannot be
-	// registered. `idempotency`: the key was used with another request. `text`: the text cannot be
-	// kept. New keywords can come.
+	// Keyword The violated rule. This is a keyword of JSON Schema, such as `required`, `type`, `format`, `pattern`,
+	// `maxLength` or `enum`, or one of the following. The service may add keywords.
+	//
+	// - `duplicate`: a member occurs twice.
+	// - `case`: the name of a member differs from a known name only in case.
+	// - `repeated`: a parameter occurs twice.
+	// - `escape`: a parameter is not percent-encoded.
+	// - `style`: a parameter does not have its documented style.
+	// - `content`: a parameter that must be JSON is not JSON.
+	// - `contentType`: a part of a form has the wrong media type.
+	// - `cursor`: the cursor does not belong to this list.
+	// - `webhook`: the URL cannot be registered.
+	// - `idempotency`: the key was used with another request.
+	// - `text`: the text cannot be stored.
 	//
 	//
 	// Examples: required
 	Keyword string `json:"keyword"`
 
-	// Pointer JSON pointer (RFC 6901) into the body, or path:NAME, query:NAME, header:NAME or cookie:NAME, with a
-	// pointer into that parameter behind it, such as `query:filter/min`. A member that this document does
-	// not name is `*`.
+	// Pointer JSON pointer (RFC 6901) into the body, or `path:NAME`, `query:NAME`, `header:NAME` or `cookie:NAME` for a
+	// parameter. A pointer into the parameter can follow, as in `query:filter/min`. A member that this document
+	// does not name is `*`.
 	Pointer string `json:"pointer"`
 }
 
-// WebhookAttempt One attempt to deliver a notification.
+// WebhookAttempt An attempt to deliver a notification.
 type WebhookAttempt struct {
-	// Delivered True when the receiver answered 2xx.
+	// Delivered True if the receiver responded with 2xx.
 	Delivered bool `json:"delivered"`
 
-	// DurationMs How long the attempt took in milliseconds.
+	// DurationMs Duration of the attempt in milliseconds.
 	DurationMs int64 `json:"duration_ms"`
 
-	// Error Why it was not delivered. status: the answer is not 2xx. blocked: the address is not public. dns: the
-	// host has no address. connect: no connection. tls: no trusted certificate. timeout: no answer within
-	// 15 seconds. reset: the connection ended without an answer. protocol: the answer is not HTTP.
+	// Error Why the notification was not delivered.
+	//
+	// - status: the response is not 2xx.
+	// - blocked: the address is not public.
+	// - dns: the host has no address.
+	// - connect: the connection failed.
+	// - tls: there is no trusted certificate.
+	// - timeout: there was no response within 15 seconds.
+	// - reset: the connection ended without a response.
+	// - protocol: the response is not HTTP.
 	Error *string `json:"error,omitempty"`
 
-	// Event A notification. Its event_type tells which of the three it is.
+	// Event A notification. Its event_type identifies which of the three notifications it is.
 	Event Event `json:"event"`
 
-	// Status Status that the receiver answered. Missing without an answer.
+	// Status Status of the response of the receiver. Missing if there was no response.
 	Status *int `json:"status,omitempty"`
 }
 
-// WebhookData Where notifications go. Unknown members are accepted and kept.
+// WebhookData The destination of notifications. Unknown members are accepted and kept.
 type WebhookData struct {
-	// WebhookURL URL that receives notifications. An absolute https URL without user information, of at most
-	// 2048 characters; http and addresses that are not public only where the service allows them.
-	// Anything else is 422 when the webhook is enabled.
+	// WebhookURL URL that receives notifications. It must be an absolute https URL of at most 2048 characters without user
+	// information. http URLs and addresses that are not public are accepted only if the service allows them. If
+	// the webhook is enabled, the response to any other URL is 422.
 	WebhookURL           Nullable[string]           `json:"webhook_url,omitzero"`
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // WebhookSecret A secret that signs notifications (Standard Webhooks).
 type WebhookSecret struct {
-	// ExpiresAt When it stops signing, in UTC. Missing for the newest, which signs until the next rotation and beyond.
+	// ExpiresAt Time at which the secret expires, in UTC. Missing for the newest secret, which expires 24 hours after the next rotation.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
-	// Secret whsec_ and the key in base64.
+	// Secret The prefix `whsec_` and the key in base64.
 	Secret string `json:"secret"`
 }
 
-// WebhookSecretList The secrets that sign the notifications of a user.
+// WebhookSecretList The active secrets of a user, which sign the notifications.
 type WebhookSecretList struct {
-	// Data The secrets in force, newest first.
+	// Data The active secrets, newest first.
 	Data []WebhookSecret `json:"data"`
 }
 
-// WebhookSwitch Whether notifications are sent. Unknown members are accepted and kept.
+// WebhookSwitch A switch for notifications. Unknown members are accepted and kept.
 type WebhookSwitch struct {
-	// Enabled True to enable.
+	// Enabled True to enable notifications.
 	Enabled              Nullable[bool]             `json:"enabled,omitzero"`
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// WebhookTestRequest What is sent where.
+// WebhookTestRequest A request to send a sample notification.
 type WebhookTestRequest struct {
-	// EventType What a notification is about.
+	// EventType The type of a notification.
 	EventType EventType `json:"event_type"`
 
-	// WebhookURL URL that receives the sample, with the same limits as one that is registered.
+	// WebhookURL URL that receives the sample. It must be a URL that can be registered.
 	WebhookURL string `json:"webhook_url"`
 }
 
@@ -774,8 +807,13 @@ type AvatarFilter = string
 // AvatarID defines model for AvatarID.
 type AvatarID = string
 
-// AvatarStatusFilter processing: the avatar is being created. failed: creation failed. published: created and published.
-// consent_pending: awaiting user consent. consent_failed: user consent was not obtained.
+// AvatarStatusFilter The status of an avatar.
+//
+// - processing: the avatar is being created.
+// - failed: creation failed.
+// - published: the avatar is created and published.
+// - consent_pending: the avatar awaits user consent.
+// - consent_failed: user consent was not obtained.
 type AvatarStatusFilter = AvatarStatus
 
 // EventID defines model for EventID.
@@ -799,7 +837,7 @@ type IdempotencyKey = string
 // InferenceID defines model for InferenceID.
 type InferenceID = string
 
-// InferenceStatusFilter State of a video or a lip-sync. A notification carries only the final ones.
+// InferenceStatusFilter The status of a video or a lip-sync. Notifications contain only final states.
 type InferenceStatusFilter = InferenceStatus
 
 // PageCursor defines model for PageCursor.
@@ -811,70 +849,70 @@ type PageLimit = int
 // WorkspaceID defines model for WorkspaceID.
 type WorkspaceID = string
 
-// BadRequest What went wrong (RFC 9457). It never contains a submitted value.
+// BadRequest An error (RFC 9457). It never contains a submitted value.
 type BadRequest = Problem
 
-// ContentTooLarge What went wrong (RFC 9457). It never contains a submitted value.
+// ContentTooLarge An error (RFC 9457). It never contains a submitted value.
 type ContentTooLarge = Problem
 
-// CreationRefused What went wrong (RFC 9457). It never contains a submitted value.
+// CreationRefused An error (RFC 9457). It never contains a submitted value.
 type CreationRefused = Problem
 
-// Final What went wrong (RFC 9457). It never contains a submitted value.
+// Final An error (RFC 9457). It never contains a submitted value.
 type Final = Problem
 
-// Forbidden What went wrong (RFC 9457). It never contains a submitted value.
+// Forbidden An error (RFC 9457). It never contains a submitted value.
 type Forbidden = Problem
 
-// InternalServerError What went wrong (RFC 9457). It never contains a submitted value.
+// InternalServerError An error (RFC 9457). It never contains a submitted value.
 type InternalServerError = Problem
 
-// KeyConflict What went wrong (RFC 9457). It never contains a submitted value.
+// KeyConflict An error (RFC 9457). It never contains a submitted value.
 type KeyConflict = Problem
 
-// MediaTooLarge What went wrong (RFC 9457). It never contains a submitted value.
+// MediaTooLarge An error (RFC 9457). It never contains a submitted value.
 type MediaTooLarge = Problem
 
-// NotFound What went wrong (RFC 9457). It never contains a submitted value.
+// NotFound An error (RFC 9457). It never contains a submitted value.
 type NotFound = Problem
 
-// NotImplemented What went wrong (RFC 9457). It never contains a submitted value.
+// NotImplemented An error (RFC 9457). It never contains a submitted value.
 type NotImplemented = Problem
 
-// NotPublished What went wrong (RFC 9457). It never contains a submitted value.
+// NotPublished An error (RFC 9457). It never contains a submitted value.
 type NotPublished = Problem
 
-// ServiceUnavailable What went wrong (RFC 9457). It never contains a submitted value.
+// ServiceUnavailable An error (RFC 9457). It never contains a submitted value.
 type ServiceUnavailable = Problem
 
-// TooManyCreations What went wrong (RFC 9457). It never contains a submitted value.
+// TooManyCreations An error (RFC 9457). It never contains a submitted value.
 type TooManyCreations = Problem
 
-// TooManyRequests What went wrong (RFC 9457). It never contains a submitted value.
+// TooManyRequests An error (RFC 9457). It never contains a submitted value.
 type TooManyRequests = Problem
 
-// TooManySecrets What went wrong (RFC 9457). It never contains a submitted value.
+// TooManySecrets An error (RFC 9457). It never contains a submitted value.
 type TooManySecrets = Problem
 
-// TooManyTests What went wrong (RFC 9457). It never contains a submitted value.
+// TooManyTests An error (RFC 9457). It never contains a submitted value.
 type TooManyTests = Problem
 
-// TooManyTries What went wrong (RFC 9457). It never contains a submitted value.
+// TooManyTries An error (RFC 9457). It never contains a submitted value.
 type TooManyTries = Problem
 
-// Unauthorized What went wrong (RFC 9457). It never contains a submitted value.
+// Unauthorized An error (RFC 9457). It never contains a submitted value.
 type Unauthorized = Problem
 
-// UnsupportedMediaType What went wrong (RFC 9457). It never contains a submitted value.
+// UnsupportedMediaType An error (RFC 9457). It never contains a submitted value.
 type UnsupportedMediaType = Problem
 
-// VideoRefused What went wrong (RFC 9457). It never contains a submitted value.
+// VideoRefused An error (RFC 9457). It never contains a submitted value.
 type VideoRefused = Problem
 
-// WebhookRefused What went wrong (RFC 9457). It never contains a submitted value.
+// WebhookRefused An error (RFC 9457). It never contains a submitted value.
 type WebhookRefused = Problem
 
-// WrongCredentials What went wrong (RFC 9457). It never contains a submitted value.
+// WrongCredentials An error (RFC 9457). It never contains a submitted value.
 type WrongCredentials = Problem
 
 // ListProjectsParams defines parameters for ListProjects.
@@ -885,139 +923,145 @@ type ListProjectsParams struct {
 
 // GetAvatarParams defines parameters for GetAvatar.
 type GetAvatarParams struct {
-	// AvatarID The id that create_avatar answered.
+	// AvatarID The `avatar_id` that create_avatar returned.
 	AvatarID AvatarID `form:"avatar_id" json:"avatar_id"`
 }
 
 // CreateAvatarParams defines parameters for CreateAvatar.
 type CreateAvatarParams struct {
-	// IdempotencyKey The same key with the same operation and body answers, for 24 hours, what the first call
-	// answered, and creates nothing. The same key with another operation or another body is 422. Only
-	// successes are kept: after an error the key is as good as new. It has visible ASCII characters.
+	// IdempotencyKey Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
+	// returns the response to the first request and creates nothing. The response to the same key
+	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
+	// used again. The key must consist of visible ASCII characters.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateVideoParams defines parameters for CreateVideo.
 type CreateVideoParams struct {
-	// IdempotencyKey The same key with the same operation and body answers, for 24 hours, what the first call
-	// answered, and creates nothing. The same key with another operation or another body is 422. Only
-	// successes are kept: after an error the key is as good as new. It has visible ASCII characters.
+	// IdempotencyKey Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
+	// returns the response to the first request and creates nothing. The response to the same key
+	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
+	// used again. The key must consist of visible ASCII characters.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetVideoParams defines parameters for GetVideo.
 type GetVideoParams struct {
-	// InferenceID The id that create_video or create_lipsync answered.
+	// InferenceID The `inference_id` that create_video or create_lipsync returned.
 	InferenceID InferenceID `form:"inference_id" json:"inference_id"`
 }
 
 // ListAvatarsParams defines parameters for ListAvatars.
 type ListAvatarsParams struct {
-	// Limit How many records a page has at most. 20 when it is left out.
+	// Limit Maximum number of records in a page. Defaults to 20.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The next_cursor of the page before. The list begins at the newest record when it is left out.
+	// Cursor The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
 	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Status Lists only the avatars in this state.
+	// Status Returns only avatars in this state.
 	Status *AvatarStatusFilter `form:"status,omitempty" json:"status,omitempty"`
 }
 
 // ListVideosParams defines parameters for ListVideos.
 type ListVideosParams struct {
-	// Limit How many records a page has at most. 20 when it is left out.
+	// Limit Maximum number of records in a page. Defaults to 20.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The next_cursor of the page before. The list begins at the newest record when it is left out.
+	// Cursor The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
 	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Status Lists only those in this state.
+	// Status Returns only records in this state.
 	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
 
-	// AvatarID Lists only the videos made from this avatar.
+	// AvatarID Returns only videos made from this avatar.
 	AvatarID *AvatarFilter `form:"avatar_id,omitempty" json:"avatar_id,omitempty"`
 }
 
 // CreateLipsyncParams defines parameters for CreateLipsync.
 type CreateLipsyncParams struct {
-	// IdempotencyKey The same key with the same operation and body answers, for 24 hours, what the first call
-	// answered, and creates nothing. The same key with another operation or another body is 422. Only
-	// successes are kept: after an error the key is as good as new. It has visible ASCII characters.
+	// IdempotencyKey Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
+	// returns the response to the first request and creates nothing. The response to the same key
+	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
+	// used again. The key must consist of visible ASCII characters.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetLipsyncParams defines parameters for GetLipsync.
 type GetLipsyncParams struct {
-	// InferenceID The id that create_video or create_lipsync answered.
+	// InferenceID The `inference_id` that create_video or create_lipsync returned.
 	InferenceID InferenceID `form:"inference_id" json:"inference_id"`
 }
 
 // ListLipsyncsParams defines parameters for ListLipsyncs.
 type ListLipsyncsParams struct {
-	// Limit How many records a page has at most. 20 when it is left out.
+	// Limit Maximum number of records in a page. Defaults to 20.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The next_cursor of the page before. The list begins at the newest record when it is left out.
+	// Cursor The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
 	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Status Lists only those in this state.
+	// Status Returns only records in this state.
 	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
 }
 
 // NotifyAvatarEventParams defines parameters for NotifyAvatarEvent.
 type NotifyAvatarEventParams struct {
-	// WebhookID Id of the event, the same in every attempt (Standard Webhooks).
+	// WebhookID Id of the event. It is the same in every attempt (Standard Webhooks).
 	WebhookID *EventID `json:"webhook-id,omitempty"`
 
-	// WebhookTimestamp Seconds since the Unix epoch at which this attempt was signed (Standard Webhooks).
+	// WebhookTimestamp Time at which this attempt was signed, in seconds since the Unix epoch (Standard Webhooks).
 	WebhookTimestamp *EventTimestamp `json:"webhook-timestamp,omitempty"`
 
-	// WebhookSignature Space-separated signatures `v1,BASE64` of `id.timestamp.body`, one for each secret in force (Standard Webhooks).
+	// WebhookSignature Signatures of `id.timestamp.body`, separated by spaces, one for each active secret. Each has the
+	// form `v1,BASE64` (Standard Webhooks).
 	WebhookSignature *EventSignature `json:"webhook-signature,omitempty"`
 
-	// WebhookSequence Position of the event among those of its avatar, video or lip-sync; the first is 1.
+	// WebhookSequence Position of the event among the events of its avatar, video or lip-sync. The first event is 1.
 	WebhookSequence *EventSequence `json:"webhook-sequence,omitempty"`
 
-	// Traceparent Span of this attempt (W3C Trace Context), in the trace of the request that created the avatar, video or
-	// lip-sync. It is there when the service keeps that trace, and it is not signed.
+	// Traceparent Span of this attempt (W3C Trace Context). It belongs to the trace of the request that created the avatar,
+	// video or lip-sync. The header is present if the service records this trace. It is not signed.
 	Traceparent *EventTrace `json:"traceparent,omitempty"`
 }
 
 // NotifyAvatarInferenceEventParams defines parameters for NotifyAvatarInferenceEvent.
 type NotifyAvatarInferenceEventParams struct {
-	// WebhookID Id of the event, the same in every attempt (Standard Webhooks).
+	// WebhookID Id of the event. It is the same in every attempt (Standard Webhooks).
 	WebhookID *EventID `json:"webhook-id,omitempty"`
 
-	// WebhookTimestamp Seconds since the Unix epoch at which this attempt was signed (Standard Webhooks).
+	// WebhookTimestamp Time at which this attempt was signed, in seconds since the Unix epoch (Standard Webhooks).
 	WebhookTimestamp *EventTimestamp `json:"webhook-timestamp,omitempty"`
 
-	// WebhookSignature Space-separated signatures `v1,BASE64` of `id.timestamp.body`, one for each secret in force (Standard Webhooks).
+	// WebhookSignature Signatures of `id.timestamp.body`, separated by spaces, one for each active secret. Each has the
+	// form `v1,BASE64` (Standard Webhooks).
 	WebhookSignature *EventSignature `json:"webhook-signature,omitempty"`
 
-	// WebhookSequence Position of the event among those of its avatar, video or lip-sync; the first is 1.
+	// WebhookSequence Position of the event among the events of its avatar, video or lip-sync. The first event is 1.
 	WebhookSequence *EventSequence `json:"webhook-sequence,omitempty"`
 
-	// Traceparent Span of this attempt (W3C Trace Context), in the trace of the request that created the avatar, video or
-	// lip-sync. It is there when the service keeps that trace, and it is not signed.
+	// Traceparent Span of this attempt (W3C Trace Context). It belongs to the trace of the request that created the avatar,
+	// video or lip-sync. The header is present if the service records this trace. It is not signed.
 	Traceparent *EventTrace `json:"traceparent,omitempty"`
 }
 
 // NotifyLipsyncInferenceEventParams defines parameters for NotifyLipsyncInferenceEvent.
 type NotifyLipsyncInferenceEventParams struct {
-	// WebhookID Id of the event, the same in every attempt (Standard Webhooks).
+	// WebhookID Id of the event. It is the same in every attempt (Standard Webhooks).
 	WebhookID *EventID `json:"webhook-id,omitempty"`
 
-	// WebhookTimestamp Seconds since the Unix epoch at which this attempt was signed (Standard Webhooks).
+	// WebhookTimestamp Time at which this attempt was signed, in seconds since the Unix epoch (Standard Webhooks).
 	WebhookTimestamp *EventTimestamp `json:"webhook-timestamp,omitempty"`
 
-	// WebhookSignature Space-separated signatures `v1,BASE64` of `id.timestamp.body`, one for each secret in force (Standard Webhooks).
+	// WebhookSignature Signatures of `id.timestamp.body`, separated by spaces, one for each active secret. Each has the
+	// form `v1,BASE64` (Standard Webhooks).
 	WebhookSignature *EventSignature `json:"webhook-signature,omitempty"`
 
-	// WebhookSequence Position of the event among those of its avatar, video or lip-sync; the first is 1.
+	// WebhookSequence Position of the event among the events of its avatar, video or lip-sync. The first event is 1.
 	WebhookSequence *EventSequence `json:"webhook-sequence,omitempty"`
 
-	// Traceparent Span of this attempt (W3C Trace Context), in the trace of the request that created the avatar, video or
-	// lip-sync. It is there when the service keeps that trace, and it is not signed.
+	// Traceparent Span of this attempt (W3C Trace Context). It belongs to the trace of the request that created the avatar,
+	// video or lip-sync. The header is present if the service records this trace. It is not signed.
 	Traceparent *EventTrace `json:"traceparent,omitempty"`
 }
 

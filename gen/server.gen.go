@@ -71,10 +71,10 @@ type ServerInterface interface {
 	// UploadMedia Upload a file
 	// (POST /v1/media)
 	UploadMedia(w http.ResponseWriter, r *http.Request)
-	// RotateWebhookSecret Replace the secret that signs the notifications
+	// RotateWebhookSecret Rotate the webhook secret
 	// (POST /v1/webhooks/rotate_secret)
 	RotateWebhookSecret(w http.ResponseWriter, r *http.Request)
-	// GetWebhookSecrets Read the secrets that sign the notifications
+	// GetWebhookSecrets Read the webhook secrets
 	// (GET /v1/webhooks/secret)
 	GetWebhookSecrets(w http.ResponseWriter, r *http.Request)
 	// TestWebhook Send a sample notification
@@ -723,10 +723,10 @@ type WebhookReceiverInterface interface {
 	// An avatar entered a state
 	// HandleNotifyAvatarEventWebhook handles the POST webhook for avatar_event.
 	HandleNotifyAvatarEventWebhook(w http.ResponseWriter, r *http.Request, params NotifyAvatarEventParams)
-	// A video made from a published avatar ended
+	// A video made from a published avatar succeeded or failed
 	// HandleNotifyAvatarInferenceEventWebhook handles the POST webhook for avatar_inference_event.
 	HandleNotifyAvatarInferenceEventWebhook(w http.ResponseWriter, r *http.Request, params NotifyAvatarInferenceEventParams)
-	// A lip-sync ended
+	// A lip-sync succeeded or failed
 	// HandleNotifyLipsyncInferenceEventWebhook handles the POST webhook for lipsync_inference_event.
 	HandleNotifyLipsyncInferenceEventWebhook(w http.ResponseWriter, r *http.Request, params NotifyLipsyncInferenceEventParams)
 }
@@ -4917,11 +4917,11 @@ type StrictServerInterface interface {
 	// (POST /v1/media)
 	UploadMedia(ctx context.Context, request UploadMediaRequestObject) (UploadMediaResponseObject, error)
 
-	// RotateWebhookSecret Replace the secret that signs the notifications
+	// RotateWebhookSecret Rotate the webhook secret
 	// (POST /v1/webhooks/rotate_secret)
 	RotateWebhookSecret(ctx context.Context, request RotateWebhookSecretRequestObject) (RotateWebhookSecretResponseObject, error)
 
-	// GetWebhookSecrets Read the secrets that sign the notifications
+	// GetWebhookSecrets Read the webhook secrets
 	// (GET /v1/webhooks/secret)
 	GetWebhookSecrets(ctx context.Context, request GetWebhookSecretsRequestObject) (GetWebhookSecretsResponseObject, error)
 

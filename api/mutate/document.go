@@ -122,9 +122,9 @@ func documentEdits() []edit {
 		{"operationId: createAvatar\n", "`processing` included", "`processing` excluded"},
 		{"operationId: notifyAvatarEvent\n", "in order", "in any order"},
 		{"\n    EventRejected:\n", "6 attempts", "5 attempts"},
-		{"\n    EventFailed:\n", "12\n        attempts", "10\n        attempts"},
+		{"\n    EventFailed:\n", "12 attempts", "10 attempts"},
 		{"\n    EventFailed:\n", "15 seconds", "30 seconds"},
-		{"\n    EventSequence:\n", "the first is 1", "the first is 0"},
+		{"\n    EventSequence:\n", "first event is 1", "first event is 0"},
 	} {
 		add("prose: "+strings.Join(strings.Fields(change[2]), " "), change[0], change[1], change[2])
 	}

@@ -19,10 +19,10 @@ type Handlers struct {
 	// Avatar is called for each avatar_event: an avatar entered a state.
 	Avatar func(context.Context, gen.AvatarEvent, Delivery) error
 
-	// AvatarInference is called for each avatar_inference_event: a video made from a published avatar ended.
+	// AvatarInference is called for each avatar_inference_event: a video made from a published avatar succeeded or failed.
 	AvatarInference func(context.Context, gen.AvatarInferenceEvent, Delivery) error
 
-	// LipsyncInference is called for each lipsync_inference_event: a lip-sync ended.
+	// LipsyncInference is called for each lipsync_inference_event: a lip-sync succeeded or failed.
 	LipsyncInference func(context.Context, gen.LipsyncInferenceEvent, Delivery) error
 
 	// Unhandled is called for each event whose type the document does not list or whose callback is
