@@ -88,12 +88,13 @@
 // # Webhooks
 //
 // An event is delivered at least once, always with the same webhook-id, and before the next event of its
-// avatar, video or lip-sync. A 2xx response accepts it. Otherwise it is retried up to 12 times within three
-// days, 6 times after most 4xx responses, and not at all after 410. Webhooks are sent to public https
-// addresses only. The flags --allow-http-webhooks and --webhook-allow 10.0.0.0/8 allow more.
+// avatar, video or lip-sync. A 2xx response accepts it. Otherwise it is retried, with up to 12 attempts in all
+// within about three days. A 4xx response other than 408, 425 and 429 ends it from the 6th attempt on, and 410
+// at once. Webhooks are sent to public https addresses only. The flags --allow-http-webhooks and
+// --webhook-allow 10.0.0.0/8 allow more.
 //
-// A daemon makes up to --workers (256) delivery attempts at the same time. A receiver is a scheme, host and
-// port. All daemons together have up to --receiver-in-flight (4) attempts in flight to one receiver, and
+// A daemon makes up to --workers (256) delivery attempts at the same time, and more if that many users have
+// events, one for each. A receiver is a scheme, host and port. All daemons together have up to --receiver-in-flight (4) attempts in flight to one receiver, and
 // start up to --receiver-rate (50) attempts per second. After 10 consecutive failures, the circuit breaker
 // of a receiver opens for 30 seconds to 5 minutes. Attempts are shared fairly between users, and between
 // the receivers of a user.

@@ -34,7 +34,8 @@ func (s *Store) ForgetBreaker(ctx context.Context, origin string) error {
 // Breakers returns all stored breakers, including those whose pause is over.
 func (s *Store) Breakers(ctx context.Context) ([]Breaker, error) { return s.breakers(ctx, "") }
 
-// OpenBreakers returns up to limit breakers that are open now, ordered by origin, with origins after after.
+// OpenBreakers returns up to limit breakers that are open now, ordered by origin. It starts after the origin
+// after, or at the first if after is "".
 func (s *Store) OpenBreakers(ctx context.Context, after string, limit int) ([]Breaker, error) {
 	return s.breakers(ctx, ` WHERE until > `+s.engine.now()+` AND origin > $1 ORDER BY origin LIMIT $2 + 0`, after, limit)
 }

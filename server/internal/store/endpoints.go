@@ -12,7 +12,7 @@ import (
 // the receiver answered that it is gone.
 type Endpoint struct {
 	UserID     string
-	Email      string // the user's address
+	Email      string // of the user
 	URL        string // its query may hold a secret
 	Origin     string
 	DisabledAt time.Time

@@ -157,7 +157,8 @@ func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err e
 	return by, err
 }
 
-// Release releases lanes and notifies the other processes. No attempt for an origin in the lanes may run.
+// Release releases lanes and notifies the other processes, which take them. The caller must have ended all
+// attempts for origins in the lanes.
 func (h *LeaseHolder) Release(ctx context.Context, lanes []int) error {
 	connection, err := h.connect(ctx)
 	if err == nil {
@@ -167,7 +168,8 @@ func (h *LeaseHolder) Release(ctx context.Context, lanes []int) error {
 	return err
 }
 
-// ReleaseAll releases all lanes, deletes the holder and closes its connection.
+// ReleaseAll releases all lanes, deletes the holder and closes its connection. The caller must have ended all
+// attempts.
 func (h *LeaseHolder) ReleaseAll(ctx context.Context) error {
 	connection, err := h.connect(ctx)
 	if err == nil {

@@ -95,7 +95,7 @@ func revokeTokens(ctx context.Context, tx transaction, userID string, now time.T
 	return err
 }
 
-// Revocations returns the times after after at which access tokens were revoked, by user.
+// Revocations returns, by user, the times at which access tokens were revoked, if they are later than after.
 func (s *Store) Revocations(ctx context.Context, after time.Time) (map[string]time.Time, error) {
 	revoked := make(map[string]time.Time)
 	err := s.engine.query(ctx, func(scan func(...any) error) error {

@@ -51,8 +51,8 @@ type Account struct {
 }
 
 // Users returns up to limit users in descending order of ID, which is newest first unless an operator chose an
-// ID. It returns users with IDs below below, or starts at the highest if below is "". With an email it returns
-// only the user with that email.
+// ID. It starts below the ID below, or at the highest if below is "". With an email it returns only the user
+// with that email, and ignores below.
 func (s *Store) Users(ctx context.Context, email, below string, limit int) (all []Account, err error) {
 	where, args := "", []any{limit, MaxInProgress}
 	if email != "" {

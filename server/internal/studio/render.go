@@ -26,7 +26,8 @@ type Renderer interface {
 	Render(ctx context.Context, subject Subject) (Rendering, error)
 }
 
-// Rendering is the result of a rendering. Its files are stored in the [Media]; see [ResultKey].
+// Rendering is the result of a rendering. It contains names of files, which the renderer has stored in the
+// [Media] under the keys that [ResultKey] returns for them.
 type Rendering struct {
 	Video     string   `json:"video,omitempty"` // "" if there is none, as for an avatar
 	Thumbnail string   `json:"thumbnail,omitempty"`

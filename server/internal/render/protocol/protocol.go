@@ -10,6 +10,11 @@
 // That directory is empty when the program starts, and the daemon removes it afterwards. The daemon may kill
 // the program at any time. The daemon logs the beginning of its standard error.
 //
+// The working directory is one of its own, which the daemon removes, too, and which HOME and TMPDIR name. Of
+// the environment of the daemon, which may contain passwords, the program gets only PATH, LANG, LC_ALL, TZ,
+// LD_LIBRARY_PATH, CUDA_VISIBLE_DEVICES and NVIDIA_VISIBLE_DEVICES. When it exits, the daemon kills what is
+// left of its process group.
+//
 // The file protocol.schema.json is the JSON Schema of requests and messages. The folder examples has a
 // program that speaks the protocol in twenty lines of shell.
 package protocol
