@@ -18,11 +18,11 @@ const (
 type bar struct {
 	out   io.Writer // nil without a terminal
 	what  string
-	pace  pace
-	drawn time.Time
+	speed speed
+	shown time.Time // last update
 }
 
-// newBar returns the bar of an upload or download. It writes to Stderr, so that Stdout has only output.
+// newBar returns the bar of an upload or download. It writes to Stderr, because Stdout has the output of the command.
 func (p *program) newBar(what string) *bar {
 	b := &bar{what: printable(what)}
 	if p.StderrTerminal {
@@ -33,42 +33,42 @@ func (p *program) newBar(what string) *bar {
 
 // show redraws the bar. It is a callback of [client.WithProgress].
 func (b *bar) show(done, total int64) {
-	left := b.pace.left(done, total)
-	if b.out == nil || time.Since(b.drawn) < barPause && done != total {
+	left := b.speed.left(done, total)
+	if b.out == nil || time.Since(b.shown) < barPause && done != total {
 		return
 	}
-	b.drawn = time.Now()
+	b.shown = time.Now()
 	line := fmt.Sprintf("%s%s %s", clearLine, b.what, megabytes(done))
 	if total > 0 {
-		line = fmt.Sprintf("%s%s %s %s of %s%s", clearLine, b.what, picture(done, total), megabytes(done), megabytes(total), left)
+		line = fmt.Sprintf("%s%s %s %s of %s%s", clearLine, b.what, barText(done, total), megabytes(done), megabytes(total), left)
 	}
 	_, _ = io.WriteString(b.out, line)
 }
 
 // end ends the line of the bar.
 func (b *bar) end() {
-	if !b.drawn.IsZero() {
+	if !b.shown.IsZero() {
 		_, _ = fmt.Fprintln(b.out)
 	}
 }
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
 
-// picture returns the text of a bar with its percentage.
-func picture(done, total int64) string {
+// barText returns a bar with its percentage.
+func barText(done, total int64) string {
 	done = min(max(done, 0), total)
 	full := int(barWidth * done / total)
 	return fmt.Sprintf("[%s%s] %3d %%", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), 100*done/total)
 }
 
-// pace estimates the remaining time from the speed since the first report.
-type pace struct {
+// speed estimates the remaining time from the average speed since the first report.
+type speed struct {
 	began time.Time
 	first int64
 }
 
-// left returns the remaining time for the end of a line, or "" if it cannot be estimated.
-func (p *pace) left(done, total int64) string {
+// left returns the remaining time as the end of a line, or "" if it cannot be estimated.
+func (p *speed) left(done, total int64) string {
 	if p.began.IsZero() || done < p.first { // also after a retry
 		p.began, p.first = time.Now(), done
 	}

@@ -47,13 +47,13 @@ Examples:
 }
 
 // prepare makes every command return input errors instead of printing help, and every group of commands
-// refuse unknown subcommands.
+// reject unknown subcommands.
 func prepare(command *cli.Command) {
 	command.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error { return err }
 	if len(command.Commands) > 0 {
 		command.Action = func(_ context.Context, command *cli.Command) error {
 			if command.Args().Present() {
-				return usagef("%s has no command of this name; see %[1]s --help", command.FullName())
+				return usagef("unknown command %q; see %s --help", command.Args().First(), command.FullName())
 			}
 			return cli.ShowSubcommandHelp(command)
 		}
@@ -63,7 +63,7 @@ func prepare(command *cli.Command) {
 	}
 }
 
-// leaf returns a command with exactly the arguments in argsUsage and the flag --json.
+// leaf returns a command that has the flag --json and requires exactly the arguments in argsUsage.
 func leaf(name, usage, argsUsage, examples string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: argsUsage, Description: "Examples:\n" + examples,
@@ -81,8 +81,8 @@ func leaf(name, usage, argsUsage, examples string, flags []cli.Flag, action cli.
 	}
 }
 
-// text returns the value of a flag, if the flag was set.
-func text(command *cli.Command, name string) gen.Nullable[string] {
+// optionalFlag returns the value of a flag, if the flag was set.
+func optionalFlag(command *cli.Command, name string) gen.Nullable[string] {
 	if !command.IsSet(name) {
 		return gen.Nullable[string]{}
 	}

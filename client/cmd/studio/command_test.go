@@ -15,10 +15,10 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		args []string
-		says string
+		want string
 	}{
-		"an unknown command":             {[]string{"sing"}, "no command"},
-		"an unknown subcommand":          {[]string{"avatar", "sing"}, "no command"},
+		"an unknown command":             {[]string{"sing"}, "unknown command"},
+		"an unknown subcommand":          {[]string{"avatar", "sing"}, "unknown command"},
 		"an unknown flag":                {[]string{"projects", "--loud"}, "loud"},
 		"an extra argument":              {[]string{"projects", "now"}, "usage: studio projects"},
 		"a missing argument":             {[]string{"avatar", "show"}, "usage: studio avatar show ID"},
@@ -39,18 +39,18 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 		"an invalid address":             {[]string{"listen", "--unverified", "--addr=here"}, "HOST:PORT"},
 		"forwarding to an invalid URL":   {[]string{"listen", "--unverified", "--forward=/hooks"}, "--forward"},
 		"an invalid secret file":         {[]string{"listen", "--secret-file=nowhere.txt"}, "nowhere.txt"},
-		"an unknown event":               {[]string{"trigger", "--unsigned", "party"}, "no such event"},
+		"an unknown event":               {[]string{"trigger", "--unsigned", "party"}, "unknown event type"},
 		"an invalid status":              {[]string{"trigger", "--unsigned", "--status=resting", "avatar_event"}, "--status"},
 		"a status of another event":      {[]string{"trigger", "--unsigned", "--status=published", "lipsync_inference_event"}, "--status"},
 		"an event to an invalid URL":     {[]string{"trigger", "--unsigned", "--to=example.com", "avatar_event"}, "--to"},
 		"an event without a secret":      {[]string{"trigger", "avatar_event"}, "--unsigned"},
-		"an event with a wrong secret":   {[]string{"trigger", "--secret-file=-", "avatar_event"}, "no secret"},
+		"an event with a wrong secret":   {[]string{"trigger", "--secret-file=-", "avatar_event"}, "missing secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			code, stdout, stderr := newTest(t).run(t, "", test.args...)
-			if code != exitUsage || !strings.HasPrefix(stderr, "studio: ") || !strings.Contains(stderr, test.says) {
-				t.Errorf("exit code %d, %q, want %q", code, stderr, test.says)
+			if code != exitUsage || !strings.HasPrefix(stderr, "studio: ") || !strings.Contains(stderr, test.want) {
+				t.Errorf("exit code %d, %q, want %q", code, stderr, test.want)
 			}
 			if strings.Contains(stderr, "\n") || stdout != "" || strings.Contains(stderr, "hunter2") {
 				t.Errorf("not one line of an error: %q %q", stdout, stderr)

@@ -21,8 +21,8 @@ const (
 	lockInterval    = 20 * time.Millisecond
 )
 
-// login is the content of the credentials file. A refresh token works once, so every renewal rewrites the
-// file.
+// login is the content of the credentials file. A refresh token can be used only once, so every renewal
+// rewrites the file.
 type login struct {
 	BaseURL      string `json:"base_url"`
 	Email        string `json:"email"`
@@ -37,37 +37,37 @@ type credentials struct{ directory string }
 
 func (c credentials) path() string { return filepath.Join(c.directory, credentialsName) }
 
-// load returns the stored login, or fs.ErrNotExist if there is none. It refuses a file that other users
-// can read.
-func (c credentials) load() (kept login, err error) {
+// load returns the stored login, or fs.ErrNotExist if there is none. It returns an error if other users can
+// access the file.
+func (c credentials) load() (stored login, err error) {
 	if c.directory == "" {
-		return kept, fs.ErrNotExist
+		return stored, fs.ErrNotExist
 	}
 	file, err := os.Open(c.path())
 	if err != nil {
-		return kept, err
+		return stored, err
 	}
 	defer func() { _ = file.Close() }()
 	info, err := file.Stat()
 	if err != nil {
-		return kept, err
+		return stored, err
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return kept, fmt.Errorf("%s is open to other users: change its mode to 0600, or log in again", c.path())
+		return stored, fmt.Errorf("other users can access %s; change its mode to 0600, or log in again", c.path())
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxCredentials))
 	if err != nil {
-		return kept, err
+		return stored, err
 	}
-	if json.Unmarshal(data, &kept) != nil || kept.BaseURL == "" {
-		return login{}, fmt.Errorf("%s is not a login; log in again", c.path())
+	if json.Unmarshal(data, &stored) != nil || stored.BaseURL == "" {
+		return login{}, fmt.Errorf("%s does not contain a login; log in again", c.path())
 	}
-	return kept, nil
+	return stored, nil
 }
 
-// save replaces the file atomically, so that no reader sees a part of it.
-func (c credentials) save(kept login) (err error) {
-	data, err := json.MarshalIndent(kept, "", "  ") //nolint:gosec // only the user can read the file
+// save replaces the file atomically, so that no reader sees an incomplete file.
+func (c credentials) save(stored login) (err error) {
+	data, err := json.MarshalIndent(stored, "", "  ") //nolint:gosec // only the user can read the file
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (c credentials) remove() error {
 // lock creates the directory and waits until no other command is changing the credentials file.
 func (c credentials) lock(ctx context.Context) (unlock func(), err error) {
 	if c.directory == "" {
-		return nil, errors.New("there is no directory for settings: set HOME")
+		return nil, errors.New("unknown configuration directory; set HOME")
 	}
 	if err := os.MkdirAll(c.directory, 0o700); err != nil {
 		return nil, err

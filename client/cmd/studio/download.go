@@ -55,8 +55,8 @@ func (p *program) download(ctx context.Context, command *cli.Command, c *client.
 	case info.IsDir():
 		return usagef("%s is a directory", name)
 	case !command.Bool("force"):
-		return usagef("%s is there already; --force replaces it", name)
-	case !info.Mode().IsRegular(): // a device cannot have a partial file beside it
+		return usagef("%s already exists; use --force to overwrite it", name)
+	case !info.Mode().IsRegular(): // a device, such as /dev/null, has no partial file
 		device, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (p *program) download(ctx context.Context, command *cli.Command, c *client.
 	}
 	if err := c.DownloadFile(ctx, file, name, progress); err != nil {
 		if _, missing := os.Stat(name + ".part"); missing == nil {
-			return fmt.Errorf("%w (%s.part is kept, and the same command downloads the rest)", err, name)
+			return fmt.Errorf("%w (repeat the command to resume the download; the partial file is %s.part)", err, name)
 		}
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// films starts a service whose records have files, and returns a logged-in program. If breaks is not 0,
+// startMediaService starts a service whose records have files, and returns a logged-in program. If breaks is not 0,
 // the first response with a video ends after that many bytes.
-func films(t *testing.T, breaks int) (p *program, ranges *atomic.Value) {
+func startMediaService(t *testing.T, breaks int) (p *program, ranges *atomic.Value) {
 	t.Helper()
 	var broken atomic.Bool
 	ranges = &atomic.Value{}
@@ -44,7 +44,7 @@ func films(t *testing.T, breaks int) (p *program, ranges *atomic.Value) {
 
 func TestDownload(t *testing.T) {
 	t.Parallel()
-	p, _ := films(t, 0)
+	p, _ := startMediaService(t, 0)
 	for _, test := range []struct {
 		args    []string
 		content string
@@ -57,7 +57,7 @@ func TestDownload(t *testing.T) {
 	} {
 		name := filepath.Join(t.TempDir(), "file")
 		if out := p.must(t, "", append(test.args, "-o", name)...); out != "" {
-			t.Errorf("%v says %q", test.args, out)
+			t.Errorf("%v prints %q", test.args, out)
 		}
 		want := strings.Repeat(test.content, 1000)
 		if got, err := os.ReadFile(name); err != nil || string(got) != want {
@@ -72,7 +72,7 @@ func TestDownload(t *testing.T) {
 // An existing file is not overwritten without the flag.
 func TestDownload_refusesToOverwrite(t *testing.T) {
 	t.Parallel()
-	p, _ := films(t, 0)
+	p, _ := startMediaService(t, 0)
 	name := filepath.Join(t.TempDir(), "file")
 	check(t, os.WriteFile(name, []byte("old"), 0o600))
 	code, _, stderr := p.run(t, "", "video", "download", "1", "-o", name)
@@ -80,7 +80,7 @@ func TestDownload_refusesToOverwrite(t *testing.T) {
 		t.Errorf("exit code %d, %s, content %q", code, stderr, old)
 	}
 	if out := p.must(t, "", "video", "download", "1", "--force", "--json", "-o", name); !strings.HasSuffix(out, `"size":5000}`) {
-		t.Errorf("it says %q", out)
+		t.Errorf("it prints %q", out)
 	}
 	if replaced, _ := os.ReadFile(name); len(replaced) != 5000 {
 		t.Errorf("%d bytes", len(replaced))
@@ -97,7 +97,7 @@ func TestDownload_refusesToOverwrite(t *testing.T) {
 // A second process resumes a download that the first one began.
 func TestDownload_resumes(t *testing.T) {
 	t.Parallel()
-	p, ranges := films(t, 2000)
+	p, ranges := startMediaService(t, 2000)
 	name := filepath.Join(t.TempDir(), "file")
 	check(t, os.WriteFile(name+".part", []byte(strings.Repeat("video", 300)), 0o600))
 	check(t, os.WriteFile(name+".part.etag", []byte(`"1"`), 0o600))
@@ -107,7 +107,7 @@ func TestDownload_resumes(t *testing.T) {
 		t.Errorf("exit code %d, %s, %d bytes, %v", code, stderr, len(content), err)
 	}
 	if got := ranges.Load(); got != "bytes=2000-" {
-		t.Errorf("the rest is asked for with %q", got)
+		t.Errorf("the second request has the range %q", got)
 	}
 	if !strings.HasSuffix(stderr, "downloading file ["+strings.Repeat("#", barWidth)+"] 100 % 0.0 MB of 0.0 MB") {
 		t.Errorf("the bar is %q", stderr)

@@ -16,11 +16,11 @@ func (p *program) avatarCommand() *cli.Command {
 		Commands: []*cli.Command{
 			p.createCommand("avatar", example("avatar", `create --title Ada --base-video-url https://media.example.com/ada.mp4
   studio avatar create --title Ada --webhook-url https://hooks.example.com/ --watch`),
-				[]cli.Flag{&cli.StringFlag{Name: "base-video-url", Usage: "video that the avatar is made from"}, webhookFlag()},
+				[]cli.Flag{&cli.StringFlag{Name: "base-video-url", Usage: "URL of the recording from which the avatar is made"}, webhookFlag()},
 				[]fileFlag{{"video", "base-video-url"}}, createAvatar, getAvatar),
 			p.showCommand("avatar", getAvatar),
 			p.watchCommand("avatar", getAvatar),
-			p.downloadCommand("avatar", "still picture of the avatar", client.AvatarThumbnail, nil),
+			p.downloadCommand("avatar", "still image of the avatar", client.AvatarThumbnail, nil),
 			p.listCommand("avatar", "processing, consent_pending, published, failed or consent_failed", listAvatars),
 			p.deleteCommand("avatar", "avatar with this id and its videos", deleteAvatar),
 			p.consentCommand(),
@@ -29,10 +29,10 @@ func (p *program) avatarCommand() *cli.Command {
 }
 
 func createAvatar(command *cli.Command) request {
-	body := gen.CreateAvatarRequest{Title: text(command, "title"), BaseVideoURL: text(command, "base-video-url")}
+	body := gen.CreateAvatarRequest{Title: optionalFlag(command, "title"), BaseVideoURL: optionalFlag(command, "base-video-url")}
 	body.WebhookData, body.Webhook = webhookOf(command)
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return failure(c.CreateAvatar(ctx, body, options...))
+		return errorOf(c.CreateAvatar(ctx, body, options...))
 	}
 }
 
@@ -40,20 +40,20 @@ func (p *program) consentCommand() *cli.Command {
 	return leaf("consent", "give or refuse the consent of the person in an avatar", "ID",
 		example("avatar", "consent --granted ID\n  studio avatar consent --refused ID"),
 		serviceFlags(
-			&cli.BoolFlag{Name: "granted", Usage: "consent is given"},
-			&cli.BoolFlag{Name: "refused", Usage: "consent is refused"},
+			&cli.BoolFlag{Name: "granted", Usage: "give consent"},
+			&cli.BoolFlag{Name: "refused", Usage: "refuse consent"},
 		),
 		func(ctx context.Context, command *cli.Command) error {
 			body := gen.ConsentRequest{AvatarID: command.Args().First(), Granted: command.Bool("granted")}
 			if body.Granted == command.Bool("refused") {
-				return usagef("give either --granted or --refused")
+				return usagef("use either --granted or --refused")
 			}
 			c, err := p.service(command)
 			if err != nil {
 				return err
 			}
-			s, err := ask(ctx, c, func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-				return failure(c.SubmitConsent(ctx, body, options...))
+			s, err := send(ctx, c, func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
+				return errorOf(c.SubmitConsent(ctx, body, options...))
 			})
 			if err != nil {
 				return err
@@ -71,14 +71,14 @@ func (p *program) videoCommand() *cli.Command {
   studio video create --avatar ID --audio-url https://media.example.com/hello.mp3 --watch`),
 				[]cli.Flag{
 					&cli.StringFlag{Name: "avatar", Usage: "id of a published avatar", Required: true},
-					&cli.StringFlag{Name: "text", Usage: "what the avatar says"},
-					&cli.StringFlag{Name: "audio-url", Usage: "recording of what the avatar says"},
+					&cli.StringFlag{Name: "text", Usage: "text that the avatar speaks"},
+					&cli.StringFlag{Name: "audio-url", Usage: "URL of a recording of the speech of the avatar"},
 				},
 				[]fileFlag{{"audio", "audio-url"}}, createVideo, getVideo),
 			p.showCommand("video", getVideo),
 			p.watchCommand("video", getVideo),
 			p.downloadCommand("video", "video", client.VideoFile, client.VideoThumbnail),
-			p.listCommand("video", "processing, succeeded or failed", listVideos, &cli.StringFlag{Name: "avatar", Usage: "only videos made from the avatar with this id"}),
+			p.listCommand("video", "processing, succeeded or failed", listVideos, &cli.StringFlag{Name: "avatar", Usage: "list only videos made from the avatar with this id"}),
 			p.deleteCommand("video", "video with this id", deleteVideo),
 		},
 	}
@@ -86,11 +86,11 @@ func (p *program) videoCommand() *cli.Command {
 
 func createVideo(command *cli.Command) request {
 	body := gen.CreateVideoRequest{
-		AvatarID: command.String("avatar"), Title: text(command, "title"),
-		Text: text(command, "text"), AudioURL: text(command, "audio-url"),
+		AvatarID: command.String("avatar"), Title: optionalFlag(command, "title"),
+		Text: optionalFlag(command, "text"), AudioURL: optionalFlag(command, "audio-url"),
 	}
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return failure(c.CreateVideo(ctx, body, options...))
+		return errorOf(c.CreateVideo(ctx, body, options...))
 	}
 }
 
@@ -102,10 +102,10 @@ func (p *program) lipsyncCommand() *cli.Command {
 			p.createCommand("lipsync", example("lipsync", `create --video-url https://media.example.com/ada.mp4 --audio-url https://media.example.com/hello.mp3
   studio lipsync create --video face.jpg --audio hello.wav --watch`),
 				[]cli.Flag{
-					&cli.StringFlag{Name: "video-url", Usage: "video to change the lips in"},
-					&cli.StringFlag{Name: "audio-url", Usage: "recording for the lips to follow"},
-					&cli.BoolFlag{Name: "use-audio-from-video", Usage: "use the sound of the video instead of a recording"},
-					&cli.StringFlag{Name: "sync-mode", Usage: "what to do if the lengths differ: bounce, loop, cut_off, silence or remap"},
+					&cli.StringFlag{Name: "video-url", Usage: "URL of the video in which the lips move"},
+					&cli.StringFlag{Name: "audio-url", Usage: "URL of the recording that the lips follow"},
+					&cli.BoolFlag{Name: "use-audio-from-video", Usage: "use the audio of the video instead of a recording"},
+					&cli.StringFlag{Name: "sync-mode", Usage: "what to do if the recording is longer or shorter than the video: bounce, loop, cut_off, silence or remap"},
 					&cli.StringFlag{Name: "description", Usage: "description of the lip-sync"},
 					webhookFlag(),
 				},
@@ -121,8 +121,8 @@ func (p *program) lipsyncCommand() *cli.Command {
 
 func createLipsync(command *cli.Command) request {
 	body := gen.CreateLipsyncRequest{
-		Title: text(command, "title"), VideoURL: text(command, "video-url"), AudioURL: text(command, "audio-url"),
-		Description: text(command, "description"),
+		Title: optionalFlag(command, "title"), VideoURL: optionalFlag(command, "video-url"), AudioURL: optionalFlag(command, "audio-url"),
+		Description: optionalFlag(command, "description"),
 	}
 	if command.IsSet("use-audio-from-video") {
 		body.UseAudioFromVideo = gen.Value(command.Bool("use-audio-from-video"))
@@ -132,6 +132,6 @@ func createLipsync(command *cli.Command) request {
 	}
 	body.WebhookData, body.Webhook = webhookOf(command)
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return failure(c.CreateLipsync(ctx, body, options...))
+		return errorOf(c.CreateLipsync(ctx, body, options...))
 	}
 }

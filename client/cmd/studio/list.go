@@ -15,16 +15,16 @@ import (
 // pageLimit is the largest page that the service returns.
 const pageLimit = 100
 
-// listed returns the request for one page of a list.
-type listed func(command *cli.Command, limit int, cursor *string) request
+// pageRequest returns the request for one page of a list.
+type pageRequest func(command *cli.Command, limit int, cursor *string) request
 
-// listCommand returns the command that lists records. The function list makes the request for a page.
-func (p *program) listCommand(kind, statuses string, list listed, flags ...cli.Flag) *cli.Command {
+// listCommand returns the command that lists records. list returns the request for a page.
+func (p *program) listCommand(kind, statuses string, list pageRequest, flags ...cli.Flag) *cli.Command {
 	flags = append(serviceFlags(flags...),
-		&cli.StringFlag{Name: "status", Usage: "only records that are " + statuses},
-		&cli.IntFlag{Name: "limit", Usage: "largest number of records to list", Value: 20, Validator: positive},
+		&cli.StringFlag{Name: "status", Usage: "list only records with this status: " + statuses},
+		&cli.IntFlag{Name: "limit", Usage: "maximum number of records to list", Value: 20, Validator: positive},
 		&cli.BoolFlag{Name: "all", Usage: "list all records"})
-	return leaf("list", "list each "+kind+", newest first", "", example(kind, "list --status failed\n  studio "+kind+" list --all --json"), flags,
+	return leaf("list", "list "+noun(kind)+"s, newest first", "", example(kind, "list --status failed\n  studio "+kind+" list --all --json"), flags,
 		func(ctx context.Context, command *cli.Command) error {
 			c, err := p.service(command)
 			if err != nil {
@@ -57,8 +57,8 @@ func positive(n int) error {
 }
 
 // records iterates over the records of a list. Unlike [client.Client.Avatars], it keeps the JSON of each
-// record, to print all its members.
-func (p *program) records(ctx context.Context, command *cli.Command, c *client.Client, list listed) func(func(*subject, error) bool) {
+// record, so that all its members can be printed.
+func (p *program) records(ctx context.Context, command *cli.Command, c *client.Client, list pageRequest) func(func(*subject, error) bool) {
 	return func(yield func(*subject, error) bool) {
 		left, all := command.Int("limit"), command.Bool("all")
 		for cursor := (*string)(nil); all || left > 0; {
@@ -66,14 +66,14 @@ func (p *program) records(ctx context.Context, command *cli.Command, c *client.C
 			if !all {
 				limit = min(limit, left)
 			}
-			var answer client.Response
+			var response client.Response
 			var page struct {
 				Data       []json.RawMessage `json:"data"`
 				NextCursor *string           `json:"next_cursor"`
 			}
-			err := list(command, limit, cursor)(ctx, c, client.WithResponse(&answer))
+			err := list(command, limit, cursor)(ctx, c, client.WithResponse(&response))
 			if err == nil {
-				err = json.Unmarshal(answer.Body, &page)
+				err = json.Unmarshal(response.Body, &page)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -94,31 +94,31 @@ func (p *program) records(ctx context.Context, command *cli.Command, c *client.C
 }
 
 func listAvatars(command *cli.Command, limit int, cursor *string) request {
-	params := client.ListAvatarsParams{Limit: &limit, Cursor: cursor, Status: given[gen.AvatarStatus](command, "status")}
+	params := client.ListAvatarsParams{Limit: &limit, Cursor: cursor, Status: flagValue[gen.AvatarStatus](command, "status")}
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return failure(c.ListAvatars(ctx, append(options, params)...))
+		return errorOf(c.ListAvatars(ctx, append(options, params)...))
 	}
 }
 
 func listVideos(command *cli.Command, limit int, cursor *string) request {
 	params := client.ListVideosParams{
-		Limit: &limit, Cursor: cursor, Status: given[gen.InferenceStatus](command, "status"),
-		AvatarID: given[gen.AvatarFilter](command, "avatar"),
+		Limit: &limit, Cursor: cursor, Status: flagValue[gen.InferenceStatus](command, "status"),
+		AvatarID: flagValue[gen.AvatarFilter](command, "avatar"),
 	}
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return failure(c.ListVideos(ctx, append(options, params)...))
+		return errorOf(c.ListVideos(ctx, append(options, params)...))
 	}
 }
 
 func listLipsyncs(command *cli.Command, limit int, cursor *string) request {
-	params := client.ListLipsyncsParams{Limit: &limit, Cursor: cursor, Status: given[gen.InferenceStatus](command, "status")}
+	params := client.ListLipsyncsParams{Limit: &limit, Cursor: cursor, Status: flagValue[gen.InferenceStatus](command, "status")}
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return failure(c.ListLipsyncs(ctx, append(options, params)...))
+		return errorOf(c.ListLipsyncs(ctx, append(options, params)...))
 	}
 }
 
-// given returns the value of a flag, or nil if the flag was not set.
-func given[T ~string](command *cli.Command, name string) *T {
+// flagValue returns the value of a flag, or nil if the flag was not set.
+func flagValue[T ~string](command *cli.Command, name string) *T {
 	if !command.IsSet(name) {
 		return nil
 	}

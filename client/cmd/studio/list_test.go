@@ -33,7 +33,7 @@ func TestListAndDelete(t *testing.T) {
 		t.Errorf("documents are %s", lines)
 	}
 	if out := p.must(t, "", "lipsync", "delete", ids[0]); out != "" {
-		t.Errorf("a deletion says %q", out)
+		t.Errorf("a deletion prints %q", out)
 	}
 	p.must(t, "", "lipsync", "delete", "--json", ids[0])
 	if got := listed(); !slices.Equal(got, ids[1:]) {
@@ -67,7 +67,7 @@ func TestWebhookCommands(t *testing.T) {
 	}
 	in := p.startListening(t, "--secret-file", s.secretFile)
 	if out := p.must(t, "", "webhook", "test", "--event", "lipsync_inference_event", in.url); !strings.HasPrefix(out, "lipsync_inference_event -> 2") {
-		t.Errorf("a test says %q", out)
+		t.Errorf("a test prints %q", out)
 	}
 	eventually(t, "that the sample is printed", func() bool { return strings.Contains(in.out.String(), "lipsync_inference_event") })
 	code, out, stderr := p.run(t, "", "webhook", "test", "http://127.0.0.1:1/")
@@ -75,6 +75,6 @@ func TestWebhookCommands(t *testing.T) {
 		t.Errorf("no receiver: exit code %d, %q, %q", code, out, stderr)
 	}
 	if code, _, stderr := p.run(t, "", "webhook", "test", "https://10.0.0.1/"); code != exitUsage {
-		t.Errorf("a refused URL: exit code %d, %s", code, stderr)
+		t.Errorf("a private URL: exit code %d, %s", code, stderr)
 	}
 }

@@ -44,7 +44,7 @@ func (p *program) listenCommand() *cli.Command {
 		[]cli.Flag{
 			&cli.StringFlag{Name: "addr", Usage: "address to listen on", Value: listenAddress},
 			secretFileFlag(),
-			&cli.BoolFlag{Name: "unverified", Usage: "accept unsigned notifications"},
+			&cli.BoolFlag{Name: "unverified", Usage: "accept notifications without checking signatures"},
 			&cli.StringFlag{Name: "forward", Usage: "URL to forward each notification to; its response is returned"},
 		}, p.listen)
 }
@@ -83,9 +83,9 @@ func (p *program) listen(ctx context.Context, command *cli.Command) error {
 	stopped := make(chan struct{})
 	defer context.AfterFunc(ctx, func() {
 		defer close(stopped)
-		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
-		if server.Shutdown(bound) != nil {
+		if server.Shutdown(stopCtx) != nil {
 			_ = server.Close()
 		}
 	})()
@@ -118,7 +118,7 @@ func (p *program) forwarder(target *url.URL) http.Handler {
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
+		ctx, cancel := context.WithTimeout(r.Context(), responseTimeout)
 		defer cancel()
 		proxy.ServeHTTP(w, r.WithContext(ctx))
 	})
@@ -147,35 +147,35 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if errors.As(err, new(*http.MaxBytesError)) {
 			status = http.StatusRequestEntityTooLarge
 		}
-		l.refuse(w, status, err)
+		l.reject(w, status, err)
 		return
 	}
 	if len(l.secrets) > 0 {
 		if err := webhook.Verify(r.Header, body, time.Now(), l.secrets...); err != nil {
-			l.refuse(w, http.StatusUnauthorized, err)
+			l.reject(w, http.StatusUnauthorized, err)
 			return
 		}
 	}
 	var event gen.Event
 	if err := json.Unmarshal(body, &event); err != nil || event.EventType == "" {
-		l.refuse(w, http.StatusBadRequest, webhook.ErrMalformed)
+		l.reject(w, http.StatusBadRequest, webhook.ErrMalformed)
 		return
 	}
-	answer := &statusWriter{ResponseWriter: w}
+	response := &statusWriter{ResponseWriter: w}
 	if l.forward == nil {
-		answer.WriteHeader(http.StatusNoContent)
+		response.WriteHeader(http.StatusNoContent)
 	} else {
 		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
-		l.forward.ServeHTTP(answer, r)
+		l.forward.ServeHTTP(response, r)
 	}
-	l.print(r.Header, event, body, answer.status)
+	l.print(r.Header, event, body, response.status)
 }
 
-func (l *listener) refuse(w http.ResponseWriter, status int, err error) {
+func (l *listener) reject(w http.ResponseWriter, status int, err error) {
 	w.WriteHeader(status)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, _ = fmt.Fprintf(l.Stderr, "refused with %d: %s\n", status, printable(err.Error()))
+	_, _ = fmt.Fprintf(l.Stderr, "rejected with %d: %s\n", status, printable(err.Error()))
 }
 
 // notification is the JSON of a notification for --json.

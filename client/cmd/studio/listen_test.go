@@ -24,7 +24,7 @@ func newSecretFile(t *testing.T) (webhook.Secret, string) {
 }
 
 // post sends a request and returns the response.
-func post(t *testing.T, method, url, body string, header http.Header) (status int, answer string, answered http.Header) {
+func post(t *testing.T, method, url, body string, header http.Header) (status int, responseBody string, responseHeader http.Header) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	check(t, err)
@@ -62,16 +62,16 @@ func TestListen_forwardsUnchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	header.Set(webhook.HeaderSequence, "3")
-	status, answer, answered := post(t, http.MethodPost, in.url, body, header)
-	if status != http.StatusTooManyRequests || answer != "later" || answered.Get("Retry-After") != "7" {
-		t.Errorf("answered %d %q %v", status, answer, answered)
+	status, responseBody, responseHeader := post(t, http.MethodPost, in.url, body, header)
+	if status != http.StatusTooManyRequests || responseBody != "later" || responseHeader.Get("Retry-After") != "7" {
+		t.Errorf("the response is %d %q %v", status, responseBody, responseHeader)
 	}
 	got := <-arrived
 	got.Header.Del("Content-Length")
 	want := header.Clone()
 	want.Del("X-Forwarded-For") // names the client, which a forwarder must not trust
 	if diff := cmp.Diff(received{body, want}, got); diff != "" {
-		t.Errorf("what arrived (-want +got):\n%s", diff)
+		t.Errorf("the forwarded request (-want +got):\n%s", diff)
 	}
 	eventually(t, "that the event is printed", func() bool { return strings.HasSuffix(in.out.String(), "\n") })
 	var line notification
@@ -85,7 +85,7 @@ func TestListen_refusesInvalidRequests(t *testing.T) {
 	t.Parallel()
 	secret, file := newSecretFile(t)
 	const event = `{"event_type":"avatar_event","data":{}}`
-	app := startFake(t, func(http.ResponseWriter, *http.Request) { t.Error("something refused was passed on") })
+	app := startFake(t, func(http.ResponseWriter, *http.Request) { t.Error("a rejected notification was forwarded") })
 	in := newTest(t).startListening(t, "--secret-file", file, "--forward", app)
 	for name, test := range map[string]struct {
 		method, body string
@@ -105,10 +105,10 @@ func TestListen_refusesInvalidRequests(t *testing.T) {
 			}
 		}
 		if status, _, _ := post(t, test.method, in.url, test.body, header); status != test.status {
-			t.Errorf("%s is answered %d", name, status)
+			t.Errorf("%s: the status is %d", name, status)
 		}
 	}
-	if in.out.String() != "" || !strings.Contains(in.errs.String(), "refused with 401: standardwebhooks: a signature header is missing") {
+	if in.out.String() != "" || !strings.Contains(in.errs.String(), "rejected with 401: standardwebhooks: a signature header is missing") {
 		t.Errorf("%q and %q", in.out, in.errs)
 	}
 }
@@ -117,7 +117,7 @@ func TestListen_respondsWith502IfTheTargetIsDown(t *testing.T) {
 	t.Parallel()
 	in := newTest(t).startListening(t, "--unverified", "--forward", "http://127.0.0.1:1/")
 	if status, _, _ := post(t, http.MethodPost, in.url, `{"event_type":"party\u001b"}`, http.Header{}); status != http.StatusBadGateway {
-		t.Errorf("answered %d", status)
+		t.Errorf("the status is %d", status)
 	}
 	eventually(t, "that the event is printed", func() bool { return in.out.String() == "party\\x1b - - #- -> 502\n" })
 }
@@ -151,6 +151,6 @@ func TestTrigger_sendsWhatListenAccepts(t *testing.T) {
 		t.Errorf("unsigned: exit code %d, %q, %q", code, stdout, stderr)
 	}
 	if code, _, stderr := p.run(t, "", "trigger", "--to=http://127.0.0.1:1/?key=hunter2", "avatar_event"); code != exitFailure || strings.Contains(stderr, "hunter2") {
-		t.Errorf("nobody there: exit code %d, %q", code, stderr)
+		t.Errorf("no receiver: exit code %d, %q", code, stderr)
 	}
 }

@@ -46,43 +46,43 @@ func (p *program) logoutCommand() *cli.Command {
 func (p *program) login(ctx context.Context, command *cli.Command) error {
 	file := credentials{p.Directory}
 	before, _ := file.load() // an invalid file is replaced
-	kept := login{BaseURL: cleanURL(cmp.Or(command.String("base-url"), p.Env.BaseURL, before.BaseURL))}
-	kept.Workspace = cmp.Or(command.String("workspace"), p.Env.Workspace)
-	if kept.BaseURL == before.BaseURL {
-		kept.Workspace = cmp.Or(kept.Workspace, before.Workspace)
+	stored := login{BaseURL: cleanURL(cmp.Or(command.String("base-url"), p.Env.BaseURL, before.BaseURL))}
+	stored.Workspace = cmp.Or(command.String("workspace"), p.Env.Workspace)
+	if stored.BaseURL == before.BaseURL {
+		stored.Workspace = cmp.Or(stored.Workspace, before.Workspace)
 	}
-	c, err := p.newClient(client.Config{BaseURL: kept.BaseURL, Workspace: kept.Workspace})
+	c, err := p.newClient(client.Config{BaseURL: stored.BaseURL, Workspace: stored.Workspace})
 	if err != nil {
 		return err
 	}
-	if kept.Email, err = p.email(ctx, command); err != nil {
+	if stored.Email, err = p.email(ctx, command); err != nil {
 		return err
 	}
 	password, err := p.password(ctx, command)
 	if err != nil {
 		return err
 	}
-	answer, err := c.Raw().LoginWithResponse(ctx, gen.LoginRequest{Email: kept.Email, Password: password})
+	response, err := c.Raw().LoginWithResponse(ctx, gen.LoginRequest{Email: stored.Email, Password: password})
 	if err != nil {
 		return err
 	}
-	pair, err := pairOf(answer.JSON200)
+	pair, err := pairOf(response.JSON200)
 	if err != nil {
 		return err
 	}
-	kept.AccessToken, kept.RefreshToken = pair.AccessToken, pair.RefreshToken
+	stored.AccessToken, stored.RefreshToken = pair.AccessToken, pair.RefreshToken
 	unlock, err := file.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := file.save(kept); err != nil {
+	if err := file.save(stored); err != nil {
 		return err
 	}
 	if command.Bool("json") {
-		return printValue(p.Stdout, map[string]string{"base_url": kept.BaseURL, "email": kept.Email, "workspace": kept.Workspace})
+		return printValue(p.Stdout, map[string]string{"base_url": stored.BaseURL, "email": stored.Email, "workspace": stored.Workspace})
 	}
-	_, err = fmt.Fprintf(p.Stdout, "logged in at %s as %s\n", printable(kept.BaseURL), printable(kept.Email))
+	_, err = fmt.Fprintf(p.Stdout, "logged in at %s as %s\n", printable(stored.BaseURL), printable(stored.Email))
 	return err
 }
 
@@ -96,7 +96,7 @@ func (p *program) email(ctx context.Context, command *cli.Command) (string, erro
 		}
 	}
 	if email == "" {
-		return "", usagef("no email: give --email")
+		return "", usagef("missing email; use --email")
 	}
 	return email, nil
 }
@@ -115,7 +115,7 @@ func (p *program) password(ctx context.Context, command *cli.Command) (password 
 		_, _ = fmt.Fprintln(p.Stderr)
 	}
 	if err == nil && password == "" {
-		err = usagef("no password: give --password-stdin, or run this on a terminal")
+		err = usagef("missing password; use --password-stdin, or run the command in a terminal")
 	}
 	return password, err
 }

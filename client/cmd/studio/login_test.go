@@ -13,14 +13,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// spoil replaces the stored access token by one that the service rejects, as if it had expired.
-func spoil(t *testing.T, p *program) {
+// expireToken replaces the stored access token with one that the service rejects, as if it had expired.
+func expireToken(t *testing.T, p *program) {
 	t.Helper()
 	file := credentials{p.Directory}
-	kept, err := file.load()
+	stored, err := file.load()
 	check(t, err)
-	kept.AccessToken = "spoilt"
-	check(t, file.save(kept))
+	stored.AccessToken = "expired"
+	check(t, file.save(stored))
 }
 
 func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
@@ -38,10 +38,10 @@ func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
 	data, err := os.ReadFile(file.path())
 	check(t, err)
 	if strings.Contains(string(data), testPassword) {
-		t.Error("the password is kept")
+		t.Error("the password is stored")
 	}
 	if entries, err := os.ReadDir(p.Directory); err != nil || len(entries) != 2 {
-		t.Errorf("%v is left behind (%v)", entries, err)
+		t.Errorf("%v remain (%v)", entries, err)
 	}
 
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o620} {
@@ -69,8 +69,8 @@ func TestLogin_promptsOnATerminal(t *testing.T) {
 	if code != exitOK || stderr != "Email: Password:" {
 		t.Fatalf("exit code %d, %q", code, stderr)
 	}
-	var kept map[string]string
-	if err := json.Unmarshal([]byte(stdout), &kept); err != nil || kept["base_url"] != s.url || kept["email"] != testEmail || len(kept) != 3 {
+	var stored map[string]string
+	if err := json.Unmarshal([]byte(stdout), &stored); err != nil || stored["base_url"] != s.url || stored["email"] != testEmail || len(stored) != 3 {
 		t.Errorf("%q is printed", stdout)
 	}
 }
@@ -81,7 +81,7 @@ func TestTokens_areRenewedByOneCommandAtATime(t *testing.T) {
 	s := startService(t)
 	p := s.loggedIn(t)
 	for range 3 {
-		spoil(t, p)
+		expireToken(t, p)
 		var commands sync.WaitGroup
 		for range 6 {
 			commands.Go(func() {
@@ -92,12 +92,12 @@ func TestTokens_areRenewedByOneCommandAtATime(t *testing.T) {
 		}
 		commands.Wait()
 	}
-	kept, err := credentials{p.Directory}.load()
+	stored, err := credentials{p.Directory}.load()
 	check(t, err)
-	check(t, credentials{p.Directory}.save(login{BaseURL: kept.BaseURL, Email: kept.Email, AccessToken: "spoilt", RefreshToken: "unknown"}))
+	check(t, credentials{p.Directory}.save(login{BaseURL: stored.BaseURL, Email: stored.Email, AccessToken: "expired", RefreshToken: "unknown"}))
 	code, _, stderr := p.run(t, "", "avatar", "show", "a")
-	if code != exitUnauthorized || !strings.Contains(stderr, "the login has ended") {
-		t.Errorf("a refresh token that is refused: exit code %d, %s", code, stderr)
+	if code != exitUnauthorized || !strings.Contains(stderr, "the login has expired") {
+		t.Errorf("an invalid refresh token: exit code %d, %s", code, stderr)
 	}
 }
 
@@ -109,21 +109,21 @@ func TestTokens_useTheRenewalOfAnotherCommand(t *testing.T) {
 	renewed := old
 	renewed.AccessToken = "new"
 	check(t, file.save(renewed))
-	tokens := &keptTokens{file: file, kept: old}
-	for _, refused := range []client.Credential{"old", "", "old"} {
-		if token, err := tokens.Token(t.Context(), refused); refused != "" && (err != nil || string(token) != "new") {
-			t.Errorf("the token is not what was renewed (%v)", err)
+	tokens := &storedTokens{file: file, stored: old}
+	for _, rejected := range []client.Credential{"old", "", "old"} {
+		if token, err := tokens.Token(t.Context(), rejected); rejected != "" && (err != nil || string(token) != "new") {
+			t.Errorf("the token is not the renewed one (%v)", err)
 		}
 	}
 	renewed.Email = "bob@example.com"
 	check(t, file.save(renewed))
-	tokens = &keptTokens{file: file, kept: old}
+	tokens = &storedTokens{file: file, stored: old}
 	if _, err := tokens.Token(t.Context(), "old"); err == nil {
-		t.Error("the token of another user is taken")
+		t.Error("the token of another user is used")
 	}
 	check(t, file.remove())
 	if _, err := tokens.Token(t.Context(), "old"); err == nil {
-		t.Error("the token of a login that is gone is renewed")
+		t.Error("the token of a deleted login is renewed")
 	}
 }
 
@@ -147,8 +147,8 @@ func TestTokens_areStoredWhenARenewalIsInterrupted(t *testing.T) {
 	if code, stdout, stderr := p.runWith(ctx, "", "avatar", "show", "a"); code != exitInterrupted || stdout+stderr != "" {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
-	if kept, err := file.load(); err != nil || kept.AccessToken != "new" || kept.RefreshToken != "next" {
-		t.Errorf("what was answered is lost (%v)", err)
+	if stored, err := file.load(); err != nil || stored.AccessToken != "new" || stored.RefreshToken != "next" {
+		t.Errorf("the new tokens are not stored (%v)", err)
 	}
 }
 
@@ -174,21 +174,21 @@ func TestService_flagsOverrideEnvironmentAndFile(t *testing.T) {
 		calls int
 		want  seen
 	}{
-		"the file alone":                          {calls: 1, want: seen{"Bearer kept", "kept"}},
-		"a workspace in the environment":          {env: client.Config{Workspace: "env"}, calls: 1, want: seen{"Bearer kept", "env"}},
-		"a workspace in a flag":                   {env: client.Config{Workspace: "env"}, args: []string{"--workspace=flag"}, calls: 1, want: seen{"Bearer kept", "flag"}},
-		"a token in the environment":              {env: client.Config{Token: "env"}, calls: 1, want: seen{"Bearer env", "kept"}},
-		"a password in the environment":           {env: client.Config{Email: "a", Password: "b"}, calls: 1, want: seen{"Bearer of a login", "kept"}},
-		"the same service in the environment":     {url: 1, calls: 1, want: seen{"Bearer kept", "kept"}},
+		"the file alone":                          {calls: 1, want: seen{"Bearer stored", "stored"}},
+		"a workspace in the environment":          {env: client.Config{Workspace: "env"}, calls: 1, want: seen{"Bearer stored", "env"}},
+		"a workspace in a flag":                   {env: client.Config{Workspace: "env"}, args: []string{"--workspace=flag"}, calls: 1, want: seen{"Bearer stored", "flag"}},
+		"a token in the environment":              {env: client.Config{Token: "env"}, calls: 1, want: seen{"Bearer env", "stored"}},
+		"a password in the environment":           {env: client.Config{Email: "a", Password: "b"}, calls: 1, want: seen{"Bearer of a login", "stored"}},
+		"the same service in the environment":     {url: 1, calls: 1, want: seen{"Bearer stored", "stored"}},
 		"another service in the environment":      {url: 2, code: exitUnauthorized},
 		"another service in a flag":               {url: 1, flag: 2, code: exitUnauthorized},
 		"another service, with a token for it":    {env: client.Config{Token: "env", Workspace: "env"}, flag: 2, calls: 2, want: seen{"Bearer env", "env"}},
 		"a workspace is not taken elsewhere":      {env: client.Config{Token: "env"}, flag: 2, code: exitFailure},
-		"the email of the login":                  {env: client.Config{Email: testEmail}, calls: 1, want: seen{"Bearer kept", "kept"}},
+		"the email of the login":                  {env: client.Config{Email: testEmail}, calls: 1, want: seen{"Bearer stored", "stored"}},
 		"another email":                           {env: client.Config{Email: "bob@example.com"}, code: exitUnauthorized},
 		"a token and a password":                  {env: client.Config{Token: "env", Email: "a", Password: "b"}, code: exitUsage},
 		"a password without an email":             {env: client.Config{Password: "b"}, code: exitUsage},
-		"a flag before the environment's service": {url: 2, flag: 1, calls: 1, want: seen{"Bearer kept", "kept"}},
+		"a flag before the environment's service": {url: 2, flag: 1, calls: 1, want: seen{"Bearer stored", "stored"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,7 +200,7 @@ func TestService_flagsOverrideEnvironmentAndFile(t *testing.T) {
 			p.Env.BaseURL = urls[test.url]
 			unlock, err := credentials{p.Directory}.lock(t.Context())
 			check(t, err)
-			check(t, credentials{p.Directory}.save(login{BaseURL: one, Email: testEmail, Workspace: "kept", AccessToken: "kept", RefreshToken: "kept"}))
+			check(t, credentials{p.Directory}.save(login{BaseURL: one, Email: testEmail, Workspace: "stored", AccessToken: "stored", RefreshToken: "stored"}))
 			unlock()
 			args := append([]string{"projects"}, test.args...)
 			if test.flag != 0 {
@@ -210,7 +210,7 @@ func TestService_flagsOverrideEnvironmentAndFile(t *testing.T) {
 			var want [3]seen
 			want[test.calls] = test.want
 			if code != test.code || *gotOne != want[1] || *gotTwo != want[2] {
-				t.Errorf("exit code %d, %s; the service was sent %+v, the other %+v", code, stderr, *gotOne, *gotTwo)
+				t.Errorf("exit code %d, %s; the service received %+v, the other %+v", code, stderr, *gotOne, *gotTwo)
 			}
 		})
 	}
@@ -228,6 +228,6 @@ func TestCredentials_refusesInvalidFiles(t *testing.T) {
 	}
 	p := &program{}
 	if code, _, _ := p.run(t, "", "logout"); code != exitFailure {
-		t.Error("a login is forgotten without a directory")
+		t.Error("a logout without a configuration directory succeeds")
 	}
 }

@@ -1,13 +1,13 @@
 // Studio is the command-line client of Avatar Studio. "studio help" lists its commands.
 //
 // Flags override environment variables (STUDIO_BASE_URL, STUDIO_EMAIL and STUDIO_PASSWORD or STUDIO_TOKEN,
-// STUDIO_WORKSPACE, STUDIO_WEBHOOK_SECRET), and these override the login stored by "studio login". It is
-// stored in avatarstudio/credentials.json in the user's configuration directory and has the tokens but not
-// the password. Studio refuses the file if other users can read it. Studio never takes a secret from the
-// command line.
+// STUDIO_WORKSPACE, STUDIO_WEBHOOK_SECRET), and these override the login stored by "studio login". The file
+// avatarstudio/credentials.json in the user's configuration directory has the login, with the tokens but not
+// the password. Studio returns an error if other users can access the file. No flag or argument takes a
+// secret.
 //
-// With --json, every command prints one JSON object per line. Every creation has an idempotency key, which
-// Studio prints if the outcome is unknown.
+// With --json, every command prints one JSON object per line. Every creation has an idempotency key. Studio
+// prints the key if the outcome of the creation is unknown.
 //
 // The exit codes are:
 //
@@ -16,7 +16,7 @@
 //   - 2: invalid input
 //   - 3: not logged in or not allowed
 //   - 4: no such avatar, video or lip-sync
-//   - 5: the watched record failed or was refused consent
+//   - 5: the creation of the watched record failed, or consent was refused
 //   - 130: interrupted
 package main
 

@@ -25,8 +25,8 @@ const asStudio = "STUDIO_TEST_AS_STUDIO"
 const (
 	testEmail    = "ada@example.com"
 	testPassword = "correct horse battery staple"
-	// patience limits how long a test waits for an event.
-	patience = 30 * time.Second
+	// testTimeout limits how long a test waits for a condition.
+	testTimeout = 30 * time.Second
 )
 
 var built struct {
@@ -121,7 +121,7 @@ func startService(t *testing.T, args ...string) *service {
 	})
 	select {
 	case s.url = <-found:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("the daemon does not serve")
 	}
 	return s
@@ -200,7 +200,7 @@ func (p *program) startListening(t *testing.T, args ...string) *running {
 // eventually waits until holds returns true.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(testTimeout)
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for !holds() {

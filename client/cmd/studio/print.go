@@ -28,7 +28,7 @@ func printable(text string) string {
 // maxTitle is the number of characters of a title in a table.
 const maxTitle = 60
 
-// title returns a title for a table, cut if it is too long.
+// title returns a title for a table. It truncates a title that is too long.
 func title(text *string) string {
 	runes := []rune(cell(text))
 	if len(runes) <= maxTitle {
@@ -43,7 +43,7 @@ func printJSON(out io.Writer, document []byte) error {
 	if err := json.Compact(&compact, document); err != nil {
 		return err
 	}
-	// Only strings have characters outside of ASCII, and an escape does not change their meaning.
+	// Only strings can contain characters outside of ASCII, and escaping them does not change their value.
 	for _, r := range compact.String() {
 		switch {
 		case unicode.IsPrint(r):

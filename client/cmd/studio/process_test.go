@@ -26,10 +26,10 @@ func process(t *testing.T, env, args []string) *exec.Cmd {
 	return command
 }
 
-// ends waits for a process and returns its exit code.
-func ends(t *testing.T, command *exec.Cmd) int {
+// exitCodeOf waits for a process and returns its exit code.
+func exitCodeOf(t *testing.T, command *exec.Cmd) int {
 	t.Helper()
-	slow := time.AfterFunc(patience, func() { _ = command.Process.Kill() })
+	slow := time.AfterFunc(testTimeout, func() { _ = command.Process.Kill() })
 	defer slow.Stop()
 	_ = command.Wait() // the exit code has the result
 	return command.ProcessState.ExitCode()
@@ -56,7 +56,7 @@ func TestProcess_readsTheEnvironment(t *testing.T) {
 			var output bytes.Buffer
 			command.Stdout, command.Stderr = &output, &output
 			check(t, command.Start())
-			if code := ends(t, command); code != test.code || strings.Contains(output.String(), "canary") || strings.Contains(output.String(), testPassword) {
+			if code := exitCodeOf(t, command); code != test.code || strings.Contains(output.String(), "canary") || strings.Contains(output.String(), testPassword) {
 				t.Errorf("exit code %d, %s", code, &output)
 			}
 		})
@@ -85,7 +85,7 @@ func TestProcess_endsWhenItIsInterrupted(t *testing.T) {
 			check(t, command.Start())
 			eventually(t, "that it has begun", func() bool { return strings.Contains(output.String(), test.begins) })
 			check(t, command.Process.Signal(syscall.SIGINT))
-			if code := ends(t, command); code != exitInterrupted || strings.Count(output.String(), "\n") != 1 {
+			if code := exitCodeOf(t, command); code != exitInterrupted || strings.Count(output.String(), "\n") != 1 {
 				t.Errorf("exit code %d, %s", code, output)
 			}
 		})

@@ -25,28 +25,28 @@ const (
 	exitUsage        = 2
 	exitUnauthorized = 3
 	exitNotFound     = 4
-	exitEnded        = 5
+	exitRecordFailed = 5
 	exitInterrupted  = 130
 )
 
 const exitCodes = `Exit codes:
-  0    done
+  0    success
   1    failure
-  2    bad input
-  3    not logged in, or not allowed
+  2    invalid input
+  3    not logged in or not allowed
   4    no such avatar, video or lip-sync
-  5    what was watched has failed, or was refused consent
+  5    the creation of the watched record failed, or consent was refused
   130  interrupted`
 
-// answerTimeout limits a request to a receiver. The service uses the same limit.
-const answerTimeout = 15 * time.Second
+// responseTimeout limits a request to a receiver. The service uses the same limit.
+const responseTimeout = 15 * time.Second
 
 var (
-	errLogin = errors.New(`not logged in; see "studio login --help"`)
-	errEnded = errors.New("has ended")
+	errLogin        = errors.New(`not logged in; see "studio login --help"`)
+	errRecordFailed = errors.New("creation failed")
 )
 
-// usageError is an input error that an action found.
+// usageError is an input error that the action of a command returns.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -64,14 +64,14 @@ type program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
-	// Terminal reports whether Stdout is a terminal. A watch then rewrites its line.
+	// Terminal reports whether Stdout is a terminal. If so, a watch updates one line.
 	Terminal bool
 
-	// StderrTerminal reports whether Stderr is a terminal. Uploads and downloads then show a bar.
+	// StderrTerminal reports whether Stderr is a terminal. If so, uploads and downloads show a progress bar.
 	StderrTerminal bool
 
-	// ReadPassword reads a line without echo. It is nil if Stdin is not a terminal, and nothing is asked
-	// for then.
+	// ReadPassword reads a line without echo. It is nil if Stdin is not a terminal. The program then shows no
+	// prompts.
 	ReadPassword func(context.Context) (string, error)
 
 	// Env and WebhookSecret are the values of environment variables.
@@ -101,8 +101,8 @@ func newProgram() *program {
 	return p
 }
 
-// Run runs a command and returns its exit code. Errors are one line on Stderr, which also has prompts and
-// the messages of listen. The first interrupt ends the command, and the second one kills the process.
+// Run runs a command and returns its exit code. It writes an error to Stderr as one line. Stderr also has the
+// prompts and the messages of listen. The first interrupt ends the command, and the second kills the process.
 func (p *program) Run(ctx context.Context, args []string) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -127,8 +127,8 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case !errors.As(err, new(failureError)) || errors.Is(err, client.ErrInvalid):
 		return exitUsage
-	case errors.Is(err, errEnded):
-		return exitEnded
+	case errors.Is(err, errRecordFailed):
+		return exitRecordFailed
 	case errors.Is(err, errLogin) || errors.Is(err, client.ErrUnauthorized) || errors.Is(err, client.ErrForbidden):
 		return exitUnauthorized
 	case errors.Is(err, client.ErrNotFound):

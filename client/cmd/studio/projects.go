@@ -23,8 +23,8 @@ func (p *program) projects(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	var answer client.Response
-	list, err := c.ListProjects(ctx, client.WithResponse(&answer))
+	var response client.Response
+	list, err := c.ListProjects(ctx, client.WithResponse(&response))
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (p *program) projects(ctx context.Context, command *cli.Command) error {
 		var documents struct {
 			Data []json.RawMessage `json:"data"`
 		}
-		if err := json.Unmarshal(answer.Body, &documents); err != nil {
+		if err := json.Unmarshal(response.Body, &documents); err != nil {
 			return err
 		}
 		for _, document := range documents.Data {

@@ -15,16 +15,17 @@ const maxSecretFile = 64 << 10
 
 func secretFileFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "secret-file", Usage: `file with the signing secrets, one per line, as "studiod secret show" prints them; - is the standard input`,
+		Name: "secret-file", Usage: `file with the webhook secrets, one per line, as "studio webhook secret" prints them; - is the standard input`,
 		DefaultText: "STUDIO_WEBHOOK_SECRET",
 	}
 }
 
-// secrets returns the secrets from the file or the environment. The flag without permits having none.
+// secrets returns the secrets from the file or the environment. If the flag named by without is set, there are
+// none.
 func (p *program) secrets(command *cli.Command, without string) ([]webhook.Secret, error) {
 	if command.Bool(without) {
 		if command.IsSet("secret-file") {
-			return nil, usagef("give either --secret-file or --%s", without)
+			return nil, usagef("use either --secret-file or --%s", without)
 		}
 		return nil, nil
 	}
@@ -45,7 +46,7 @@ func (p *program) secrets(command *cli.Command, without string) ([]webhook.Secre
 		secrets = append(secrets, secret)
 	}
 	if len(secrets) == 0 {
-		return nil, usagef("no secret: give --secret-file, set STUDIO_WEBHOOK_SECRET, or do without by --%s", without)
+		return nil, usagef("missing secret; use --secret-file, set STUDIO_WEBHOOK_SECRET, or use --%s", without)
 	}
 	return secrets, nil
 }

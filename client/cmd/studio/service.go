@@ -12,15 +12,15 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// retry lets a watch survive a restart of the service.
+// retry has enough attempts for a watch to continue after a restart of the service.
 var retry = client.Retry{Attempts: 8} //nolint:gochecknoglobals // never changed
 
 func serviceFlags(flags ...cli.Flag) []cli.Flag {
-	return append(flags, &cli.StringFlag{Name: "base-url", Usage: "address of the service", DefaultText: "STUDIO_BASE_URL, or that of the login"})
+	return append(flags, &cli.StringFlag{Name: "base-url", Usage: "address of the service", DefaultText: "STUDIO_BASE_URL, or the stored address"})
 }
 
 func workspaceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "workspace", Usage: "id of the workspace whose projects are listed", DefaultText: "STUDIO_WORKSPACE, or that of the login"}
+	return &cli.StringFlag{Name: "workspace", Usage: "id of the workspace whose projects are listed", DefaultText: "STUDIO_WORKSPACE, or the stored workspace"}
 }
 
 // service returns a client configured by the flags, the environment and the stored login. Stored tokens
@@ -31,25 +31,25 @@ func (p *program) service(command *cli.Command) (*client.Client, error) {
 	config.Workspace = cmp.Or(command.String("workspace"), config.Workspace)
 	if needs := config.Token == "" && config.Password == ""; needs || config.BaseURL == "" || config.Workspace == "" {
 		file := credentials{p.Directory}
-		kept, err := file.load()
+		stored, err := file.load()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		config.BaseURL = cmp.Or(config.BaseURL, kept.BaseURL)
-		same := kept.BaseURL == config.BaseURL
+		config.BaseURL = cmp.Or(config.BaseURL, stored.BaseURL)
+		same := stored.BaseURL == config.BaseURL
 		if same {
-			config.Workspace = cmp.Or(config.Workspace, kept.Workspace)
+			config.Workspace = cmp.Or(config.Workspace, stored.Workspace)
 		}
 		if needs {
-			if !same || kept.BaseURL == "" || config.Email != "" && config.Email != kept.Email {
+			if !same || stored.BaseURL == "" || config.Email != "" && config.Email != stored.Email {
 				return nil, errLogin
 			}
-			public, err := p.newClient(client.Config{BaseURL: kept.BaseURL})
+			public, err := p.newClient(client.Config{BaseURL: stored.BaseURL})
 			if err != nil {
 				return nil, err
 			}
 			config.Email = ""
-			config.TokenSource = &keptTokens{file: file, api: public.Raw(), kept: kept}
+			config.TokenSource = &storedTokens{file: file, api: public.Raw(), stored: stored}
 		}
 	}
 	return p.newClient(config)
@@ -57,7 +57,7 @@ func (p *program) service(command *cli.Command) (*client.Client, error) {
 
 func (p *program) newClient(config client.Config) (*client.Client, error) {
 	if config.BaseURL == "" {
-		return nil, usagef("no service: give --base-url, or log in")
+		return nil, usagef("missing address of the service; use --base-url, or log in")
 	}
 	config.HTTPClient = &http.Client{Transport: p.transport}
 	config.Retry = retry
@@ -71,10 +71,3 @@ func (p *program) newClient(config client.Config) (*client.Client, error) {
 
 // cleanURL returns the same text for equivalent base URLs.
 func cleanURL(text string) string { return strings.TrimRight(text, "/") }
-
-func notKept(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return errLogin
-	}
-	return err
-}

@@ -71,7 +71,7 @@ func TestStudio_createsWatchesAndForwards(t *testing.T) {
 		t.Errorf("the video is %q", watched)
 	}
 	code, lines, stderr := p.run(t, "", "lipsync", "create", "--title", "[fail]", "--webhook-url", in.url, "--watch", "--json")
-	if _, seen := states(t, lines); code != exitEnded || seen[len(seen)-1] != "failed" || !strings.HasPrefix(stderr, "studio: the lipsync has ended: failed") {
+	if _, seen := states(t, lines); code != exitRecordFailed || seen[len(seen)-1] != "failed" || !strings.HasPrefix(stderr, "studio: lip-sync creation failed: failed") {
 		t.Errorf("a lip-sync that fails: exit code %d, %v, %s", code, seen, stderr)
 	}
 
@@ -87,7 +87,7 @@ func TestStudio_createsWatchesAndForwards(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if !slices.Contains(bodies, `{"event_type":"avatar_inference_event","data":{"inference_id":"`+video+`","status":"succeeded"}}`) {
-		t.Errorf("%q was passed on", bodies)
+		t.Errorf("%q were forwarded", bodies)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestConsent(t *testing.T) {
 	t.Parallel()
 	s := startService(t, "--consent=manual")
 	p := s.loggedIn(t)
-	for decision, code := range map[string]int{"--granted": exitOK, "--refused": exitEnded} {
+	for decision, code := range map[string]int{"--granted": exitOK, "--refused": exitRecordFailed} {
 		id := p.must(t, "", "avatar", "create", "--title", "Ada")
 		eventually(t, "that the avatar waits for consent", func() bool {
 			return strings.Contains(p.must(t, "", "avatar", "show", id), "consent_pending")
@@ -140,10 +140,10 @@ func TestJSON_printsAllMembers(t *testing.T) {
 	again := p.must(t, "", "lipsync", "create", "--json", "--idempotency-key", "a")
 	id, _ := states(t, created)
 	if same, _ := states(t, again); same != id {
-		t.Error("the same key creates two")
+		t.Error("the same key creates a duplicate")
 	}
 	if other, _ := states(t, p.must(t, "", "lipsync", "create", "--json")); other == id {
-		t.Error("without a key nothing new is created")
+		t.Error("a creation without a key is not new")
 	}
 	for _, args := range [][]string{{"lipsync", "show", "--json", id}, {"lipsync", "watch", "--json", id}} {
 		for line := range strings.Lines(p.must(t, "", args...)) {
@@ -165,23 +165,23 @@ func TestExitCodes(t *testing.T) {
 		stdin string
 		args  []string
 		code  int
-		says  string
+		want  string
 	}{
-		"an unknown avatar":             {"", []string{"avatar", "show", nothing}, exitNotFound, "404"},
-		"an unknown video":              {"", []string{"video", "watch", nothing}, exitNotFound, "404"},
-		"another's workspace":           {"", []string{"projects", "--workspace", nothing}, exitUnauthorized, "403"},
-		"an invalid sync mode":          {"", []string{"lipsync", "create", "--sync-mode", "stretch"}, exitUsage, "/sync_mode"},
-		"a webhook URL that is refused": {"", []string{"lipsync", "create", "--webhook-url", "ftp://x"}, exitUsage, "/webhook_data/webhook_url"},
-		"another service":               {"", []string{"avatar", "show", "--base-url", broken, nothing}, exitUnauthorized, "not logged in"},
-		"a wrong password":              {"hunter2hunter2", []string{"login", "--email", testEmail, "--password-stdin"}, exitUnauthorized, "401"},
-		"an invalid service URL":        {"hunter2hunter2", []string{"login", "--base-url", broken, "--email", testEmail, "--password-stdin"}, exitFailure, "501"},
-		"no service at the address":     {"hunter2hunter2", []string{"login", "--base-url", "http://127.0.0.1:1", "--email", testEmail, "--password-stdin"}, exitFailure, "127.0.0.1:1"},
+		"an unknown avatar":         {"", []string{"avatar", "show", nothing}, exitNotFound, "404"},
+		"an unknown video":          {"", []string{"video", "watch", nothing}, exitNotFound, "404"},
+		"another's workspace":       {"", []string{"projects", "--workspace", nothing}, exitUnauthorized, "403"},
+		"an invalid sync mode":      {"", []string{"lipsync", "create", "--sync-mode", "stretch"}, exitUsage, "/sync_mode"},
+		"an invalid webhook URL":    {"", []string{"lipsync", "create", "--webhook-url", "ftp://x"}, exitUsage, "/webhook_data/webhook_url"},
+		"another service":           {"", []string{"avatar", "show", "--base-url", broken, nothing}, exitUnauthorized, "not logged in"},
+		"a wrong password":          {"hunter2hunter2", []string{"login", "--email", testEmail, "--password-stdin"}, exitUnauthorized, "401"},
+		"an invalid service URL":    {"hunter2hunter2", []string{"login", "--base-url", broken, "--email", testEmail, "--password-stdin"}, exitFailure, "501"},
+		"no service at the address": {"hunter2hunter2", []string{"login", "--base-url", "http://127.0.0.1:1", "--email", testEmail, "--password-stdin"}, exitFailure, "127.0.0.1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			code, stdout, stderr := p.run(t, test.stdin, test.args...)
-			if code != test.code || !strings.Contains(stderr, test.says) {
-				t.Errorf("exit code %d, %q, want %d and %q", code, stderr, test.code, test.says)
+			if code != test.code || !strings.Contains(stderr, test.want) {
+				t.Errorf("exit code %d, %q, want %d and %q", code, stderr, test.code, test.want)
 			}
 			if strings.Contains(stderr, "\n") || stdout != "" || strings.Contains(stderr, "hunter2") {
 				t.Errorf("not one line of an error: %q %q", stdout, stderr)
@@ -190,10 +190,10 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A creation with an unknown outcome prints how to repeat it, even when it is interrupted.
+// After a creation with an unknown outcome, the command prints the key for a retry, even if it is interrupted.
 func TestCreate_namesTheKeyWhenTheOutcomeIsUnknown(t *testing.T) {
 	t.Parallel()
-	for want, answer := range map[int]func(http.ResponseWriter, *http.Request, context.CancelFunc){
+	for want, respond := range map[int]func(http.ResponseWriter, *http.Request, context.CancelFunc){
 		exitFailure: func(w http.ResponseWriter, _ *http.Request, _ context.CancelFunc) {
 			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -211,7 +211,7 @@ func TestCreate_namesTheKeyWhenTheOutcomeIsUnknown(t *testing.T) {
 		p.Env.Token = "token"
 		p.Env.BaseURL = startFake(t, func(w http.ResponseWriter, r *http.Request) {
 			keys <- r.Header.Get("Idempotency-Key")
-			answer(w, r, interrupt)
+			respond(w, r, interrupt)
 		})
 		code, _, stderr := p.runWith(ctx, "", "avatar", "create")
 		if key := <-keys; code != want || len(key) != 36 || !strings.Contains(stderr, "--idempotency-key "+key) {

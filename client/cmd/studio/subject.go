@@ -46,37 +46,37 @@ func (s *subject) failed() bool {
 // request is a call that returns a subject.
 type request func(context.Context, *client.Client, ...client.CallOption) error
 
-// ask makes a call and decodes the response.
-func ask(ctx context.Context, c *client.Client, call request, options ...client.CallOption) (*subject, error) {
-	var answer client.Response
-	if err := call(ctx, c, append(options, client.WithResponse(&answer))...); err != nil {
+// send makes a call and decodes the response.
+func send(ctx context.Context, c *client.Client, call request, options ...client.CallOption) (*subject, error) {
+	var response client.Response
+	if err := call(ctx, c, append(options, client.WithResponse(&response))...); err != nil {
 		return nil, err
 	}
-	s := &subject{document: answer.Body}
-	if err := json.Unmarshal(answer.Body, s); err != nil {
+	s := &subject{document: response.Body}
+	if err := json.Unmarshal(response.Body, s); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// failure drops the value of a call whose response is decoded separately.
-func failure[T any](_ T, err error) error { return err }
+// errorOf returns only the error of a call. The response is decoded separately.
+func errorOf[T any](_ T, err error) error { return err }
 
 func getAvatar(id string) request {
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return failure(c.GetAvatar(ctx, id, options...))
+		return errorOf(c.GetAvatar(ctx, id, options...))
 	}
 }
 
 func getVideo(id string) request {
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return failure(c.GetVideo(ctx, id, options...))
+		return errorOf(c.GetVideo(ctx, id, options...))
 	}
 }
 
 func getLipsync(id string) request {
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return failure(c.GetLipsync(ctx, id, options...))
+		return errorOf(c.GetLipsync(ctx, id, options...))
 	}
 }
 
@@ -113,13 +113,13 @@ func stamp(at *time.Time) *string {
 
 // showCommand returns the command that shows a record.
 func (p *program) showCommand(kind string, get func(id string) request) *cli.Command {
-	return leaf("show", "show the "+kind+" with this id", "ID", example(kind, "show ID"), serviceFlags(),
+	return leaf("show", "show the "+noun(kind)+" with this id", "ID", example(kind, "show ID"), serviceFlags(),
 		func(ctx context.Context, command *cli.Command) error {
 			c, err := p.service(command)
 			if err != nil {
 				return err
 			}
-			s, err := ask(ctx, c, get(command.Args().First()))
+			s, err := send(ctx, c, get(command.Args().First()))
 			if err != nil {
 				return err
 			}
@@ -127,17 +127,16 @@ func (p *program) showCommand(kind string, get func(id string) request) *cli.Com
 		})
 }
 
-// createCommand returns the command that creates a record. The function create makes the request from the
-// flags.
+// createCommand returns the command that creates a record. create returns the request for the flags.
 func (p *program) createCommand(kind, examples string, flags []cli.Flag, files []fileFlag, create func(*cli.Command) request, get func(id string) request) *cli.Command {
 	for _, file := range files {
-		flags = append(flags, &cli.StringFlag{Name: file.name, Usage: "file to upload instead of giving --" + file.url})
+		flags = append(flags, &cli.StringFlag{Name: file.name, Usage: "file to upload instead of --" + file.url})
 	}
 	flags = append(serviceFlags(flags...),
-		&cli.StringFlag{Name: "title", Usage: "title of the " + kind},
-		&cli.StringFlag{Name: "idempotency-key", Usage: "key of this creation; repeating the command with the same key creates nothing new", DefaultText: "a new one"},
-		&cli.BoolFlag{Name: "watch", Usage: "wait until it is finished, like watch"})
-	return leaf("create", "create one "+kind+" and print its id", "", examples, flags,
+		&cli.StringFlag{Name: "title", Usage: "title of the " + noun(kind)},
+		&cli.StringFlag{Name: "idempotency-key", Usage: "idempotency key; repeating the command with the same key creates nothing", DefaultText: "random"},
+		&cli.BoolFlag{Name: "watch", Usage: "wait until the creation is finished, like the watch command"})
+	return leaf("create", "create a new "+noun(kind)+" and print its id", "", examples, flags,
 		func(ctx context.Context, command *cli.Command) error {
 			c, err := p.service(command)
 			if err != nil {
@@ -149,14 +148,14 @@ func (p *program) createCommand(kind, examples string, flags []cli.Flag, files [
 				}
 			}
 			key := cmp.Or(command.String("idempotency-key"), uuid.NewString())
-			s, err := ask(ctx, c, create(command), client.WithIdempotencyKey(key))
+			s, err := send(ctx, c, create(command), client.WithIdempotencyKey(key))
 			switch {
 			case errors.Is(err, client.ErrOutcomeUnknown) || errors.Is(err, client.ErrServer):
-				return fmt.Errorf("%w (to try again without creating two, give --idempotency-key %s)", err, key)
+				return fmt.Errorf("%w (to retry without creating a duplicate, use --idempotency-key %s)", err, key)
 			case err != nil:
 				return err
 			case command.Bool("watch"):
-				return p.watch(ctx, command, kind, s, func(ctx context.Context) (*subject, error) { return ask(ctx, c, get(s.id())) })
+				return p.watch(ctx, command, kind, s, func(ctx context.Context) (*subject, error) { return send(ctx, c, get(s.id())) })
 			case command.Bool("json"):
 				return printJSON(p.Stdout, s.document)
 			}
@@ -165,15 +164,23 @@ func (p *program) createCommand(kind, examples string, flags []cli.Flag, files [
 		})
 }
 
+// noun returns the name of a kind of records in texts.
+func noun(kind string) string {
+	if kind == "lipsync" {
+		return "lip-sync"
+	}
+	return kind
+}
+
 func example(kind, line string) string { return "  studio " + kind + " " + line }
 
 func webhookFlag() cli.Flag {
-	return &cli.StringFlag{Name: "webhook-url", Usage: "URL to send notifications to"}
+	return &cli.StringFlag{Name: "webhook-url", Usage: "URL that receives notifications"}
 }
 
-// webhookOf returns the members of a request that register the URL in the flags, if there is one.
+// webhookOf returns the members of a request that register the webhook URL in the flags, if any.
 func webhookOf(command *cli.Command) (data gen.Nullable[gen.WebhookData], toggle gen.Nullable[gen.WebhookSwitch]) {
-	url := text(command, "webhook-url")
+	url := optionalFlag(command, "webhook-url")
 	if url.IsZero() {
 		return data, toggle
 	}

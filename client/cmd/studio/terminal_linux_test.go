@@ -83,7 +83,7 @@ func TestLogin_onATerminal(t *testing.T) {
 			})
 			_, err = person.WriteString(test.typed)
 			check(t, err)
-			if code := ends(t, command); code != test.code {
+			if code := exitCodeOf(t, command); code != test.code {
 				t.Errorf("exit code %d: %s", code, shown)
 			}
 			eventually(t, test.shown, func() bool { return strings.Contains(shown.String(), test.shown) })

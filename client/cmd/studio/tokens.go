@@ -4,45 +4,48 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// keptTokens is a [client.TokenSource] with the stored access token, which it renews when the service
-// rejects it. Using a refresh token twice ends the login, so only one command renews at a time. Commands
+// storedTokens is a [client.TokenSource] with the stored access token, which it renews when the service
+// rejects it. Using a refresh token twice ends the session, so only one command renews at a time. Commands
 // that waited use the new tokens.
-type keptTokens struct {
+type storedTokens struct {
 	file credentials
 	api  *gen.ClientWithResponses
 
-	mu   sync.Mutex
-	kept login
+	mu     sync.Mutex
+	stored login
 }
 
-var _ client.TokenSource = (*keptTokens)(nil)
+var _ client.TokenSource = (*storedTokens)(nil)
 
 // Token implements [client.TokenSource]. A renewal does not end with ctx, because its response must be
 // stored.
-func (t *keptTokens) Token(ctx context.Context, refused client.Credential) (client.Credential, error) {
+func (t *storedTokens) Token(ctx context.Context, rejected client.Credential) (client.Credential, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if string(refused) != t.kept.AccessToken {
-		return client.Credential(t.kept.AccessToken), nil
+	if string(rejected) != t.stored.AccessToken {
+		return client.Credential(t.stored.AccessToken), nil
 	}
 	unlock, err := t.file.lock(ctx)
 	if err != nil {
-		return "", fmt.Errorf("waiting for another command: %w", err)
+		return "", fmt.Errorf("waiting for another studio command: %w", err)
 	}
 	defer unlock()
 	now, err := t.file.load()
 	switch {
-	case err != nil:
-		return "", notKept(err)
-	case now.BaseURL != t.kept.BaseURL || now.Email != t.kept.Email:
+	case errors.Is(err, fs.ErrNotExist):
 		return "", errLogin
-	case now.AccessToken == string(refused):
+	case err != nil:
+		return "", err
+	case now.BaseURL != t.stored.BaseURL || now.Email != t.stored.Email:
+		return "", errLogin
+	case now.AccessToken == string(rejected):
 		pair, err := t.renew(context.WithoutCancel(ctx), now.RefreshToken)
 		if err != nil {
 			return "", err
@@ -52,24 +55,24 @@ func (t *keptTokens) Token(ctx context.Context, refused client.Credential) (clie
 			return "", err
 		}
 	}
-	t.kept = now
+	t.stored = now
 	return client.Credential(now.AccessToken), nil
 }
 
-func (t *keptTokens) renew(ctx context.Context, refresh string) (*gen.TokenPair, error) {
-	answer, err := t.api.RefreshTokensWithResponse(ctx, gen.RefreshRequest{RefreshToken: refresh})
+func (t *storedTokens) renew(ctx context.Context, refresh string) (*gen.TokenPair, error) {
+	response, err := t.api.RefreshTokensWithResponse(ctx, gen.RefreshRequest{RefreshToken: refresh})
 	switch {
 	case errors.Is(err, client.ErrUnauthorized):
-		return nil, fmt.Errorf("the login has ended: %w", errLogin)
+		return nil, fmt.Errorf("the login has expired: %w", errLogin)
 	case err != nil:
 		return nil, err
 	}
-	return pairOf(answer.JSON200)
+	return pairOf(response.JSON200)
 }
 
 func pairOf(pair *gen.TokenPair) (*gen.TokenPair, error) {
 	if pair == nil || pair.AccessToken == "" || pair.RefreshToken == "" {
-		return nil, errors.New("the service answers no tokens")
+		return nil, errors.New("the response of the service has no tokens")
 	}
 	return pair, nil
 }

@@ -24,9 +24,9 @@ func (p *program) triggerCommand() *cli.Command {
   studio trigger --secret-file secret.txt --status failed --to http://127.0.0.1:3000/webhooks lipsync_inference_event`,
 		[]cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "URL of the receiver", Value: "http://" + listenAddress + "/"},
-			&cli.StringFlag{Name: "status", Usage: "status in the event", DefaultText: "the status in the example of the document"},
-			&cli.StringFlag{Name: "id", Usage: "id of the avatar, the video or the lip-sync", DefaultText: "a new one"},
-			&cli.Int64Flag{Name: "sequence", Usage: "position of the event among the events of the id", Value: 1},
+			&cli.StringFlag{Name: "status", Usage: "status in the event", DefaultText: "the status in the example of the API document"},
+			&cli.StringFlag{Name: "id", Usage: "id of the avatar, the video or the lip-sync", DefaultText: "random"},
+			&cli.Int64Flag{Name: "sequence", Usage: "position of the event among the events of its avatar, video or lip-sync", Value: 1},
 			secretFileFlag(),
 			&cli.BoolFlag{Name: "unsigned", Usage: "send the event without a signature"},
 		}, p.trigger)
@@ -45,7 +45,7 @@ func (p *program) trigger(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(body))
 	if err != nil {
@@ -64,7 +64,7 @@ func (p *program) trigger(ctx context.Context, command *cli.Command) error {
 	request.Header.Set("Content-Type", "application/json")
 	response, err := p.transport.RoundTrip(request) // follows no redirects, like the service
 	if err != nil {
-		return fmt.Errorf("no answer from %s: %w", target.Host, err)
+		return fmt.Errorf("no response from %s: %w", target.Host, err)
 	}
 	_ = response.Body.Close()
 	if command.Bool("json") {
@@ -73,7 +73,7 @@ func (p *program) trigger(ctx context.Context, command *cli.Command) error {
 		_, err = fmt.Fprintf(p.Stdout, "%s -> %d\n", body, response.StatusCode)
 	}
 	if err == nil && response.StatusCode/100 != 2 {
-		err = fmt.Errorf("the receiver answers %d", response.StatusCode)
+		err = fmt.Errorf("the receiver responded with %d", response.StatusCode)
 	}
 	return err
 }
@@ -81,11 +81,11 @@ func (p *program) trigger(ctx context.Context, command *cli.Command) error {
 // sampleEvent returns an event with its members in the order of the service.
 func sampleEvent(eventType gen.EventType, id, status string) ([]byte, error) {
 	if !eventType.Valid() {
-		return nil, usagef("there is no such event; see studio trigger --help")
+		return nil, usagef("unknown event type; see studio trigger --help")
 	}
 	event, ok := gen.SampleEvent(eventType, id, status)
 	if !ok {
-		return nil, usagef("--status must be a state that this event tells")
+		return nil, usagef("--status must be a status that this event can have")
 	}
 	return json.Marshal(struct {
 		EventType gen.EventType `json:"event_type"`

@@ -17,21 +17,21 @@ import (
 // uploadTimeout limits the upload of a file.
 const uploadTimeout = 30 * time.Minute
 
-// fileFlag is a pair of flags: one names a file to upload, and the other one has its URL.
+// fileFlag is a pair of flags: name is the file to upload, and url is its URL after the upload.
 type fileFlag struct{ name, url string }
 
-// uploadFlag uploads the file that a flag names, if it is set, and sets the flag for the URL.
+// uploadFlag uploads the file of a flag, if the flag is set, and sets the flag for the URL.
 func (p *program) uploadFlag(ctx context.Context, c *client.Client, command *cli.Command, flag fileFlag) error {
 	path := command.String(flag.name)
 	if path == "" {
 		return nil
 	}
 	if command.String(flag.url) != "" {
-		return usagef("give either --%s or --%s", flag.name, flag.url)
+		return usagef("use either --%s or --%s", flag.name, flag.url)
 	}
 	mediaType := mediaTypeOf(path)
 	if mediaType == "" {
-		return usagef("--%s must be a video, a picture or a sound, with an extension that says which", flag.name)
+		return usagef("--%s must be a video, an image or an audio file with a known extension", flag.name)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -47,8 +47,8 @@ func (p *program) uploadFlag(ctx context.Context, c *client.Client, command *cli
 	return command.Set(flag.url, media.URL)
 }
 
-// mediaTypeOf returns the media type for the extension of a file. The result does not depend on the
-// machine.
+// mediaTypeOf returns the media type for the extension of a file. For common
+// extensions, the result does not depend on the machine.
 func mediaTypeOf(path string) string {
 	extension := strings.ToLower(filepath.Ext(path))
 	switch extension {

@@ -15,14 +15,14 @@ const (
 
 // watchCommand returns the command that watches a record until its status is final.
 func (p *program) watchCommand(kind string, get func(id string) request) *cli.Command {
-	return leaf("watch", "print each status of the "+kind+" until it is final; exit code 5 if it failed", "ID",
+	return leaf("watch", "print each status of the "+noun(kind)+" until it is final; the exit code is 5 if creation failed", "ID",
 		example(kind, "watch ID"), serviceFlags(),
 		func(ctx context.Context, command *cli.Command) error {
 			c, err := p.service(command)
 			if err != nil {
 				return err
 			}
-			read := func(ctx context.Context) (*subject, error) { return ask(ctx, c, get(command.Args().First())) }
+			read := func(ctx context.Context) (*subject, error) { return send(ctx, c, get(command.Args().First())) }
 			s, err := read(ctx)
 			if err != nil {
 				return err
@@ -31,12 +31,12 @@ func (p *program) watchCommand(kind string, get func(id string) request) *cli.Co
 		})
 }
 
-// watch prints s and each further status until one is final. It polls by itself, because
-// [client.Client.WaitAvatar] returns only the last status.
+// watch prints s and each further status until one is final. It does not use [client.Client.WaitAvatar], which
+// returns only the last status.
 func (p *program) watch(ctx context.Context, command *cli.Command, kind string, s *subject, read func(context.Context) (*subject, error)) error {
 	progress := progress{program: p, json: command.Bool("json"), began: time.Now()}
 	defer progress.end()
-	for bound := firstPoll; ; bound = min(2*bound, slowestPoll) {
+	for delay := firstPoll; ; delay = min(2*delay, slowestPoll) {
 		if err := progress.show(s); err != nil {
 			return err
 		}
@@ -44,11 +44,11 @@ func (p *program) watch(ctx context.Context, command *cli.Command, kind string, 
 		case s.succeeded():
 			return nil
 		case s.failed() && s.FailureReason != nil:
-			return fmt.Errorf("the %s %w: %s (%s)", kind, errEnded, s.Status, *s.FailureReason)
+			return fmt.Errorf("%s %w: %s (%s)", noun(kind), errRecordFailed, s.Status, *s.FailureReason)
 		case s.failed():
-			return fmt.Errorf("the %s %w: %s", kind, errEnded, s.Status)
+			return fmt.Errorf("%s %w: %s", noun(kind), errRecordFailed, s.Status)
 		}
-		if err := progress.wait(ctx, bound); err != nil {
+		if err := progress.wait(ctx, delay); err != nil {
 			return err
 		}
 		var err error
@@ -58,8 +58,8 @@ func (p *program) watch(ctx context.Context, command *cli.Command, kind string, 
 	}
 }
 
-// progress prints the state of a watched record: on a terminal in one line that is rewritten, elsewhere in
-// one line per status.
+// progress prints the state of a watched record. On a terminal it updates one line, and elsewhere it prints one
+// line per status.
 type progress struct {
 	*program
 
@@ -67,7 +67,7 @@ type progress struct {
 	began time.Time
 	last  string
 	line  string
-	pace  pace
+	speed speed
 	left  string // end of the line
 }
 
@@ -80,7 +80,7 @@ func (p *progress) show(s *subject) (err error) {
 	case p.rewrites():
 		if s.Progress != nil && !s.failed() {
 			done := int64(*s.Progress)
-			p.line, p.left = p.line+" "+picture(done, 100), p.pace.left(done, 100)
+			p.line, p.left = p.line+" "+barText(done, 100), p.speed.left(done, 100)
 		}
 		return p.rewrite()
 	case !changed:

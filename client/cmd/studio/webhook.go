@@ -12,14 +12,14 @@ import (
 
 func (p *program) webhookCommand() *cli.Command {
 	return &cli.Command{
-		Name: "webhook", Usage: "show and rotate the secrets that sign notifications, and test a receiver",
+		Name: "webhook", Usage: "show and rotate the webhook secrets, and test a receiver",
 		Description: "Examples:\n" + example("webhook", "secret > secret.txt"),
 		Commands: []*cli.Command{
-			leaf("secret", "print the secrets in force, newest first", "", example("webhook", "secret > secret.txt"), serviceFlags(),
+			leaf("secret", "print the active secrets, newest first", "", example("webhook", "secret > secret.txt"), serviceFlags(),
 				p.webhookSecrets((*client.Client).GetWebhookSecrets)),
-			leaf("rotate", "add a secret and print those in force; old secrets stay in force for 24 hours", "", example("webhook", "rotate > secret.txt"), serviceFlags(),
+			leaf("rotate", "create a secret and print the active secrets; the previous ones stay active for 24 hours", "", example("webhook", "rotate > secret.txt"), serviceFlags(),
 				p.webhookSecrets((*client.Client).RotateWebhookSecret)),
-			leaf("test", "make the service send one sample notification to a URL", "URL",
+			leaf("test", "send one sample notification from the service to a URL", "URL",
 				example("webhook", "test https://hooks.example.com/\n  studio webhook test --event lipsync_inference_event https://hooks.example.com/"),
 				serviceFlags(&cli.StringFlag{Name: "event", Usage: "event type: " + eventNames(), Value: string(gen.EventTypes()[0])}),
 				p.testWebhook),
@@ -76,7 +76,7 @@ func (p *program) testWebhook(ctx context.Context, command *cli.Command) error {
 		_, err = fmt.Fprintf(p.Stdout, "%s -> %s in %d ms\n", event, outcome, attempt.DurationMs)
 	}
 	if err == nil && !attempt.Delivered {
-		err = fmt.Errorf("the receiver did not take the notification: %s", outcome)
+		err = fmt.Errorf("the receiver did not accept the notification: %s", outcome)
 	}
 	return err
 }
