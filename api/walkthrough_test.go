@@ -175,9 +175,6 @@ import (
 )
 
 func TestWalkthrough(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in the short form: it compiles the packages five times")
-	}
 	s := clienttest.New(t)
 	s.AllowInvalid()
 	c := newClient(t, s)
@@ -259,6 +256,9 @@ func TestWalkthrough(t *testing.T) {
 // generate, and writes only what the compiler asks for.
 func TestWalkthrough(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it compiles the packages five times")
+	}
 	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "api", "openapi.yaml")
 	text, err := os.ReadFile(document)
