@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -176,11 +177,7 @@ func StartCluster(settings ...string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	parent := ""
-	if len(os.TempDir()) > 60 {
-		parent = "/tmp" // the path of a Unix socket has at most 107 bytes
-	}
-	directory, err := os.MkdirTemp(parent, "pg")
+	directory, err := os.MkdirTemp(clusterParent(settings), "pg")
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +207,21 @@ func StartCluster(settings ...string) (*Cluster, error) {
 	}
 	c.DSN = "postgres://studio@/postgres?" + url.Values{"host": {directory}, "sslmode": {"disable"}}.Encode()
 	return c, nil
+}
+
+// clusterParent returns the directory for a cluster with settings. It is in memory if the cluster need not
+// survive a crash of the machine: a file system on disk is slow to create and delete the hundreds of files
+// of each database.
+func clusterParent(settings []string) string {
+	const memory, needed = "/dev/shm", 2 << 30
+	switch free, err := freeSpace(memory); {
+	case slices.Contains(settings, "fsync=off") && err == nil && free >= needed:
+		return memory
+	case len(os.TempDir()) > 60:
+		return "/tmp" // the path of a Unix socket has at most 107 bytes
+	default:
+		return os.TempDir()
+	}
 }
 
 // Restart makes the server crash and start again. It does not wait for the restart.
