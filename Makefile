@@ -121,11 +121,11 @@ bench: ## Benchmark against other validators and write server/bench/RESULTS.md (
 
 .PHONY: bench-delivery
 bench-delivery: ## Benchmark webhook delivery and write server/bench/DELIVERY.md (15 minutes)
-	cd server/bench/delivery && go run .
+	cd server/bench/daemon/delivery && go run .
 
 .PHONY: load
 load: ## Benchmark sustained load from 500 creations a second and write server/bench/LOAD.md (15 minutes)
-	cd server/bench/load && go run .
+	cd server/bench/daemon/load && go run .
 
 .PHONY: bench-render
 bench-render: ## Benchmark rendering against plain ffmpeg and write server/bench/RENDER.md (5 minutes)
@@ -134,8 +134,7 @@ bench-render: ## Benchmark rendering against plain ffmpeg and write server/bench
 .PHONY: check-bench
 check-bench: ## Test the benchmarks, which are separate modules, with short runs
 	cd server/bench && go generate ./... && go mod tidy -diff && go vet ./... && go test ./...
-	cd server/bench/delivery && go mod tidy -diff && go vet ./... && go test -count=1 ./...
-	cd server/bench/load && go mod tidy -diff && go vet ./... && go test -count=1 ./...
+	cd server/bench/daemon && go mod tidy -diff && go vet ./... && go test -count=1 ./...
 
 .PHONY: check-document
 check-document: api/lint/node_modules ## Lint api/openapi.yaml and type-check its TypeScript types and samples

@@ -1,4 +1,4 @@
-module github.com/avatarstudio/avatarstudio/server/bench/load
+module github.com/avatarstudio/avatarstudio/server/bench/daemon
 
 go 1.26.0
 

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"strconv"
 	"strings"
-	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 // figure is a measured value and its target.
@@ -76,18 +76,6 @@ func (u usage) String() string {
 }
 
 func latencies(s *result) string {
-	return fmt.Sprintf("p50 %s, p99 %s, max %s", milliseconds(percentile(s.latencies, 50)),
-		milliseconds(percentile(s.latencies, 99)), milliseconds(percentile(s.latencies, 100)))
-}
-
-func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
-
-func mebibytes(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }
-
-// thousands formats a number below a million with a comma before the last three digits.
-func thousands(n int) string {
-	if n < 1000 {
-		return strconv.Itoa(n)
-	}
-	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+	return fmt.Sprintf("p50 %s, p99 %s, max %s", harness.Milliseconds(harness.Percentile(s.latencies, 50)),
+		harness.Milliseconds(harness.Percentile(s.latencies, 99)), harness.Milliseconds(harness.Percentile(s.latencies, 100)))
 }

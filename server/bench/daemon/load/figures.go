@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 // measureCreations measures creations, with the renderings and deliveries that follow from them.
@@ -24,20 +26,20 @@ func (s *setup) measureCreations(ctx context.Context, floor float64) ([]figure, 
 		}
 	}
 	share := 100 * float64(onTime) / float64(max(len(r.delays), 1))
-	worst := percentile(r.delays, 100)
-	prefix := fmt.Sprintf("%s creations/s for %v: ", thousands(s.creations), s.creationDuration)
+	worst := harness.Percentile(r.delays, 100)
+	prefix := fmt.Sprintf("%s creations/s for %v: ", harness.Thousands(s.creations), s.creationDuration)
 	return []figure{
 		{"floor: durable transactions of one row, 16 callers", "", fmt.Sprintf("%.0f/s", floor), true},
-		{prefix + "latency", "p99 ≤ 100 ms", latencies(r), percentile(r.latencies, 99) <= maxLatency},
-		{prefix + "errors", "0", fmt.Sprintf("%d of %s", r.errors, thousands(r.requests)), r.errors == 0},
+		{prefix + "latency", "p99 ≤ 100 ms", latencies(r), harness.Percentile(r.latencies, 99) <= maxLatency},
+		{prefix + "errors", "0", fmt.Sprintf("%d of %s", r.errors, harness.Thousands(r.requests)), r.errors == 0},
 		{prefix + "events delivered within 1 s", "100 %", fmt.Sprintf("%.2f %%", share), onTime == len(r.delays)},
-		{prefix + "delay of events", "max ≤ 1 s", fmt.Sprintf("p50 %s, p99 %s, max %s", milliseconds(percentile(r.delays, 50)),
-			milliseconds(percentile(r.delays, 99)), milliseconds(worst)), worst <= maxDelay},
-		{prefix + "memory after " + warmUpOf(s.creationDuration).String() + " and at the end", "", mebibytes(r.warmMemory) + ", " + mebibytes(r.endMemory), true},
+		{prefix + "delay of events", "max ≤ 1 s", fmt.Sprintf("p50 %s, p99 %s, max %s", harness.Milliseconds(harness.Percentile(r.delays, 50)),
+			harness.Milliseconds(harness.Percentile(r.delays, 99)), harness.Milliseconds(worst)), worst <= maxDelay},
+		{prefix + "memory after " + warmUpOf(s.creationDuration).String() + " and at the end", "", harness.Mebibytes(r.warmMemory) + ", " + harness.Mebibytes(r.endMemory), true},
 		{prefix + "CPU", "", r.usage.String(), true},
 		{
 			"highest sustained rate of creations, for " + s.searchStep.String(), "",
-			fmt.Sprintf("%s/s (%.2f × the floor); %s", thousands(highest), float64(highest)/floor, latenciesAt(results, highest)), highest >= s.creations,
+			fmt.Sprintf("%s/s (%.2f × the floor); %s", harness.Thousands(highest), float64(highest)/floor, latenciesAt(results, highest)), highest >= s.creations,
 		},
 	}, nil
 }
@@ -67,15 +69,15 @@ func (s *setup) measureLists(ctx context.Context) ([]figure, error) {
 	if err := errors.Join(err, stop()); err != nil {
 		return nil, err
 	}
-	prefix := fmt.Sprintf("%s lists/s of %d projects for %v: ", thousands(s.lists), projectsPerUser, s.listDuration)
+	prefix := fmt.Sprintf("%s lists/s of %d projects for %v: ", harness.Thousands(s.lists), projectsPerUser, s.listDuration)
 	return []figure{
-		{"floor: highest sustained rate of a bare net/http handler with the same response", "", fmt.Sprintf("%s/s; %s", thousands(floor), latenciesAt(floorResults, floor)), true},
-		{prefix + "latency", "p99 ≤ 100 ms", latencies(r), percentile(r.latencies, 99) <= maxLatency},
-		{prefix + "errors", "0", fmt.Sprintf("%d of %s", r.errors, thousands(r.requests)), r.errors == 0},
+		{"floor: highest sustained rate of a bare net/http handler with the same response", "", fmt.Sprintf("%s/s; %s", harness.Thousands(floor), latenciesAt(floorResults, floor)), true},
+		{prefix + "latency", "p99 ≤ 100 ms", latencies(r), harness.Percentile(r.latencies, 99) <= maxLatency},
+		{prefix + "errors", "0", fmt.Sprintf("%d of %s", r.errors, harness.Thousands(r.requests)), r.errors == 0},
 		{prefix + "CPU", "", r.usage.String(), true},
 		{
 			"highest sustained rate of lists, for " + s.searchStep.String(), "",
-			fmt.Sprintf("%s/s (%.2f × the bare handler); %s", thousands(highest), float64(highest)/float64(max(floor, 1)), latenciesAt(results, highest)), highest >= s.lists,
+			fmt.Sprintf("%s/s (%.2f × the bare handler); %s", harness.Thousands(highest), float64(highest)/float64(max(floor, 1)), latenciesAt(results, highest)), highest >= s.lists,
 		},
 	}, nil
 }

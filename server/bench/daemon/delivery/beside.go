@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 const floodPorts = 12
@@ -30,7 +32,7 @@ func hanging(users int) func(ctx context.Context, s *scene) ([]figure, error) {
 		s.rounds = 1
 		l, err := s.pace(ctx, besideRate, s.fresh)
 		return []figure{{
-			fmt.Sprintf("commit to a healthy origin at %d events/s, beside %s new origins that hang, of %s", besideRate, thousands(len(urls)), plural(users, "user")),
+			fmt.Sprintf("commit to a healthy origin at %d events/s, beside %s new origins that hang, of %s", besideRate, harness.Thousands(len(urls)), plural(users, "user")),
 			"p99 ≤ 100 ms", l.String(), l.p99 <= 100*time.Millisecond,
 		}}, err
 	}
@@ -45,7 +47,7 @@ func flooded(ctx context.Context, s *scene) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.d.stop(); err != nil {
+	if err := s.d.Stop(); err != nil {
 		return nil, err
 	}
 	// At 50 per second, these last for all rounds.

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 const (
@@ -22,15 +24,15 @@ func hostileAnswers(ctx context.Context, s *scene) ([]figure, error) {
 	if err := s.warm(ctx, hostilePorts); err != nil {
 		return nil, err
 	}
-	s.d.forgetPeak()
-	before, _ := s.d.memory()
+	s.d.ResetPeak()
+	before, _ := s.d.Memory()
 	if err := s.d.create(ctx, 0, hostilePorts, s.in.urls[hostile]); err != nil {
 		return nil, err
 	}
 	if err := s.db.attempted(ctx, 2*hostilePorts); err != nil {
 		return nil, err
 	}
-	_, peak := s.d.memory()
+	_, peak := s.d.Memory()
 	micros, err := s.db.number(ctx, `SELECT MAX(duration) FROM attempts`)
 	if err != nil {
 		return nil, err
@@ -39,7 +41,7 @@ func hostileAnswers(ctx context.Context, s *scene) ([]figure, error) {
 	name := fmt.Sprintf("%d hostile answers at once", hostilePorts)
 	return []figure{
 		{name + ": the longest attempt", "≤ 15.5 s", fmt.Sprintf("%.2f s", longest.Seconds()), longest <= deadline+500*time.Millisecond},
-		{name + ": memory", "grows < 64 MiB", mebibytes(growth), growth < 64<<20},
+		{name + ": memory", "grows < 64 MiB", harness.Mebibytes(growth), growth < 64<<20},
 	}, nil
 }
 
@@ -62,20 +64,20 @@ func idle(ctx context.Context, s *scene) ([]figure, error) {
 	if err := s.warm(ctx, 1); err != nil {
 		return nil, err
 	}
-	used := s.d.cpu()
+	used := s.d.CPU()
 	if err := pass(ctx, s.idle); err != nil {
 		return nil, err
 	}
-	share := 100 * (s.d.cpu() - used).Seconds() / s.idle.Seconds()
+	share := 100 * (s.d.CPU() - used).Seconds() / s.idle.Seconds()
 	limit := 1.0
-	if s.db.name == postgresName {
+	if s.db.name == harness.PostgreSQL {
 		limit = 3
 	}
-	memory, _ := s.d.memory()
+	memory, _ := s.d.Memory()
 	return []figure{
 		{fmt.Sprintf("idle for %v: CPU", s.idle), fmt.Sprintf("< %.0f %% of a core", limit), fmt.Sprintf("%.2f %%", share), share < limit},
-		{"idle: memory", "", mebibytes(memory), true},
-	}, s.d.stop()
+		{"idle: memory", "", harness.Mebibytes(memory), true},
+	}, s.d.Stop()
 }
 
 func pass(ctx context.Context, d time.Duration) error {
@@ -108,8 +110,8 @@ func projects(ctx context.Context, s *scene) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.d.forgetPeak()
-	before, _ := s.d.memory()
+	s.d.ResetPeak()
+	before, _ := s.d.Memory()
 	var firsts []float64
 	for range s.rounds {
 		first, err := s.d.listProjects(ctx, token, workspace, s.projects)
@@ -118,13 +120,13 @@ func projects(ctx context.Context, s *scene) ([]figure, error) {
 		}
 		firsts = append(firsts, float64(first))
 	}
-	_, peak := s.d.memory()
+	_, peak := s.d.Memory()
 	first := time.Duration(median(firsts))
-	name := fmt.Sprintf("GET /projects/v2 with %s projects", thousands(s.projects))
+	name := fmt.Sprintf("GET /projects/v2 with %s projects", harness.Thousands(s.projects))
 	return []figure{
-		{name + ": first byte", "≤ 50 ms", milliseconds(first), first <= 50*time.Millisecond},
-		{name + ": memory", "< 40 MiB above idle", mebibytes(peak - before), peak-before < 40<<20},
-	}, s.d.stop()
+		{name + ": first byte", "≤ 50 ms", harness.Milliseconds(first), first <= 50*time.Millisecond},
+		{name + ": memory", "< 40 MiB above idle", harness.Mebibytes(peak - before), peak-before < 40<<20},
+	}, s.d.Stop()
 }
 
 func (d *daemon) login(ctx context.Context, email string) (token string, err error) {
@@ -132,7 +134,7 @@ func (d *daemon) login(ctx context.Context, email string) (token string, err err
 	if err != nil {
 		return "", err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url+"/users/login", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL+"/users/login", bytes.NewReader(body))
 	if err != nil {
 		return "", err
 	}
@@ -150,7 +152,7 @@ func (d *daemon) login(ctx context.Context, email string) (token string, err err
 
 // listProjects returns the time to the first byte of the response body.
 func (d *daemon) listProjects(ctx context.Context, token, workspace string, want int) (first time.Duration, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+"/projects/v2", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL+"/projects/v2", nil)
 	if err != nil {
 		return 0, err
 	}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 )
@@ -40,13 +38,4 @@ func openLoop(ctx context.Context, all []time.Duration, do func(i int, due time.
 		}
 		calls.Go(func() { do(i, due) })
 	}
-}
-
-// percentile returns the smallest value that at least the given percentage of the values do not exceed, or 0.
-func percentile(values []time.Duration, percent float64) time.Duration {
-	if len(values) == 0 {
-		return 0
-	}
-	values = slices.Sorted(slices.Values(values))
-	return values[int(math.Ceil(float64(len(values))*percent/100))-1]
 }

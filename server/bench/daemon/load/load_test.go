@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 // TestMain lets startBare run the test program with -bare.
@@ -30,11 +31,11 @@ func TestMain(m *testing.M) {
 // not fail the test.
 func TestMeasure_returnsAllFigures(t *testing.T) {
 	t.Parallel()
-	program, err := buildDaemon(t.Context(), t.TempDir())
+	program, err := harness.BuildDaemon(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{sqliteName, postgresName} {
+	for _, name := range []string{harness.SQLite, harness.PostgreSQL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var progress bytes.Buffer

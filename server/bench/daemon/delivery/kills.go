@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 const maxWait = 10 * time.Minute
@@ -15,7 +17,7 @@ const workers = 256
 // kills measures the effect of killing the daemon repeatedly while it delivers a backlog.
 func kills(ctx context.Context, s *scene) ([]figure, error) {
 	rounds := s.kills
-	if s.db.name == postgresName {
+	if s.db.name == harness.PostgreSQL {
 		rounds = (rounds + 3) / 4 // each round waits for a lease to expire
 	}
 	duplicates, wanted := 0, s.db.targets().throughput
@@ -29,12 +31,12 @@ func kills(ctx context.Context, s *scene) ([]figure, error) {
 		took = max(took, all)
 		late = max(late, all-time.Duration(rest)*time.Second/time.Duration(wanted))
 	}
-	name := fmt.Sprintf("SIGKILL in the middle of %s events", thousands(s.killed))
+	name := fmt.Sprintf("SIGKILL in the middle of %s events", harness.Thousands(s.killed))
 	return []figure{
 		{name + ": lost", "0", fmt.Sprintf("0 in %d kills", rounds), true},
 		{name + ": duplicates", fmt.Sprintf("≤ %d, which may be in flight", workers), fmt.Sprintf("at most %d", duplicates), duplicates <= workers},
 		{
-			name + ": from the restart to the last delivery", fmt.Sprintf("≤ 5 s, and the drain at %s/s", thousands(wanted)),
+			name + ": from the restart to the last delivery", fmt.Sprintf("≤ 5 s, and the drain at %s/s", harness.Thousands(wanted)),
 			fmt.Sprintf("at most %.1f s, %.1f s with the drain", max(late, 0).Seconds(), took.Seconds()), late <= 5*time.Second,
 		},
 	}, nil
@@ -58,7 +60,7 @@ func (s *scene) kill(ctx context.Context, round int) (duplicates int, took time.
 		return 0, 0, 0, err
 	}
 	t, err := s.finish(ctx, s.killed)
-	return t.Duplicates, t.Last.Sub(s.d.began), s.killed - before.Accepted, err
+	return t.Duplicates, t.Last.Sub(s.d.Started), s.killed - before.Accepted, err
 }
 
 // killAt starts a daemon and kills it when the receiver has accepted the given number of events.
@@ -69,7 +71,7 @@ func (s *scene) killAt(ctx context.Context, accepted int) error {
 	if _, err := s.in.ask(question{Accepted: accepted, MaxWait: maxWait}); err != nil {
 		return err
 	}
-	return s.d.kill()
+	return s.d.Kill()
 }
 
 // finish starts a daemon and stops it when all events are delivered.
@@ -88,7 +90,7 @@ func (s *scene) finish(ctx context.Context, events int) (tally, error) {
 	if err != nil {
 		return t, err
 	}
-	return t, s.d.stop()
+	return t, s.d.Stop()
 }
 
 // order verifies the order of events while a receiver rejects some of them and the daemon is killed
@@ -107,8 +109,8 @@ func order(ctx context.Context, s *scene) ([]figure, error) {
 	}
 	t, err := s.finish(ctx, events)
 	return []figure{{
-		fmt.Sprintf("order of %s events over %s subjects, with %d kills", thousands(events), thousands(s.subjects), s.restarts), "0 inversions",
-		fmt.Sprintf("%d (%s attempts failed, %d events came twice, %.0f s)", t.Inversions, thousands(t.Failed), t.Duplicates, time.Since(began).Seconds()),
+		fmt.Sprintf("order of %s events over %s subjects, with %d kills", harness.Thousands(events), harness.Thousands(s.subjects), s.restarts), "0 inversions",
+		fmt.Sprintf("%d (%s attempts failed, %d events came twice, %.0f s)", t.Inversions, harness.Thousands(t.Failed), t.Duplicates, time.Since(began).Seconds()),
 		t.Inversions == 0,
 	}}, err
 }

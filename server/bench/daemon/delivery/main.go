@@ -2,7 +2,7 @@
 // baselines of the same run: plain transactions of the database, and plain requests to the receiver. The
 // daemon and the receiver run as separate processes.
 //
-// "go run ." writes ../DELIVERY.md. "go run . -short" takes a minute, prints the report and writes no file.
+// "go run ." writes ../../DELIVERY.md. "go run . -short" takes a minute, prints the report and writes no file.
 // The command fails if an event is lost, out of order or wrongly signed, and never because something is
 // slow. Memory and CPU time are read from /proc and are 0 on systems without it.
 package main
@@ -16,6 +16,8 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 func main() {
@@ -72,7 +74,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	flags := flag.NewFlagSet("delivery", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	inSeconds := flags.Bool("short", false, "measure little and write no file")
-	file := flags.String("o", "../DELIVERY.md", "file to write")
+	file := flags.String("o", "../../DELIVERY.md", "file to write")
 	rounds := flags.Int("rounds", 0, "rounds of which the median counts (default 5, and 1 with -short)")
 	ordered := flags.Int("ordered", 0, "events whose order is watched (default 100,000, and 200 with -short)")
 	only := flags.String("row", "", "measure this row alone, such as throughput, and write no file")
@@ -98,7 +100,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
-	program, err := buildDaemon(ctx, directory)
+	program, err := harness.BuildDaemon(ctx, directory)
 	if err != nil {
 		return err
 	}
@@ -197,10 +199,10 @@ func (r row) on(ctx context.Context, p plan, kind *databases) (figures []figure,
 	defer func() { err = errors.Join(err, in.close()) }()
 	s := &scene{plan: p, db: db, in: in}
 	if figures, err = r.measure(ctx, s); err != nil && s.d != nil {
-		err = s.d.explain(err)
+		err = s.d.WithLog(err)
 	}
 	for _, d := range s.daemons {
-		err = errors.Join(err, d.kill()) // does nothing to daemons that have been stopped
+		err = errors.Join(err, d.Kill()) // does nothing to daemons that have been stopped
 	}
 	return figures, err
 }
@@ -216,9 +218,10 @@ type scene struct {
 
 // start starts a daemon with additional flags.
 func (s *scene) start(ctx context.Context, more ...string) error {
-	d, err := startDaemon(ctx, s.db.program, s.db.dsn, s.db.directory, more...)
+	d, err := harness.StartDaemon(ctx, s.db.program, s.db.dsn, s.db.directory, nil, more...)
 	if err == nil {
-		s.d, s.daemons = d, append(s.daemons, d)
+		s.d = &daemon{d}
+		s.daemons = append(s.daemons, s.d)
 	}
 	return err
 }
@@ -226,7 +229,7 @@ func (s *scene) start(ctx context.Context, more ...string) error {
 // running returns the number of running daemons.
 func (s *scene) running() (n int) {
 	for _, d := range s.daemons {
-		if d.runs() {
+		if d.Running() {
 			n++
 		}
 	}
@@ -237,8 +240,8 @@ func (s *scene) running() (n int) {
 func (s *scene) stopAll() error {
 	var errs []error
 	for _, d := range s.daemons {
-		if d.runs() {
-			errs = append(errs, d.stop())
+		if d.Running() {
+			errs = append(errs, d.Stop())
 		}
 	}
 	return errors.Join(errs...)
@@ -247,8 +250,8 @@ func (s *scene) stopAll() error {
 // cpu returns the CPU time of all running daemons.
 func (s *scene) cpu() (used time.Duration) {
 	for _, d := range s.daemons {
-		if d.runs() {
-			used += d.cpu()
+		if d.Running() {
+			used += d.CPU()
 		}
 	}
 	return used

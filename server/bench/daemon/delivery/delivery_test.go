@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 // TestMain runs this program as a receiver when a test starts it as one.
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 // matter.
 func TestRows_deliverEveryEventInOrder(t *testing.T) {
 	t.Parallel()
-	program, err := buildDaemon(t.Context(), t.TempDir())
+	program, err := harness.BuildDaemon(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,23 +122,13 @@ func (s *sent) event(sequence int) {
 func TestReport_marksMissedTargets(t *testing.T) {
 	t.Parallel()
 	r := report{plan: short()}
-	r.add(sqliteName, []figure{{"speed", "≥ 2", "3", true}, {"size", "≤ 5", "4", true}})
-	r.add(postgresName, []figure{{"speed", "≥ 2", "1", false}, {"size", "≤ 6", "5", true}})
+	r.add(harness.SQLite, []figure{{"speed", "≥ 2", "3", true}, {"size", "≤ 5", "4", true}})
+	r.add(harness.PostgreSQL, []figure{{"speed", "≥ 2", "1", false}, {"size", "≤ 6", "5", true}})
 	for _, want := range []string{
 		"| | Target | SQLite | PostgreSQL |\n", "| speed | ≥ 2 | 3 | **missed:** 1 |\n", "| size | ≤ 5 (PostgreSQL: ≤ 6) | 4 | 5 |\n",
 	} {
 		if text := r.markdown(); !strings.Contains(text, want) {
-			t.Errorf("%q is not in the report:\n%s", want, text)
-		}
-	}
-}
-
-func TestPercentile_isNearestRank(t *testing.T) {
-	t.Parallel()
-	values := []float64{5, 1, 4, 2, 3}
-	for percent, want := range map[float64]float64{50: 3, 99: 5, 20: 1, 21: 2} {
-		if got := percentile(values, percent); got != want {
-			t.Errorf("percentile %v is %v, want %v", percent, got, want)
+			t.Errorf("the report does not contain %q:\n%s", want, text)
 		}
 	}
 }

@@ -3,7 +3,7 @@
 // for each creation, and a receiver that verifies the webhooks. The command measures one rate for a minute, searches
 // the highest sustained rate, and compares it with a floor: the database or net/http alone.
 //
-// "go run ." writes ../LOAD.md. "go run . -short" takes seconds and only prints. The command fails if an event is
+// "go run ." writes ../../LOAD.md. "go run . -short" takes seconds and only prints. The command fails if an event is
 // lost, duplicated or wrongly signed, but not if it is slow. Memory and CPU time are read from /proc; without it,
 // they are 0.
 package main
@@ -17,6 +17,8 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 func main() {
@@ -60,8 +62,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	isShort := flags.Bool("short", false, "measure for seconds only, and write no file")
-	file := flags.String("o", "../LOAD.md", "file to write")
-	only := flags.String("database", "", "measure "+sqliteName+" or "+postgresName+" only, and write no file")
+	file := flags.String("o", "../../LOAD.md", "file to write")
+	only := flags.String("database", "", "measure "+harness.SQLite+" or "+harness.PostgreSQL+" only, and write no file")
 	profile := flags.String("profile", "", "write a CPU profile of studiod at each rate to this directory")
 	bare := flags.Bool("bare", false, "internal: run as the bare handler")
 	if err := flags.Parse(args); err != nil {
@@ -79,12 +81,12 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
-	program, err := buildDaemon(ctx, directory)
+	program, err := harness.BuildDaemon(ctx, directory)
 	if err != nil {
 		return err
 	}
 	r := report{plan: p}
-	for _, name := range []string{sqliteName, postgresName} {
+	for _, name := range []string{harness.SQLite, harness.PostgreSQL} {
 		if *only != "" && name != *only {
 			continue
 		}

@@ -8,36 +8,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
-	_ "github.com/jackc/pgx/v5/stdlib" // database/sql's driver pgx
-	_ "modernc.org/sqlite"             // database/sql's driver sqlite
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest" //nolint:depguard // for its PostgreSQL
 )
 
-// The kinds of databases.
-const (
-	sqliteName   = "SQLite"
-	postgresName = "PostgreSQL"
-)
-
 const (
 	password        = "correct horse battery staple"
 	projectsPerUser = 20
-	callers         = 16 // concurrent transactions of the floor
 )
 
 // database is a new database.
@@ -56,33 +42,25 @@ type user struct {
 
 // openDatabase creates a database. For PostgreSQL, it starts a server.
 func openDatabase(ctx context.Context, name, directory string) (*database, error) {
-	if name == sqliteName {
-		path := filepath.Join(directory, "studio.db")
-		db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)")
+	if name == harness.SQLite {
+		dsn, db, err := harness.OpenSQLite(directory)
 		if err != nil {
 			return nil, err
 		}
-		db.SetMaxOpenConns(1)
-		return &database{dsn: "sqlite:" + path, sql: db, stop: db.Close}, nil
+		return &database{dsn: dsn, sql: db, stop: db.Close}, nil
 	}
 	cluster, err := studiotest.StartCluster("fsync=on") //nolint:contextcheck // it runs until stop
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("pgx", cluster.DSN)
+	db, err := harness.OpenPostgres(cluster.DSN)
 	if err != nil {
 		return nil, errors.Join(err, cluster.Close())
 	}
-	db.SetMaxOpenConns(callers)
-	db.SetMaxIdleConns(callers)
 	d := &database{dsn: cluster.DSN, sql: db, stop: func() error { return errors.Join(db.Close(), cluster.Close()) }}
-	var file string
-	if err := db.QueryRowContext(ctx, `SHOW data_directory`).Scan(&file); err != nil {
+	if d.postmaster, err = harness.Postmaster(ctx, db); err != nil {
 		return nil, errors.Join(err, d.stop())
 	}
-	pid, _ := os.ReadFile(filepath.Join(file, "postmaster.pid"))
-	first, _, _ := strings.Cut(string(pid), "\n")
-	d.postmaster, _ = strconv.Atoi(first)
 	return d, nil
 }
 
@@ -162,27 +140,4 @@ func newEncryptionKey() string {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
 	return base64.StdEncoding.EncodeToString(key)
-}
-
-// floor measures the baseline of the database: durable transactions of one row per second.
-func (db *database) floor(ctx context.Context, d time.Duration) (float64, error) {
-	if _, err := db.sql.ExecContext(ctx, `CREATE TABLE floor (n BIGINT)`); err != nil {
-		return 0, err
-	}
-	var count atomic.Int64
-	var inserts sync.WaitGroup
-	errs := make([]error, callers)
-	began := time.Now()
-	for i := range callers {
-		inserts.Go(func() {
-			for time.Since(began) < d && errs[i] == nil {
-				_, errs[i] = db.sql.ExecContext(ctx, `INSERT INTO floor VALUES ($1)`, 1)
-				count.Add(1)
-			}
-		})
-	}
-	inserts.Wait()
-	rate := float64(count.Load()) / time.Since(began).Seconds()
-	_, err := db.sql.ExecContext(ctx, `DROP TABLE floor`)
-	return rate, errors.Join(append(errs, err)...)
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 const (
@@ -55,14 +57,14 @@ type result struct {
 }
 
 func (s *result) sustained() bool {
-	return s.errors == 0 && percentile(s.latencies, 99) <= maxLatency && percentile(s.delays, 100) <= maxDelay
+	return s.errors == 0 && harness.Percentile(s.latencies, 99) <= maxLatency && harness.Percentile(s.delays, 100) <= maxDelay
 }
 
 func (s *result) String() string {
-	text := fmt.Sprintf("%d/s: p50 %s, p99 %s, max %s", s.rate, milliseconds(percentile(s.latencies, 50)),
-		milliseconds(percentile(s.latencies, 99)), milliseconds(percentile(s.latencies, 100)))
+	text := fmt.Sprintf("%d/s: p50 %s, p99 %s, max %s", s.rate, harness.Milliseconds(harness.Percentile(s.latencies, 50)),
+		harness.Milliseconds(harness.Percentile(s.latencies, 99)), harness.Milliseconds(harness.Percentile(s.latencies, 100)))
 	if len(s.delays) > 0 {
-		text += "; events max " + milliseconds(percentile(s.delays, 100))
+		text += "; events max " + harness.Milliseconds(harness.Percentile(s.delays, 100))
 	}
 	if s.errors > 0 {
 		text += fmt.Sprintf("; %d of %d failed, first with: %s", s.errors, s.requests, s.firstError)
@@ -193,7 +195,7 @@ func (s *setup) measure(ctx context.Context) (figures []figure, err error) {
 	if err := waitIdle(ctx, s.idleWait); err != nil {
 		return nil, err
 	}
-	floor, err := s.db.floor(ctx, s.floorDuration)
+	floor, err := harness.Floor(ctx, s.db.sql, s.floorDuration)
 	if err != nil {
 		return nil, err
 	}
@@ -203,9 +205,9 @@ func (s *setup) measure(ctx context.Context) (figures []figure, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = s.daemon.withLog(err)
+			err = s.daemon.WithLog(err)
 		}
-		err = errors.Join(err, s.daemon.stop())
+		err = errors.Join(err, s.daemon.Stop())
 	}()
 	if err := s.daemon.login(ctx, s.users); err != nil {
 		return nil, err
@@ -216,7 +218,7 @@ func (s *setup) measure(ctx context.Context) (figures []figure, err error) {
 	defer func() { err = errors.Join(err, s.receivers.close()) }()
 	stop := s.daemon.scrapeMetrics(ctx, scrapeInterval)
 	defer func() { err = errors.Join(err, stop()) }()
-	s.pool = newPool(s.daemon.address)
+	s.pool = newPool(s.daemon.address())
 	defer s.pool.close()
 	creations, err := s.measureCreations(ctx, floor)
 	if err != nil {
@@ -230,7 +232,9 @@ func (s *setup) measure(ctx context.Context) (figures []figure, err error) {
 func warmUpOf(d time.Duration) time.Duration { return min(warmUp, d/2) }
 
 // memory returns the memory of studiod and the database server, in bytes.
-func (s *setup) memory() int64 { return memoryOf(s.daemon.pid()) + memoryOf(s.db.postmaster) }
+func (s *setup) memory() int64 {
+	return harness.TreeMemory(s.daemon.PID()) + harness.TreeMemory(s.db.postmaster)
+}
 
 // writeProfile starts to write a CPU profile of duration d, if s.profile is set.
 func (s *setup) writeProfile(ctx context.Context, rate int, d time.Duration) {

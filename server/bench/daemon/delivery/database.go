@@ -12,26 +12,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // database/sql's driver pgx
-	_ "modernc.org/sqlite"             // database/sql's driver sqlite
-
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest" //nolint:depguard // for PostgreSQL
-)
-
-// The kinds of databases.
-const (
-	sqliteName   = "SQLite"
-	postgresName = "PostgreSQL"
 )
 
 const (
 	email    = "bench@example.com"
 	password = "correct horse battery staple"
-	callers  = 16 // concurrent transactions of the baseline
 )
 
 // databases creates databases of one kind.
@@ -45,7 +34,7 @@ type databases struct {
 // openDatabases returns the available kinds of databases. PostgreSQL is started by this program, unless the
 // environment names a server.
 func openDatabases(directory, program string) (all []*databases, stop func() error, err error) {
-	all = []*databases{{name: sqliteName, directory: directory, program: program}}
+	all = []*databases{{name: harness.SQLite, directory: directory, program: program}}
 	server := os.Getenv("STUDIO_TEST_POSTGRES")
 	stop = func() error { return nil }
 	if server == "" {
@@ -58,7 +47,7 @@ func openDatabases(directory, program string) (all []*databases, stop func() err
 		}
 		server, stop = cluster.DSN, cluster.Close
 	}
-	return append(all, &databases{name: postgresName, directory: directory, program: program, server: server}), stop, nil
+	return append(all, &databases{name: harness.PostgreSQL, directory: directory, program: program, server: server}), stop, nil
 }
 
 // database is a new database with one user. Its connections are used for operations that the service does
@@ -74,18 +63,14 @@ type database struct {
 
 func (d *databases) create(ctx context.Context) (_ *database, err error) {
 	db := &database{databases: d}
-	if d.name == sqliteName {
+	if d.name == harness.SQLite {
 		directory, err := os.MkdirTemp(d.directory, "sqlite")
 		if err != nil {
 			return nil, err
 		}
-		path := filepath.Join(directory, "studio.db")
-		db.dsn = "sqlite:" + path
-		db.sql, err = sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)")
-		if err != nil {
+		if db.dsn, db.sql, err = harness.OpenSQLite(directory); err != nil {
 			return nil, err
 		}
-		db.sql.SetMaxOpenConns(1)
 	} else if err := db.createSchema(ctx); err != nil {
 		return nil, err
 	}
@@ -111,11 +96,9 @@ func (db *database) createSchema(ctx context.Context) error {
 	query.Set("search_path", db.schema)
 	named.RawQuery = query.Encode()
 	db.dsn = named.String()
-	if db.sql, err = sql.Open("pgx", db.dsn); err != nil {
+	if db.sql, err = harness.OpenPostgres(db.dsn); err != nil {
 		return err
 	}
-	db.sql.SetMaxOpenConns(callers)
-	db.sql.SetMaxIdleConns(callers)
 	_, err = db.sql.ExecContext(ctx, "CREATE SCHEMA "+db.schema)
 	return err
 }
@@ -146,22 +129,6 @@ func (db *database) studiod(ctx context.Context, input string, args ...string) (
 		return "", fmt.Errorf("studiod %s: %w: %s", args[0], err, stderr.String())
 	}
 	return strings.TrimSpace(string(out)), nil
-}
-
-// floor measures the baseline of the database. It returns how many transactions per second it commits for
-// several callers, each with one written row.
-func (db *database) floor(ctx context.Context, d time.Duration) (float64, error) {
-	if _, err := db.sql.ExecContext(ctx, `CREATE TABLE floor (n BIGINT)`); err != nil {
-		return 0, err
-	}
-	rate, err := perSecond(callers, d, func() error {
-		_, err := db.sql.ExecContext(ctx, `INSERT INTO floor VALUES ($1)`, 1)
-		return err
-	})
-	if err == nil {
-		_, err = db.sql.ExecContext(ctx, `DROP TABLE floor`)
-	}
-	return rate, err
 }
 
 // delivered waits until all events are recorded as delivered.
@@ -223,20 +190,11 @@ func (db *database) made(ctx context.Context) (map[string]made, error) {
 	return all, rows.Err()
 }
 
-// perSecond calls do repeatedly from several goroutines and returns the number of calls per second.
-func perSecond(goroutines int, d time.Duration, do func() error) (float64, error) {
-	var count atomic.Int64
-	var working sync.WaitGroup
-	errs := make([]error, goroutines)
-	began := time.Now()
-	for i := range goroutines {
-		working.Go(func() {
-			for time.Since(began) < d && errs[i] == nil {
-				errs[i] = do()
-				count.Add(1)
-			}
-		})
+// postmaster returns the process id of the PostgreSQL server. It returns 0 for SQLite and for servers on other
+// machines.
+func (db *database) postmaster(ctx context.Context) (pid int, err error) {
+	if db.name == harness.SQLite {
+		return 0, nil
 	}
-	working.Wait()
-	return float64(count.Load()) / time.Since(began).Seconds(), errors.Join(errs...)
+	return harness.Postmaster(ctx, db.sql)
 }

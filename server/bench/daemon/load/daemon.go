@@ -10,96 +10,32 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 // daemon is a process of studiod with metrics, encryption and logs enabled.
-type daemon struct {
-	address, admin string // HOST:PORT
-	command        *exec.Cmd
-	log            *os.File
-}
+type daemon struct{ *harness.Daemon }
 
-// buildDaemon builds studiod into a directory and returns its path.
-func buildDaemon(ctx context.Context, directory string) (string, error) {
-	root := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/avatarstudio/avatarstudio")
-	root.Stderr = os.Stderr
-	where, err := root.Output()
-	if err != nil {
-		return "", err
-	}
-	program := filepath.Join(directory, "studiod")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./server/cmd/studiod") //nolint:gosec // a path of ours
-	build.Dir, build.Stderr = strings.TrimSpace(string(where)), os.Stderr
-	return program, build.Run()
-}
-
-// startDaemon starts a daemon and waits until it serves. The log is written to a file in directory.
+// startDaemon starts a daemon and waits until it serves. Its log and media files are in directory.
 func startDaemon(ctx context.Context, program, dsn, directory string) (*daemon, error) {
-	log, err := os.Create(filepath.Join(directory, "studiod.log"))
-	if err != nil {
-		return nil, err
-	}
-	d := &daemon{log: log, command: exec.CommandContext(ctx, program, //nolint:gosec // a path of ours
-		"serve", "--log-format", "json", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--db", dsn, "--media", "file:"+filepath.Join(directory, "media"),
-		"--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8", "--renderer", "simulate", "--render-time", "0s")}
-	d.command.Env = append(os.Environ(), "STUDIO_KEYS="+newEncryptionKey())
-	stderr, err := d.command.StderrPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := d.command.Start(); err != nil {
-		return nil, err
-	}
-	reader := bufio.NewReader(stderr)
-	for d.address == "" {
-		line, err := reader.ReadBytes('\n')
-		if err != nil {
-			return nil, errors.Join(d.withLog(errors.New("studiod exited at its start")), d.command.Wait())
-		}
-		_, _ = log.Write(line)
-		var entry struct {
-			Message string `json:"msg"`
-			URL     string `json:"url"`
-		}
-		_ = json.Unmarshal(line, &entry)
-		if u, err := url.Parse(entry.URL); err == nil {
-			switch entry.Message {
-			case "serving operators":
-				d.admin = u.Host
-			case "serving":
-				d.address = u.Host
-			}
-		}
-	}
-	go func() { _, _ = io.Copy(log, reader) }() // ends with the process
-	return d, nil
+	d, err := harness.StartDaemon(ctx, program, dsn, directory, []string{"STUDIO_KEYS=" + newEncryptionKey()},
+		"--admin-addr", "127.0.0.1:0", "--media", "file:"+filepath.Join(directory, "media"), "--renderer", "simulate")
+	return &daemon{d}, err
 }
 
-func (d *daemon) pid() int { return d.command.Process.Pid }
-
-// stop sends SIGTERM and waits until the daemon has exited.
-func (d *daemon) stop() error {
-	return errors.Join(d.command.Process.Signal(syscall.SIGTERM), d.command.Wait(), d.log.Close())
-}
-
-// withLog adds the end of the log to an error.
-func (d *daemon) withLog(err error) error {
-	text, _ := os.ReadFile(d.log.Name())
-	return fmt.Errorf("%w\n%s", err, text[max(0, len(text)-2000):])
-}
+// address returns the HOST:PORT of the API.
+func (d *daemon) address() string { return strings.TrimPrefix(d.URL, "http://") }
 
 // login logs in all users and reads their webhook secrets.
 func (d *daemon) login(ctx context.Context, users []*user) error {
-	p := newPool(d.address)
+	p := newPool(d.address())
 	defer p.close()
 	for _, u := range users {
 		var pair struct {
@@ -164,7 +100,7 @@ func (d *daemon) scrapeMetrics(ctx context.Context, period time.Duration) (stop 
 
 // get returns the response of the admin address at a path.
 func (d *daemon) get(ctx context.Context, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.admin+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.AdminURL+path, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 const (
@@ -30,7 +32,7 @@ const (
 func creationRate(ctx context.Context, s *scene) ([]figure, error) {
 	var floors, alone, together []float64
 	for range s.rounds {
-		n, err := s.db.floor(ctx, s.floor)
+		n, err := harness.Floor(ctx, s.db.sql, s.floor)
 		if err != nil {
 			return nil, err
 		}
@@ -43,11 +45,11 @@ func creationRate(ctx context.Context, s *scene) ([]figure, error) {
 			return nil, err
 		}
 		c := newCreator(s.d, token, s.in.urls[accepts])
-		if n, err = perSecond(callers, s.creating, func() error { _, err := c.lipsync(ctx); return err }); err != nil {
+		if n, err = harness.PerSecond(harness.Callers, s.creating, func() error { _, err := c.lipsync(ctx); return err }); err != nil {
 			return nil, err
 		}
 		alone = append(alone, n)
-		if err := s.d.kill(); err != nil {
+		if err := s.d.Kill(); err != nil {
 			return nil, err
 		}
 		if err := s.forgetSubjects(ctx); err != nil {
@@ -60,7 +62,7 @@ func creationRate(ctx context.Context, s *scene) ([]figure, error) {
 	}
 	floor, creations, events := median(floors), median(alone), median(together)
 	return []figure{
-		{"floor: transactions of one row, 16 callers, beside creations", "", fmt.Sprintf("%.0f/s", floor), true},
+		{"floor: transactions of one row, 16 harness.Callers, beside creations", "", fmt.Sprintf("%.0f/s", floor), true},
 		{
 			"creations over HTTP, 16 callers", fmt.Sprintf("≥ %d/s and 0.5 × the floor", wantedCreations),
 			fmt.Sprintf("%.0f/s (%.2f × the floor)", creations, creations/floor), creations >= wantedCreations && creations >= floor/2,
@@ -93,7 +95,7 @@ func (s *scene) createAndDeliver(ctx context.Context, token string) (float64, er
 	}
 	var made atomic.Int64
 	began := time.Now()
-	_, err := perSecond(callers, s.creating, func() error {
+	_, err := harness.PerSecond(harness.Callers, s.creating, func() error {
 		made.Add(1)
 		_, err := c.lipsync(ctx)
 		return err
@@ -108,13 +110,13 @@ func (s *scene) createAndDeliver(ctx context.Context, token string) (float64, er
 	if err := s.db.delivered(ctx); err != nil {
 		return 0, err
 	}
-	return float64(t.Accepted) / t.Last.Sub(began).Seconds(), s.d.stop()
+	return float64(t.Accepted) / t.Last.Sub(began).Seconds(), s.d.Stop()
 }
 
 // forgetSubjects removes all pending renderings.
 func (s *scene) forgetSubjects(ctx context.Context) error {
 	queries := []string{`UPDATE subjects SET render_at = NULL`}
-	if s.db.name == postgresName {
+	if s.db.name == harness.PostgreSQL {
 		queries = append(queries, `DELETE FROM river_job`)
 	}
 	for _, query := range queries {
@@ -142,13 +144,13 @@ func createdToReceived(ctx context.Context, s *scene) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		p50s, p99s = append(p50s, percentile(events, 50)), append(p99s, percentile(events, 99))
+		p50s, p99s = append(p50s, harness.Percentile(events, 50)), append(p99s, harness.Percentile(events, 99))
 	}
 	l := latencies{time.Duration(median(p50s)), time.Duration(median(p99s))}
 	return []figure{{
 		"answer of a creation to its receiver at 50/s", "p50 ≤ 18 ms, p99 ≤ 44 ms",
 		l.String(), l.p50 <= 18*time.Millisecond && l.p99 <= 44*time.Millisecond,
-	}}, s.d.stop()
+	}}, s.d.Stop()
 }
 
 // besideHeavy measures the creations of one user while another user creates very large avatars over many
@@ -193,28 +195,28 @@ func besideHeavy(ctx context.Context, s *scene) ([]figure, error) {
 			}
 		})
 	}
-	s.d.forgetPeak()
+	s.d.ResetPeak()
 	began := time.Now()
 	calls, events, err = s.paceCreations(ctx, c, besideCreations, s.healthy)
 	took := time.Since(began)
-	_, peak := s.d.memory()
+	_, peak := s.d.Memory()
 	cancel()
 	all.Wait()
 	if err != nil {
 		return nil, err
 	}
 	with, withEvents := latenciesOf(calls), latenciesOf(events)
-	name := fmt.Sprintf("beside %d connections of a user who creates avatars of %s kB: ", heavyConnections, thousands(heavyTitle/1000))
+	name := fmt.Sprintf("beside %d connections of a user who creates avatars of %s kB: ", heavyConnections, harness.Thousands(heavyTitle/1000))
 	return []figure{
 		{name + "a creation", "p99 ≤ 100 ms", fmt.Sprintf("%v; without %v", with, without), with.p99 <= 100*time.Millisecond},
 		{name + "its event, after the answer", "", fmt.Sprintf("%v; without %v", withEvents, withoutEvents), true},
 		{name + "their creations", "", fmt.Sprintf("%.0f/s, and %.0f/s are refused", float64(taken.Load())/took.Seconds(), float64(refused.Load())/took.Seconds()), true},
-		{name + "memory", "", mebibytes(peak), true},
+		{name + "memory", "", harness.Mebibytes(peak), true},
 	}, nil
 }
 
 func latenciesOf(took []float64) latencies {
-	return latencies{time.Duration(percentile(took, 50)), time.Duration(percentile(took, 99))}
+	return latencies{time.Duration(harness.Percentile(took, 50)), time.Duration(harness.Percentile(took, 99))}
 }
 
 // paceCreations creates lip-syncs at a rate per second. It returns the durations of the calls, and the
@@ -289,7 +291,7 @@ type creator struct {
 
 func newCreator(d *daemon, token string, urls []string) *creator {
 	return &creator{
-		base: d.url, token: token, urls: urls,
+		base: d.URL, token: token, urls: urls,
 		transport: &http.Transport{MaxIdleConnsPerHost: heavyConnections},
 	}
 }

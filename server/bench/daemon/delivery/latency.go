@@ -8,6 +8,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 const (
@@ -30,7 +31,7 @@ func latency(ctx context.Context, s *scene) ([]figure, error) {
 	limit := s.db.targets().p99
 	return []figure{{
 		"commit to receiver at 50 events/s", fmt.Sprintf("p99 ≤ %d ms", limit.Milliseconds()), l.String(), l.p99 <= limit,
-	}}, s.d.stop()
+	}}, s.d.Stop()
 }
 
 // beside measures the latency of one origin while another origin accepts events and never responds.
@@ -57,7 +58,7 @@ func waiting(ctx context.Context, s *scene) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.d.stop(); err != nil {
+	if err := s.d.Stop(); err != nil {
 		return nil, err
 	}
 	if err := s.db.seed(ctx, batch{name: "waiting", urls: s.in.urls[hangs], subjects: s.waiting, events: 1}); err != nil {
@@ -67,14 +68,14 @@ func waiting(ctx context.Context, s *scene) ([]figure, error) {
 		return nil, err
 	}
 	full, err := s.pace(ctx, pacedRate, s.paced)
-	_, peak := s.d.memory()
-	name := fmt.Sprintf("beside %s waiting events", thousands(s.waiting))
+	_, peak := s.d.Memory()
+	name := fmt.Sprintf("beside %s waiting events", harness.Thousands(s.waiting))
 	return []figure{
 		{
 			name + ": commit to receiver", "p99 ≤ 2 × without",
 			fmt.Sprintf("%v; without %v", full, empty), full.p99 <= 2*empty.p99,
 		},
-		{name + ": memory", "< 200 MiB", mebibytes(peak), peak < 200<<20},
+		{name + ": memory", "< 200 MiB", harness.Mebibytes(peak), peak < 200<<20},
 	}, err
 }
 
@@ -82,7 +83,7 @@ func waiting(ctx context.Context, s *scene) ([]figure, error) {
 type latencies struct{ p50, p99 time.Duration }
 
 func (l latencies) String() string {
-	return fmt.Sprintf("p50 %s, p99 %s", milliseconds(l.p50), milliseconds(l.p99))
+	return fmt.Sprintf("p50 %s, p99 %s", harness.Milliseconds(l.p50), harness.Milliseconds(l.p99))
 }
 
 // pace makes events for the healthy origins at a steady rate. It returns the time from just before an event
@@ -108,7 +109,7 @@ func (s *scene) pace(ctx context.Context, rate, events int) (l latencies, err er
 		for id, at := range t.Arrivals {
 			took = append(took, float64(at.Sub(made[id].at)))
 		}
-		p50s, p99s = append(p50s, percentile(took, 50)), append(p99s, percentile(took, 99))
+		p50s, p99s = append(p50s, harness.Percentile(took, 50)), append(p99s, harness.Percentile(took, 99))
 	}
 	return latencies{time.Duration(median(p50s)), time.Duration(median(p99s))}, nil
 }
@@ -116,7 +117,7 @@ func (s *scene) pace(ctx context.Context, rate, events int) (l latencies, err er
 // create creates lip-syncs for the URLs in turn. They are rendered at once and have one event each. rate is
 // per second, and 0 means as fast as possible.
 func (d *daemon) create(ctx context.Context, rate, events int, urls []string) error {
-	studio, err := client.New(client.Config{BaseURL: d.url, Email: email, Password: password})
+	studio, err := client.New(client.Config{BaseURL: d.URL, Email: email, Password: password})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 const posters = 64 // concurrent requests of the baseline
@@ -22,7 +23,7 @@ type targets struct {
 }
 
 func (d *databases) targets() targets {
-	if d.name == postgresName {
+	if d.name == harness.PostgreSQL {
 		return targets{2500, 800 * time.Microsecond, 10 * time.Millisecond}
 	}
 	return targets{4000, 400 * time.Microsecond, 5 * time.Millisecond}
@@ -37,7 +38,7 @@ func throughput(ctx context.Context, s *scene) ([]figure, error) {
 	var singles, transactions, requests []float64
 	var all []drained
 	for round := range s.rounds {
-		n, err := s.db.floor(ctx, s.floor)
+		n, err := harness.Floor(ctx, s.db.sql, s.floor)
 		if err != nil {
 			return nil, err
 		}
@@ -61,15 +62,15 @@ func throughput(ctx context.Context, s *scene) ([]figure, error) {
 		{"floor: transactions of one row, 16 callers", "", fmt.Sprintf("%.0f/s", transaction), true},
 		{"floor: requests to the receiver, 64 connections", "", fmt.Sprintf("%.0f/s", request), true},
 		{
-			fmt.Sprintf("deliveries, %d origins that answer at once", s.ports), fmt.Sprintf("≥ %s/s", thousands(target.throughput)),
+			fmt.Sprintf("deliveries, %d origins that answer at once", s.ports), fmt.Sprintf("≥ %s/s", harness.Thousands(target.throughput)),
 			fmt.Sprintf("%.0f/s (%.2f × transactions, %.2f × requests)", d.rate, d.rate/transaction, d.rate/request),
 			d.rate >= float64(target.throughput),
 		},
 		{
-			"CPU for each of them", fmt.Sprintf("≤ %s in all processes", milliseconds(target.cpu)), d.String(),
+			"CPU for each of them", fmt.Sprintf("≤ %s in all processes", harness.Milliseconds(target.cpu)), d.String(),
 			d.daemons+d.database <= target.cpu,
 		},
-		{"memory of all processes then", "≤ " + mebibytes(maxMemory), mebibytes(d.memory), d.memory <= maxMemory},
+		{"memory of all processes then", "≤ " + harness.Mebibytes(maxMemory), harness.Mebibytes(d.memory), d.memory <= maxMemory},
 		{"deliveries, one origin, at its limit of 50/s", "", fmt.Sprintf("%.0f/s", median(singles)), true},
 	}, nil
 }
@@ -119,7 +120,7 @@ func (s *scene) drain(ctx context.Context, b batch, origins int) (d drained, err
 	if d, err = s.measureDrain(ctx, b.subjects); err != nil {
 		return d, err
 	}
-	return d, s.d.stop()
+	return d, s.d.Stop()
 }
 
 // measureDrain waits until all events are delivered. It measures from the first arrival on, so that the
@@ -133,19 +134,19 @@ func (s *scene) measureDrain(ctx context.Context, events int) (d drained, err er
 	if err != nil {
 		return d, err
 	}
-	daemonsBefore, databaseBefore := s.cpu(), cpuOf(server)
+	daemonsBefore, databaseBefore := s.cpu(), harness.TreeCPU(server)
 	t, err := s.in.all(events, maxWait, false)
 	if err != nil {
 		return d, err
 	}
 	counted := time.Duration(max(events-first.Accepted, 1))
 	d = drained{
-		rate: t.rate(), daemons: (s.cpu() - daemonsBefore) / counted, database: (cpuOf(server) - databaseBefore) / counted,
-		memory: memoryOf(server),
+		rate: t.rate(), daemons: (s.cpu() - daemonsBefore) / counted, database: (harness.TreeCPU(server) - databaseBefore) / counted,
+		memory: harness.TreeMemory(server),
 	}
 	for _, daemon := range s.daemons {
-		if daemon.runs() {
-			d.memory += memoryOf(daemon.command.Process.Pid)
+		if daemon.Running() {
+			d.memory += harness.TreeMemory(daemon.PID())
 		}
 	}
 	if err := s.db.delivered(ctx); err != nil {
@@ -163,7 +164,7 @@ func (s *scene) postFloor(ctx context.Context) (float64, error) {
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: posters}
 	defer transport.CloseIdleConnections()
-	return perSecond(posters, s.floor, func() error {
+	return harness.PerSecond(posters, s.floor, func() error {
 		status, err := post(ctx, transport, s.in.urls[accepts][0], "floor", 1, secret)
 		if err == nil && status != http.StatusNoContent {
 			err = fmt.Errorf("the receiver answers %d", status)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest" //nolint:depguard // for what it inserts
 )
 
@@ -62,7 +63,7 @@ func (db *database) change(ctx context.Context, do func(tx *sql.Tx) error) error
 	if err := do(tx); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
-	if err := tx.Commit(); err != nil || db.name == sqliteName {
+	if err := tx.Commit(); err != nil || db.name == harness.SQLite {
 		return err
 	}
 	_, err = db.sql.ExecContext(ctx, "ANALYZE") // autovacuum would do this later

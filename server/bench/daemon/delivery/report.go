@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
 // report contains the results of one run.
@@ -70,26 +68,4 @@ func (f figure) String() string {
 	return "**missed:** " + f.measured
 }
 
-func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
-
-func mebibytes(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }
-
-// thousands formats a number below a million with a comma.
-func thousands(n int) string {
-	if n < 1000 {
-		return strconv.Itoa(n)
-	}
-	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
-}
-
-func median(values []float64) float64 { return percentile(values, 50) }
-
-// percentile returns the smallest value that is greater than or equal to the given percentage of the
-// values.
-func percentile(values []float64, percent float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	values = slices.Sorted(slices.Values(values))
-	return values[int(math.Ceil(float64(len(values))*percent/100))-1]
-}
+func median(values []float64) float64 { return harness.Percentile(values, 50) }

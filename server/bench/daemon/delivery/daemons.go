@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
@@ -21,7 +22,7 @@ const (
 func frozen(ctx context.Context, s *scene) ([]figure, error) {
 	name := fmt.Sprintf("one of two daemons is stopped for %v: ", s.frozen)
 	const healthy, taken = "the other's p99", "the longest wait for what it had"
-	if s.db.name == sqliteName {
+	if s.db.name == harness.SQLite {
 		return []figure{{name + healthy, "", alone, true}, {name + taken, "", alone, true}}, nil
 	}
 	if err := s.start(ctx, "--render-workers", "0"); err != nil { // otherwise its renderings would be late, too
@@ -41,7 +42,7 @@ func frozen(ctx context.Context, s *scene) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	stopped := s.daemons[0].command.Process
+	stopped := s.daemons[0]
 	if err := stopped.Signal(syscall.SIGSTOP); err != nil {
 		return nil, err
 	}
@@ -69,9 +70,9 @@ func frozen(ctx context.Context, s *scene) ([]figure, error) {
 			others = append(others, took)
 		}
 	}
-	p99, longest := time.Duration(percentile(others, 99)), time.Duration(percentile(its, 100))
+	p99, longest := time.Duration(harness.Percentile(others, 99)), time.Duration(harness.Percentile(its, 100))
 	return []figure{
-		{name + healthy, "≤ 1 s", milliseconds(p99), p99 <= time.Second},
+		{name + healthy, "≤ 1 s", harness.Milliseconds(p99), p99 <= time.Second},
 		{name + taken, "≤ 5 s", fmt.Sprintf("%.2f s", longest.Seconds()), longest <= 5*time.Second},
 	}, s.db.delivered(ctx)
 }
@@ -81,7 +82,7 @@ func daemons(ctx context.Context, s *scene) (figures []figure, err error) {
 	for _, n := range s.plan.daemons {
 		name := plural(n, "daemon") + " on one database"
 		deliveries, paced := name+": deliveries", name+fmt.Sprintf(": commit to receiver at %d events/s", pacedRate)
-		if s.db.name == sqliteName {
+		if s.db.name == harness.SQLite {
 			figures = append(figures, figure{deliveries, "", alone, true}, figure{paced, "p99 ≤ 10 ms", alone, true})
 			continue
 		}
