@@ -15,8 +15,8 @@ const (
 
 // DownloadFile downloads a file, as [Client.Download] does, to the file called name. It writes to
 // name.part and renames that to name, replacing an existing file, when the download is complete. A later
-// call resumes a download that was interrupted, even by the end of the process, unless the file has
-// changed.
+// call resumes a download that was interrupted, even by the end of the process. If the file has changed by
+// then, DownloadFile starts over. Concurrent calls must not use the same name.
 func (c *Client) DownloadFile(ctx context.Context, file File, name string, options ...CallOption) error {
 	d := c.newDownload(file, options)
 	part, err := d.resume(name)

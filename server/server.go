@@ -61,8 +61,8 @@ type Config struct {
 	Middleware []gen.StrictMiddlewareFunc
 	// Wrap wraps the handling of all requests, including those to unknown paths. It runs before
 	// authentication, inside the access log and the panic recovery. [RequestID] is available to the wrapping
-	// handler; [PrincipalFrom] and [OperationID] are available after the wrapped handler has returned. If
-	// nil, nothing is wrapped.
+	// handler; [PrincipalFrom] and [OperationID] are available as soon as the wrapped handler reads the body,
+	// and after it has returned. If nil, nothing is wrapped.
 	Wrap func(http.Handler) http.Handler
 	// MapError returns the response for an error of Admit, Middleware or the implementation that is not an
 	// [*Error]. If it returns nil, the response is 500 with a fixed detail. The original error becomes the
@@ -82,8 +82,9 @@ type Config struct {
 	// OnInvalidResponse is called for each response that does not match the document, for counting. It may be
 	// called concurrently. It is never called with ResponsesUnchecked.
 	OnInvalidResponse func(operationID string)
-	// OnAnswer is called once for each request, with the context of the request, for counting. It may be
-	// called concurrently.
+	// OnAnswer is called once for each request, also those to unknown paths, when its response has been
+	// written or its connection broken, with the context of the request, for counting. It may be called
+	// concurrently.
 	OnAnswer func(context.Context, Answer)
 }
 

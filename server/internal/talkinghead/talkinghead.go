@@ -2,6 +2,10 @@
 // mouth from sound, and paints that mouth into each frame. It needs no GPU. The programs ffmpeg and ffprobe
 // decode and encode. The package uses neither HTTP nor a database.
 //
+// Input may be a picture (JPEG, PNG, WebP), a video (MP4, MOV, WebM, MKV, AVI) or a sound (WAV, MP3, M4A, OGG,
+// FLAC). It is limited to 10 minutes, videos to 4K, and pictures to 25 million pixels. Both need at least
+// 64 × 64 pixels. A sound to be spoken lasts at least 0.1 seconds.
+//
 // Frames and samples are streamed through pipes, so memory use does not depend on the length of a video. An
 // error that wraps [*InputError] is permanent and about the input. Any other error may be transient.
 package talkinghead
@@ -59,7 +63,8 @@ func (c Config) progress(from, to, done float64) {
 	}
 }
 
-// Missing returns the required programs that are not installed.
+// Missing returns the required programs that are not installed. A program for speech is not among them, because
+// only text needs it.
 func Missing() (programs []string) {
 	for _, program := range []string{"ffmpeg", "ffprobe"} {
 		if _, err := exec.LookPath(program); err != nil {
