@@ -16,27 +16,26 @@ func TestImports_followTheLayout(t *testing.T) {
 		openapi  = "github.com/getkin/kin-openapi"
 		database = "modernc.org/sqlite"
 		postgres = "github.com/jackc/pgx"
-		queue    = "github.com/riverqueue/river"
 		traces   = "go.opentelemetry.io"
 		exporter = "go.opentelemetry.io/otel/sdk"
 	)
 	for room, rule := range map[string]struct{ ours, never []string }{
 		"api":                             {},
 		"gen":                             {never: []string{openapi, traces}},
-		"server":                          {ours: []string{"api", "gen", "server/validate", "server/validate/internal/document"}, never: []string{openapi, database, postgres, queue, traces}},
-		"server/validate":                 {ours: []string{"server/validate/internal/document"}, never: []string{openapi, database, postgres, queue, traces}},
-		"server/sender":                   {ours: []string{"gen", "api/standardwebhooks"}, never: []string{openapi, database, postgres, queue, traces}},
-		"server/docs":                     {ours: []string{"server/internal/asset"}, never: []string{openapi, database, postgres, queue, traces}},
-		"server/internal/studio":          {never: []string{openapi, database, postgres, queue, traces, "github.com/google/uuid"}},
-		"server/internal/render":          {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/render/protocol"}, never: []string{openapi, database, postgres, queue}},
-		"server/internal/render/protocol": {never: []string{openapi, database, postgres, queue, "net/http"}},
-		"server/internal/talkinghead":     {never: []string{openapi, database, postgres, queue, "net/http", "database/sql"}},
+		"server":                          {ours: []string{"api", "gen", "server/validate", "server/validate/internal/document"}, never: []string{openapi, database, postgres, traces}},
+		"server/validate":                 {ours: []string{"server/validate/internal/document"}, never: []string{openapi, database, postgres, traces}},
+		"server/sender":                   {ours: []string{"gen", "api/standardwebhooks"}, never: []string{openapi, database, postgres, traces}},
+		"server/docs":                     {ours: []string{"server/internal/asset"}, never: []string{openapi, database, postgres, traces}},
+		"server/internal/studio":          {never: []string{openapi, database, postgres, traces, "github.com/google/uuid"}},
+		"server/internal/render":          {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/render/protocol"}, never: []string{openapi, database, postgres}},
+		"server/internal/render/protocol": {never: []string{openapi, database, postgres, "net/http"}},
+		"server/internal/talkinghead":     {never: []string{openapi, database, postgres, "net/http", "database/sql"}},
 		"server/internal/keyring":         {},
 		"server/internal/store":           {ours: []string{"server/internal/studio", "server/internal/keyring"}, never: []string{openapi, exporter}},
 		"server/internal/tracing":         {never: []string{exporter}},
-		"server/internal/rest":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
-		"server/internal/auth":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres, queue}},
-		"server/internal/ratelimit":       {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document"}, never: []string{database, postgres, queue}},
+		"server/internal/rest":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres}},
+		"server/internal/auth":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/studio"}, never: []string{database, postgres}},
+		"server/internal/ratelimit":       {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document"}, never: []string{database, postgres}},
 		"server/internal/console":         {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "api/standardwebhooks", "server/internal/asset", "server/internal/studio", "server/internal/store", "server/internal/keyring"}, never: []string{openapi}},
 		"server/internal/jobs":            {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store", "server/internal/keyring", "server/internal/tracing"}, never: []string{openapi, exporter}},
 	} {

@@ -187,8 +187,8 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err != nil {
 		return d, err
 	}
-	d.trigger, err = jobs.NewTrigger(work)
-	return d, err
+	d.trigger = jobs.NewTrigger(work)
+	return d, nil
 }
 
 // wrap adds the handlers of files and the console to next, and limits the request bodies in memory.

@@ -68,8 +68,7 @@ func openWorker(ctx context.Context, cfg daemonConfig) (d *daemon, worker *jobs.
 	if err != nil {
 		return d, nil, err
 	}
-	worker, err = jobs.NewWorker(work)
-	return d, worker, err
+	return d, jobs.NewWorker(work), nil
 }
 
 // runWorker renders until ctx is done. Running renderings may then finish within the stop timeout. All

@@ -76,7 +76,7 @@ type serviceView struct {
 
 func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (err error) {
 	ctx, db, cursor, next := r.Context(), c.cfg.Store, r.URL.Query().Get("cursor"), ""
-	v := serviceView{Daemon: c.cfg.Daemon, Connections: db.Connections(), Shared: db.Pool() != nil}
+	v := serviceView{Daemon: c.cfg.Daemon, Connections: db.Connections(), Shared: db.Shared()}
 	if v.Status, err = db.Status(ctx); err != nil {
 		return err
 	}

@@ -61,10 +61,7 @@ func startService(b testing.TB, dsn string, receivers int, handle http.HandlerFu
 func (s *benchmarkService) run(cfg jobs.Config) (stop func()) {
 	cfg.Store, cfg.Studio, cfg.Sender, cfg.Renderer = s.db, s.studio, s.sender, rendererFunc(
 		func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil })
-	trigger, err := jobs.NewTrigger(jobs.New(cfg))
-	if err != nil {
-		panic(err)
-	}
+	trigger := jobs.NewTrigger(jobs.New(cfg))
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { trigger.Run(ctx, ctx) })

@@ -70,7 +70,7 @@ func (s *fixture) workWithClock(receiver *scriptedSender, d time.Duration, meanw
 	}()
 	stop, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	newTrigger(jobs.New(cfg)).Run(stop, stop)
+	jobs.NewTrigger(jobs.New(cfg)).Run(stop, stop)
 	<-done
 }
 

@@ -67,7 +67,7 @@ func TestPostgres_sendsNoEventOfASubjectDeletedByAnotherProcess(t *testing.T) {
 		})
 		s.createFor(url) // this one is due first
 		victim = s.createFor(url)
-		trigger := newTrigger(s.jobs())
+		trigger := jobs.NewTrigger(s.jobs())
 		trigger.SetRescanInterval(time.Hour)
 		defer start(trigger)()
 		answer := sync.OnceFunc(func() { close(release) })

@@ -19,9 +19,8 @@
 //	│  ├─ scan                  Store.DueFlows, Store.Breakers
 //	│  ├─ fetch                 Store.Deliveries
 //	│  └─ deliver               one attempt: Service.WebhookSecrets, Sender.Send, Store.Record
-//	├─ renderPool
-//	│  ├─ localRenderPool       SQLite: Store.ClaimRenderings, when woken and when Store.NextRendering is due
-//	│  ├─ riverRenderPool       PostgreSQL: Store.ClaimRendering for each job that River hands to this process
+//	├─ renderPool               Store.ClaimRenderings for all free workers, when woken and when
+//	│  │                        Store.NextRendering is due; wakes other processes by Store.NotifyRenderDue
 //	│  └─ render                one rendering: Renderer.Render, Service.Rendered, which writes state and event
 //	└─ prune, repairAll         Store.Prune every hour, Store.Repair once
 //
@@ -49,7 +48,7 @@
 // The files, in the order of the picture: trigger.go; holder.go; deliverer.go is the event loop, flows.go
 // schedules reads of flows, fetch.go reads deliveries, workers.go assigns free workers, queue.go is the fair
 // queue, origins.go the limits of each origin, deliver.go makes and records one attempt, schedule.go decides
-// its outcome and the backoff; renders.go and river.go claim and run the renderings. jobs.go is the
+// its outcome and the backoff; renders.go claims and runs the renderings. jobs.go is the
 // configuration, outcome.go what metrics count, trace.go the spans.
 //
 // # Fairness
@@ -57,8 +56,10 @@
 // The next free worker goes to the user with the fewest busy workers, and there to the flow that has
 // waited the longest. A user may have as many busy workers as there are free ones, so some are free for
 // the next user. An attempt fails if the origin gives no answer, or one with 408, 425, 429 or 5xx. An
-// origin is proven if it had an attempt and the last one did not fail. All unproven origins together use at most three quarters of the workers,
-// and origins whose last attempt failed at most half. For unproven origins, a user has at most an equal share of these workers; the share counts one user more than have
+// origin is proven if it had an attempt and the last one did not fail. All unproven origins together use at
+// most three quarters of the workers,
+// and origins whose last attempt failed at most half. For unproven origins, a user has at most an equal share of
+// these workers; the share counts one user more than have
 // such origins now. If no worker is free, a user with no busy worker gets an extra one, except for an
 // origin whose last attempt failed. With the extra workers, at most four times Config.Workers are busy.
 //
@@ -72,19 +73,24 @@
 // own clock. A record names its lease holder as a fencing token: the transaction changes nothing if the row
 // is gone. The record is one request to the server, so a process that freezes during it holds no lock.
 //
-// Lanes are rows and not River jobs. A River job has no lease of a few seconds and no fencing token that
-// a transaction could check, and is written four times, while a lane is written once each time it changes
-// hands. For the same reason due events are announced by a plain NOTIFY, and only if another process holds
-// the lane. The notification follows the commit, because transactions that notify wait for each other. If
-// a process dies between the commit and the notification, the event is found when the lease of the process
-// expires.
+// Lanes are rows and not jobs of a queue such as River. A job has no lease of a few seconds and no fencing
+// token that a transaction could check, and is written four times, while a lane is written once each time it
+// changes hands. Due events are announced by NOTIFY, and only if another process holds the lane. The
+// notification follows the commit, because transactions that notify wait for each other. If a process dies
+// between the commit and the notification, the event is found when the lease of the process expires.
 //
 // # Who renders what
 //
-// The process that renders a subject writes its name into the row and renews it every second. On
-// PostgreSQL another process may take the subject over if the name was not renewed for
-// [store.RenderLease]. A River job does not name a subject: it tells one process to claim a rendering. The
-// claim chooses the user with the fewest renderings in progress on all machines.
+// A process claims as many due renderings as it has free workers, with one statement. The claim chooses the
+// user with the fewest renderings in progress on all machines. It writes the ID of the process into the row,
+// and the process renews it every second. On PostgreSQL another process may take the subject over if the claim
+// was not renewed for [store.RenderLease].
+//
+// The process in which a rendering becomes due is the first to claim it. If it has no free worker, it notifies
+// the other processes. Every worker that ends claims again, and on PostgreSQL every process looks for due
+// renderings every five seconds, so a lost notification only costs time. The claim replaces a queue: with one
+// River job for each rendering, which only told a process to claim, the job was written four times and took
+// two more commits.
 //
 // # Clocks
 //

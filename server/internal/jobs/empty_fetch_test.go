@@ -31,7 +31,7 @@ func TestSQLite_logsADueSubjectWithoutAnEvent(t *testing.T) {
 			time.Sleep(time.Second) // after the repair at the start
 			set(`UPDATE subjects SET deliver_at = 1`)
 		}()
-		trigger := newTrigger(jobs.New(jobs.Config{
+		trigger := jobs.NewTrigger(jobs.New(jobs.Config{
 			Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		}))
 		stop, cancel := context.WithTimeout(context.Background(), 3*time.Minute)

@@ -8,11 +8,14 @@ import (
 
 // SetRescanInterval sets how often due work is looked for without a notification.
 func (t *Trigger) SetRescanInterval(d time.Duration) {
-	t.jobs.rescanInterval = d
+	t.jobs.rescanInterval, t.renderPool.pollInterval = d, d
 	if h, ok := t.holder.(*soleHolder); ok {
 		h.pollInterval = d
 	}
 }
+
+// SetPollInterval sets how often due renderings are looked for without a notification.
+func (w *Worker) SetPollInterval(d time.Duration) { w.renderPool.pollInterval = d }
 
 // SetSoleProcess makes a Trigger on PostgreSQL run in a synctest bubble: nothing waits for the network, no
 // other process uses the database, and the clock of this process stands in for that of the database.
@@ -20,7 +23,7 @@ func (t *Trigger) SetSoleProcess() {
 	h := t.holder.(*leaseHolder)
 	h.renewInterval, h.usableLease, h.listenDisabled = 1000*time.Hour, 2000*time.Hour, true
 	t.deliverer.databaseNow = t.jobs.Now
-	t.renderPool = newLocalRenderPool(t.jobs)
+	t.renderPool.announce = nil
 }
 
 // SetRenewal sets the interval between renewals of the lease.

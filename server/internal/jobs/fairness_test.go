@@ -323,7 +323,7 @@ func TestSQLite_deliversEventsWrittenByAnotherProcess(t *testing.T) {
 			created = time.Now()
 			s.seed(1, "https://hooks.example.com/")
 		}()
-		local := newTrigger(jobs.New(jobs.Config{Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer}))
+		local := jobs.NewTrigger(jobs.New(jobs.Config{Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer}))
 		stop, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 		defer cancel()
 		local.Run(stop, stop)

@@ -70,6 +70,7 @@ func (h *soleHolder) notifyDeleted(context.Context, []store.Flow) {}
 // leaseHolder is the laneHolder on PostgreSQL. It renews the lease on a fair share of the lanes.
 type leaseHolder struct {
 	jobs           *Jobs
+	renderPool     *renderPool
 	lease          *store.LeaseHolder
 	renewInterval  time.Duration // between renewals
 	usableLease    time.Duration // after a renewal
@@ -83,8 +84,8 @@ type leaseHolder struct {
 	databaseTimeAt time.Time // the same time, by the clock of this process
 }
 
-func newLeaseHolder(jobs *Jobs, d *deliverer) *leaseHolder {
-	h := &leaseHolder{jobs: jobs, renewInterval: defaultRenewInterval, usableLease: defaultUsableLease, renewNow: make(chan struct{}, 1)}
+func newLeaseHolder(jobs *Jobs, d *deliverer, pool *renderPool) *leaseHolder {
+	h := &leaseHolder{jobs: jobs, renderPool: pool, renewInterval: defaultRenewInterval, usableLease: defaultUsableLease, renewNow: make(chan struct{}, 1)}
 	d.databaseNow = h.now
 	return h
 }
@@ -100,7 +101,15 @@ func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 	var listening sync.WaitGroup
 	defer listening.Wait()
 	if !h.listenDisabled {
-		listening.Go(func() { h.listen(stop, d) })
+		listening.Go(func() {
+			h.jobs.listen(stop, store.NotificationHandler{
+				Ready:     func() { d.call(d.scanAll) },
+				Due:       func(flow store.Flow) { d.call(func() { d.markDue([]store.Flow{flow}) }) },
+				Deleted:   func(flow store.Flow) { d.call(func() { d.invalidate([]store.Flow{flow}) }) },
+				Released:  h.requestRenewal,
+				RenderDue: h.renderPool.notified,
+			})
+		})
 	}
 	insert := true
 	h.lease = h.jobs.Store.NewLeaseHolder()
@@ -156,10 +165,7 @@ func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 
 // requestRenewal makes run renew the lease now, because lanes may be free.
 func (h *leaseHolder) requestRenewal() {
-	select {
-	case h.renewNow <- struct{}{}:
-	default:
-	}
+	signal(h.renewNow)
 }
 
 // setClock sets the clock of the database. The clock showed now at some moment between began and the call.
@@ -212,16 +218,10 @@ func without(lanes, others []int) []int {
 	return slices.DeleteFunc(slices.Clone(lanes), func(lane int) bool { return slices.Contains(others, lane) })
 }
 
-// listen applies the notifications of other processes until stop ends. It reconnects after an error.
-func (h *leaseHolder) listen(stop context.Context, d *deliverer) {
+// listen passes the notifications of other processes to handler until stop ends. It reconnects after an error.
+func (j *Jobs) listen(stop context.Context, handler store.NotificationHandler) {
 	for stop.Err() == nil {
-		err := h.jobs.Store.Listen(stop, store.NotificationHandler{
-			Ready:    func() { d.call(d.scanAll) },
-			Due:      func(flow store.Flow) { d.call(func() { d.markDue([]store.Flow{flow}) }) },
-			Deleted:  func(flow store.Flow) { d.call(func() { d.invalidate([]store.Flow{flow}) }) },
-			Released: h.requestRenewal,
-		})
-		h.jobs.report(stop, "listen", err)
+		j.report(stop, "listen", j.Store.Listen(stop, handler))
 		pause(stop, errorPause)
 	}
 }

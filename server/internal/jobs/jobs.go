@@ -98,7 +98,7 @@ func New(cfg Config) *Jobs {
 
 // laneOf returns the lane of an origin. On SQLite all origins are in lane 0.
 func (j *Jobs) laneOf(origin string) int {
-	if j.Store.Pool() == nil {
+	if !j.Store.Shared() {
 		return 0
 	}
 	return store.Lane(origin)
@@ -106,7 +106,7 @@ func (j *Jobs) laneOf(origin string) int {
 
 // laneFilter returns the filter of [store.Store.DueFlows] for lanes: nil on SQLite, which has no lanes.
 func (j *Jobs) laneFilter(lanes []int) []int {
-	if j.Store.Pool() == nil {
+	if !j.Store.Shared() {
 		return nil
 	}
 	return lanes

@@ -29,7 +29,7 @@ func onRealPostgres(t *testing.T, dsn string, test func(s *fixture)) {
 // notifications, because its rescan interval is an hour.
 func (s *fixture) daemon() (stop func()) {
 	s.t.Helper()
-	trigger := newTrigger(s.jobs())
+	trigger := jobs.NewTrigger(s.jobs())
 	trigger.SetRescanInterval(time.Hour)
 	return start(trigger)
 }
@@ -178,7 +178,7 @@ func TestPostgres_anotherDaemonTakesOverAnExpiredLease(t *testing.T) {
 			stopped <- time.Now()
 			return sender.Attempt{Failure: sender.FailureCanceled}
 		})
-		silent := newTrigger(s.jobs())
+		silent := jobs.NewTrigger(s.jobs())
 		silent.SetRenewal(time.Hour)
 		stop := start(silent)
 		s.create()
@@ -216,7 +216,7 @@ func TestPostgres_beginsNoAttemptAfterTheLeaseExpires(t *testing.T) {
 			}
 			return sender.Attempt{Status: 200}
 		})
-		frozen := newTrigger(s.jobs())
+		frozen := jobs.NewTrigger(s.jobs())
 		frozen.SetRenewal(time.Hour)
 		stop := start(frozen)
 		s.create()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -200,7 +201,7 @@ func TestPostgres_sharesRenderWorkersFairlyAcrossProcesses(t *testing.T) {
 			s.create()
 		}
 		for range 2 {
-			trigger := newTrigger(s.jobs())
+			trigger := jobs.NewTrigger(s.jobs())
 			defer start(trigger)()
 		}
 		defer close(stopped)
@@ -219,4 +220,62 @@ func TestPostgres_sharesRenderWorkersFairlyAcrossProcesses(t *testing.T) {
 			s.t.Errorf("the second user has %d renderings under way, want half", n)
 		}
 	})
+}
+
+// A daemon that has no free worker notifies other processes of the renderings that it makes due.
+func TestPostgres_leavesRenderingsToFreeWorkers(t *testing.T) {
+	t.Parallel()
+	for name, workers := range map[string]int{"busy": 1, "none": -1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+				busy, release := make(chan struct{}), make(chan struct{})
+				s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) {
+					close(busy)
+					<-release
+					return studio.Rendering{}, nil
+				}
+				s.config.RenderWorkers = workers
+				defer s.daemon()()
+				defer close(release)
+				if workers > 0 {
+					s.create()
+					<-busy
+				}
+				rendered := make(chan string, 1)
+				defer s.worker(func(_ context.Context, subject studio.Subject) (studio.Rendering, error) {
+					rendered <- subject.ID
+					return studio.Rendering{}, nil
+				})()
+				if id := s.create().ID; <-rendered != id {
+					t.Error("the worker renders another subject")
+				}
+			})
+		})
+	}
+}
+
+// worker runs a Worker with a store of its own until the returned function is called. It has begun to listen,
+// and finds due renderings only by notifications.
+func (s *fixture) worker(renderer rendererFunc) (stop func()) {
+	s.t.Helper()
+	db := studiotest.Open(s.t, s.dsn)
+	work := s.jobs().Config
+	work.Store, work.Studio, work.Renderer, work.RenderWorkers = db, studio.New(studiotest.Config(db, s.now)), renderer, 1
+	worker := jobs.NewWorker(jobs.New(work))
+	worker.SetPollInterval(time.Hour)
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { worker.Run(ctx, ctx) })
+	raw := studiotest.OpenSQL(s.t, s.dsn)
+	s.eventually("the worker listens", func() bool {
+		var listening bool
+		err := raw.QueryRowContext(s.t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity
+			WHERE query = 'LISTEN "studio_render_' || current_schema() || '"' AND state = 'idle')`).Scan(&listening)
+		return err == nil && listening
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -16,6 +17,11 @@ const (
 	// checkRenderInterval is how often a process checks that the subject still exists and is not taken over.
 	// The rendering of a subject that is deleted on any machine stops within one second.
 	checkRenderInterval = 400 * time.Millisecond
+	// renderPollInterval is how often a process looks for renderings that no notification announced, such as
+	// those of a process that died.
+	renderPollInterval = 5 * time.Second
+	// announceInterval bounds how often a process notifies others of due renderings.
+	announceInterval = 20 * time.Millisecond
 	// releaseTimeout bounds the release of a rendering after its context has ended.
 	releaseTimeout = 2 * time.Second
 )
@@ -128,92 +134,160 @@ func (j *Jobs) renewRendering(ctx context.Context, cancel context.CancelCauseFun
 	}
 }
 
-// noRenderPool is a renderPool that renders nothing.
-type noRenderPool struct{}
-
-func (noRenderPool) run(_, stop context.Context) { <-stop.Done() }
-func (noRenderPool) wake()                       {}
-
-// localRenderPool is the renderPool on SQLite, where this process owns the database.
-type localRenderPool struct {
-	jobs   *Jobs
-	wakeup chan struct{}
-	slots  chan struct{} // holds one value for each busy worker
+// renderPool claims renderings that are due and runs them.
+type renderPool struct {
+	jobs         *Jobs
+	slots        chan struct{} // holds one value for each busy worker
+	wakeup       chan struct{}
+	dueHere      atomic.Bool   // this process made work due since the last claim
+	announce     chan struct{} // other processes should claim what is due; nil if there are none
+	pollInterval time.Duration
+	clockOffset  time.Duration // of the clock of the database, relative to that of this process
+	clockRead    time.Time
 }
 
-func newLocalRenderPool(jobs *Jobs) *localRenderPool {
-	return &localRenderPool{jobs: jobs, wakeup: make(chan struct{}, 1), slots: make(chan struct{}, jobs.RenderWorkers)}
+func newRenderPool(jobs *Jobs) *renderPool {
+	p := &renderPool{
+		jobs: jobs, slots: make(chan struct{}, max(0, jobs.RenderWorkers)), wakeup: make(chan struct{}, 1),
+		pollInterval: defaultRescanInterval,
+	}
+	if jobs.Store.Shared() {
+		p.announce, p.pollInterval = make(chan struct{}, 1), renderPollInterval
+	}
+	return p
 }
 
-func (l *localRenderPool) wake() {
+// wake makes run look for due renderings now.
+func (p *renderPool) wake() { signal(p.wakeup) }
+
+// markDue is wake after this process made work due. If no worker of this process is free, it notifies the
+// other processes.
+func (p *renderPool) markDue() {
+	p.dueHere.Store(true)
+	p.wake()
+}
+
+// signal sends a value to a channel of capacity one, unless one is already waiting there.
+func signal(to chan struct{}) {
 	select {
-	case l.wakeup <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }
 
-func (l *localRenderPool) run(ctx, stop context.Context) {
+// run starts renderings until stop ends, and then waits for those that run. Ending ctx cancels them.
+func (p *renderPool) run(ctx, stop context.Context) {
 	var workers sync.WaitGroup
 	defer workers.Wait()
+	if p.announce != nil {
+		workers.Go(func() { p.notifyOthers(stop) })
+	}
 	for stop.Err() == nil {
-		timer := time.NewTimer(l.start(ctx, stop, &workers))
+		timer := time.NewTimer(p.start(ctx, stop, &workers))
 		select {
 		case <-stop.Done():
-		case <-l.wakeup:
+		case <-p.wakeup:
 		case <-timer.C:
 		}
 		timer.Stop()
 	}
 }
 
+// notifyOthers notifies the other processes of due renderings, at most once every announceInterval.
+func (p *renderPool) notifyOthers(stop context.Context) {
+	for {
+		select {
+		case <-stop.Done():
+			return
+		case <-p.announce:
+		}
+		p.jobs.report(stop, "announce", p.jobs.Store.NotifyRenderDue(stop, p.jobs.processID))
+		pause(stop, announceInterval)
+	}
+}
+
+// notified handles a notification of renderings that are due on the process with the ID by.
+func (p *renderPool) notified(by string) {
+	if by != p.jobs.processID {
+		p.wake()
+	}
+}
+
 // start assigns due renderings to free workers. It returns how long to wait before the next call. A worker
 // that ends wakes run earlier.
-func (l *localRenderPool) start(ctx, stop context.Context, workers *sync.WaitGroup) time.Duration {
-	for stop.Err() == nil {
-		free := l.acquire()
-		if free == 0 {
-			return l.jobs.rescanInterval
+func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup) time.Duration {
+	for dueHere := p.dueHere.Swap(false); stop.Err() == nil; {
+		free := p.acquire()
+		var claimed int
+		var err error
+		if free > 0 {
+			claimed, err = p.claim(ctx, stop, workers, free)
 		}
-		now := l.jobs.Now()
-		subjectIDs, err := l.jobs.Store.ClaimRenderings(stop, l.jobs.processID, now, free)
-		for range free - len(subjectIDs) {
-			<-l.slots
-		}
-		for _, subjectID := range subjectIDs {
-			workers.Go(func() {
-				_ = l.jobs.render(ctx, stop, subjectID) // render reports its error
-				<-l.slots
-				l.wake()
-			})
-		}
-		if err == nil && len(subjectIDs) == free {
-			continue
-		}
-		var next time.Time
-		if err == nil {
-			next, err = l.jobs.Store.NextRendering(stop, now)
+		if err != nil {
+			p.jobs.report(stop, store.Render, err)
+			return errorPause
 		}
 		switch {
-		case err != nil:
-			l.jobs.report(stop, store.Render, err)
-			return errorPause
-		case !next.IsZero():
-			return min(next.Sub(now), l.jobs.rescanInterval)
-		default:
-			return l.jobs.rescanInterval
+		case claimed < free:
+			next, err := p.jobs.Store.NextRendering(stop, p.now())
+			if err != nil {
+				p.jobs.report(stop, store.Render, err)
+				return errorPause
+			}
+			if !next.IsZero() {
+				return min(next.Sub(p.now()), p.pollInterval)
+			}
+			return p.pollInterval
+		case free == 0:
+			if dueHere && p.announce != nil {
+				signal(p.announce)
+			}
+			return p.pollInterval
 		}
 	}
 	return 0
 }
 
+// claim claims renderings for free workers, which acquire has reserved, and starts them.
+func (p *renderPool) claim(ctx, stop context.Context, workers *sync.WaitGroup, free int) (claimed int, err error) {
+	var subjectIDs []string
+	if err = p.readClock(stop); err == nil {
+		subjectIDs, err = p.jobs.Store.ClaimRenderings(stop, p.jobs.processID, p.now(), free)
+	}
+	for range free - len(subjectIDs) {
+		<-p.slots
+	}
+	for _, subjectID := range subjectIDs {
+		workers.Go(func() {
+			_ = p.jobs.render(ctx, stop, subjectID) // render reports its error
+			<-p.slots
+			p.wake()
+		})
+	}
+	return len(subjectIDs), err
+}
+
 // acquire reserves all free workers and returns their number.
-func (l *localRenderPool) acquire() (free int) {
+func (p *renderPool) acquire() (free int) {
 	for {
 		select {
-		case l.slots <- struct{}{}:
+		case p.slots <- struct{}{}:
 			free++
 		default:
 			return free
 		}
 	}
+}
+
+// now returns the time by the clock of the database.
+func (p *renderPool) now() time.Time { return p.jobs.Now().Add(p.clockOffset) }
+
+// readClock reads the clock of a shared database once every renderPollInterval.
+func (p *renderPool) readClock(stop context.Context) (err error) {
+	if p.announce != nil && time.Since(p.clockRead) >= renderPollInterval {
+		if p.clockOffset, err = p.jobs.Store.ClockOffset(stop); err == nil {
+			p.clockRead = time.Now()
+		}
+	}
+	return err
 }

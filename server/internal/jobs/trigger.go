@@ -22,7 +22,7 @@ type Trigger struct {
 	jobs       *Jobs
 	deliverer  *deliverer
 	holder     laneHolder
-	renderPool renderPool
+	renderPool *renderPool
 }
 
 // laneHolder decides for which lanes this process delivers.
@@ -37,51 +37,35 @@ type laneHolder interface {
 	notifyDeleted(ctx context.Context, flows []store.Flow)
 }
 
-// renderPool renders subjects that are due.
-type renderPool interface {
-	// run starts renderings until stop ends, and then waits for those that run. Ending ctx cancels them.
-	run(ctx, stop context.Context)
-	// wake makes run look for due renderings now.
-	wake()
-}
-
 // NewTrigger returns a Trigger for the database of the store. Open the store with [store.Config].Daemon set.
-func NewTrigger(jobs *Jobs) (*Trigger, error) {
-	t := &Trigger{jobs: jobs, deliverer: newDeliverer(jobs)}
-	if jobs.Store.Pool() == nil {
-		t.holder = newSoleHolder()
+func NewTrigger(jobs *Jobs) *Trigger {
+	t := &Trigger{jobs: jobs, deliverer: newDeliverer(jobs), renderPool: newRenderPool(jobs)}
+	if jobs.Store.Shared() {
+		t.holder = newLeaseHolder(jobs, t.deliverer, t.renderPool)
 	} else {
-		t.holder = newLeaseHolder(jobs, t.deliverer)
+		t.holder = newSoleHolder()
 	}
-	var err error
-	t.renderPool, err = newRenderPool(jobs)
-	return t, err
-}
-
-func newRenderPool(jobs *Jobs) (renderPool, error) {
-	switch {
-	case jobs.RenderWorkers < 0:
-		return noRenderPool{}, nil
-	case jobs.Store.Pool() == nil:
-		return newLocalRenderPool(jobs), nil
-	default:
-		return newRiverRenderPool(jobs)
-	}
+	return t
 }
 
 // Worker renders subjects and delivers no events.
-type Worker struct{ renderPool renderPool }
+type Worker struct{ renderPool *renderPool }
 
-// NewWorker returns a Worker. Open its store with [store.Config].Daemon unset, so that the daemons are
-// notified immediately of the events that a rendering creates.
-func NewWorker(jobs *Jobs) (*Worker, error) {
-	pool, err := newRenderPool(jobs)
-	return &Worker{pool}, err
-}
+// NewWorker returns a Worker. The store must be shared; see [store.Store.Shared]. Open it with
+// [store.Config].Daemon unset, so that the daemons are notified immediately of the events that a rendering
+// creates.
+func NewWorker(jobs *Jobs) *Worker { return &Worker{newRenderPool(jobs)} }
 
 // Run renders until stop ends, and then waits for the running renderings. Ending ctx cancels them; they are
 // then due again. Run must be called once.
-func (w *Worker) Run(ctx, stop context.Context) { w.renderPool.run(ctx, stop) }
+func (w *Worker) Run(ctx, stop context.Context) {
+	var listening sync.WaitGroup
+	defer listening.Wait()
+	listening.Go(func() {
+		w.renderPool.jobs.listen(stop, store.NotificationHandler{Ready: w.renderPool.wake, RenderDue: w.renderPool.notified})
+	})
+	w.renderPool.run(ctx, stop)
+}
 
 // Run starts work until stop ends, and then waits for the work that runs. Work runs under ctx: ending ctx
 // cancels it, and it is then due again. Run must be called once.
@@ -110,7 +94,7 @@ func (t *Trigger) watch(stop context.Context) {
 			return
 		case <-t.jobs.Store.Due():
 		}
-		t.renderPool.wake()
+		t.renderPool.markDue()
 		if flows := t.jobs.Store.TakeDeleted(); len(flows) > 0 {
 			t.deliverer.call(func() {
 				if notHeld := t.deliverer.invalidate(flows); len(notHeld) > 0 {

@@ -82,8 +82,8 @@ func TestMetrics_reportTheQueue(t *testing.T) {
 		want(t, m, `studiod_database_up 0`)
 		db, err := store.Open(t.Context(), dsn, store.Config{})
 		check(t, err)
-		// Two subjects have been due for more than an hour, one of them is being rendered, and one is due
-		// later.
+		// Two subjects have been due for more than an hour, one of them is being rendered, and one is
+		// retried later.
 		service := studio.New(studiotest.Config(db, func() time.Time { return time.Now().Add(-time.Hour) }))
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		for range 2 {
@@ -91,7 +91,9 @@ func TestMetrics_reportTheQueue(t *testing.T) {
 			check(t, err)
 		}
 		later := studio.New(studiotest.Config(db, func() time.Time { return time.Now().Add(time.Hour) }))
-		_, err = later.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
+		retried, err := later.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
+		check(t, err)
+		_, err = later.Rendered(t.Context(), retried.ID, studio.Rendering{}, &studio.RenderError{Retry: true})
 		check(t, err)
 		claimed, err := db.ClaimRenderings(t.Context(), "process", time.Now(), 1)
 		check(t, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -41,17 +40,6 @@ var rules = []rule{
 	},
 }
 
-// jobRules are the invariants of River's jobs, on PostgreSQL.
-//
-//nolint:gochecknoglobals // a table
-var jobRules = []rule{
-	{
-		"is due to be rendered, and there are fewer jobs than such subjects",
-		`SELECT id FROM subjects WHERE render_at IS NOT NULL AND (SELECT COUNT(*) FROM subjects WHERE render_at IS NOT NULL)
-			> (SELECT COUNT(*) FROM river_job WHERE kind = 'render' AND finalized_at IS NULL)`,
-	},
-}
-
 // Violation is an invariant that the rows of a subject violate.
 type Violation struct {
 	SubjectID string
@@ -63,11 +51,8 @@ func (v Violation) String() string { return "subject " + v.SubjectID + " " + v.R
 // Check checks the invariants on all rows and returns the violations. Run it while no process uses the
 // database; otherwise it may report states that are about to change.
 func (s *Store) Check(ctx context.Context) (all []Violation, err error) {
-	checked, kept := rules, fmt.Sprint(time.Now().Add(-Retention).UnixMicro())
-	if s.Pool() != nil {
-		checked = slices.Concat(rules, jobRules)
-	}
-	for _, rule := range checked {
+	kept := fmt.Sprint(time.Now().Add(-Retention).UnixMicro())
+	for _, rule := range rules {
 		err := s.engine.query(ctx, func(scan func(...any) error) error {
 			violation := Violation{Rule: rule.violation}
 			err := scan(&violation.SubjectID)

@@ -91,21 +91,21 @@ func createGroup(ctx context.Context, tx transaction, group []*creation) error {
 	if len(rows.ids) == 0 {
 		return nil
 	}
-	statements := []statement{rows.insertSubjects()}
+	statements := []statement{rows.insertSubjects(tx)}
 	if len(rows.keyed) > 0 {
 		statements = append(statements, rows.insertKeys())
 	}
 	if _, err := tx.execAll(ctx, append(statements, rows.events.insert()...)); err != nil {
 		return err
 	}
-	markDue(tx, rows.renderings, rows.events.flows)
+	markDue(tx, rows.renderDue, rows.events.flows)
 	return nil
 }
 
 // markDue marks renderings and flows as due, for the signals after the commit.
-func markDue(tx transaction, renderings []time.Time, flows []Flow) {
-	for _, at := range renderings {
-		tx.markRenderDue(at)
+func markDue(tx transaction, renderDue bool, flows []Flow) {
+	if renderDue {
+		tx.markRenderDue()
 	}
 	for _, flow := range flows {
 		tx.markDeliveryDue(flow)

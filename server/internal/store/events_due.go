@@ -69,7 +69,7 @@ func (s *Store) selectDelivery(of string) string {
 	const firstLateral = ` CROSS JOIN LATERAL (SELECT * FROM events f WHERE f.subject_id = s.id AND f.state = 'pending'
 		ORDER BY f.sequence LIMIT 1) e`
 	const endpoint = ` LEFT JOIN endpoints p ON p.user_id = s.user_id AND p.url = s.webhook_url ORDER BY s.deliver_at`
-	if s.Pool() != nil {
+	if s.Shared() {
 		return columns + of + `) s` + firstLateral + endpoint
 	}
 	return columns + of + `) s` + first + endpoint

@@ -35,7 +35,7 @@ func TestStore_DueFlows_returnsTheEarliestTimeOfEachFlow(t *testing.T) {
 		if !slices.Equal(flows, want) {
 			t.Errorf("due is %v, want %v", flows, want)
 		}
-		if db.Pool() != nil {
+		if db.Shared() {
 			lane := store.Lane(testFlow(1).Origin)
 			flows, err := db.DueFlows(t.Context(), []int{lane})
 			check(t, err)

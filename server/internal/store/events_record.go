@@ -83,7 +83,7 @@ func (r Record) dueAt() time.Time {
 // the subject is due, by the clock of the database, or the zero time if none is pending. On PostgreSQL it
 // returns [studio.ErrBusy] if another transaction locks the subject for more than about five seconds.
 func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.Time, err error) {
-	if s.Pool() != nil {
+	if s.Shared() {
 		return s.recordInGroup(ctx, holder, r)
 	}
 	err = s.write(ctx, func(tx transaction) error {

@@ -161,3 +161,12 @@ func (s *Store) NextDue(ctx context.Context, work Work, limit int) ([]Due, error
 	}, fmt.Sprintf(`SELECT id, %s FROM subjects WHERE %[1]s IS NOT NULL ORDER BY %[1]s LIMIT $1`, column), limit)
 	return all, err
 }
+
+// ClaimRendering claims one rendering. It returns "" if none is due.
+func (s *Store) ClaimRendering(ctx context.Context, by string, now time.Time) (subjectID string, err error) {
+	subjectIDs, err := s.ClaimRenderings(ctx, by, now, 1)
+	if len(subjectIDs) > 0 {
+		subjectID = subjectIDs[0]
+	}
+	return subjectID, err
+}

@@ -136,7 +136,7 @@ func callEveryMethod(t *testing.T, db *store.Store) {
 		check(t, err)
 		_, err = db.NextRendering(ctx, now)
 		check(t, err)
-		rendering, err := db.ClaimRendering("p", now)
+		rendering, err := db.ClaimRendering(ctx, "p", now)
 		check(t, err)
 		check(t, db.RenewRendering(ctx, rendering, "p"))
 		check(t, db.ReleaseRendering(ctx, rendering, "p"))
@@ -205,8 +205,5 @@ func callEveryMethod(t *testing.T, db *store.Store) {
 	check(t, err)
 	_, err = db.ImportProjects(ctx, []studio.Project{{ID: "new", WorkspaceID: "w0", CreatedAt: now}})
 	check(t, err)
-	if db.Pool() != nil {
-		check(t, db.AddMissingRenderJobs(ctx, now))
-	}
 	check(t, db.Prune(ctx, now))
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -60,8 +59,15 @@ var (
 // postgres is the engine on PostgreSQL. Transactions are READ COMMITTED. They lock the rows that must not
 // change before the commit.
 type postgres struct {
-	pool     *pgxpool.Pool
-	inserter *river.Client[pgx.Tx]
+	pool *pgxpool.Pool
+}
+
+// pool returns the connection pool on PostgreSQL, and nil on SQLite.
+func (s *Store) pool() *pgxpool.Pool {
+	if e, ok := s.engine.(*postgres); ok {
+		return e.pool
+	}
+	return nil
 }
 
 // parsePostgres returns the settings of the pool and the name of the database without the password. Its error
@@ -102,12 +108,7 @@ func openPostgres(ctx context.Context, settings *pgxpool.Config, cfg Config) (*p
 	if err != nil {
 		return nil, err
 	}
-	inserter, err := newInserter(pool)
-	if err != nil {
-		pool.Close()
-		return nil, err
-	}
-	return &postgres{pool: pool, inserter: inserter}, nil
+	return &postgres{pool: pool}, nil
 }
 
 func (e *postgres) close() error {
@@ -213,9 +214,6 @@ func (e *postgres) writeOnce(ctx context.Context, due func(flows []Flow), change
 	if err := change(t); err != nil {
 		return err
 	}
-	if err := e.insertJobs(ctx, t); err != nil {
-		return err
-	}
 	if err := tx.Commit(ctx); err != nil {
 		if errors.Is(err, pgx.ErrTxCommitRollback) { // a parameter was not valid text, which no row can contain
 			err = studio.ErrNotFound
@@ -223,19 +221,10 @@ func (e *postgres) writeOnce(ctx context.Context, due func(flows []Flow), change
 		return err
 	}
 	connection.Release()
-	if len(t.flows) > 0 {
+	if t.due {
 		due(t.flows)
 	}
 	return nil
-}
-
-// insertJobs inserts the River jobs of a transaction.
-func (e *postgres) insertJobs(ctx context.Context, t *postgresTransaction) error {
-	if len(t.jobs) == 0 {
-		return nil
-	}
-	_, err := e.inserter.InsertManyTx(ctx, t.tx, t.jobs)
-	return err
 }
 
 // Error codes of PostgreSQL (Appendix A of its documentation).
@@ -293,11 +282,11 @@ func postgresCode(err error) string {
 	return ""
 }
 
-// postgresTransaction is a transaction with the River jobs and the due flows that it adds.
+// postgresTransaction is a transaction with the work that it makes due.
 type postgresTransaction struct {
 	postgresQuerier
 	tx    pgx.Tx
-	jobs  []river.InsertManyParams
+	due   bool
 	flows []Flow
 }
 
@@ -314,9 +303,17 @@ func (t *postgresTransaction) tryLock(ctx context.Context, name string) (free bo
 	return free, err
 }
 
-func (t *postgresTransaction) markDeliveryDue(flow Flow) { t.flows = append(t.flows, flow) }
+func (t *postgresTransaction) markDeliveryDue(flow Flow) {
+	t.due = true
+	t.flows = append(t.flows, flow)
+}
 
-func (t *postgresTransaction) markRenderDue(at time.Time) { t.jobs = append(t.jobs, newRenderJob(at)) }
+func (t *postgresTransaction) markRenderDue() { t.due = true }
+
+// renderAt is at most the time of the database, in case the clock of this process is ahead.
+func (t *postgresTransaction) renderAt(parameter string) string {
+	return `CASE WHEN ` + parameter + `::bigint IS NOT NULL THEN LEAST(` + parameter + `, ` + t.clock() + `) END`
+}
 
 func (t *postgresTransaction) clock() string {
 	return `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`

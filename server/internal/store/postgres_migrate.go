@@ -6,13 +6,10 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
 )
 
 // A process that waits for another one to migrate polls every migrationPeriod seconds, and fails after
@@ -22,12 +19,12 @@ const (
 	migrationPeriods = 60
 )
 
-// migratePostgres migrates the tables of a schema and those of River. It uses connections of its own and a
-// lock, so that any number of daemons may start at the same time.
+// migratePostgres migrates the tables of a schema. It uses connections of its own and a lock, so that any
+// number of daemons may start at the same time.
 func migratePostgres(ctx context.Context, settings *pgxpool.Config, mustExist bool) (err error) {
 	settings = settings.Copy()
 	settings.ConnConfig.RuntimeParams["statement_timeout"] = "0"          // building an index may take long
-	settings.MaxConns, settings.MinConns, settings.MinIdleConns = 3, 0, 0 // one for the lock, one for goose, one for River
+	settings.MaxConns, settings.MinConns, settings.MinIdleConns = 2, 0, 0 // one for the lock, one for goose
 	pool, err := pgxpool.NewWithConfig(ctx, settings)
 	if err != nil {
 		return err
@@ -49,22 +46,15 @@ func migratePostgres(ctx context.Context, settings *pgxpool.Config, mustExist bo
 	if err != nil {
 		return err
 	}
-	riverMigrations, err := rivermigrate.New(riverpgxv5.New(pool), nil)
-	if err != nil {
-		return err
-	}
 	if exists {
-		if pending, err := isPending(ctx, migrations, riverMigrations); err != nil || !pending {
+		if pending, err := migrations.HasPending(ctx); err != nil || !pending {
 			return err
 		}
 	}
 	return withMigrationLock(ctx, db, schema.Int64, func() error {
 		// Each migration is a transaction, which may be in a deadlock with a running daemon.
 		return retryAborted(func() error {
-			_, err := riverMigrations.Migrate(ctx, rivermigrate.DirectionUp, nil) // first, because our migrations change River's tables
-			if err == nil {
-				_, err = migrations.Up(ctx)
-			}
+			_, err := migrations.Up(ctx)
 			return err
 		})
 	})
@@ -77,15 +67,6 @@ func migrationsOf(db *sql.DB) (*goose.Provider, error) {
 		return nil, err
 	}
 	return goose.NewProvider(goose.DialectPostgres, db, files)
-}
-
-// isPending reports whether a migration of this package or of River is pending.
-func isPending(ctx context.Context, migrations *goose.Provider, riverMigrations *rivermigrate.Migrator[pgx.Tx]) (bool, error) {
-	if pending, err := migrations.HasPending(ctx); err != nil || pending {
-		return pending, err
-	}
-	applied, err := riverMigrations.ExistingVersions(ctx)
-	return len(applied) < len(riverMigrations.AllVersions()), err
 }
 
 // withMigrationLock runs migrate while it holds the advisory lock with an ID.

@@ -22,7 +22,7 @@ func (s *Store) Renderers(ctx context.Context) ([]Process, error) {
 // Deliverers returns the lease holders on PostgreSQL. On SQLite it returns none, because one process makes
 // all deliveries.
 func (s *Store) Deliverers(ctx context.Context) ([]Process, error) {
-	if s.Pool() == nil {
+	if !s.Shared() {
 		return nil, nil
 	}
 	return s.processes(ctx, `SELECT h.id, (extract(epoch FROM clock_timestamp() - h.seen_at) * 1000000)::bigint,

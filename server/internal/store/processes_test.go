@@ -39,7 +39,7 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 		if all, err := db.OpenBreakers(t.Context(), "", 5); err != nil || len(all) != 2 {
 			t.Errorf("the breakers are %+v, %v", all, err)
 		}
-		if db.Pool() == nil {
+		if !db.Shared() {
 			return
 		}
 		holder := db.NewLeaseHolder()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -13,50 +12,13 @@ import (
 // RenderLease is how long a process holds a rendering after the last [Store.RenewRendering].
 const RenderLease = 15 * time.Second
 
-// renderClaim is a call of ClaimRendering that waits for its group.
-type renderClaim struct {
-	by        string
-	now       time.Time
-	subjectID string
-	err       error
-	done      chan struct{} // closed when subjectID and err are set
-}
-
-func (s *Store) newClaimQueue() *commitQueue[*renderClaim] {
-	return &commitQueue[*renderClaim]{
-		commit: s.commitClaims, slots: make(chan struct{}, 1),
-		sameGroup: func(first, other *renderClaim) bool { return first.by == other.by },
-	}
-}
-
-// ClaimRendering is [Store.ClaimRenderings] for one rendering. It returns "" if none is due. Concurrent calls
-// for one process share one transaction: on their own, they would all choose the same row and wait for its
-// lock. The latest now of these calls decides what is due.
-func (s *Store) ClaimRendering(by string, now time.Time) (subjectID string, err error) {
-	c := &renderClaim{by: by, now: now, done: make(chan struct{})}
-	s.claims.add(c)
-	<-c.done
-	return c.subjectID, c.err
-}
-
-func (s *Store) commitClaims(group []*renderClaim) {
-	latest := slices.MaxFunc(group, func(a, b *renderClaim) int { return a.now.Compare(b.now) })
-	subjectIDs, err := s.ClaimRenderings(context.Background(), latest.by, latest.now, len(group))
-	for i, c := range group {
-		if c.err = err; i < len(subjectIDs) {
-			c.subjectID = subjectIDs[i]
-		}
-		close(c.done)
-	}
-}
-
 // ClaimRenderings claims up to n due renderings for the process with the ID by, and returns the IDs of their
 // subjects. It returns fewer if fewer are due. A claim lasts for [RenderLease]; see [Store.RenewRendering].
 // Each claim goes to the user with the fewest running renderings,
 // and among those to the one who has waited the longest since the last claim.
 func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjectIDs []string, err error) {
 	claim := claimRenderings
-	if s.Pool() == nil {
+	if !s.Shared() {
 		claim = claimRendering
 	}
 	err = s.write(ctx, func(tx transaction) error {
@@ -182,6 +144,18 @@ func (s *Store) ReleaseRendering(ctx context.Context, subjectID, by string) erro
 		_, err := tx.exec(ctx, `UPDATE subjects SET render_by = NULL WHERE id = $1 AND render_by = $2`, subjectID, by)
 		return err
 	})
+}
+
+// ClockOffset returns how far the clock of the database is ahead of that of this process. It is 0 on SQLite,
+// which has no clock of its own.
+func (s *Store) ClockOffset(ctx context.Context) (time.Duration, error) {
+	if !s.Shared() {
+		return 0, nil
+	}
+	began := time.Now()
+	var micros int64
+	err := queryRow(ctx, s.engine, []any{&micros}, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`)
+	return time.UnixMicro(micros).Sub(began.Add(time.Since(began) / 2)), err
 }
 
 // NextRendering returns when the next rendering after now is due, or the zero time if there is none.

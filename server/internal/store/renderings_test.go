@@ -32,7 +32,7 @@ func addDue(t *testing.T, db *store.Store, users map[string]int) {
 
 func claim(t *testing.T, db *store.Store) (id, user string) {
 	t.Helper()
-	id, err := db.ClaimRendering("p", noon())
+	id, err := db.ClaimRendering(t.Context(), "p", noon())
 	check(t, err)
 	user, _, _ = strings.Cut(id, "-")
 	return id, user
@@ -103,7 +103,7 @@ func TestStore_ClaimRendering_waitsForTheLease(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		addDue(t, db, map[string]int{"one": 1})
-		if id, err := db.ClaimRendering("p", noon().Add(-time.Microsecond)); id != "" || err != nil {
+		if id, err := db.ClaimRendering(t.Context(), "p", noon().Add(-time.Microsecond)); id != "" || err != nil {
 			t.Errorf("%q is claimed before it is due (%v)", id, err)
 		}
 		if next, err := db.NextRendering(t.Context(), noon().Add(-time.Second)); !next.Equal(noon()) || err != nil {
@@ -115,7 +115,7 @@ func TestStore_ClaimRendering_waitsForTheLease(t *testing.T) {
 		}
 		check(t, db.RenewRendering(t.Context(), id, "p"))
 		db.Exec(t, `UPDATE subjects SET render_until = 1`)
-		if other, err := db.ClaimRendering("q", noon()); other != id || err != nil {
+		if other, err := db.ClaimRendering(t.Context(), "q", noon()); other != id || err != nil {
 			t.Fatalf("after the lease, %q is claimed (%v)", other, err)
 		}
 		wantError(t, db.RenewRendering(t.Context(), id, "p"), studio.ErrNotFound)
@@ -140,7 +140,7 @@ func TestStore_ClaimRendering_concurrentClaimsDiffer(t *testing.T) {
 		ids := make([]string, 12)
 		concurrently(repeat(len(ids), func(i int) {
 			var err error
-			if ids[i], err = db.ClaimRendering(fmt.Sprint(i), noon()); err != nil {
+			if ids[i], err = db.ClaimRendering(t.Context(), fmt.Sprint(i), noon()); err != nil {
 				t.Error(err)
 			}
 		})...)

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"time"
 )
 
 // member is one change of a group. It sees the changes of the members before it. Its error rolls back only
@@ -155,6 +154,8 @@ func (t *sqliteTransaction) markDeliveryDue(flow Flow) {
 	t.flows = append(t.flows, flow)
 }
 
-func (t *sqliteTransaction) markRenderDue(time.Time) { t.due = true }
+func (t *sqliteTransaction) markRenderDue() { t.due = true }
+
+func (t *sqliteTransaction) renderAt(parameter string) string { return parameter }
 
 func (t *sqliteTransaction) clock() string { return `CAST(unixepoch('subsec') * 1000000 AS INTEGER)` }

@@ -28,7 +28,7 @@
 //	subjects          subjects.go; delete.go; on PostgreSQL creations.go, creation_rows.go, updates.go and
 //	                  update_rows.go for many at once
 //	idempotency keys  subjects.go; creations.go and creation_rows.go for many at once
-//	renderings        renderings.go (columns of subjects), render_jobs.go (jobs of River, on PostgreSQL)
+//	renderings        renderings.go (columns of subjects)
 //	lanes, holders    leases.go, with the notifications between processes
 //	endpoints         endpoints.go, receivers.go; breakers in breakers.go
 //	users             users.go; refresh tokens and revocations in tokens.go; failed logins in logins.go
@@ -41,12 +41,12 @@
 //
 // Most SQL is the same on both databases. The interfaces engine and transaction contain the differences:
 // sqlite.go and sqlite_write.go implement them for SQLite, and postgres.go for PostgreSQL. Where many rows are
-// written with one statement on PostgreSQL, a method of [Store] has two implementations, and Store.Pool
+// written with one statement on PostgreSQL, a method of [Store] has two implementations, and Store.Shared
 // decides between them.
 //
 // Writes use group commit: changes that arrive while a commit runs share the next one. commit_queue.go is
 // the queue of each group. On SQLite all writes share one, in sqlite_write.go. On PostgreSQL creations,
-// updates, records and claims of renderings each have their own.
+// updates and records each have their own.
 package store
 
 import (
@@ -108,7 +108,6 @@ type Store struct {
 	records   *commitQueue[*record]
 	creations *commitQueue[*creation]
 	updates   *commitQueue[*update]
-	claims    *commitQueue[*renderClaim]
 
 	mu           sync.Mutex
 	dueFlows     map[Flow]struct{}
@@ -135,10 +134,12 @@ type transaction interface {
 	subjectDue() string
 	// tryLock locks a name until the end of the transaction. It reports false if another one has the lock.
 	tryLock(ctx context.Context, name string) (free bool, err error)
-	// markDeliveryDue marks a flow for the signal after the commit. markRenderDue does so for a rendering
-	// that is due at a time.
+	// renderAt returns the SQL expression for the render_at of a new subject whose rendering is due at once by
+	// the clock of this process.
+	renderAt(parameter string) string
+	// markDeliveryDue marks a flow for the signal after the commit, and markRenderDue a rendering.
 	markDeliveryDue(flow Flow)
-	markRenderDue(at time.Time)
+	markRenderDue()
 	// clock returns the SQL expression for the current time of the database, in microseconds.
 	clock() string
 }
@@ -155,7 +156,7 @@ type engine interface {
 	// queryAll runs a query with each of several parameter lists, in one round trip.
 	queryAll(ctx context.Context, each func(i int, scan func(dest ...any) error) error, query string, args [][]any) error
 	// write runs change in a transaction. It retries after deadlocks and serialization failures, so change
-	// may run several times. After the commit it calls due with the flows that became due.
+	// may run several times. If work became due, it calls due with the flows after the commit.
 	write(ctx context.Context, due func(flows []Flow), change func(tx transaction) error) error
 	// changed reports whether another process has written since the last call.
 	changed(ctx context.Context) (bool, error)
@@ -184,7 +185,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	s := &Store{
 		keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
 	}
-	s.records, s.creations, s.updates, s.claims = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue(), s.newClaimQueue()
+	s.records, s.creations, s.updates = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue()
 	if cfg.Traces != nil {
 		s.tracer = cfg.Traces.Tracer(tracerName)
 	}
@@ -214,6 +215,9 @@ func (s *Store) Name() string { return s.name }
 
 // Close waits for running queries and closes the database.
 func (s *Store) Close() error { return s.engine.close() }
+
+// Shared reports whether any number of processes may use the database at the same time, as on PostgreSQL.
+func (s *Store) Shared() bool { return s.pool() != nil }
 
 // Lost returns a channel that is closed when the SQLite file was found deleted, replaced or emptied. Writes
 // since then are lost when the process ends; the caller should end it. On PostgreSQL the channel is nil.
@@ -284,7 +288,7 @@ func (s *Store) signalDeleted(flows []Flow) {
 // notifyDaemons notifies the daemons of the changes of a command, on PostgreSQL. It ignores errors, because
 // the daemons also find the changes by their next scan.
 func (s *Store) notifyDaemons(notify func(ctx context.Context, flows []Flow) error, flows []Flow) {
-	if s.Pool() != nil && !s.daemon && len(flows) > 0 {
+	if s.Shared() && !s.daemon && len(flows) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 		defer cancel()
 		_ = notify(ctx, flows)

@@ -15,7 +15,7 @@ import (
 func (s *Store) CreateSubject(
 	ctx context.Context, subject studio.Subject, key studio.IdempotencyKey,
 ) (studio.Subject, error) {
-	if s.Pool() != nil {
+	if s.Shared() {
 		if alone, err := s.createInGroup(ctx, subject, key); !alone {
 			return subject, err
 		}
@@ -106,7 +106,7 @@ func (s *Store) CreationsInProgress(ctx context.Context, userID string) (n int, 
 func (s *Store) UpdateSubject(
 	ctx context.Context, id string, change func(*studio.Subject) error,
 ) (subject studio.Subject, err error) {
-	if s.Pool() != nil {
+	if s.Shared() {
 		if u := s.updateInGroup(ctx, id, change); !u.updateAlone {
 			return u.subject, u.err
 		}
@@ -211,7 +211,7 @@ func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error 
 		`INSERT INTO subjects (id, kind, user_id, avatar_id, title, request, webhook_url, status,
 			consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries,
 			origin, request_id, trace_parent)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, ` + tx.renderAt("$15") + `, $16, $17, $18, $19)`,
 		[]any{
 			s.ID, string(s.Kind), s.UserID, nullable(s.AvatarID), s.Title, string(s.Request), s.WebhookURL, string(s.Status),
 			string(s.Consent), s.FailureReason, "", micros(s.CreatedAt), micros(s.UpdatedAt), s.Sequence,
@@ -219,7 +219,7 @@ func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error 
 		},
 	}}
 	if !s.RenderAt.IsZero() {
-		tx.markRenderDue(s.RenderAt)
+		tx.markRenderDue()
 	}
 	_, err := tx.execAll(ctx, append(statements, insertEvents(tx, s)...))
 	return err
@@ -234,7 +234,7 @@ func updateSubject(tx transaction, s studio.Subject, due time.Time) ([]statement
 		return nil, err
 	}
 	if !s.RenderAt.IsZero() && !s.RenderAt.Equal(due) {
-		tx.markRenderDue(s.RenderAt)
+		tx.markRenderDue()
 	}
 	return append([]statement{{
 		`UPDATE subjects SET status = $2, consent = $3, failure_reason = $4, progress = $5,

@@ -16,7 +16,7 @@ type updateRows struct {
 	renderAt           []*int64
 	tries              []int32
 	hasEvents          []bool // the subject has new events
-	due                []time.Time
+	renderDue          bool
 
 	events eventRows
 }
@@ -33,7 +33,7 @@ func (r *updateRows) add(s studio.Subject, due time.Time) error {
 	r.updated, r.sequences = append(r.updated, s.UpdatedAt.UnixMicro()), append(r.sequences, s.Sequence)
 	r.renderAt, r.hasEvents = append(r.renderAt, microsPointer(s.RenderAt)), append(r.hasEvents, len(s.Events) > 0)
 	if !s.RenderAt.IsZero() && !s.RenderAt.Equal(due) {
-		r.due = append(r.due, s.RenderAt)
+		r.renderDue = true
 	}
 	r.events.add(s)
 	return nil

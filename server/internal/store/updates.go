@@ -119,6 +119,6 @@ func updateAll(ctx context.Context, tx transaction, group []*update) error {
 	if _, err := tx.execAll(ctx, append(rows.events.insert(), rows.update())); err != nil {
 		return err
 	}
-	markDue(tx, rows.due, rows.events.flows)
+	markDue(tx, rows.renderDue, rows.events.flows)
 	return nil
 }

@@ -115,16 +115,8 @@ func (s *scene) createAndDeliver(ctx context.Context, token string) (float64, er
 
 // forgetSubjects removes all pending renderings.
 func (s *scene) forgetSubjects(ctx context.Context) error {
-	queries := []string{`UPDATE subjects SET render_at = NULL`}
-	if s.db.name == harness.PostgreSQL {
-		queries = append(queries, `DELETE FROM river_job`)
-	}
-	for _, query := range queries {
-		if _, err := s.db.sql.ExecContext(ctx, query); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := s.db.sql.ExecContext(ctx, `UPDATE subjects SET render_at = NULL`)
+	return err
 }
 
 // createdToReceived measures the time from the response to a creation to the arrival of its event, at 50
