@@ -89,7 +89,7 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
-	// ListProjects List the projects of a workspace
+	// ListProjects: list the projects of a workspace
 	//
 	// Returns all projects of the workspace, newest first. The counts are of the caller's projects in this
 	// workspace. A project is unpublished unless its status is `published`, ignoring case. The response is the
@@ -98,7 +98,7 @@ type ClientInterface interface {
 	// Corresponds with GET /projects/v2 (the `ListProjects` operationId).
 	ListProjects(ctx context.Context, params *ListProjectsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LoginWithBody Log in
+	// LoginWithBody: log in
 	//
 	// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
 	// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
@@ -111,7 +111,7 @@ type ClientInterface interface {
 	// Corresponds with POST /users/login (the `Login` operationId).
 	LoginWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Login Log in
+	// Login: log in
 	//
 	// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
 	// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
@@ -124,7 +124,7 @@ type ClientInterface interface {
 	// Corresponds with POST /users/login (the `Login` operationId).
 	Login(ctx context.Context, body LoginJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RefreshTokensWithBody Exchange a refresh token
+	// RefreshTokensWithBody: exchange a refresh token
 	//
 	// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
 	// assumes that it was stolen, and revokes every token that descends from the same login.
@@ -134,7 +134,7 @@ type ClientInterface interface {
 	// Corresponds with POST /users/refresh (the `RefreshTokens` operationId).
 	RefreshTokensWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RefreshTokens Exchange a refresh token
+	// RefreshTokens: exchange a refresh token
 	//
 	// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
 	// assumes that it was stolen, and revokes every token that descends from the same login.
@@ -144,14 +144,14 @@ type ClientInterface interface {
 	// Corresponds with POST /users/refresh (the `RefreshTokens` operationId).
 	RefreshTokens(ctx context.Context, body RefreshTokensJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetAvatar Read an avatar
+	// GetAvatar: read an avatar
 	//
 	// Returns an avatar of the caller in its current state.
 	//
 	// Corresponds with GET /v1/avatars/avatar_details (the `GetAvatar` operationId).
 	GetAvatar(ctx context.Context, params *GetAvatarParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAvatarWithBody Create an avatar
+	// CreateAvatarWithBody: create an avatar
 	//
 	// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
 	// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
@@ -164,7 +164,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/avatars/create_avatar (the `CreateAvatar` operationId).
 	CreateAvatarWithBody(ctx context.Context, params *CreateAvatarParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAvatar Create an avatar
+	// CreateAvatar: create an avatar
 	//
 	// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
 	// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
@@ -177,7 +177,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/avatars/create_avatar (the `CreateAvatar` operationId).
 	CreateAvatar(ctx context.Context, params *CreateAvatarParams, body CreateAvatarJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateVideoWithBody Create a video from a published avatar
+	// CreateVideoWithBody: create a video from a published avatar
 	//
 	// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
 	// avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
@@ -188,7 +188,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/avatars/create_video (the `CreateVideo` operationId).
 	CreateVideoWithBody(ctx context.Context, params *CreateVideoParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateVideo Create a video from a published avatar
+	// CreateVideo: create a video from a published avatar
 	//
 	// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
 	// avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
@@ -199,7 +199,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/avatars/create_video (the `CreateVideo` operationId).
 	CreateVideo(ctx context.Context, params *CreateVideoParams, body CreateVideoJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteAvatarWithBody Delete an avatar
+	// DeleteAvatarWithBody: delete an avatar
 	//
 	// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
 	// with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
@@ -211,7 +211,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/avatars/delete_avatar (the `DeleteAvatar` operationId).
 	DeleteAvatarWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteAvatar Delete an avatar
+	// DeleteAvatar: delete an avatar
 	//
 	// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
 	// with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
@@ -223,7 +223,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/avatars/delete_avatar (the `DeleteAvatar` operationId).
 	DeleteAvatar(ctx context.Context, body DeleteAvatarJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteVideoWithBody Delete a video made from an avatar
+	// DeleteVideoWithBody: delete a video made from an avatar
 	//
 	// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
 	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -234,7 +234,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/avatars/delete_video (the `DeleteVideo` operationId).
 	DeleteVideoWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteVideo Delete a video made from an avatar
+	// DeleteVideo: delete a video made from an avatar
 	//
 	// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
 	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -245,14 +245,14 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/avatars/delete_video (the `DeleteVideo` operationId).
 	DeleteVideo(ctx context.Context, body DeleteVideoJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetVideo Read a video made from an avatar
+	// GetVideo: read a video made from an avatar
 	//
 	// Returns a video of the caller in its current state.
 	//
 	// Corresponds with GET /v1/avatars/inference_details (the `GetVideo` operationId).
 	GetVideo(ctx context.Context, params *GetVideoParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListAvatars List avatars
+	// ListAvatars: list avatars
 	//
 	// Returns a page of the caller's avatars, newest first. `next_cursor` is the cursor of the next page. It is
 	// missing on the last page. A cursor remains valid while records are created and deleted: a record that
@@ -261,7 +261,7 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/avatars/list (the `ListAvatars` operationId).
 	ListAvatars(ctx context.Context, params *ListAvatarsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListVideos List videos made from avatars
+	// ListVideos: list videos made from avatars
 	//
 	// Returns a page of the caller's videos, newest first. `next_cursor` is the cursor of the next page. It is
 	// missing on the last page. A cursor remains valid while records are created and deleted: a record that
@@ -270,7 +270,7 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/avatars/list_inferences (the `ListVideos` operationId).
 	ListVideos(ctx context.Context, params *ListVideosParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SubmitConsentWithBody Give or refuse consent for an avatar
+	// SubmitConsentWithBody: give or refuse consent for an avatar
 	//
 	// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
 	// `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
@@ -281,7 +281,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/avatars/submit_consent (the `SubmitConsent` operationId).
 	SubmitConsentWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SubmitConsent Give or refuse consent for an avatar
+	// SubmitConsent: give or refuse consent for an avatar
 	//
 	// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
 	// `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
@@ -292,7 +292,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/avatars/submit_consent (the `SubmitConsent` operationId).
 	SubmitConsent(ctx context.Context, body SubmitConsentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateLipsyncWithBody Create a lip-sync video
+	// CreateLipsyncWithBody: create a lip-sync video
 	//
 	// Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
 	// When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
@@ -303,7 +303,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/lipsync/create_lipsync (the `CreateLipsync` operationId).
 	CreateLipsyncWithBody(ctx context.Context, params *CreateLipsyncParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateLipsync Create a lip-sync video
+	// CreateLipsync: create a lip-sync video
 	//
 	// Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
 	// When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
@@ -314,7 +314,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/lipsync/create_lipsync (the `CreateLipsync` operationId).
 	CreateLipsync(ctx context.Context, params *CreateLipsyncParams, body CreateLipsyncJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteLipsyncWithBody Delete a lip-sync
+	// DeleteLipsyncWithBody: delete a lip-sync
 	//
 	// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
 	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -325,7 +325,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/lipsync/delete_lipsync (the `DeleteLipsync` operationId).
 	DeleteLipsyncWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteLipsync Delete a lip-sync
+	// DeleteLipsync: delete a lip-sync
 	//
 	// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
 	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -336,14 +336,14 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/lipsync/delete_lipsync (the `DeleteLipsync` operationId).
 	DeleteLipsync(ctx context.Context, body DeleteLipsyncJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetLipsync Read a lip-sync
+	// GetLipsync: read a lip-sync
 	//
 	// Returns a lip-sync of the caller in its current state.
 	//
 	// Corresponds with GET /v1/lipsync/inference_details (the `GetLipsync` operationId).
 	GetLipsync(ctx context.Context, params *GetLipsyncParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListLipsyncs List lip-syncs
+	// ListLipsyncs: list lip-syncs
 	//
 	// Returns a page of the caller's lip-syncs, newest first. `next_cursor` is the cursor of the next page. It is
 	// missing on the last page. A cursor remains valid while records are created and deleted: a record that
@@ -352,7 +352,7 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/lipsync/list (the `ListLipsyncs` operationId).
 	ListLipsyncs(ctx context.Context, params *ListLipsyncsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UploadMediaWithBody Upload a file
+	// UploadMediaWithBody: upload a file
 	//
 	// Stores a video, an image or an audio file for seven days. Until then, its URL can be used as
 	// `base_video_url`, `video_url` or `audio_url`. The body is the file itself, of at most 300 MiB unless the
@@ -364,7 +364,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/media (the `UploadMedia` operationId).
 	UploadMediaWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RotateWebhookSecret Rotate the webhook secret
+	// RotateWebhookSecret: rotate the webhook secret
 	//
 	// Creates a new secret. Previous secrets stay active for 24 hours. Every notification has a signature by each
 	// active secret. While 10 secrets are active, the response is 429.
@@ -372,7 +372,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/webhooks/rotate_secret (the `RotateWebhookSecret` operationId).
 	RotateWebhookSecret(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetWebhookSecrets Read the webhook secrets
+	// GetWebhookSecrets: read the webhook secrets
 	//
 	// Returns the active secrets of the caller, newest first. They sign the notifications. The first call creates
 	// the first secret. A receiver must accept a signature by any active secret.
@@ -380,7 +380,7 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/webhooks/secret (the `GetWebhookSecrets` operationId).
 	GetWebhookSecrets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// TestWebhookWithBody Send a sample notification
+	// TestWebhookWithBody: send a sample notification
 	//
 	// Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
 	// does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
@@ -391,7 +391,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/webhooks/test (the `TestWebhook` operationId).
 	TestWebhookWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// TestWebhook Send a sample notification
+	// TestWebhook: send a sample notification
 	//
 	// Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
 	// does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
@@ -403,7 +403,7 @@ type ClientInterface interface {
 	TestWebhook(ctx context.Context, body TestWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
-// ListProjects List the projects of a workspace
+// ListProjects: list the projects of a workspace
 //
 // Returns all projects of the workspace, newest first. The counts are of the caller's projects in this
 // workspace. A project is unpublished unless its status is `published`, ignoring case. The response is the
@@ -422,7 +422,7 @@ func (c *Client) ListProjects(ctx context.Context, params *ListProjectsParams, r
 	return c.Client.Do(req)
 }
 
-// LoginWithBody Log in
+// LoginWithBody: log in
 //
 // Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
 // which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
@@ -445,7 +445,7 @@ func (c *Client) LoginWithBody(ctx context.Context, contentType string, body io.
 	return c.Client.Do(req)
 }
 
-// Login Log in
+// Login: log in
 //
 // Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
 // which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
@@ -468,7 +468,7 @@ func (c *Client) Login(ctx context.Context, body LoginJSONRequestBody, reqEditor
 	return c.Client.Do(req)
 }
 
-// RefreshTokensWithBody Exchange a refresh token
+// RefreshTokensWithBody: exchange a refresh token
 //
 // Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
 // assumes that it was stolen, and revokes every token that descends from the same login.
@@ -488,7 +488,7 @@ func (c *Client) RefreshTokensWithBody(ctx context.Context, contentType string, 
 	return c.Client.Do(req)
 }
 
-// RefreshTokens Exchange a refresh token
+// RefreshTokens: exchange a refresh token
 //
 // Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
 // assumes that it was stolen, and revokes every token that descends from the same login.
@@ -508,7 +508,7 @@ func (c *Client) RefreshTokens(ctx context.Context, body RefreshTokensJSONReques
 	return c.Client.Do(req)
 }
 
-// GetAvatar Read an avatar
+// GetAvatar: read an avatar
 //
 // Returns an avatar of the caller in its current state.
 //
@@ -525,7 +525,7 @@ func (c *Client) GetAvatar(ctx context.Context, params *GetAvatarParams, reqEdit
 	return c.Client.Do(req)
 }
 
-// CreateAvatarWithBody Create an avatar
+// CreateAvatarWithBody: create an avatar
 //
 // Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
 // `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
@@ -548,7 +548,7 @@ func (c *Client) CreateAvatarWithBody(ctx context.Context, params *CreateAvatarP
 	return c.Client.Do(req)
 }
 
-// CreateAvatar Create an avatar
+// CreateAvatar: create an avatar
 //
 // Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
 // `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
@@ -571,7 +571,7 @@ func (c *Client) CreateAvatar(ctx context.Context, params *CreateAvatarParams, b
 	return c.Client.Do(req)
 }
 
-// CreateVideoWithBody Create a video from a published avatar
+// CreateVideoWithBody: create a video from a published avatar
 //
 // Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
 // avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
@@ -592,7 +592,7 @@ func (c *Client) CreateVideoWithBody(ctx context.Context, params *CreateVideoPar
 	return c.Client.Do(req)
 }
 
-// CreateVideo Create a video from a published avatar
+// CreateVideo: create a video from a published avatar
 //
 // Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
 // avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
@@ -613,7 +613,7 @@ func (c *Client) CreateVideo(ctx context.Context, params *CreateVideoParams, bod
 	return c.Client.Do(req)
 }
 
-// DeleteAvatarWithBody Delete an avatar
+// DeleteAvatarWithBody: delete an avatar
 //
 // Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
 // with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
@@ -635,7 +635,7 @@ func (c *Client) DeleteAvatarWithBody(ctx context.Context, contentType string, b
 	return c.Client.Do(req)
 }
 
-// DeleteAvatar Delete an avatar
+// DeleteAvatar: delete an avatar
 //
 // Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
 // with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
@@ -657,7 +657,7 @@ func (c *Client) DeleteAvatar(ctx context.Context, body DeleteAvatarJSONRequestB
 	return c.Client.Do(req)
 }
 
-// DeleteVideoWithBody Delete a video made from an avatar
+// DeleteVideoWithBody: delete a video made from an avatar
 //
 // Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
 // one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -678,7 +678,7 @@ func (c *Client) DeleteVideoWithBody(ctx context.Context, contentType string, bo
 	return c.Client.Do(req)
 }
 
-// DeleteVideo Delete a video made from an avatar
+// DeleteVideo: delete a video made from an avatar
 //
 // Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
 // one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -699,7 +699,7 @@ func (c *Client) DeleteVideo(ctx context.Context, body DeleteVideoJSONRequestBod
 	return c.Client.Do(req)
 }
 
-// GetVideo Read a video made from an avatar
+// GetVideo: read a video made from an avatar
 //
 // Returns a video of the caller in its current state.
 //
@@ -716,7 +716,7 @@ func (c *Client) GetVideo(ctx context.Context, params *GetVideoParams, reqEditor
 	return c.Client.Do(req)
 }
 
-// ListAvatars List avatars
+// ListAvatars: list avatars
 //
 // Returns a page of the caller's avatars, newest first. `next_cursor` is the cursor of the next page. It is
 // missing on the last page. A cursor remains valid while records are created and deleted: a record that
@@ -735,7 +735,7 @@ func (c *Client) ListAvatars(ctx context.Context, params *ListAvatarsParams, req
 	return c.Client.Do(req)
 }
 
-// ListVideos List videos made from avatars
+// ListVideos: list videos made from avatars
 //
 // Returns a page of the caller's videos, newest first. `next_cursor` is the cursor of the next page. It is
 // missing on the last page. A cursor remains valid while records are created and deleted: a record that
@@ -754,7 +754,7 @@ func (c *Client) ListVideos(ctx context.Context, params *ListVideosParams, reqEd
 	return c.Client.Do(req)
 }
 
-// SubmitConsentWithBody Give or refuse consent for an avatar
+// SubmitConsentWithBody: give or refuse consent for an avatar
 //
 // Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
 // `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
@@ -775,7 +775,7 @@ func (c *Client) SubmitConsentWithBody(ctx context.Context, contentType string, 
 	return c.Client.Do(req)
 }
 
-// SubmitConsent Give or refuse consent for an avatar
+// SubmitConsent: give or refuse consent for an avatar
 //
 // Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
 // `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
@@ -796,7 +796,7 @@ func (c *Client) SubmitConsent(ctx context.Context, body SubmitConsentJSONReques
 	return c.Client.Do(req)
 }
 
-// CreateLipsyncWithBody Create a lip-sync video
+// CreateLipsyncWithBody: create a lip-sync video
 //
 // Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
 // When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
@@ -817,7 +817,7 @@ func (c *Client) CreateLipsyncWithBody(ctx context.Context, params *CreateLipsyn
 	return c.Client.Do(req)
 }
 
-// CreateLipsync Create a lip-sync video
+// CreateLipsync: create a lip-sync video
 //
 // Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
 // When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
@@ -838,7 +838,7 @@ func (c *Client) CreateLipsync(ctx context.Context, params *CreateLipsyncParams,
 	return c.Client.Do(req)
 }
 
-// DeleteLipsyncWithBody Delete a lip-sync
+// DeleteLipsyncWithBody: delete a lip-sync
 //
 // Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
 // one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -859,7 +859,7 @@ func (c *Client) DeleteLipsyncWithBody(ctx context.Context, contentType string, 
 	return c.Client.Do(req)
 }
 
-// DeleteLipsync Delete a lip-sync
+// DeleteLipsync: delete a lip-sync
 //
 // Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
 // one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -880,7 +880,7 @@ func (c *Client) DeleteLipsync(ctx context.Context, body DeleteLipsyncJSONReques
 	return c.Client.Do(req)
 }
 
-// GetLipsync Read a lip-sync
+// GetLipsync: read a lip-sync
 //
 // Returns a lip-sync of the caller in its current state.
 //
@@ -897,7 +897,7 @@ func (c *Client) GetLipsync(ctx context.Context, params *GetLipsyncParams, reqEd
 	return c.Client.Do(req)
 }
 
-// ListLipsyncs List lip-syncs
+// ListLipsyncs: list lip-syncs
 //
 // Returns a page of the caller's lip-syncs, newest first. `next_cursor` is the cursor of the next page. It is
 // missing on the last page. A cursor remains valid while records are created and deleted: a record that
@@ -916,7 +916,7 @@ func (c *Client) ListLipsyncs(ctx context.Context, params *ListLipsyncsParams, r
 	return c.Client.Do(req)
 }
 
-// UploadMediaWithBody Upload a file
+// UploadMediaWithBody: upload a file
 //
 // Stores a video, an image or an audio file for seven days. Until then, its URL can be used as
 // `base_video_url`, `video_url` or `audio_url`. The body is the file itself, of at most 300 MiB unless the
@@ -938,7 +938,7 @@ func (c *Client) UploadMediaWithBody(ctx context.Context, contentType string, bo
 	return c.Client.Do(req)
 }
 
-// RotateWebhookSecret Rotate the webhook secret
+// RotateWebhookSecret: rotate the webhook secret
 //
 // Creates a new secret. Previous secrets stay active for 24 hours. Every notification has a signature by each
 // active secret. While 10 secrets are active, the response is 429.
@@ -956,7 +956,7 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, reqEditors ...RequestE
 	return c.Client.Do(req)
 }
 
-// GetWebhookSecrets Read the webhook secrets
+// GetWebhookSecrets: read the webhook secrets
 //
 // Returns the active secrets of the caller, newest first. They sign the notifications. The first call creates
 // the first secret. A receiver must accept a signature by any active secret.
@@ -974,7 +974,7 @@ func (c *Client) GetWebhookSecrets(ctx context.Context, reqEditors ...RequestEdi
 	return c.Client.Do(req)
 }
 
-// TestWebhookWithBody Send a sample notification
+// TestWebhookWithBody: send a sample notification
 //
 // Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
 // does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
@@ -995,7 +995,7 @@ func (c *Client) TestWebhookWithBody(ctx context.Context, contentType string, bo
 	return c.Client.Do(req)
 }
 
-// TestWebhook Send a sample notification
+// TestWebhook: send a sample notification
 //
 // Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
 // does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
@@ -2024,7 +2024,7 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
-	// ListProjectsWithResponse List the projects of a workspace
+	// ListProjectsWithResponse: list the projects of a workspace
 	//
 	// Returns all projects of the workspace, newest first. The counts are of the caller's projects in this
 	// workspace. A project is unpublished unless its status is `published`, ignoring case. The response is the
@@ -2035,7 +2035,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /projects/v2 (the `ListProjects` operationId).
 	ListProjectsWithResponse(ctx context.Context, params *ListProjectsParams, reqEditors ...RequestEditorFn) (*ListProjectsResponse, error)
 
-	// LoginWithBodyWithResponse Log in
+	// LoginWithBodyWithResponse: log in
 	//
 	// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
 	// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
@@ -2048,7 +2048,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /users/login (the `Login` operationId).
 	LoginWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LoginResponse, error)
 
-	// LoginWithResponse Log in
+	// LoginWithResponse: log in
 	//
 	// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
 	// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
@@ -2061,7 +2061,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /users/login (the `Login` operationId).
 	LoginWithResponse(ctx context.Context, body LoginJSONRequestBody, reqEditors ...RequestEditorFn) (*LoginResponse, error)
 
-	// RefreshTokensWithBodyWithResponse Exchange a refresh token
+	// RefreshTokensWithBodyWithResponse: exchange a refresh token
 	//
 	// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
 	// assumes that it was stolen, and revokes every token that descends from the same login.
@@ -2071,7 +2071,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /users/refresh (the `RefreshTokens` operationId).
 	RefreshTokensWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RefreshTokensResponse, error)
 
-	// RefreshTokensWithResponse Exchange a refresh token
+	// RefreshTokensWithResponse: exchange a refresh token
 	//
 	// Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
 	// assumes that it was stolen, and revokes every token that descends from the same login.
@@ -2081,7 +2081,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /users/refresh (the `RefreshTokens` operationId).
 	RefreshTokensWithResponse(ctx context.Context, body RefreshTokensJSONRequestBody, reqEditors ...RequestEditorFn) (*RefreshTokensResponse, error)
 
-	// GetAvatarWithResponse Read an avatar
+	// GetAvatarWithResponse: read an avatar
 	//
 	// Returns an avatar of the caller in its current state.
 	//
@@ -2090,7 +2090,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/avatars/avatar_details (the `GetAvatar` operationId).
 	GetAvatarWithResponse(ctx context.Context, params *GetAvatarParams, reqEditors ...RequestEditorFn) (*GetAvatarResponse, error)
 
-	// CreateAvatarWithBodyWithResponse Create an avatar
+	// CreateAvatarWithBodyWithResponse: create an avatar
 	//
 	// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
 	// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
@@ -2103,7 +2103,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/avatars/create_avatar (the `CreateAvatar` operationId).
 	CreateAvatarWithBodyWithResponse(ctx context.Context, params *CreateAvatarParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAvatarResponse, error)
 
-	// CreateAvatarWithResponse Create an avatar
+	// CreateAvatarWithResponse: create an avatar
 	//
 	// Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
 	// `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
@@ -2116,7 +2116,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/avatars/create_avatar (the `CreateAvatar` operationId).
 	CreateAvatarWithResponse(ctx context.Context, params *CreateAvatarParams, body CreateAvatarJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAvatarResponse, error)
 
-	// CreateVideoWithBodyWithResponse Create a video from a published avatar
+	// CreateVideoWithBodyWithResponse: create a video from a published avatar
 	//
 	// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
 	// avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
@@ -2127,7 +2127,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/avatars/create_video (the `CreateVideo` operationId).
 	CreateVideoWithBodyWithResponse(ctx context.Context, params *CreateVideoParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateVideoResponse, error)
 
-	// CreateVideoWithResponse Create a video from a published avatar
+	// CreateVideoWithResponse: create a video from a published avatar
 	//
 	// Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
 	// avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
@@ -2138,7 +2138,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/avatars/create_video (the `CreateVideo` operationId).
 	CreateVideoWithResponse(ctx context.Context, params *CreateVideoParams, body CreateVideoJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateVideoResponse, error)
 
-	// DeleteAvatarWithBodyWithResponse Delete an avatar
+	// DeleteAvatarWithBodyWithResponse: delete an avatar
 	//
 	// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
 	// with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
@@ -2150,7 +2150,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/avatars/delete_avatar (the `DeleteAvatar` operationId).
 	DeleteAvatarWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeleteAvatarResponse, error)
 
-	// DeleteAvatarWithResponse Delete an avatar
+	// DeleteAvatarWithResponse: delete an avatar
 	//
 	// Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
 	// with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
@@ -2162,7 +2162,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/avatars/delete_avatar (the `DeleteAvatar` operationId).
 	DeleteAvatarWithResponse(ctx context.Context, body DeleteAvatarJSONRequestBody, reqEditors ...RequestEditorFn) (*DeleteAvatarResponse, error)
 
-	// DeleteVideoWithBodyWithResponse Delete a video made from an avatar
+	// DeleteVideoWithBodyWithResponse: delete a video made from an avatar
 	//
 	// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
 	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -2173,7 +2173,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/avatars/delete_video (the `DeleteVideo` operationId).
 	DeleteVideoWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeleteVideoResponse, error)
 
-	// DeleteVideoWithResponse Delete a video made from an avatar
+	// DeleteVideoWithResponse: delete a video made from an avatar
 	//
 	// Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
 	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -2184,7 +2184,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/avatars/delete_video (the `DeleteVideo` operationId).
 	DeleteVideoWithResponse(ctx context.Context, body DeleteVideoJSONRequestBody, reqEditors ...RequestEditorFn) (*DeleteVideoResponse, error)
 
-	// GetVideoWithResponse Read a video made from an avatar
+	// GetVideoWithResponse: read a video made from an avatar
 	//
 	// Returns a video of the caller in its current state.
 	//
@@ -2193,7 +2193,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/avatars/inference_details (the `GetVideo` operationId).
 	GetVideoWithResponse(ctx context.Context, params *GetVideoParams, reqEditors ...RequestEditorFn) (*GetVideoResponse, error)
 
-	// ListAvatarsWithResponse List avatars
+	// ListAvatarsWithResponse: list avatars
 	//
 	// Returns a page of the caller's avatars, newest first. `next_cursor` is the cursor of the next page. It is
 	// missing on the last page. A cursor remains valid while records are created and deleted: a record that
@@ -2204,7 +2204,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/avatars/list (the `ListAvatars` operationId).
 	ListAvatarsWithResponse(ctx context.Context, params *ListAvatarsParams, reqEditors ...RequestEditorFn) (*ListAvatarsResponse, error)
 
-	// ListVideosWithResponse List videos made from avatars
+	// ListVideosWithResponse: list videos made from avatars
 	//
 	// Returns a page of the caller's videos, newest first. `next_cursor` is the cursor of the next page. It is
 	// missing on the last page. A cursor remains valid while records are created and deleted: a record that
@@ -2215,7 +2215,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/avatars/list_inferences (the `ListVideos` operationId).
 	ListVideosWithResponse(ctx context.Context, params *ListVideosParams, reqEditors ...RequestEditorFn) (*ListVideosResponse, error)
 
-	// SubmitConsentWithBodyWithResponse Give or refuse consent for an avatar
+	// SubmitConsentWithBodyWithResponse: give or refuse consent for an avatar
 	//
 	// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
 	// `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
@@ -2226,7 +2226,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/avatars/submit_consent (the `SubmitConsent` operationId).
 	SubmitConsentWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SubmitConsentResponse, error)
 
-	// SubmitConsentWithResponse Give or refuse consent for an avatar
+	// SubmitConsentWithResponse: give or refuse consent for an avatar
 	//
 	// Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
 	// `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
@@ -2237,7 +2237,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/avatars/submit_consent (the `SubmitConsent` operationId).
 	SubmitConsentWithResponse(ctx context.Context, body SubmitConsentJSONRequestBody, reqEditors ...RequestEditorFn) (*SubmitConsentResponse, error)
 
-	// CreateLipsyncWithBodyWithResponse Create a lip-sync video
+	// CreateLipsyncWithBodyWithResponse: create a lip-sync video
 	//
 	// Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
 	// When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
@@ -2248,7 +2248,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/lipsync/create_lipsync (the `CreateLipsync` operationId).
 	CreateLipsyncWithBodyWithResponse(ctx context.Context, params *CreateLipsyncParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateLipsyncResponse, error)
 
-	// CreateLipsyncWithResponse Create a lip-sync video
+	// CreateLipsyncWithResponse: create a lip-sync video
 	//
 	// Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
 	// When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
@@ -2259,7 +2259,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/lipsync/create_lipsync (the `CreateLipsync` operationId).
 	CreateLipsyncWithResponse(ctx context.Context, params *CreateLipsyncParams, body CreateLipsyncJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateLipsyncResponse, error)
 
-	// DeleteLipsyncWithBodyWithResponse Delete a lip-sync
+	// DeleteLipsyncWithBodyWithResponse: delete a lip-sync
 	//
 	// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
 	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -2270,7 +2270,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/lipsync/delete_lipsync (the `DeleteLipsync` operationId).
 	DeleteLipsyncWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeleteLipsyncResponse, error)
 
-	// DeleteLipsyncWithResponse Delete a lip-sync
+	// DeleteLipsyncWithResponse: delete a lip-sync
 	//
 	// Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
 	// one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -2281,7 +2281,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/lipsync/delete_lipsync (the `DeleteLipsync` operationId).
 	DeleteLipsyncWithResponse(ctx context.Context, body DeleteLipsyncJSONRequestBody, reqEditors ...RequestEditorFn) (*DeleteLipsyncResponse, error)
 
-	// GetLipsyncWithResponse Read a lip-sync
+	// GetLipsyncWithResponse: read a lip-sync
 	//
 	// Returns a lip-sync of the caller in its current state.
 	//
@@ -2290,7 +2290,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/lipsync/inference_details (the `GetLipsync` operationId).
 	GetLipsyncWithResponse(ctx context.Context, params *GetLipsyncParams, reqEditors ...RequestEditorFn) (*GetLipsyncResponse, error)
 
-	// ListLipsyncsWithResponse List lip-syncs
+	// ListLipsyncsWithResponse: list lip-syncs
 	//
 	// Returns a page of the caller's lip-syncs, newest first. `next_cursor` is the cursor of the next page. It is
 	// missing on the last page. A cursor remains valid while records are created and deleted: a record that
@@ -2301,7 +2301,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/lipsync/list (the `ListLipsyncs` operationId).
 	ListLipsyncsWithResponse(ctx context.Context, params *ListLipsyncsParams, reqEditors ...RequestEditorFn) (*ListLipsyncsResponse, error)
 
-	// UploadMediaWithBodyWithResponse Upload a file
+	// UploadMediaWithBodyWithResponse: upload a file
 	//
 	// Stores a video, an image or an audio file for seven days. Until then, its URL can be used as
 	// `base_video_url`, `video_url` or `audio_url`. The body is the file itself, of at most 300 MiB unless the
@@ -2313,7 +2313,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/media (the `UploadMedia` operationId).
 	UploadMediaWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadMediaResponse, error)
 
-	// RotateWebhookSecretWithResponse Rotate the webhook secret
+	// RotateWebhookSecretWithResponse: rotate the webhook secret
 	//
 	// Creates a new secret. Previous secrets stay active for 24 hours. Every notification has a signature by each
 	// active secret. While 10 secrets are active, the response is 429.
@@ -2323,7 +2323,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/webhooks/rotate_secret (the `RotateWebhookSecret` operationId).
 	RotateWebhookSecretWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateWebhookSecretResponse, error)
 
-	// GetWebhookSecretsWithResponse Read the webhook secrets
+	// GetWebhookSecretsWithResponse: read the webhook secrets
 	//
 	// Returns the active secrets of the caller, newest first. They sign the notifications. The first call creates
 	// the first secret. A receiver must accept a signature by any active secret.
@@ -2333,7 +2333,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/webhooks/secret (the `GetWebhookSecrets` operationId).
 	GetWebhookSecretsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetWebhookSecretsResponse, error)
 
-	// TestWebhookWithBodyWithResponse Send a sample notification
+	// TestWebhookWithBodyWithResponse: send a sample notification
 	//
 	// Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
 	// does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
@@ -2344,7 +2344,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/webhooks/test (the `TestWebhook` operationId).
 	TestWebhookWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestWebhookResponse, error)
 
-	// TestWebhookWithResponse Send a sample notification
+	// TestWebhookWithResponse: send a sample notification
 	//
 	// Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
 	// does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
@@ -4710,7 +4710,7 @@ func (r TestWebhookResponse) ContentType() string {
 	return ""
 }
 
-// ListProjectsWithResponse List the projects of a workspace
+// ListProjectsWithResponse: list the projects of a workspace
 //
 // Returns all projects of the workspace, newest first. The counts are of the caller's projects in this
 // workspace. A project is unpublished unless its status is `published`, ignoring case. The response is the
@@ -4727,7 +4727,7 @@ func (c *ClientWithResponses) ListProjectsWithResponse(ctx context.Context, para
 	return ParseListProjectsResponse(rsp)
 }
 
-// LoginWithBodyWithResponse Log in
+// LoginWithBodyWithResponse: log in
 //
 // Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
 // which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
@@ -4746,7 +4746,7 @@ func (c *ClientWithResponses) LoginWithBodyWithResponse(ctx context.Context, con
 	return ParseLoginResponse(rsp)
 }
 
-// LoginWithResponse Log in
+// LoginWithResponse: log in
 //
 // Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
 // which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
@@ -4765,7 +4765,7 @@ func (c *ClientWithResponses) LoginWithResponse(ctx context.Context, body LoginJ
 	return ParseLoginResponse(rsp)
 }
 
-// RefreshTokensWithBodyWithResponse Exchange a refresh token
+// RefreshTokensWithBodyWithResponse: exchange a refresh token
 //
 // Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
 // assumes that it was stolen, and revokes every token that descends from the same login.
@@ -4781,7 +4781,7 @@ func (c *ClientWithResponses) RefreshTokensWithBodyWithResponse(ctx context.Cont
 	return ParseRefreshTokensResponse(rsp)
 }
 
-// RefreshTokensWithResponse Exchange a refresh token
+// RefreshTokensWithResponse: exchange a refresh token
 //
 // Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the service
 // assumes that it was stolen, and revokes every token that descends from the same login.
@@ -4797,7 +4797,7 @@ func (c *ClientWithResponses) RefreshTokensWithResponse(ctx context.Context, bod
 	return ParseRefreshTokensResponse(rsp)
 }
 
-// GetAvatarWithResponse Read an avatar
+// GetAvatarWithResponse: read an avatar
 //
 // Returns an avatar of the caller in its current state.
 //
@@ -4812,7 +4812,7 @@ func (c *ClientWithResponses) GetAvatarWithResponse(ctx context.Context, params 
 	return ParseGetAvatarResponse(rsp)
 }
 
-// CreateAvatarWithBodyWithResponse Create an avatar
+// CreateAvatarWithBodyWithResponse: create an avatar
 //
 // Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
 // `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
@@ -4831,7 +4831,7 @@ func (c *ClientWithResponses) CreateAvatarWithBodyWithResponse(ctx context.Conte
 	return ParseCreateAvatarResponse(rsp)
 }
 
-// CreateAvatarWithResponse Create an avatar
+// CreateAvatarWithResponse: create an avatar
 //
 // Starts the creation of an avatar. A webhook is registered if `webhook.enabled` is true and
 // `webhook_data.webhook_url` is set. The response is 422 if the webhook is enabled without a URL. A URL without
@@ -4850,7 +4850,7 @@ func (c *ClientWithResponses) CreateAvatarWithResponse(ctx context.Context, para
 	return ParseCreateAvatarResponse(rsp)
 }
 
-// CreateVideoWithBodyWithResponse Create a video from a published avatar
+// CreateVideoWithBodyWithResponse: create a video from a published avatar
 //
 // Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
 // avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
@@ -4867,7 +4867,7 @@ func (c *ClientWithResponses) CreateVideoWithBodyWithResponse(ctx context.Contex
 	return ParseCreateVideoResponse(rsp)
 }
 
-// CreateVideoWithResponse Create a video from a published avatar
+// CreateVideoWithResponse: create a video from a published avatar
 //
 // Starts the creation of a video. When the video succeeds or fails, the webhook that was registered with the
 // avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is published, and 429
@@ -4884,7 +4884,7 @@ func (c *ClientWithResponses) CreateVideoWithResponse(ctx context.Context, param
 	return ParseCreateVideoResponse(rsp)
 }
 
-// DeleteAvatarWithBodyWithResponse Delete an avatar
+// DeleteAvatarWithBodyWithResponse: delete an avatar
 //
 // Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
 // with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
@@ -4902,7 +4902,7 @@ func (c *ClientWithResponses) DeleteAvatarWithBodyWithResponse(ctx context.Conte
 	return ParseDeleteAvatarResponse(rsp)
 }
 
-// DeleteAvatarWithResponse Delete an avatar
+// DeleteAvatarWithResponse: delete an avatar
 //
 // Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are deleted
 // with it. Undelivered notifications are not sent, but one that is being sent at this moment may still
@@ -4920,7 +4920,7 @@ func (c *ClientWithResponses) DeleteAvatarWithResponse(ctx context.Context, body
 	return ParseDeleteAvatarResponse(rsp)
 }
 
-// DeleteVideoWithBodyWithResponse Delete a video made from an avatar
+// DeleteVideoWithBodyWithResponse: delete a video made from an avatar
 //
 // Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
 // one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -4937,7 +4937,7 @@ func (c *ClientWithResponses) DeleteVideoWithBodyWithResponse(ctx context.Contex
 	return ParseDeleteVideoResponse(rsp)
 }
 
-// DeleteVideoWithResponse Delete a video made from an avatar
+// DeleteVideoWithResponse: delete a video made from an avatar
 //
 // Stops all work on the video and erases its inputs and media. Undelivered notifications are not sent, but
 // one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -4954,7 +4954,7 @@ func (c *ClientWithResponses) DeleteVideoWithResponse(ctx context.Context, body 
 	return ParseDeleteVideoResponse(rsp)
 }
 
-// GetVideoWithResponse Read a video made from an avatar
+// GetVideoWithResponse: read a video made from an avatar
 //
 // Returns a video of the caller in its current state.
 //
@@ -4969,7 +4969,7 @@ func (c *ClientWithResponses) GetVideoWithResponse(ctx context.Context, params *
 	return ParseGetVideoResponse(rsp)
 }
 
-// ListAvatarsWithResponse List avatars
+// ListAvatarsWithResponse: list avatars
 //
 // Returns a page of the caller's avatars, newest first. `next_cursor` is the cursor of the next page. It is
 // missing on the last page. A cursor remains valid while records are created and deleted: a record that
@@ -4986,7 +4986,7 @@ func (c *ClientWithResponses) ListAvatarsWithResponse(ctx context.Context, param
 	return ParseListAvatarsResponse(rsp)
 }
 
-// ListVideosWithResponse List videos made from avatars
+// ListVideosWithResponse: list videos made from avatars
 //
 // Returns a page of the caller's videos, newest first. `next_cursor` is the cursor of the next page. It is
 // missing on the last page. A cursor remains valid while records are created and deleted: a record that
@@ -5003,7 +5003,7 @@ func (c *ClientWithResponses) ListVideosWithResponse(ctx context.Context, params
 	return ParseListVideosResponse(rsp)
 }
 
-// SubmitConsentWithBodyWithResponse Give or refuse consent for an avatar
+// SubmitConsentWithBodyWithResponse: give or refuse consent for an avatar
 //
 // Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
 // `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
@@ -5020,7 +5020,7 @@ func (c *ClientWithResponses) SubmitConsentWithBodyWithResponse(ctx context.Cont
 	return ParseSubmitConsentResponse(rsp)
 }
 
-// SubmitConsentWithResponse Give or refuse consent for an avatar
+// SubmitConsentWithResponse: give or refuse consent for an avatar
 //
 // Records whether the person shown by the avatar consents. Consent can be submitted while the avatar is still
 // `processing`. It then takes effect when the avatar becomes `consent_pending`. The response is 409 if the
@@ -5037,7 +5037,7 @@ func (c *ClientWithResponses) SubmitConsentWithResponse(ctx context.Context, bod
 	return ParseSubmitConsentResponse(rsp)
 }
 
-// CreateLipsyncWithBodyWithResponse Create a lip-sync video
+// CreateLipsyncWithBodyWithResponse: create a lip-sync video
 //
 // Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
 // When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
@@ -5054,7 +5054,7 @@ func (c *ClientWithResponses) CreateLipsyncWithBodyWithResponse(ctx context.Cont
 	return ParseCreateLipsyncResponse(rsp)
 }
 
-// CreateLipsyncWithResponse Create a lip-sync video
+// CreateLipsyncWithResponse: create a lip-sync video
 //
 // Starts the creation of a lip-sync video. A webhook is registered in the same way as with create_avatar.
 // When the lip-sync succeeds or fails, the webhook receives a `lipsync_inference_event`. The response is 429
@@ -5071,7 +5071,7 @@ func (c *ClientWithResponses) CreateLipsyncWithResponse(ctx context.Context, par
 	return ParseCreateLipsyncResponse(rsp)
 }
 
-// DeleteLipsyncWithBodyWithResponse Delete a lip-sync
+// DeleteLipsyncWithBodyWithResponse: delete a lip-sync
 //
 // Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
 // one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -5088,7 +5088,7 @@ func (c *ClientWithResponses) DeleteLipsyncWithBodyWithResponse(ctx context.Cont
 	return ParseDeleteLipsyncResponse(rsp)
 }
 
-// DeleteLipsyncWithResponse Delete a lip-sync
+// DeleteLipsyncWithResponse: delete a lip-sync
 //
 // Stops all work on the lip-sync and erases its inputs and media. Undelivered notifications are not sent, but
 // one that is being sent at this moment may still arrive. Afterwards, every other operation responds with
@@ -5105,7 +5105,7 @@ func (c *ClientWithResponses) DeleteLipsyncWithResponse(ctx context.Context, bod
 	return ParseDeleteLipsyncResponse(rsp)
 }
 
-// GetLipsyncWithResponse Read a lip-sync
+// GetLipsyncWithResponse: read a lip-sync
 //
 // Returns a lip-sync of the caller in its current state.
 //
@@ -5120,7 +5120,7 @@ func (c *ClientWithResponses) GetLipsyncWithResponse(ctx context.Context, params
 	return ParseGetLipsyncResponse(rsp)
 }
 
-// ListLipsyncsWithResponse List lip-syncs
+// ListLipsyncsWithResponse: list lip-syncs
 //
 // Returns a page of the caller's lip-syncs, newest first. `next_cursor` is the cursor of the next page. It is
 // missing on the last page. A cursor remains valid while records are created and deleted: a record that
@@ -5137,7 +5137,7 @@ func (c *ClientWithResponses) ListLipsyncsWithResponse(ctx context.Context, para
 	return ParseListLipsyncsResponse(rsp)
 }
 
-// UploadMediaWithBodyWithResponse Upload a file
+// UploadMediaWithBodyWithResponse: upload a file
 //
 // Stores a video, an image or an audio file for seven days. Until then, its URL can be used as
 // `base_video_url`, `video_url` or `audio_url`. The body is the file itself, of at most 300 MiB unless the
@@ -5155,7 +5155,7 @@ func (c *ClientWithResponses) UploadMediaWithBodyWithResponse(ctx context.Contex
 	return ParseUploadMediaResponse(rsp)
 }
 
-// RotateWebhookSecretWithResponse Rotate the webhook secret
+// RotateWebhookSecretWithResponse: rotate the webhook secret
 //
 // Creates a new secret. Previous secrets stay active for 24 hours. Every notification has a signature by each
 // active secret. While 10 secrets are active, the response is 429.
@@ -5171,7 +5171,7 @@ func (c *ClientWithResponses) RotateWebhookSecretWithResponse(ctx context.Contex
 	return ParseRotateWebhookSecretResponse(rsp)
 }
 
-// GetWebhookSecretsWithResponse Read the webhook secrets
+// GetWebhookSecretsWithResponse: read the webhook secrets
 //
 // Returns the active secrets of the caller, newest first. They sign the notifications. The first call creates
 // the first secret. A receiver must accept a signature by any active secret.
@@ -5187,7 +5187,7 @@ func (c *ClientWithResponses) GetWebhookSecretsWithResponse(ctx context.Context,
 	return ParseGetWebhookSecretsResponse(rsp)
 }
 
-// TestWebhookWithBodyWithResponse Send a sample notification
+// TestWebhookWithBodyWithResponse: send a sample notification
 //
 // Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
 // does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response
@@ -5204,7 +5204,7 @@ func (c *ClientWithResponses) TestWebhookWithBodyWithResponse(ctx context.Contex
 	return ParseTestWebhookResponse(rsp)
 }
 
-// TestWebhookWithResponse Send a sample notification
+// TestWebhookWithResponse: send a sample notification
 //
 // Sends one sample notification to a URL, signed like a real notification, and returns the result. The service
 // does not retry the attempt and registers nothing. A caller can send at most 10 samples per minute. The response

@@ -125,347 +125,345 @@ func (e SyncMode) Valid() bool {
 	}
 }
 
-// Avatar An avatar. Members without a value are omitted.
+// Avatar is an avatar. Members without a value are omitted.
 type Avatar struct {
-	// AvatarID Id of the avatar.
+	// Id of the avatar.
 	AvatarID string `json:"avatar_id"`
 
-	// AvatarProcessingResults Results of the checks of the base video.
+	// Results of the checks of the base video.
 	AvatarProcessingResults *[]AvatarProcessingResult `json:"avatar_processing_results,omitempty"`
 
-	// AvatarWebhook Destination of notifications. Missing unless a webhook is registered.
+	// Destination of notifications. Missing unless a webhook is registered.
 	AvatarWebhook *AvatarWebhook `json:"avatar_webhook,omitempty"`
 
-	// BaseVideo The `base_video_url` of the request.
+	// The `base_video_url` of the request.
 	BaseVideo *string `json:"base_video,omitempty"`
 
-	// CreatedAt Time of the creation request, in UTC.
+	// Time of the creation request, in UTC.
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 
-	// FailureReason Reason for the failure. Missing if there is none.
+	// Reason for the failure. Missing if there is none.
 	FailureReason *string `json:"failure_reason,omitempty"`
 
-	// Progress Progress of the creation in percent.
+	// Progress of the creation in percent.
 	Progress *float64 `json:"progress,omitempty"`
 
-	// Status The state of an avatar. AvatarStatus lists the known states. The service may add states, so treat an unknown
+	// The state of an avatar. AvatarStatus lists the known states. The service may add states, so treat an unknown
 	// state as one that is not final.
-	//
 	//
 	// Examples: processing, consent_pending, published
 	Status AvatarState `json:"status"`
 
-	// Thumbnail Address of a still image.
+	// Address of a still image.
 	Thumbnail *string `json:"thumbnail,omitempty"`
 
-	// Title Title of the avatar.
+	// Title of the avatar.
 	Title *string `json:"title,omitempty"`
 
-	// UpdatedAt Time of the last state change, in UTC.
+	// Time of the last state change, in UTC.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 }
 
-// AvatarEvent A notification that an avatar entered a state.
+// AvatarEvent is a notification that an avatar entered a state.
 type AvatarEvent struct {
-	// Data The payload of an avatar_event.
+	// The payload of an avatar_event.
 	Data AvatarEventData `json:"data"`
 
-	// EventType Always avatar_event.
+	// Always avatar_event.
 	EventType EventType `json:"event_type"`
 }
 
-// AvatarEventData The payload of an avatar_event.
+// AvatarEventData is the payload of an avatar_event.
 type AvatarEventData struct {
-	// AvatarID Id of the avatar.
+	// Id of the avatar.
 	AvatarID string `json:"avatar_id"`
 
-	// Status The status of an avatar.
+	// The status of an avatar.
 	//
-	// - processing: the avatar is being created.
-	// - failed: creation failed.
-	// - published: the avatar is created and published.
-	// - consent_pending: the avatar awaits user consent.
-	// - consent_failed: user consent was not obtained.
+	//   - processing: the avatar is being created.
+	//   - failed: creation failed.
+	//   - published: the avatar is created and published.
+	//   - consent_pending: the avatar awaits user consent.
+	//   - consent_failed: user consent was not obtained.
 	Status AvatarStatus `json:"status"`
 }
 
-// AvatarInferenceEvent A notification that a video made from a published avatar succeeded or failed.
+// AvatarInferenceEvent is a notification that a video made from a published avatar succeeded or failed.
 type AvatarInferenceEvent struct {
-	// Data The payload of an avatar_inference_event or a lipsync_inference_event.
+	// The payload of an avatar_inference_event or a lipsync_inference_event.
 	Data InferenceEventData `json:"data"`
 
-	// EventType Always avatar_inference_event.
+	// Always avatar_inference_event.
 	EventType EventType `json:"event_type"`
 }
 
-// AvatarList A page of avatars.
+// AvatarList is a page of avatars.
 type AvatarList struct {
-	// Data The avatars, newest first.
+	// The avatars, newest first.
 	Data []Avatar `json:"data"`
 
-	// NextCursor Cursor of the next page. Missing on the last page.
+	// Cursor of the next page. Missing on the last page.
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
-// AvatarProcessingResult The result of one check of a base video.
+// AvatarProcessingResult is the result of one check of a base video.
 type AvatarProcessingResult struct {
-	// CheckName Name of the check.
+	// Name of the check.
 	CheckName *string `json:"check_name,omitempty"`
 
-	// CheckStatus SUCCESS or FAILED.
+	// SUCCESS or FAILED.
 	CheckStatus *string `json:"check_status,omitempty"`
 
-	// Message What the check found.
+	// What the check found.
 	Message *string `json:"message,omitempty"`
 }
 
-// AvatarState The state of an avatar. AvatarStatus lists the known states. The service may add states, so treat an unknown
+// AvatarState is the state of an avatar. AvatarStatus lists the known states. The service may add states, so treat an unknown
 // state as one that is not final.
 //
 // Examples: processing, consent_pending, published
 type AvatarState = AvatarStatus
 
-// AvatarStatus The status of an avatar.
+// AvatarStatus is the status of an avatar.
 //
-// - processing: the avatar is being created.
-// - failed: creation failed.
-// - published: the avatar is created and published.
-// - consent_pending: the avatar awaits user consent.
-// - consent_failed: user consent was not obtained.
+//   - processing: the avatar is being created.
+//   - failed: creation failed.
+//   - published: the avatar is created and published.
+//   - consent_pending: the avatar awaits user consent.
+//   - consent_failed: user consent was not obtained.
 type AvatarStatus string
 
-// AvatarWebhook The webhook registration of an avatar.
+// AvatarWebhook is the webhook registration of an avatar.
 type AvatarWebhook struct {
-	// WebhookURL URL that receives notifications.
+	// URL that receives notifications.
 	WebhookURL *string `json:"webhook_url,omitempty"`
 }
 
-// ConsentRequest The decision of the person that the avatar shows.
+// ConsentRequest is the decision of the person that the avatar shows.
 type ConsentRequest struct {
-	// AvatarID Id of an avatar of the caller.
+	// Id of an avatar of the caller.
 	AvatarID string `json:"avatar_id"`
 
-	// Granted True if the person consents, false if the person refuses.
+	// True if the person consents, false if the person refuses.
 	Granted bool `json:"granted"`
 }
 
-// CreateAvatarRequest A request to create an avatar. Unknown members are accepted and kept.
+// CreateAvatarRequest is a request to create an avatar. Unknown members are accepted and kept.
 type CreateAvatarRequest struct {
-	// BaseVideoURL URL of the recording from which the avatar is made.
+	// URL of the recording from which the avatar is made.
 	BaseVideoURL Nullable[string] `json:"base_video_url,omitzero"`
 
-	// Title Title of the avatar.
+	// Title of the avatar.
 	Title Nullable[string] `json:"title,omitzero"`
 
-	// Webhook Switch for notifications.
+	// Switch for notifications.
 	Webhook Nullable[WebhookSwitch] `json:"webhook,omitzero"`
 
-	// WebhookData Destination of notifications.
+	// Destination of notifications.
 	WebhookData          Nullable[WebhookData]      `json:"webhook_data,omitzero"`
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// CreateLipsyncRequest A request to create a lip-sync. Unknown members are accepted and kept.
+// CreateLipsyncRequest is a request to create a lip-sync. Unknown members are accepted and kept.
 type CreateLipsyncRequest struct {
-	// AudioURL URL of the recording that the lips follow.
+	// URL of the recording that the lips follow.
 	AudioURL Nullable[string] `json:"audio_url,omitzero"`
 
-	// Description Description of the lip-sync.
+	// Description of the lip-sync.
 	Description Nullable[string] `json:"description,omitzero"`
 
-	// SyncMode Handling of a recording that is longer or shorter than the video.
+	// Handling of a recording that is longer or shorter than the video.
 	SyncMode Nullable[SyncMode] `json:"sync_mode,omitzero"`
 
-	// Title Title of the lip-sync.
+	// Title of the lip-sync.
 	Title Nullable[string] `json:"title,omitzero"`
 
-	// UseAudioFromVideo True if the lips follow the audio of the video. Omit `audio_url` in this case.
+	// True if the lips follow the audio of the video. Omit `audio_url` in this case.
 	UseAudioFromVideo Nullable[bool] `json:"use_audio_from_video,omitzero"`
 
-	// VideoURL URL of the video in which the lips move.
+	// URL of the video in which the lips move.
 	VideoURL Nullable[string] `json:"video_url,omitzero"`
 
-	// Webhook Switch for notifications.
+	// Switch for notifications.
 	Webhook Nullable[WebhookSwitch] `json:"webhook,omitzero"`
 
-	// WebhookData Destination of notifications.
+	// Destination of notifications.
 	WebhookData          Nullable[WebhookData]      `json:"webhook_data,omitzero"`
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// CreateVideoRequest A request to create a video. Unknown members are accepted and kept.
+// CreateVideoRequest is a request to create a video. Unknown members are accepted and kept.
 type CreateVideoRequest struct {
-	// AudioURL URL of a recording of the speech of the avatar.
+	// URL of a recording of the speech of the avatar.
 	AudioURL Nullable[string] `json:"audio_url,omitzero"`
 
-	// AvatarID Id of a published avatar of the caller.
+	// Id of a published avatar of the caller.
 	AvatarID string `json:"avatar_id"`
 
-	// Text Text that the avatar speaks.
+	// Text that the avatar speaks.
 	Text Nullable[string] `json:"text,omitzero"`
 
-	// Title Title of the video.
+	// Title of the video.
 	Title                Nullable[string]           `json:"title,omitzero"`
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// DeleteAvatarRequest A request to delete an avatar.
+// DeleteAvatarRequest is a request to delete an avatar.
 type DeleteAvatarRequest struct {
-	// AvatarID Id of an avatar of the caller.
+	// Id of an avatar of the caller.
 	AvatarID string `json:"avatar_id"`
 }
 
-// DeleteInferenceRequest A request to delete a video or a lip-sync.
+// DeleteInferenceRequest is a request to delete a video or a lip-sync.
 type DeleteInferenceRequest struct {
-	// InferenceID Id of a video or a lip-sync of the caller.
+	// Id of a video or a lip-sync of the caller.
 	InferenceID string `json:"inference_id"`
 }
 
-// Event A notification. Its event_type identifies which of the three notifications it is.
+// Event is a notification. Its event_type identifies which of the three notifications it is.
 type Event = EventEnvelope
 
-// EventData The payload of a notification, which depends on the event type.
+// EventData is the payload of a notification, which depends on the event type.
 type EventData = json.RawMessage
 
-// EventEnvelope The members that every notification has.
+// EventEnvelope is the members that every notification has.
 type EventEnvelope struct {
-	// Data The payload of a notification, which depends on the event type.
+	// The payload of a notification, which depends on the event type.
 	Data EventData `json:"data"`
 
-	// EventType The type of a notification.
+	// The type of a notification.
 	EventType EventType `json:"event_type"`
 }
 
-// EventType The type of a notification.
+// EventType is the type of a notification.
 type EventType string
 
-// InferenceEventData The payload of an avatar_inference_event or a lipsync_inference_event.
+// InferenceEventData is the payload of an avatar_inference_event or a lipsync_inference_event.
 type InferenceEventData struct {
-	// InferenceID Unique id of the video or the lip-sync.
+	// Unique id of the video or the lip-sync.
 	InferenceID string `json:"inference_id"`
 
-	// Status The result of a creation.
+	// The result of a creation.
 	//
-	// - succeeded: creation succeeded.
-	// - failed: creation failed.
+	//   - succeeded: creation succeeded.
+	//   - failed: creation failed.
 	Status InferenceEventStatus `json:"status"`
 }
 
-// InferenceEventStatus The result of a creation.
+// InferenceEventStatus is the result of a creation.
 //
-// - succeeded: creation succeeded.
-// - failed: creation failed.
+//   - succeeded: creation succeeded.
+//   - failed: creation failed.
 type InferenceEventStatus string
 
-// InferenceState The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
+// InferenceState is the state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
 // treat an unknown state as one that is not final.
 //
 // Examples: processing, succeeded, failed
 type InferenceState = InferenceStatus
 
-// InferenceStatus The status of a video or a lip-sync. Notifications contain only final states.
+// InferenceStatus is the status of a video or a lip-sync. Notifications contain only final states.
 type InferenceStatus string
 
-// Lipsync A lip-sync video. Members without a value are omitted.
+// Lipsync is a lip-sync video. Members without a value are omitted.
 type Lipsync struct {
-	// CreatedAt Time of the creation request, in UTC.
+	// Time of the creation request, in UTC.
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 
-	// Description Description of the lip-sync.
+	// Description of the lip-sync.
 	Description *string `json:"description,omitempty"`
 
-	// FailureReason Reason for the failure. Missing if there is none.
+	// Reason for the failure. Missing if there is none.
 	FailureReason *string `json:"failure_reason,omitempty"`
 
-	// InferenceID Id of the lip-sync.
+	// Id of the lip-sync.
 	InferenceID string `json:"inference_id"`
 
-	// InputAudio The `audio_url` of the request.
+	// The `audio_url` of the request.
 	InputAudio *string `json:"input_audio,omitempty"`
 
-	// InputVideo The `video_url` of the request.
+	// The `video_url` of the request.
 	InputVideo *string `json:"input_video,omitempty"`
 
-	// Progress Progress of the creation in percent.
+	// Progress of the creation in percent.
 	Progress *float64 `json:"progress,omitempty"`
 
-	// Status The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
+	// The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
 	// treat an unknown state as one that is not final.
-	//
 	//
 	// Examples: processing, succeeded, failed
 	Status InferenceState `json:"status"`
 
-	// SyncMode The `sync_mode` of the request.
+	// The `sync_mode` of the request.
 	SyncMode *string `json:"sync_mode,omitempty"`
 
-	// ThumbnailURL Address of a still image.
+	// Address of a still image.
 	ThumbnailURL *string `json:"thumbnail_url,omitempty"`
 
-	// Title Title of the lip-sync.
+	// Title of the lip-sync.
 	Title *string `json:"title,omitempty"`
 
-	// UpdatedAt Time of the last state change, in UTC.
+	// Time of the last state change, in UTC.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 
-	// UseAudioFromVideo Whether the lips follow the audio of the video.
+	// Whether the lips follow the audio of the video.
 	UseAudioFromVideo *bool `json:"use_audio_from_video,omitempty"`
 
-	// VideoURL Address of the finished video. Missing until the video is rendered.
+	// Address of the finished video. Missing until the video is rendered.
 	VideoURL *string `json:"video_url,omitempty"`
 }
 
-// LipsyncInferenceEvent A notification that a lip-sync succeeded or failed.
+// LipsyncInferenceEvent is a notification that a lip-sync succeeded or failed.
 type LipsyncInferenceEvent struct {
-	// Data The payload of an avatar_inference_event or a lipsync_inference_event.
+	// The payload of an avatar_inference_event or a lipsync_inference_event.
 	Data InferenceEventData `json:"data"`
 
-	// EventType Always lipsync_inference_event.
+	// Always lipsync_inference_event.
 	EventType EventType `json:"event_type"`
 }
 
-// LipsyncList A page of lip-syncs.
+// LipsyncList is a page of lip-syncs.
 type LipsyncList struct {
-	// Data The lip-syncs, newest first.
+	// The lip-syncs, newest first.
 	Data []Lipsync `json:"data"`
 
-	// NextCursor Cursor of the next page. Missing on the last page.
+	// Cursor of the next page. Missing on the last page.
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
-// LoginRequest A request to log in.
+// LoginRequest is a request to log in.
 type LoginRequest struct {
-	// Email Email address of the user.
+	// Email address of the user.
 	Email string `json:"email"`
 
-	// Password Password of the user.
+	// Password of the user.
 	Password string `json:"password"`
 }
 
-// Media An uploaded file.
+// Media is an uploaded file.
 type Media struct {
-	// ContentType Media type with which the file was uploaded.
+	// Media type with which the file was uploaded.
 	ContentType string `json:"content_type"`
 
-	// ExpiresAt Time at which the file is deleted, in UTC.
+	// Time at which the file is deleted, in UTC.
 	ExpiresAt time.Time `json:"expires_at"`
 
-	// MediaID Id of the file.
+	// Id of the file.
 	MediaID string `json:"media_id"`
 
-	// Size Size of the file in bytes.
+	// Size of the file in bytes.
 	Size int64 `json:"size"`
 
-	// URL Address of the file. It can be used as an input.
+	// Address of the file. It can be used as an input.
 	URL string `json:"url"`
 }
 
-// MediaFile A video, an image or an audio file.
+// MediaFile is a video, an image or an audio file.
 type MediaFile = openapi_types.File
 
-// Problem An error (RFC 9457). It never contains a submitted value.
+// Problem is an error (RFC 9457). It never contains a submitted value.
 type Problem struct {
-	// Code Kind of problem, for programs. The service may add codes, so treat an unknown code like its status.
+	// Kind of problem, for programs. The service may add codes, so treat an unknown code like its status.
 	//
 	// | code | status | cause | remedy |
 	// |---|---|---|---|
@@ -497,307 +495,304 @@ type Problem struct {
 	// | `not_implemented` | 501 | This service does not implement the operation. | Do not use the operation. |
 	// | `service_busy` | 503 | The service is overloaded. | Wait for `Retry-After`. |
 	//
-	//
 	// Examples: bad_request
 	Code *string `json:"code,omitempty"`
 
-	// Detail What went wrong in this request.
+	// What went wrong in this request.
 	Detail *string `json:"detail,omitempty"`
 
-	// Errors All violations of this document, up to 32.
+	// All violations of this document, up to 32.
 	Errors *[]Violation `json:"errors,omitempty"`
 
-	// Instance URI of this occurrence of the problem.
+	// URI of this occurrence of the problem.
 	Instance *string `json:"instance,omitempty"`
 
-	// RequestID The X-Request-Id of the response.
+	// The X-Request-Id of the response.
 	RequestID *string `json:"request_id,omitempty"`
 
-	// Status Status of the response.
+	// Status of the response.
 	Status int32 `json:"status"`
 
-	// Title Short summary of the kind of problem.
+	// Short summary of the kind of problem.
 	Title string `json:"title"`
 
-	// Type URI of the kind of problem. It is about:blank if the status and the code describe the problem completely.
+	// URI of the kind of problem. It is about:blank if the status and the code describe the problem completely.
 	Type string `json:"type"`
 }
 
-// Project A project, in the partial form of the project list. Any field may be missing or null.
+// Project is a project, in the partial form of the project list. Any field may be missing or null.
 type Project struct {
-	// AvailableCredits Number of credits left.
+	// Number of credits left.
 	AvailableCredits *int `json:"available_credits,omitempty"`
 
-	// CreatedAt Time at which the project was made, in UTC.
+	// Time at which the project was made, in UTC.
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 
-	// DataPlaneID Id of the data plane.
+	// Id of the data plane.
 	DataPlaneID *string `json:"data_plane_id,omitempty"`
 
-	// Language Language of the project.
+	// Language of the project.
 	Language *string `json:"language,omitempty"`
 
-	// ProjectID Id of the project.
+	// Id of the project.
 	ProjectID *string `json:"project_id,omitempty"`
 
-	// ProjectType Type of the project, such as PERSONALIZED.
+	// Type of the project, such as PERSONALIZED.
 	ProjectType *string `json:"project_type,omitempty"`
 
-	// RecordingScript Text that was read for the recording.
+	// Text that was read for the recording.
 	RecordingScript *string `json:"recording_script,omitempty"`
 
-	// SmartURL Address for sharing the project.
+	// Address for sharing the project.
 	SmartURL *string `json:"smart_url,omitempty"`
 
-	// SRT Address of the subtitles.
+	// Address of the subtitles.
 	SRT *string `json:"srt,omitempty"`
 
-	// SRTTargetLanguage Language of the subtitles.
+	// Language of the subtitles.
 	SRTTargetLanguage *string `json:"srt_target_language,omitempty"`
 
-	// Status Status of the project.
+	// Status of the project.
 	Status *string `json:"status,omitempty"`
 
-	// Tags Labels of the project.
+	// Labels of the project.
 	Tags *Tags `json:"tags,omitempty"`
 
-	// Thumbnail Address of the thumbnail.
+	// Address of the thumbnail.
 	Thumbnail *string `json:"thumbnail,omitempty"`
 
-	// Thumbnails Addresses of the thumbnails.
+	// Addresses of the thumbnails.
 	Thumbnails *Thumbnails `json:"thumbnails,omitempty"`
 
-	// Title Title of the project.
+	// Title of the project.
 	Title *string `json:"title,omitempty"`
 
-	// TrainingJobID Id of the training job.
+	// Id of the training job.
 	TrainingJobID *string `json:"training_job_id,omitempty"`
 
-	// UpdatedAt Time at which the project was last changed, in UTC.
+	// Time at which the project was last changed, in UTC.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 
-	// UserID Id of the user who made the project.
+	// Id of the user who made the project.
 	UserID *string `json:"user_id,omitempty"`
 
-	// UtilisedCredits Number of credits used.
+	// Number of credits used.
 	UtilisedCredits *int `json:"utilised_credits,omitempty"`
 
-	// Video Address of the video.
+	// Address of the video.
 	Video *string `json:"video,omitempty"`
 
-	// VoicePath Path of the voice.
+	// Path of the voice.
 	VoicePath *string `json:"voice_path,omitempty"`
 }
 
-// ProjectList The projects of a workspace, and counts of the caller's projects.
+// ProjectList is the projects of a workspace, and counts of the caller's projects.
 type ProjectList struct {
-	// Data The projects, newest first.
+	// The projects, newest first.
 	Data []Project `json:"data"`
 
-	// Size Number of projects made by the user.
+	// Number of projects made by the user.
 	Size int `json:"size"`
 
-	// UnpublishedProjects Number of unpublished projects of the user.
+	// Number of unpublished projects of the user.
 	UnpublishedProjects int `json:"unpublished_projects"`
 }
 
-// RefreshRequest A request to exchange a refresh token.
+// RefreshRequest is a request to exchange a refresh token.
 type RefreshRequest struct {
-	// RefreshToken Refresh token of the last pair.
+	// Refresh token of the last pair.
 	RefreshToken string `json:"refresh_token"`
 }
 
-// SyncMode The handling of a recording that is longer or shorter than the video.
+// SyncMode is the handling of a recording that is longer or shorter than the video.
 //
-// - bounce: the video continues backwards.
-// - loop: the video starts again.
-// - cut_off: the longer one is cut.
-// - silence: silence follows the shorter recording.
-// - remap: the video is stretched.
+//   - bounce: the video continues backwards.
+//   - loop: the video starts again.
+//   - cut_off: the longer one is cut.
+//   - silence: silence follows the shorter recording.
+//   - remap: the video is stretched.
 type SyncMode string
 
-// Tags The labels of a project.
+// Tags are the labels of a project.
 type Tags struct {
-	// Colors Colours of the labels.
+	// Colours of the labels.
 	Colors *[]string `json:"colors,omitempty"`
 
-	// Names Names of the labels.
+	// Names of the labels.
 	Names *[]string `json:"names,omitempty"`
 }
 
-// Thumbnails The addresses of the thumbnails of a project. An address may be an empty string.
+// Thumbnails are the addresses of the thumbnails of a project. An address may be an empty string.
 type Thumbnails struct {
-	// CustomThumbnail Image chosen by the user.
+	// Image chosen by the user.
 	CustomThumbnail *string `json:"custom_thumbnail,omitempty"`
 
-	// ThumbnailGIF Animated image.
+	// Animated image.
 	ThumbnailGIF *string `json:"thumbnail_gif,omitempty"`
 
-	// ThumbnailPlayGIF Animated image with a play button.
+	// Animated image with a play button.
 	ThumbnailPlayGIF *string `json:"thumbnail_play_gif,omitempty"`
 
-	// ThumbnailPlayPNG Still image with a play button.
+	// Still image with a play button.
 	ThumbnailPlayPNG *string `json:"thumbnail_play_png,omitempty"`
 
-	// ThumbnailPNG Still image.
+	// Still image.
 	ThumbnailPNG *string `json:"thumbnail_png,omitempty"`
 }
 
-// TokenPair An access token and a refresh token of a user.
+// TokenPair is an access token and a refresh token of a user.
 type TokenPair struct {
-	// AccessToken Access token of the user. Save it and use it as the bearer token in later calls.
+	// Access token of the user. Save it and use it as the bearer token in later calls.
 	AccessToken string `json:"access_token"`
 
-	// RefreshToken Refresh token of the user.
+	// Refresh token of the user.
 	RefreshToken string `json:"refresh_token"`
 }
 
-// Video A video made from a published avatar. Members without a value are omitted.
+// Video is a video made from a published avatar. Members without a value are omitted.
 type Video struct {
-	// AvatarID Id of the avatar from which the video is made.
+	// Id of the avatar from which the video is made.
 	AvatarID string `json:"avatar_id"`
 
-	// AvatarTitle Title of the avatar from which the video is made.
+	// Title of the avatar from which the video is made.
 	AvatarTitle *string `json:"avatar_title,omitempty"`
 
-	// CreatedAt Time of the creation request, in UTC.
+	// Time of the creation request, in UTC.
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 
-	// FailureReason Reason for the failure. Missing if there is none.
+	// Reason for the failure. Missing if there is none.
 	FailureReason *string `json:"failure_reason,omitempty"`
 
-	// InferenceID Id of the video.
+	// Id of the video.
 	InferenceID string `json:"inference_id"`
 
-	// InputText The `text` of the request.
+	// The `text` of the request.
 	InputText *string `json:"input_text,omitempty"`
 
-	// Progress Progress of the creation in percent.
+	// Progress of the creation in percent.
 	Progress *float64 `json:"progress,omitempty"`
 
-	// Status The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
+	// The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
 	// treat an unknown state as one that is not final.
-	//
 	//
 	// Examples: processing, succeeded, failed
 	Status InferenceState `json:"status"`
 
-	// Thumbnail Address of a still image.
+	// Address of a still image.
 	Thumbnail *string `json:"thumbnail,omitempty"`
 
-	// Title Title of the video.
+	// Title of the video.
 	Title *string `json:"title,omitempty"`
 
-	// UpdatedAt Time of the last state change, in UTC.
+	// Time of the last state change, in UTC.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 
-	// Video Address of the finished video. Missing until the video is rendered.
+	// Address of the finished video. Missing until the video is rendered.
 	Video *string `json:"video,omitempty"`
 }
 
-// VideoList A page of videos.
+// VideoList is a page of videos.
 type VideoList struct {
-	// Data The videos, newest first.
+	// The videos, newest first.
 	Data []Video `json:"data"`
 
-	// NextCursor Cursor of the next page. Missing on the last page.
+	// Cursor of the next page. Missing on the last page.
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
-// Violation A violation of one rule at one place in the request.
+// Violation is a violation of one rule at one place in the request.
 type Violation struct {
-	// Detail What the rule requires.
+	// What the rule requires.
 	Detail string `json:"detail"`
 
-	// Keyword The violated rule. This is a keyword of JSON Schema, such as `required`, `type`, `format`, `pattern`,
+	// The violated rule. This is a keyword of JSON Schema, such as `required`, `type`, `format`, `pattern`,
 	// `maxLength` or `enum`, or one of the following. The service may add keywords.
 	//
-	// - `duplicate`: a member occurs twice.
-	// - `case`: the name of a member differs from a known name only in case.
-	// - `repeated`: a parameter occurs twice.
-	// - `escape`: a parameter is not percent-encoded.
-	// - `style`: a parameter does not have its documented style.
-	// - `content`: a parameter that must be JSON is not JSON.
-	// - `contentType`: a part of a form has the wrong media type.
-	// - `cursor`: the cursor does not belong to this list.
-	// - `webhook`: the URL cannot be registered.
-	// - `idempotency`: the key was used with another request.
-	// - `text`: the text cannot be stored.
-	//
+	//   - `duplicate`: a member occurs twice.
+	//   - `case`: the name of a member differs from a known name only in case.
+	//   - `repeated`: a parameter occurs twice.
+	//   - `escape`: a parameter is not percent-encoded.
+	//   - `style`: a parameter does not have its documented style.
+	//   - `content`: a parameter that must be JSON is not JSON.
+	//   - `contentType`: a part of a form has the wrong media type.
+	//   - `cursor`: the cursor does not belong to this list.
+	//   - `webhook`: the URL cannot be registered.
+	//   - `idempotency`: the key was used with another request.
+	//   - `text`: the text cannot be stored.
 	//
 	// Examples: required
 	Keyword string `json:"keyword"`
 
-	// Pointer JSON pointer (RFC 6901) into the body, or `path:NAME`, `query:NAME`, `header:NAME` or `cookie:NAME` for a
+	// JSON pointer (RFC 6901) into the body, or `path:NAME`, `query:NAME`, `header:NAME` or `cookie:NAME` for a
 	// parameter. A pointer into the parameter can follow, as in `query:filter/min`. A member that this document
 	// does not name is `*`.
 	Pointer string `json:"pointer"`
 }
 
-// WebhookAttempt An attempt to deliver a notification.
+// WebhookAttempt is an attempt to deliver a notification.
 type WebhookAttempt struct {
-	// Delivered True if the receiver responded with 2xx.
+	// True if the receiver responded with 2xx.
 	Delivered bool `json:"delivered"`
 
-	// DurationMs Duration of the attempt in milliseconds.
+	// Duration of the attempt in milliseconds.
 	DurationMs int64 `json:"duration_ms"`
 
-	// Error Why the notification was not delivered.
+	// Why the notification was not delivered.
 	//
-	// - status: the response is not 2xx.
-	// - blocked: the address is not public.
-	// - dns: the host has no address.
-	// - connect: the connection failed.
-	// - tls: there is no trusted certificate.
-	// - timeout: there was no response within 15 seconds.
-	// - reset: the connection ended without a response.
-	// - protocol: the response is not HTTP.
+	//   - status: the response is not 2xx.
+	//   - blocked: the address is not public.
+	//   - dns: the host has no address.
+	//   - connect: the connection failed.
+	//   - tls: there is no trusted certificate.
+	//   - timeout: there was no response within 15 seconds.
+	//   - reset: the connection ended without a response.
+	//   - protocol: the response is not HTTP.
 	Error *string `json:"error,omitempty"`
 
-	// Event A notification. Its event_type identifies which of the three notifications it is.
+	// A notification. Its event_type identifies which of the three notifications it is.
 	Event Event `json:"event"`
 
-	// Status Status of the response of the receiver. Missing if there was no response.
+	// Status of the response of the receiver. Missing if there was no response.
 	Status *int `json:"status,omitempty"`
 }
 
-// WebhookData The destination of notifications. Unknown members are accepted and kept.
+// WebhookData is the destination of notifications. Unknown members are accepted and kept.
 type WebhookData struct {
-	// WebhookURL URL that receives notifications. It must be an absolute https URL of at most 2048 characters without user
+	// URL that receives notifications. It must be an absolute https URL of at most 2048 characters without user
 	// information. http URLs and addresses that are not public are accepted only if the service allows them. If
 	// the webhook is enabled, the response to any other URL is 422.
 	WebhookURL           Nullable[string]           `json:"webhook_url,omitzero"`
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// WebhookSecret A secret that signs notifications (Standard Webhooks).
+// WebhookSecret is a secret that signs notifications (Standard Webhooks).
 type WebhookSecret struct {
-	// ExpiresAt Time at which the secret expires, in UTC. Missing for the newest secret, which expires 24 hours after the next rotation.
+	// Time at which the secret expires, in UTC. Missing for the newest secret, which expires 24 hours after the next rotation.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
-	// Secret The prefix `whsec_` and the key in base64.
+	// The prefix `whsec_` and the key in base64.
 	Secret string `json:"secret"`
 }
 
-// WebhookSecretList The active secrets of a user, which sign the notifications.
+// WebhookSecretList is the active secrets of a user, which sign the notifications.
 type WebhookSecretList struct {
-	// Data The active secrets, newest first.
+	// The active secrets, newest first.
 	Data []WebhookSecret `json:"data"`
 }
 
-// WebhookSwitch A switch for notifications. Unknown members are accepted and kept.
+// WebhookSwitch is a switch for notifications. Unknown members are accepted and kept.
 type WebhookSwitch struct {
-	// Enabled True to enable notifications.
+	// True to enable notifications.
 	Enabled              Nullable[bool]             `json:"enabled,omitzero"`
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// WebhookTestRequest A request to send a sample notification.
+// WebhookTestRequest is a request to send a sample notification.
 type WebhookTestRequest struct {
-	// EventType The type of a notification.
+	// The type of a notification.
 	EventType EventType `json:"event_type"`
 
-	// WebhookURL URL that receives the sample. It must be a URL that can be registered.
+	// URL that receives the sample. It must be a URL that can be registered.
 	WebhookURL string `json:"webhook_url"`
 }
 
@@ -807,13 +802,13 @@ type AvatarFilter = string
 // AvatarID defines model for AvatarID.
 type AvatarID = string
 
-// AvatarStatusFilter The status of an avatar.
+// AvatarStatusFilter is the status of an avatar.
 //
-// - processing: the avatar is being created.
-// - failed: creation failed.
-// - published: the avatar is created and published.
-// - consent_pending: the avatar awaits user consent.
-// - consent_failed: user consent was not obtained.
+//   - processing: the avatar is being created.
+//   - failed: creation failed.
+//   - published: the avatar is created and published.
+//   - consent_pending: the avatar awaits user consent.
+//   - consent_failed: user consent was not obtained.
 type AvatarStatusFilter = AvatarStatus
 
 // EventID defines model for EventID.
@@ -837,7 +832,7 @@ type IdempotencyKey = string
 // InferenceID defines model for InferenceID.
 type InferenceID = string
 
-// InferenceStatusFilter The status of a video or a lip-sync. Notifications contain only final states.
+// InferenceStatusFilter is the status of a video or a lip-sync. Notifications contain only final states.
 type InferenceStatusFilter = InferenceStatus
 
 // PageCursor defines model for PageCursor.
@@ -849,87 +844,87 @@ type PageLimit = int
 // WorkspaceID defines model for WorkspaceID.
 type WorkspaceID = string
 
-// BadRequest An error (RFC 9457). It never contains a submitted value.
+// BadRequest is an error (RFC 9457). It never contains a submitted value.
 type BadRequest = Problem
 
-// ContentTooLarge An error (RFC 9457). It never contains a submitted value.
+// ContentTooLarge is an error (RFC 9457). It never contains a submitted value.
 type ContentTooLarge = Problem
 
-// CreationRefused An error (RFC 9457). It never contains a submitted value.
+// CreationRefused is an error (RFC 9457). It never contains a submitted value.
 type CreationRefused = Problem
 
-// Final An error (RFC 9457). It never contains a submitted value.
+// Final is an error (RFC 9457). It never contains a submitted value.
 type Final = Problem
 
-// Forbidden An error (RFC 9457). It never contains a submitted value.
+// Forbidden is an error (RFC 9457). It never contains a submitted value.
 type Forbidden = Problem
 
-// InternalServerError An error (RFC 9457). It never contains a submitted value.
+// InternalServerError is an error (RFC 9457). It never contains a submitted value.
 type InternalServerError = Problem
 
-// KeyConflict An error (RFC 9457). It never contains a submitted value.
+// KeyConflict is an error (RFC 9457). It never contains a submitted value.
 type KeyConflict = Problem
 
-// MediaTooLarge An error (RFC 9457). It never contains a submitted value.
+// MediaTooLarge is an error (RFC 9457). It never contains a submitted value.
 type MediaTooLarge = Problem
 
-// NotFound An error (RFC 9457). It never contains a submitted value.
+// NotFound is an error (RFC 9457). It never contains a submitted value.
 type NotFound = Problem
 
-// NotImplemented An error (RFC 9457). It never contains a submitted value.
+// NotImplemented is an error (RFC 9457). It never contains a submitted value.
 type NotImplemented = Problem
 
-// NotPublished An error (RFC 9457). It never contains a submitted value.
+// NotPublished is an error (RFC 9457). It never contains a submitted value.
 type NotPublished = Problem
 
-// ServiceUnavailable An error (RFC 9457). It never contains a submitted value.
+// ServiceUnavailable is an error (RFC 9457). It never contains a submitted value.
 type ServiceUnavailable = Problem
 
-// TooManyCreations An error (RFC 9457). It never contains a submitted value.
+// TooManyCreations are an error (RFC 9457). It never contains a submitted value.
 type TooManyCreations = Problem
 
-// TooManyRequests An error (RFC 9457). It never contains a submitted value.
+// TooManyRequests are an error (RFC 9457). It never contains a submitted value.
 type TooManyRequests = Problem
 
-// TooManySecrets An error (RFC 9457). It never contains a submitted value.
+// TooManySecrets are an error (RFC 9457). It never contains a submitted value.
 type TooManySecrets = Problem
 
-// TooManyTests An error (RFC 9457). It never contains a submitted value.
+// TooManyTests are an error (RFC 9457). It never contains a submitted value.
 type TooManyTests = Problem
 
-// TooManyTries An error (RFC 9457). It never contains a submitted value.
+// TooManyTries are an error (RFC 9457). It never contains a submitted value.
 type TooManyTries = Problem
 
-// Unauthorized An error (RFC 9457). It never contains a submitted value.
+// Unauthorized is an error (RFC 9457). It never contains a submitted value.
 type Unauthorized = Problem
 
-// UnsupportedMediaType An error (RFC 9457). It never contains a submitted value.
+// UnsupportedMediaType is an error (RFC 9457). It never contains a submitted value.
 type UnsupportedMediaType = Problem
 
-// VideoRefused An error (RFC 9457). It never contains a submitted value.
+// VideoRefused is an error (RFC 9457). It never contains a submitted value.
 type VideoRefused = Problem
 
-// WebhookRefused An error (RFC 9457). It never contains a submitted value.
+// WebhookRefused is an error (RFC 9457). It never contains a submitted value.
 type WebhookRefused = Problem
 
-// WrongCredentials An error (RFC 9457). It never contains a submitted value.
+// WrongCredentials are an error (RFC 9457). It never contains a submitted value.
 type WrongCredentials = Problem
 
 // ListProjectsParams defines parameters for ListProjects.
 type ListProjectsParams struct {
-	// WorkspaceID The unique id of the workspace in which the projects exist.
+	// The unique id of the workspace in which the projects exist.
 	WorkspaceID WorkspaceID `json:"x-workspace-id"`
 }
 
 // GetAvatarParams defines parameters for GetAvatar.
 type GetAvatarParams struct {
-	// AvatarID The `avatar_id` that create_avatar returned.
+	// The `avatar_id` that create_avatar returned.
 	AvatarID AvatarID `form:"avatar_id" json:"avatar_id"`
 }
 
 // CreateAvatarParams defines parameters for CreateAvatar.
 type CreateAvatarParams struct {
-	// IdempotencyKey Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
+	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
 	// returns the response to the first request and creates nothing. The response to the same key
 	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
 	// used again. The key must consist of visible ASCII characters.
@@ -938,7 +933,7 @@ type CreateAvatarParams struct {
 
 // CreateVideoParams defines parameters for CreateVideo.
 type CreateVideoParams struct {
-	// IdempotencyKey Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
+	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
 	// returns the response to the first request and creates nothing. The response to the same key
 	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
 	// used again. The key must consist of visible ASCII characters.
@@ -947,40 +942,40 @@ type CreateVideoParams struct {
 
 // GetVideoParams defines parameters for GetVideo.
 type GetVideoParams struct {
-	// InferenceID The `inference_id` that create_video or create_lipsync returned.
+	// The `inference_id` that create_video or create_lipsync returned.
 	InferenceID InferenceID `form:"inference_id" json:"inference_id"`
 }
 
 // ListAvatarsParams defines parameters for ListAvatars.
 type ListAvatarsParams struct {
-	// Limit Maximum number of records in a page. Defaults to 20.
+	// Maximum number of records in a page. Defaults to 20.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
+	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
 	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Status Returns only avatars in this state.
+	// Returns only avatars in this state.
 	Status *AvatarStatusFilter `form:"status,omitempty" json:"status,omitempty"`
 }
 
 // ListVideosParams defines parameters for ListVideos.
 type ListVideosParams struct {
-	// Limit Maximum number of records in a page. Defaults to 20.
+	// Maximum number of records in a page. Defaults to 20.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
+	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
 	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Status Returns only records in this state.
+	// Returns only records in this state.
 	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
 
-	// AvatarID Returns only videos made from this avatar.
+	// Returns only videos made from this avatar.
 	AvatarID *AvatarFilter `form:"avatar_id,omitempty" json:"avatar_id,omitempty"`
 }
 
 // CreateLipsyncParams defines parameters for CreateLipsync.
 type CreateLipsyncParams struct {
-	// IdempotencyKey Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
+	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
 	// returns the response to the first request and creates nothing. The response to the same key
 	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
 	// used again. The key must consist of visible ASCII characters.
@@ -989,78 +984,78 @@ type CreateLipsyncParams struct {
 
 // GetLipsyncParams defines parameters for GetLipsync.
 type GetLipsyncParams struct {
-	// InferenceID The `inference_id` that create_video or create_lipsync returned.
+	// The `inference_id` that create_video or create_lipsync returned.
 	InferenceID InferenceID `form:"inference_id" json:"inference_id"`
 }
 
 // ListLipsyncsParams defines parameters for ListLipsyncs.
 type ListLipsyncsParams struct {
-	// Limit Maximum number of records in a page. Defaults to 20.
+	// Maximum number of records in a page. Defaults to 20.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
+	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
 	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Status Returns only records in this state.
+	// Returns only records in this state.
 	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
 }
 
 // NotifyAvatarEventParams defines parameters for NotifyAvatarEvent.
 type NotifyAvatarEventParams struct {
-	// WebhookID Id of the event. It is the same in every attempt (Standard Webhooks).
+	// Id of the event. It is the same in every attempt (Standard Webhooks).
 	WebhookID *EventID `json:"webhook-id,omitempty"`
 
-	// WebhookTimestamp Time at which this attempt was signed, in seconds since the Unix epoch (Standard Webhooks).
+	// Time at which this attempt was signed, in seconds since the Unix epoch (Standard Webhooks).
 	WebhookTimestamp *EventTimestamp `json:"webhook-timestamp,omitempty"`
 
-	// WebhookSignature Signatures of `id.timestamp.body`, separated by spaces, one for each active secret. Each has the
+	// Signatures of `id.timestamp.body`, separated by spaces, one for each active secret. Each has the
 	// form `v1,BASE64` (Standard Webhooks).
 	WebhookSignature *EventSignature `json:"webhook-signature,omitempty"`
 
-	// WebhookSequence Position of the event among the events of its avatar, video or lip-sync. The first event is 1.
+	// Position of the event among the events of its avatar, video or lip-sync. The first event is 1.
 	WebhookSequence *EventSequence `json:"webhook-sequence,omitempty"`
 
-	// Traceparent Span of this attempt (W3C Trace Context). It belongs to the trace of the request that created the avatar,
+	// Span of this attempt (W3C Trace Context). It belongs to the trace of the request that created the avatar,
 	// video or lip-sync. The header is present if the service records this trace. It is not signed.
 	Traceparent *EventTrace `json:"traceparent,omitempty"`
 }
 
 // NotifyAvatarInferenceEventParams defines parameters for NotifyAvatarInferenceEvent.
 type NotifyAvatarInferenceEventParams struct {
-	// WebhookID Id of the event. It is the same in every attempt (Standard Webhooks).
+	// Id of the event. It is the same in every attempt (Standard Webhooks).
 	WebhookID *EventID `json:"webhook-id,omitempty"`
 
-	// WebhookTimestamp Time at which this attempt was signed, in seconds since the Unix epoch (Standard Webhooks).
+	// Time at which this attempt was signed, in seconds since the Unix epoch (Standard Webhooks).
 	WebhookTimestamp *EventTimestamp `json:"webhook-timestamp,omitempty"`
 
-	// WebhookSignature Signatures of `id.timestamp.body`, separated by spaces, one for each active secret. Each has the
+	// Signatures of `id.timestamp.body`, separated by spaces, one for each active secret. Each has the
 	// form `v1,BASE64` (Standard Webhooks).
 	WebhookSignature *EventSignature `json:"webhook-signature,omitempty"`
 
-	// WebhookSequence Position of the event among the events of its avatar, video or lip-sync. The first event is 1.
+	// Position of the event among the events of its avatar, video or lip-sync. The first event is 1.
 	WebhookSequence *EventSequence `json:"webhook-sequence,omitempty"`
 
-	// Traceparent Span of this attempt (W3C Trace Context). It belongs to the trace of the request that created the avatar,
+	// Span of this attempt (W3C Trace Context). It belongs to the trace of the request that created the avatar,
 	// video or lip-sync. The header is present if the service records this trace. It is not signed.
 	Traceparent *EventTrace `json:"traceparent,omitempty"`
 }
 
 // NotifyLipsyncInferenceEventParams defines parameters for NotifyLipsyncInferenceEvent.
 type NotifyLipsyncInferenceEventParams struct {
-	// WebhookID Id of the event. It is the same in every attempt (Standard Webhooks).
+	// Id of the event. It is the same in every attempt (Standard Webhooks).
 	WebhookID *EventID `json:"webhook-id,omitempty"`
 
-	// WebhookTimestamp Time at which this attempt was signed, in seconds since the Unix epoch (Standard Webhooks).
+	// Time at which this attempt was signed, in seconds since the Unix epoch (Standard Webhooks).
 	WebhookTimestamp *EventTimestamp `json:"webhook-timestamp,omitempty"`
 
-	// WebhookSignature Signatures of `id.timestamp.body`, separated by spaces, one for each active secret. Each has the
+	// Signatures of `id.timestamp.body`, separated by spaces, one for each active secret. Each has the
 	// form `v1,BASE64` (Standard Webhooks).
 	WebhookSignature *EventSignature `json:"webhook-signature,omitempty"`
 
-	// WebhookSequence Position of the event among the events of its avatar, video or lip-sync. The first event is 1.
+	// Position of the event among the events of its avatar, video or lip-sync. The first event is 1.
 	WebhookSequence *EventSequence `json:"webhook-sequence,omitempty"`
 
-	// Traceparent Span of this attempt (W3C Trace Context). It belongs to the trace of the request that created the avatar,
+	// Span of this attempt (W3C Trace Context). It belongs to the trace of the request that created the avatar,
 	// video or lip-sync. The header is present if the service records this trace. It is not signed.
 	Traceparent *EventTrace `json:"traceparent,omitempty"`
 }

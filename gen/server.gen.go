@@ -20,64 +20,64 @@ import (
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
-	// ListProjects List the projects of a workspace
+	// ListProjects: list the projects of a workspace
 	// (GET /projects/v2)
 	ListProjects(w http.ResponseWriter, r *http.Request, params ListProjectsParams)
-	// Login Log in
+	// Login: log in
 	// (POST /users/login)
 	Login(w http.ResponseWriter, r *http.Request)
-	// RefreshTokens Exchange a refresh token
+	// RefreshTokens: exchange a refresh token
 	// (POST /users/refresh)
 	RefreshTokens(w http.ResponseWriter, r *http.Request)
-	// GetAvatar Read an avatar
+	// GetAvatar: read an avatar
 	// (GET /v1/avatars/avatar_details)
 	GetAvatar(w http.ResponseWriter, r *http.Request, params GetAvatarParams)
-	// CreateAvatar Create an avatar
+	// CreateAvatar: create an avatar
 	// (POST /v1/avatars/create_avatar)
 	CreateAvatar(w http.ResponseWriter, r *http.Request, params CreateAvatarParams)
-	// CreateVideo Create a video from a published avatar
+	// CreateVideo: create a video from a published avatar
 	// (POST /v1/avatars/create_video)
 	CreateVideo(w http.ResponseWriter, r *http.Request, params CreateVideoParams)
-	// DeleteAvatar Delete an avatar
+	// DeleteAvatar: delete an avatar
 	// (POST /v1/avatars/delete_avatar)
 	DeleteAvatar(w http.ResponseWriter, r *http.Request)
-	// DeleteVideo Delete a video made from an avatar
+	// DeleteVideo: delete a video made from an avatar
 	// (POST /v1/avatars/delete_video)
 	DeleteVideo(w http.ResponseWriter, r *http.Request)
-	// GetVideo Read a video made from an avatar
+	// GetVideo: read a video made from an avatar
 	// (GET /v1/avatars/inference_details)
 	GetVideo(w http.ResponseWriter, r *http.Request, params GetVideoParams)
-	// ListAvatars List avatars
+	// ListAvatars: list avatars
 	// (GET /v1/avatars/list)
 	ListAvatars(w http.ResponseWriter, r *http.Request, params ListAvatarsParams)
-	// ListVideos List videos made from avatars
+	// ListVideos: list videos made from avatars
 	// (GET /v1/avatars/list_inferences)
 	ListVideos(w http.ResponseWriter, r *http.Request, params ListVideosParams)
-	// SubmitConsent Give or refuse consent for an avatar
+	// SubmitConsent: give or refuse consent for an avatar
 	// (POST /v1/avatars/submit_consent)
 	SubmitConsent(w http.ResponseWriter, r *http.Request)
-	// CreateLipsync Create a lip-sync video
+	// CreateLipsync: create a lip-sync video
 	// (POST /v1/lipsync/create_lipsync)
 	CreateLipsync(w http.ResponseWriter, r *http.Request, params CreateLipsyncParams)
-	// DeleteLipsync Delete a lip-sync
+	// DeleteLipsync: delete a lip-sync
 	// (POST /v1/lipsync/delete_lipsync)
 	DeleteLipsync(w http.ResponseWriter, r *http.Request)
-	// GetLipsync Read a lip-sync
+	// GetLipsync: read a lip-sync
 	// (GET /v1/lipsync/inference_details)
 	GetLipsync(w http.ResponseWriter, r *http.Request, params GetLipsyncParams)
-	// ListLipsyncs List lip-syncs
+	// ListLipsyncs: list lip-syncs
 	// (GET /v1/lipsync/list)
 	ListLipsyncs(w http.ResponseWriter, r *http.Request, params ListLipsyncsParams)
-	// UploadMedia Upload a file
+	// UploadMedia: upload a file
 	// (POST /v1/media)
 	UploadMedia(w http.ResponseWriter, r *http.Request)
-	// RotateWebhookSecret Rotate the webhook secret
+	// RotateWebhookSecret: rotate the webhook secret
 	// (POST /v1/webhooks/rotate_secret)
 	RotateWebhookSecret(w http.ResponseWriter, r *http.Request)
-	// GetWebhookSecrets Read the webhook secrets
+	// GetWebhookSecrets: read the webhook secrets
 	// (GET /v1/webhooks/secret)
 	GetWebhookSecrets(w http.ResponseWriter, r *http.Request)
-	// TestWebhook Send a sample notification
+	// TestWebhook: send a sample notification
 	// (POST /v1/webhooks/test)
 	TestWebhook(w http.ResponseWriter, r *http.Request)
 }
@@ -4849,83 +4849,83 @@ func (response TestWebhook503ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 // StrictServerInterface has a method for each operation of the document.
 type StrictServerInterface interface {
 
-	// ListProjects List the projects of a workspace
+	// ListProjects: list the projects of a workspace
 	// (GET /projects/v2)
 	ListProjects(ctx context.Context, request ListProjectsRequestObject) (ListProjectsResponseObject, error)
 
-	// Login Log in
+	// Login: log in
 	// (POST /users/login)
 	Login(ctx context.Context, request LoginRequestObject) (LoginResponseObject, error)
 
-	// RefreshTokens Exchange a refresh token
+	// RefreshTokens: exchange a refresh token
 	// (POST /users/refresh)
 	RefreshTokens(ctx context.Context, request RefreshTokensRequestObject) (RefreshTokensResponseObject, error)
 
-	// GetAvatar Read an avatar
+	// GetAvatar: read an avatar
 	// (GET /v1/avatars/avatar_details)
 	GetAvatar(ctx context.Context, request GetAvatarRequestObject) (GetAvatarResponseObject, error)
 
-	// CreateAvatar Create an avatar
+	// CreateAvatar: create an avatar
 	// (POST /v1/avatars/create_avatar)
 	CreateAvatar(ctx context.Context, request CreateAvatarRequestObject) (CreateAvatarResponseObject, error)
 
-	// CreateVideo Create a video from a published avatar
+	// CreateVideo: create a video from a published avatar
 	// (POST /v1/avatars/create_video)
 	CreateVideo(ctx context.Context, request CreateVideoRequestObject) (CreateVideoResponseObject, error)
 
-	// DeleteAvatar Delete an avatar
+	// DeleteAvatar: delete an avatar
 	// (POST /v1/avatars/delete_avatar)
 	DeleteAvatar(ctx context.Context, request DeleteAvatarRequestObject) (DeleteAvatarResponseObject, error)
 
-	// DeleteVideo Delete a video made from an avatar
+	// DeleteVideo: delete a video made from an avatar
 	// (POST /v1/avatars/delete_video)
 	DeleteVideo(ctx context.Context, request DeleteVideoRequestObject) (DeleteVideoResponseObject, error)
 
-	// GetVideo Read a video made from an avatar
+	// GetVideo: read a video made from an avatar
 	// (GET /v1/avatars/inference_details)
 	GetVideo(ctx context.Context, request GetVideoRequestObject) (GetVideoResponseObject, error)
 
-	// ListAvatars List avatars
+	// ListAvatars: list avatars
 	// (GET /v1/avatars/list)
 	ListAvatars(ctx context.Context, request ListAvatarsRequestObject) (ListAvatarsResponseObject, error)
 
-	// ListVideos List videos made from avatars
+	// ListVideos: list videos made from avatars
 	// (GET /v1/avatars/list_inferences)
 	ListVideos(ctx context.Context, request ListVideosRequestObject) (ListVideosResponseObject, error)
 
-	// SubmitConsent Give or refuse consent for an avatar
+	// SubmitConsent: give or refuse consent for an avatar
 	// (POST /v1/avatars/submit_consent)
 	SubmitConsent(ctx context.Context, request SubmitConsentRequestObject) (SubmitConsentResponseObject, error)
 
-	// CreateLipsync Create a lip-sync video
+	// CreateLipsync: create a lip-sync video
 	// (POST /v1/lipsync/create_lipsync)
 	CreateLipsync(ctx context.Context, request CreateLipsyncRequestObject) (CreateLipsyncResponseObject, error)
 
-	// DeleteLipsync Delete a lip-sync
+	// DeleteLipsync: delete a lip-sync
 	// (POST /v1/lipsync/delete_lipsync)
 	DeleteLipsync(ctx context.Context, request DeleteLipsyncRequestObject) (DeleteLipsyncResponseObject, error)
 
-	// GetLipsync Read a lip-sync
+	// GetLipsync: read a lip-sync
 	// (GET /v1/lipsync/inference_details)
 	GetLipsync(ctx context.Context, request GetLipsyncRequestObject) (GetLipsyncResponseObject, error)
 
-	// ListLipsyncs List lip-syncs
+	// ListLipsyncs: list lip-syncs
 	// (GET /v1/lipsync/list)
 	ListLipsyncs(ctx context.Context, request ListLipsyncsRequestObject) (ListLipsyncsResponseObject, error)
 
-	// UploadMedia Upload a file
+	// UploadMedia: upload a file
 	// (POST /v1/media)
 	UploadMedia(ctx context.Context, request UploadMediaRequestObject) (UploadMediaResponseObject, error)
 
-	// RotateWebhookSecret Rotate the webhook secret
+	// RotateWebhookSecret: rotate the webhook secret
 	// (POST /v1/webhooks/rotate_secret)
 	RotateWebhookSecret(ctx context.Context, request RotateWebhookSecretRequestObject) (RotateWebhookSecretResponseObject, error)
 
-	// GetWebhookSecrets Read the webhook secrets
+	// GetWebhookSecrets: read the webhook secrets
 	// (GET /v1/webhooks/secret)
 	GetWebhookSecrets(ctx context.Context, request GetWebhookSecretsRequestObject) (GetWebhookSecretsResponseObject, error)
 
-	// TestWebhook Send a sample notification
+	// TestWebhook: send a sample notification
 	// (POST /v1/webhooks/test)
 	TestWebhook(ctx context.Context, request TestWebhookRequestObject) (TestWebhookResponseObject, error)
 }

@@ -164,7 +164,7 @@ func (f files) generate(path, settingsPath string) (*openapi3.T, error) {
 	if !ok {
 		return nil, errors.New("oapi-codegen wrote no package clause")
 	}
-	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + code)
+	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + docComments(code))
 	return document, nil
 }
 
