@@ -53,7 +53,8 @@ const (
 	maxForms = 16
 )
 
-// Config configures a [Console]. All fields are required except Admit, Daemon, Secure and PollInterval.
+// Config configures a [Console]. All fields are required except Admit, Daemon, Secure, PollInterval and
+// KeepAlive.
 type Config struct {
 	// Studio implements the use cases of users.
 	Studio *studio.Service
@@ -73,6 +74,9 @@ type Config struct {
 	Secure bool
 	// PollInterval is how often an open page is checked for changes. Default one second.
 	PollInterval time.Duration
+	// KeepAlive is the longest time without data on an event stream. Then a comment is sent, so that proxies keep
+	// the stream open. Default 15 seconds.
+	KeepAlive time.Duration
 	// Logger logs errors that cause a status of 500 or above.
 	Logger *slog.Logger
 }
@@ -91,6 +95,9 @@ type Console struct {
 func New(cfg Config) (*Console, error) {
 	if cfg.PollInterval <= 0 {
 		cfg.PollInterval = time.Second
+	}
+	if cfg.KeepAlive <= 0 {
+		cfg.KeepAlive = 15 * time.Second
 	}
 	if cfg.Admit == nil {
 		cfg.Admit = func(string, bool) error { return nil }

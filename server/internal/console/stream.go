@@ -15,8 +15,6 @@ import (
 const (
 	// maxStreams bounds the open streams of a user.
 	maxStreams = 32
-	// keepAlive is the interval of comments on a stream without events, so that proxies keep it open.
-	keepAlive = 15 * time.Second
 	// writeTimeout bounds a write to a stream.
 	writeTimeout = 30 * time.Second
 )
@@ -42,12 +40,10 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, rend
 	for {
 		fragment, err := c.renderInSession(r, s, render)
 		var text []byte
-		switch {
-		case err != nil && !errors.Is(err, errFinal):
-			// The database may be unavailable for a while.
-		case !bytes.Equal(fragment, last):
+		switch ok := err == nil || errors.Is(err, errFinal); { // the database may be unavailable for a while
+		case ok && !bytes.Equal(fragment, last):
 			text, last = event("state", fragment), fragment
-		case time.Since(sent) > keepAlive:
+		case time.Since(sent) > c.cfg.KeepAlive:
 			text = []byte(":\n\n")
 		}
 		if errors.Is(err, errFinal) {

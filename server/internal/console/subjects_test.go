@@ -9,7 +9,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -174,6 +176,24 @@ func TestSubjects_streamEscapesLineEnds(t *testing.T) {
 	name, data := s.signIn(t, email).stream(t, "/console/lipsyncs/live").next()
 	if name != "state" || strings.Contains(data, "\r") || !strings.Contains(data, "data: Bob") {
 		t.Errorf("event %s: %q", name, data)
+	}
+}
+
+// A stream stays open while the database is unavailable.
+func TestSubjects_streamSendsCommentsWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	db := newSQLite(t)
+	s := newSite(t, db, func(cfg *console.Config) { cfg.KeepAlive = 50 * time.Millisecond })
+	all := s.signIn(t, email).stream(t, "/console/lipsyncs/live")
+	all.want("state", "Create your first lip-sync")
+	check(t, db.Close())
+	for comments := 0; comments < 3; {
+		if !all.lines.Scan() {
+			t.Fatalf("the stream ends after %d comments: %v", comments, all.lines.Err())
+		}
+		if all.lines.Text() == ":" {
+			comments++
+		}
 	}
 }
 
