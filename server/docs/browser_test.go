@@ -95,6 +95,9 @@ func TestPage_showsOperationsAndWebhooks(t *testing.T) {
 // A reader logs in on the page, and later requests have the token.
 func TestPage_sendsRequestsToItsOrigin(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: the browser takes seconds of CPU time for it")
+	}
 	url := serveStudio(t)
 	tab := browsertest.Open(t, url)
 	login, list := operation("Users", "login"), operation("Projects", "listProjects")
@@ -109,6 +112,9 @@ func TestPage_sendsRequestsToItsOrigin(t *testing.T) {
 // next operation.
 func TestPage_copiesSamples(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: the browser takes seconds of CPU time for it")
+	}
 	url := serveStudio(t)
 	tab := browsertest.Open(t, url)
 	tab.Do(chromedp.Navigate(url + "/docs"))
@@ -143,6 +149,9 @@ func TestPage_copiesSamples(t *testing.T) {
 // The page is accessible in windows of all sizes, in light and dark mode.
 func TestPage_isAccessibleInAllWindows(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: the browser takes seconds of CPU time for it")
+	}
 	url := serveStudio(t)
 	tab := browsertest.Open(t, url)
 	create, webhook := operation("Avatars", "createAvatar"), operation("webhooks", "notifyAvatarEvent")

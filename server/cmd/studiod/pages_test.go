@@ -12,6 +12,9 @@ import (
 // A user makes an avatar and a video of it in the browser, with the built-in renderer.
 func TestConsole_makesVideos(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: it renders in front of a browser")
+	}
 	d := startRenderingDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.AutoConsent = true, false })
 	tab := browsertest.Open(t, d.url())
 	tab.Visit("/console/avatars/new", "#email")
@@ -44,6 +47,9 @@ func TestConsole_makesVideos(t *testing.T) {
 // A user tries the API on the reference page in the browser.
 func TestDocs_tryOperations(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: the browser takes seconds of CPU time for it")
+	}
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Docs = true })
 	tab := browsertest.Open(t, d.url())
 	tab.Visit("/docs", "#operations-Avatars-createAvatar")
