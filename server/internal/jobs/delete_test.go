@@ -49,8 +49,23 @@ func TestTrigger_Run_sendsNoEventOfADeletedSubject(t *testing.T) {
 }
 
 // A daemon is notified of a deletion by another process, and discards the deliveries that it has read.
-func TestPostgres_sendsNoEventOfASubjectDeletedByAnotherProcess(t *testing.T) {
+func TestPostgres_sendsNoEventOfWhatAnotherProcessDeleted(t *testing.T) {
 	t.Parallel()
+	for name, remove := range map[string]func(other *studio.Service, victim studio.Subject) error{
+		"subject": func(other *studio.Service, victim studio.Subject) error {
+			return other.Delete(t.Context(), victim.UserID, studio.Avatar, victim.ID)
+		},
+		"user": func(other *studio.Service, _ studio.Subject) error { return other.DeleteUser(t.Context(), "ada@example.com") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sendsNoEventOfWhatIsDeleted(t, remove)
+		})
+	}
+}
+
+func sendsNoEventOfWhatIsDeleted(t *testing.T, remove func(other *studio.Service, victim studio.Subject) error) {
+	t.Helper()
 	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
 		const url = "https://hooks.example.com/"
 		flow := store.Flow{UserID: s.user.ID, Origin: "https://hooks.example.com"}
@@ -77,7 +92,7 @@ func TestPostgres_sendsNoEventOfASubjectDeletedByAnotherProcess(t *testing.T) {
 			return n > 0
 		})
 		other := studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now))
-		if err := other.Delete(s.t.Context(), s.user.ID, studio.Avatar, victim.ID); err != nil {
+		if err := remove(other, victim); err != nil {
 			s.t.Fatal(err)
 		}
 		s.eventually("the daemon knows of the deletion", func() bool {

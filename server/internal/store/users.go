@@ -121,8 +121,8 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 		_, err = tx.execAll(ctx, []statement{
 			{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
 				AND subject_id IN (SELECT id FROM subjects WHERE user_id = $1 AND deleted_at IS NULL)`, []any{userID, micros(now), string(ReasonDeleted)}},
-			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', webhook_url = '', failure_reason = '',
-				rendering = '{}', render_at = NULL, deliver_at = NULL WHERE user_id = $1 AND deleted_at IS NULL`, []any{userID, micros(now)}},
+			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', request_id = '', trace_parent = '', webhook_url = '',
+				failure_reason = '', rendering = '{}', render_at = NULL, render_by = NULL, deliver_at = NULL WHERE user_id = $1 AND deleted_at IS NULL`, []any{userID, micros(now)}},
 			{`DELETE FROM idempotency_keys WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM uploads WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM webhook_secrets WHERE user_id = $1`, []any{userID}},
@@ -136,7 +136,7 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 		return revokeTokens(ctx, tx, userID, now)
 	})
 	if err == nil {
-		s.signal(s.deletedFlows, flows)
+		s.signalDeleted(flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
 	}
 	return subjects, uploads, err
 }
