@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/avatarstudio/avatarstudio/client"
 )
 
 // asStudio is the environment variable that makes the test binary run as the command.
@@ -127,10 +129,14 @@ func startService(t *testing.T, args ...string) *service {
 	return s
 }
 
-// newTest returns a program without environment variables and with its own directory.
+// newTest returns a program without environment variables and with its own directory. It hardly waits before
+// a retry.
 func newTest(t *testing.T) *program {
 	t.Helper()
-	return &program{Directory: filepath.Join(t.TempDir(), "avatarstudio")}
+	return &program{
+		Directory: filepath.Join(t.TempDir(), "avatarstudio"),
+		retry:     client.Retry{Attempts: attempts, BaseDelay: time.Millisecond},
+	}
 }
 
 // loggedIn returns a program with a stored login.

@@ -81,6 +81,7 @@ type program struct {
 	// Directory stores the login. It is empty if the user has no configuration directory.
 	Directory string
 
+	retry     client.Retry
 	transport *http.Transport
 }
 
@@ -91,6 +92,7 @@ func newProgram() *program {
 		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		Env:            client.FromEnv(),
 		WebhookSecret:  os.Getenv("STUDIO_WEBHOOK_SECRET"),
+		retry:          client.Retry{Attempts: attempts},
 	}
 	if terminal := int(os.Stdin.Fd()); term.IsTerminal(terminal) {
 		p.ReadPassword = func(ctx context.Context) (string, error) { return readPassword(ctx, terminal) }

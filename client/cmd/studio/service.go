@@ -12,8 +12,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// retry has enough attempts for a watch to continue after a restart of the service.
-var retry = client.Retry{Attempts: 8} //nolint:gochecknoglobals // never changed
+// attempts are enough for a watch to continue after a restart of the service.
+const attempts = 8
 
 func serviceFlags(flags ...cli.Flag) []cli.Flag {
 	return append(flags, &cli.StringFlag{Name: "base-url", Usage: "address of the service", DefaultText: "STUDIO_BASE_URL, or the stored address"})
@@ -60,7 +60,7 @@ func (p *program) newClient(config client.Config) (*client.Client, error) {
 		return nil, usagef("missing address of the service; use --base-url, or log in")
 	}
 	config.HTTPClient = &http.Client{Transport: p.transport}
-	config.Retry = retry
+	config.Retry = p.retry
 	config.UserAgent = "avatarstudio-studio"
 	c, err := client.New(config)
 	if err != nil {
