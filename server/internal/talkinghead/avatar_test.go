@@ -36,6 +36,9 @@ func TestMakeAvatar_canSpeak(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && name != "picture" {
+				t.Skip("not in the short form: a picture is enough")
+			}
 			dir := t.TempDir()
 			avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), input(), dir)
 			if err != nil {
