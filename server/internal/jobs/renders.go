@@ -31,18 +31,18 @@ var errTakenOver = errors.New("another process renders the subject")
 
 // render renders a subject that this process has claimed. After an error, or if ctx ends first, it releases
 // the subject so that any process may claim it.
-func (j *Jobs) render(ctx, stop context.Context, subjectID string) (err error) {
-	if err = j.renderOnce(ctx, subjectID); err == nil {
-		return nil
+func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject) {
+	err := j.renderOnce(ctx, subject)
+	if err == nil {
+		return
 	}
 	if ctx.Err() == nil {
 		j.report(ctx, store.Render, err)
 		pause(stop, errorPause)
 	}
-	for !j.releaseRendering(ctx, subjectID) && ctx.Err() == nil {
+	for !j.releaseRendering(ctx, subject.ID) && ctx.Err() == nil {
 		pause(ctx, errorPause)
 	}
-	return err
 }
 
 // releaseRendering releases the claim on a subject, even if ctx has ended. It reports whether it succeeded.
@@ -55,14 +55,8 @@ func (j *Jobs) releaseRendering(ctx context.Context, subjectID string) (done boo
 }
 
 // renderOnce renders a subject once and writes the result. After an error the subject is still due.
-func (j *Jobs) renderOnce(ctx context.Context, subjectID string) error {
-	subject, err := j.Store.Subject(ctx, subjectID)
-	if errors.Is(err, studio.ErrNotFound) {
-		return nil // the subject was deleted
-	}
-	if err != nil {
-		return err
-	}
+func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject) error {
+	subjectID := subject.ID
 	kind, outcome, began := subject.Kind, RenderingDiscarded, j.Now()
 	spanContext, span := j.traceRendering(ctx, subject)
 	defer func() { endRendering(span, outcome) }()
@@ -82,6 +76,7 @@ func (j *Jobs) renderOnce(ctx context.Context, subjectID string) error {
 		j.Logger.WarnContext(ctx, "rendered in vain", "id", subjectID, "err", errTakenOver)
 		return nil
 	}
+	var err error
 	for {
 		subject, err = j.Studio.Rendered(spanContext, subjectID, result, failure)
 		if !errors.Is(err, studio.ErrBusy) || ctx.Err() != nil {
@@ -250,21 +245,21 @@ func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup) t
 
 // claim claims renderings for free workers, which acquire has reserved, and starts them.
 func (p *renderPool) claim(ctx, stop context.Context, workers *sync.WaitGroup, free int) (claimed int, err error) {
-	var subjectIDs []string
+	var subjects []studio.Subject
 	if err = p.readClock(stop); err == nil {
-		subjectIDs, err = p.jobs.Store.ClaimRenderings(stop, p.jobs.processID, p.now(), free)
+		subjects, err = p.jobs.Store.ClaimRenderings(stop, p.jobs.processID, p.now(), free)
 	}
-	for range free - len(subjectIDs) {
+	for range free - len(subjects) {
 		<-p.slots
 	}
-	for _, subjectID := range subjectIDs {
+	for _, subject := range subjects {
 		workers.Go(func() {
-			_ = p.jobs.render(ctx, stop, subjectID) // render reports its error
+			p.jobs.render(ctx, stop, subject)
 			<-p.slots
 			p.wake()
 		})
 	}
-	return len(subjectIDs), err
+	return len(subjects), err
 }
 
 // acquire reserves all free workers and returns their number.

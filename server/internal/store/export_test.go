@@ -164,9 +164,9 @@ func (s *Store) NextDue(ctx context.Context, work Work, limit int) ([]Due, error
 
 // ClaimRendering claims one rendering. It returns "" if none is due.
 func (s *Store) ClaimRendering(ctx context.Context, by string, now time.Time) (subjectID string, err error) {
-	subjectIDs, err := s.ClaimRenderings(ctx, by, now, 1)
-	if len(subjectIDs) > 0 {
-		subjectID = subjectIDs[0]
+	subjects, err := s.ClaimRenderings(ctx, by, now, 1)
+	if len(subjects) > 0 {
+		subjectID = subjects[0].ID
 	}
 	return subjectID, err
 }

@@ -12,37 +12,34 @@ import (
 // RenderLease is how long a process holds a rendering after the last [Store.RenewRendering].
 const RenderLease = 15 * time.Second
 
-// ClaimRenderings claims up to n due renderings for the process with the ID by, and returns the IDs of their
-// subjects. It returns fewer if fewer are due. A claim lasts for [RenderLease]; see [Store.RenewRendering].
-// Each claim goes to the user with the fewest running renderings,
-// and among those to the one who has waited the longest since the last claim.
-func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjectIDs []string, err error) {
-	claim := claimRenderings
-	if !s.Shared() {
-		claim = claimRendering
+// ClaimRenderings claims up to n due renderings for the process with the ID by, and returns their subjects. It
+// returns fewer if fewer are due. A claim lasts for [RenderLease]; see [Store.RenewRendering]. Each claim goes to
+// the user with the fewest running renderings, and among those to the one who has waited the longest since the
+// last claim.
+func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjects []studio.Subject, err error) {
+	claim := claimRendering
+	if s.Shared() {
+		claim = claimRenderings
 	}
 	err = s.write(ctx, func(tx transaction) error {
-		subjectIDs = nil
-		for len(subjectIDs) < n {
-			claimed, due, err := claim(ctx, tx, by, now, n-len(subjectIDs))
-			if err != nil {
+		subjects = nil
+		for len(subjects) < n {
+			claimed, due, err := claim(ctx, tx, by, now, n-len(subjects))
+			if err != nil || !due {
 				return err
 			}
-			if !due {
-				return nil
-			}
-			subjectIDs = append(subjectIDs, claimed...) // may be fewer than are due if other processes claim concurrently
+			subjects = append(subjects, claimed...) // may be fewer than are due if other processes claim concurrently
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return subjectIDs, nil
+	return subjects, nil
 }
 
 // claimRendering claims one rendering on SQLite, where statements are cheap. It reports whether one was due.
-func claimRendering(ctx context.Context, tx transaction, by string, now time.Time, _ int) (claimed []string, due bool, err error) {
+func claimRendering(ctx context.Context, tx transaction, by string, now time.Time, _ int) (claimed []studio.Subject, due bool, err error) {
 	var subjectID, userID string
 	err = queryRow(ctx, tx, []any{&subjectID, &userID}, usersWaiting+`, first (user_id, id) AS MATERIALIZED (
 			SELECT w.user_id, (SELECT id FROM subjects WHERE user_id = w.user_id
@@ -61,19 +58,24 @@ func claimRendering(ctx context.Context, tx transaction, by string, now time.Tim
 		{`UPDATE subjects SET render_by = $1, render_until = ` + leaseEnd(tx) + ` WHERE id = $2`, []any{by, subjectID}},
 		{`UPDATE users SET render_turn = (SELECT MAX(render_turn) FROM users) + 1 WHERE id = $1`, []any{userID}},
 	})
-	return []string{subjectID}, true, err
+	if err != nil {
+		return nil, false, err
+	}
+	subject, err := subjectByID(ctx, tx, subjectID, "")
+	return []studio.Subject{subject}, true, err
 }
 
 // claimRenderings claims up to n renderings with one statement, on PostgreSQL. It chooses the same renderings
 // as n calls of claimRendering: each claim counts for its user in the choice of the next. It reports whether
 // any rendering was due.
-func claimRenderings(ctx context.Context, tx transaction, by string, now time.Time, n int) (claimed []string, due bool, err error) {
+func claimRenderings(ctx context.Context, tx transaction, by string, now time.Time, n int) (claimed []studio.Subject, due bool, err error) {
+	var subjectIDs []string
 	err = tx.query(ctx, func(scan func(...any) error) error {
 		var subjectID *string
 		err := scan(&subjectID)
 		due = true
 		if subjectID != nil {
-			claimed = append(claimed, *subjectID)
+			subjectIDs = append(subjectIDs, *subjectID)
 		}
 		return err
 	}, usersWaiting+`, next AS MATERIALIZED (
@@ -90,6 +92,14 @@ func claimRenderings(ctx context.Context, tx transaction, by string, now time.Ti
 			FROM (SELECT user_id, MAX(place) AS place FROM claimed GROUP BY user_id) last WHERE users.id = last.user_id
 		)
 		SELECT claimed.id FROM next LEFT JOIN claimed ON claimed.id = next.id ORDER BY next.place`, by, micros(now), n)
+	if err != nil || len(subjectIDs) == 0 {
+		return nil, due, err
+	}
+	err = tx.query(ctx, func(scan func(...any) error) error {
+		subject, err := scanSubject(scan)
+		claimed = append(claimed, subject)
+		return err
+	}, `SELECT `+subjectColumns+` FROM unnest($1::text[]) WITH ORDINALITY c(id, place) JOIN subjects s ON s.id = c.id ORDER BY c.place`, subjectIDs)
 	return claimed, due, err
 }
 

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -160,18 +161,21 @@ func TestStore_ClaimRenderings_alternatesBetweenUsers(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		addDue(t, db, map[string]int{"many": 20, "some": 3, "one": 1})
-		ids, err := db.ClaimRenderings(t.Context(), "p", noon(), 8)
+		claimed, err := db.ClaimRenderings(t.Context(), "p", noon(), 8)
 		check(t, err)
 		byUser := make(map[string]int)
-		for _, id := range ids {
-			user, _, _ := strings.Cut(id, "-")
+		for _, s := range claimed {
+			user, _, _ := strings.Cut(s.ID, "-")
 			byUser[user]++
+			if want, err := db.Subject(t.Context(), s.ID); err != nil || !reflect.DeepEqual(s, want) {
+				t.Errorf("claimed %+v, want %+v, %v", s, want, err)
+			}
 		}
-		if len(ids) != 8 || byUser["many"] != 4 || byUser["some"] != 3 || byUser["one"] != 1 {
-			t.Errorf("claimed: %v", ids)
+		if len(claimed) != 8 || byUser["many"] != 4 || byUser["some"] != 3 || byUser["one"] != 1 {
+			t.Errorf("claimed: %v", claimed)
 		}
-		if ids, err = db.ClaimRenderings(t.Context(), "p", noon(), 100); err != nil || len(ids) != 16 {
-			t.Errorf("%d are left, %v", len(ids), err)
+		if claimed, err = db.ClaimRenderings(t.Context(), "p", noon(), 100); err != nil || len(claimed) != 16 {
+			t.Errorf("%d are left, %v", len(claimed), err)
 		}
 	})
 }
