@@ -55,7 +55,9 @@ func TestPostgres_sendsNoEventOfWhatAnotherProcessDeleted(t *testing.T) {
 		"subject": func(other *studio.Service, victim studio.Subject) error {
 			return other.Delete(t.Context(), victim.UserID, studio.Avatar, victim.ID)
 		},
-		"user": func(other *studio.Service, _ studio.Subject) error { return other.DeleteUser(t.Context(), "ada@example.com") },
+		"user": func(other *studio.Service, _ studio.Subject) error {
+			return other.DeleteUser(t.Context(), "ada@example.com")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
