@@ -30,11 +30,11 @@ const (
 var errTakenOver = errors.New("another process renders the subject")
 
 // render renders a subject that this process has claimed. After an error, or if ctx ends first, it releases
-// the subject so that any process may claim it.
-func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject) {
+// the subject so that any process may claim it, and reports that it did.
+func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject) (released bool) {
 	err := j.renderOnce(ctx, subject)
 	if err == nil {
-		return
+		return false
 	}
 	if ctx.Err() == nil {
 		j.report(ctx, store.Render, err)
@@ -43,6 +43,7 @@ func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject) {
 	for !j.releaseRendering(ctx, subject.ID) && ctx.Err() == nil {
 		pause(ctx, errorPause)
 	}
+	return true
 }
 
 // releaseRendering releases the claim on a subject, even if ctx has ended. It reports whether it succeeded.
@@ -135,6 +136,7 @@ type renderPool struct {
 	slots        chan struct{} // holds one value for each busy worker
 	wakeup       chan struct{}
 	dueHere      atomic.Bool   // this process made work due since the last claim
+	leftOver     atomic.Bool   // renderings may be due that the last claim did not take
 	announce     chan struct{} // other processes should claim what is due; nil if there are none
 	pollInterval time.Duration
 	clockOffset  time.Duration // of the clock of the database, relative to that of this process
@@ -208,10 +210,11 @@ func (p *renderPool) notified(by string) {
 	}
 }
 
-// start assigns due renderings to free workers. It returns how long to wait before the next call. A worker
-// that ends wakes run earlier.
+// start assigns due renderings to free workers. It returns how long to wait before the next call. If some may
+// be left over, a worker that ends wakes run earlier.
 func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup) time.Duration {
 	for dueHere := p.dueHere.Swap(false); stop.Err() == nil; {
+		p.leftOver.Store(true) // before acquire, so that no worker ends unnoticed
 		free := p.acquire()
 		var claimed int
 		var err error
@@ -224,6 +227,7 @@ func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup) t
 		}
 		switch {
 		case claimed < free:
+			p.leftOver.Store(false)
 			next, err := p.jobs.Store.NextRendering(stop, p.now())
 			if err != nil {
 				p.jobs.report(stop, store.Render, err)
@@ -254,9 +258,11 @@ func (p *renderPool) claim(ctx, stop context.Context, workers *sync.WaitGroup, f
 	}
 	for _, subject := range subjects {
 		workers.Go(func() {
-			p.jobs.render(ctx, stop, subject)
+			released := p.jobs.render(ctx, stop, subject)
 			<-p.slots
-			p.wake()
+			if released || p.leftOver.Load() {
+				p.wake()
+			}
 		})
 	}
 	return len(subjects), err

@@ -59,10 +59,20 @@ func NewWorker(jobs *Jobs) *Worker { return &Worker{newRenderPool(jobs)} }
 // Run renders until stop ends, and then waits for the running renderings. Ending ctx cancels them; they are
 // then due again. Run must be called once.
 func (w *Worker) Run(ctx, stop context.Context) {
-	var listening sync.WaitGroup
-	defer listening.Wait()
-	listening.Go(func() {
-		w.renderPool.jobs.listen(stop, store.NotificationHandler{Ready: w.renderPool.wake, RenderDue: w.renderPool.notified})
+	var background sync.WaitGroup
+	defer background.Wait()
+	work := w.renderPool.jobs
+	background.Go(func() {
+		work.listen(stop, store.NotificationHandler{Ready: w.renderPool.wake, RenderDue: w.renderPool.notified})
+	})
+	background.Go(func() {
+		for stop.Err() == nil {
+			select {
+			case <-stop.Done():
+			case <-work.Store.Due(): // a retry is scheduled
+				w.renderPool.markDue()
+			}
+		}
 	})
 	w.renderPool.run(ctx, stop)
 }
