@@ -84,6 +84,14 @@ func eachDatabase(t *testing.T, test func(t *testing.T, d *deployment)) {
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) { test(t, deploy(t, dsn)) })
 }
 
+// skipShortOnPostgres skips a test on PostgreSQL in short mode.
+func (d *deployment) skipShortOnPostgres(t *testing.T, reason string) {
+	t.Helper()
+	if testing.Short() && !strings.HasPrefix(d.dsn, "sqlite:") {
+		t.Skip("not in short mode on PostgreSQL: " + reason)
+	}
+}
+
 // signallingTransport sends a value to written after each request is written, without blocking.
 type signallingTransport struct {
 	http.RoundTripper

@@ -49,6 +49,7 @@ func TestSIGKILL_beforeCommitCreatesNothing(t *testing.T) {
 // retry with the same idempotency key gets the same avatar, and all events of each avatar are delivered.
 func TestSIGKILL_afterCommitLosesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
+		d.skipShortOnPostgres(t, "it waits for the end of a lease")
 		r := receive(d, 10, nil)
 		p := d.start("--render-time", "20ms")
 		d.login()
@@ -171,6 +172,7 @@ func TestSIGTERM_finishesAttemptsInFlightAndStartsNone(t *testing.T) {
 // The daemon is killed several times, while receivers fail one request in ten and avatars are created and rendered.
 func TestSIGKILL_atAnyTimeKeepsOrderAndLosesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
+		d.skipShortOnPostgres(t, "it waits for the end of a lease")
 		var mu sync.Mutex
 		failed := make(map[string]int)
 		const origins, avatars = 20, 20

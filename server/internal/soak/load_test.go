@@ -44,6 +44,7 @@ var sqliteDivisor = 1
 // With 100,000 due events, the first delivery is prompt and the memory of the daemon is bounded.
 func TestBacklog_of100000EventsStartsAtOnceWithLittleMemory(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
+		d.skipShortOnPostgres(t, "it writes 100,000 events")
 		r := receive(d, 100, nil)
 		const maxDelay, maxMemory = 30 * time.Second, 200 << 20
 		all := 100_000
