@@ -36,7 +36,7 @@ var sharedPostgres = sync.OnceValues(func() (*Cluster, error) {
 	if dsn := os.Getenv(postgresVariable); dsn != "" {
 		return &Cluster{DSN: dsn}, nil
 	}
-	return StartCluster("fsync=off", "full_page_writes=off")
+	return StartCluster("fsync=off", "full_page_writes=off", "deadlock_timeout=100ms")
 })
 
 // templatePostgres returns the name of a migrated database on the cluster of this process. Copying it takes
