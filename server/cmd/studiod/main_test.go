@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -42,6 +43,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asDaemon) != "" {
 		main()
 		return
+	}
+	flag.Parse()
+	if testing.Short() {
+		if err := flag.Set("test.parallel", "6"); err != nil { // a test mostly waits for processes and timers
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
