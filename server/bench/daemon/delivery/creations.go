@@ -62,7 +62,7 @@ func creationRate(ctx context.Context, s *scene) ([]figure, error) {
 	}
 	floor, creations, events := median(floors), median(alone), median(together)
 	return []figure{
-		{"floor: transactions of one row, 16 harness.Callers, beside creations", "", fmt.Sprintf("%.0f/s", floor), true},
+		{"floor: transactions of one row, 16 callers, beside creations", "", fmt.Sprintf("%.0f/s", floor), true},
 		{
 			"creations over HTTP, 16 callers", fmt.Sprintf("≥ %d/s and 0.5 × the floor", wantedCreations),
 			fmt.Sprintf("%.0f/s (%.2f × the floor)", creations, creations/floor), creations >= wantedCreations && creations >= floor/2,
