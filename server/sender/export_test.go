@@ -12,7 +12,7 @@ func (s *Sender) Dial(address string) error {
 
 // DialWith replaces the dialer and its check of addresses.
 func (s *Sender) DialWith(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
-	s.transport.DialContext = dial
+	s.attempts.DialContext = dial
 }
 
 // RetryAfter parses a Retry-After header.

@@ -30,7 +30,7 @@ func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, erro
 		}
 		request.Header.Set("User-Agent", s.config.UserAgent)
 		request.Header.Set("Accept-Encoding", "identity")
-		response, err := s.transport.RoundTrip(request)
+		response, err := s.fetches.RoundTrip(request)
 		if err != nil {
 			return nil, err
 		}

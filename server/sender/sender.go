@@ -24,6 +24,9 @@ import (
 const (
 	headerLimit  = 64 << 10
 	excerptLimit = 4 << 10
+	// readBuffer bounds the bytes that the kernel accepts from a receiver before an attempt reads them. With
+	// the default, each attempt at a receiver that floods may cost megabytes.
+	readBuffer = 16 << 10
 
 	maxIdle = 256
 	// Common servers close an idle connection after 5 seconds. Closing it earlier avoids sending a request on
@@ -35,9 +38,10 @@ const (
 // same host. It uses HTTP/1.1 only: with one attempt per connection, attempts do not delay each other, and
 // the transport resends nothing.
 type Sender struct {
-	config    Config
-	guard     *guard
-	transport *http.Transport
+	config   Config
+	guard    *guard
+	attempts *http.Transport
+	fetches  *http.Transport // with receive buffers for large files
 }
 
 // New returns a Sender. It returns an error if cfg has a negative value, an invalid network or one of IPv4
@@ -55,26 +59,35 @@ func New(cfg Config) (*Sender, error) {
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	return &Sender{
-		config: cfg,
-		guard:  guard,
-		transport: &http.Transport{
-			Proxy:                  nil, // not even from the environment: a proxy would dial addresses that the guard has not checked
-			DialContext:            dialer.DialContext,
-			TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:    cfg.TLSTimeout,
-			DisableCompression:     true,
-			MaxIdleConns:           maxIdle,
-			MaxIdleConnsPerHost:    cfg.MaxIdlePerHost,
-			IdleConnTimeout:        idleTimeout,
-			MaxResponseHeaderBytes: headerLimit,
-			Protocols:              protocols,
-		},
-	}, nil
+	s := &Sender{config: cfg, guard: guard}
+	s.fetches = &http.Transport{
+		Proxy:                  nil, // not even from the environment: a proxy would dial addresses that the guard has not checked
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    cfg.TLSTimeout,
+		DisableCompression:     true,
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    cfg.MaxIdlePerHost,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: headerLimit,
+		Protocols:              protocols,
+	}
+	s.attempts = s.fetches.Clone()
+	s.attempts.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetReadBuffer(readBuffer) // a larger one only makes floods cost more
+		}
+		return conn, err
+	}
+	return s, nil
 }
 
 // Close closes idle connections. It does not interrupt attempts. The Sender can still be used.
-func (s *Sender) Close() { s.transport.CloseIdleConnections() }
+func (s *Sender) Close() {
+	s.attempts.CloseIdleConnections()
+	s.fetches.CloseIdleConnections()
+}
 
 // CanonicalURL checks a URL as each attempt does. It returns the URL that attempts use: the host is
 // lower-case ASCII (IDNA) or a canonical address, and a default port and the fragment are removed. URLs of
@@ -116,7 +129,7 @@ func (s *Sender) Send(ctx context.Context, m Message) Attempt {
 		attempt.Failure = failure
 		return attempt
 	}
-	response, err := s.transport.RoundTrip(request) //nolint:bodyclose // withResponse closes it
+	response, err := s.attempts.RoundTrip(request) //nolint:bodyclose // withResponse closes it
 	attempt.Address = trace.dialed()
 	switch {
 	case err == nil:
