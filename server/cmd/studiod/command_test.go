@@ -81,9 +81,10 @@ func testCommands(t *testing.T, dsn string) {
 	}
 	list, err := d.studio.ListProjects(t.Context(), id, workspace)
 	check(t, err)
-	counts, err := list.Counts()
-	check(t, err)
-	if counts.Size != 1 || counts.Unpublished != 1 {
+	for _, err := range list.All {
+		check(t, err)
+	}
+	if counts := list.Counts(); counts.Size != 1 || counts.Unpublished != 1 {
 		t.Errorf("counts are %d and %d", counts.Size, counts.Unpublished)
 	}
 }

@@ -123,9 +123,8 @@ func seedDemo(ctx context.Context, service *studio.Service, user studio.User) er
 	if err != nil {
 		return err
 	}
-	counts, err := list.Counts()
-	if err != nil || counts.Size > 0 {
-		return err
+	for _, err := range list.All {
+		return err // the workspace has a project, or cannot be read
 	}
 	projects, err := demoProjects(user.ID, service.Now().UTC().Truncate(time.Second))
 	if err != nil {

@@ -25,40 +25,26 @@ func (a *API) ListProjects(
 // list.
 type projectList studio.ProjectList
 
-// VisitListProjectsResponse writes the response. An error in the middle truncates it.
+// VisitListProjectsResponse writes the response. The first page has been read, so an error can only be one in
+// the middle. It truncates the response.
 func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusOK)
 	out := bufio.NewWriter(w) // keeps its first error, which Flush returns
-	begun := false
+	_, _ = out.WriteString(`{"data":[`)
+	separator := ""
 	for project, err := range list.All {
 		if err != nil {
 			return err
 		}
-		if begun {
-			_ = out.WriteByte(',')
-		} else {
-			begin(w, out)
-			begun = true
-		}
+		_, _ = out.WriteString(separator)
 		if _, err := out.Write(project.Document); err != nil {
 			return nil
 		}
+		separator = ","
 	}
-	counts, err := list.Counts() // last, because counting many projects takes time
-	if err != nil {
-		return err
-	}
-	if !begun {
-		begin(w, out)
-	}
+	counts := studio.ProjectList(list).Counts()
 	_, _ = fmt.Fprintf(out, `],"size":%d,"unpublished_projects":%d}`+"\n", counts.Size, counts.Unpublished)
 	_ = out.Flush() // fails if the caller has disconnected
 	return nil
-}
-
-// begin starts the response. It is called after the first project has been read, so that earlier errors are
-// sent as error responses.
-func begin(w http.ResponseWriter, out *bufio.Writer) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusOK)
-	_, _ = out.WriteString(`{"data":[`)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -35,30 +36,38 @@ func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (
 	return index, err
 }
 
-func (s *Store) CountProjects(ctx context.Context, workspaceID, userID string) (counts studio.ProjectCounts, err error) {
-	err = queryRow(ctx, s.engine, []any{&counts.Size, &counts.Unpublished},
-		`SELECT COUNT(*), COALESCE(SUM(1 - published), 0) FROM projects WHERE workspace_id = $1 AND user_id = $2`,
-		workspaceID, userID)
-	return counts, err
-}
-
+// Projects checks the membership in the same query, because most lists are short and a query has a fixed cost.
 func (s *Store) Projects(
-	ctx context.Context, workspaceID string, after studio.Project, limit int,
+	ctx context.Context, workspaceID, userID string, after studio.Project, limit int,
 ) ([]studio.Project, error) {
-	args, older := []any{workspaceID, limit}, ""
+	args, older := []any{workspaceID, userID, limit}, ""
 	if after.ID != "" {
-		args, older = append(args, after.CreatedAt.UnixMicro(), after.ID), ` AND (created_at, id) < ($3, $4)`
+		args, older = append(args, after.CreatedAt.UnixMicro(), after.ID), ` AND (created_at, id) < ($4, $5)`
 	}
 	var projects []studio.Project
 	err := s.engine.query(ctx, func(scan func(...any) error) error {
-		var p studio.Project
+		p := studio.Project{WorkspaceID: workspaceID}
 		var published int
-		var document string
-		err := scan(&p.ID, &p.WorkspaceID, &p.UserID, instant{&p.CreatedAt}, &published, &document)
-		p.Published, p.Document = published != 0, []byte(document)
+		err := scan(&p.ID, &p.UserID, instant{&p.CreatedAt}, &published, (*[]byte)(&p.Document))
+		p.Published = published != 0
 		projects = append(projects, p)
 		return err
-	}, `SELECT id, workspace_id, user_id, created_at, published, document FROM projects
-		WHERE workspace_id = $1`+older+` ORDER BY created_at DESC, id DESC LIMIT $2 + 0`, args...)
-	return projects, err
+	}, `SELECT id, user_id, created_at, published, document FROM projects
+		WHERE workspace_id = $1`+older+` AND EXISTS (SELECT 1 FROM members WHERE workspace_id = $1 AND user_id = $2)
+		ORDER BY created_at DESC, id DESC LIMIT $3 + 0`, args...)
+	if err != nil || len(projects) > 0 {
+		return projects, err
+	}
+	return nil, s.checkMember(ctx, workspaceID, userID)
+}
+
+// checkMember returns studio.ErrForbidden if a user is not a member of a workspace.
+func (s *Store) checkMember(ctx context.Context, workspaceID, userID string) error {
+	var found int
+	err := queryRow(ctx, s.engine, []any{&found},
+		`SELECT 1 FROM members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
+	if errors.Is(err, studio.ErrNotFound) {
+		err = studio.ErrForbidden
+	}
+	return err
 }

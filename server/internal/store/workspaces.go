@@ -22,13 +22,6 @@ func (s *Store) AddMember(ctx context.Context, workspaceID, userID string) error
 	})
 }
 
-func (s *Store) IsMember(ctx context.Context, workspaceID, userID string) (bool, error) {
-	var count int
-	err := queryRow(ctx, s.engine, []any{&count},
-		`SELECT COUNT(*) FROM members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
-	return count > 0, err
-}
-
 func (s *Store) Workspaces(ctx context.Context, userID, after string, limit int) ([]studio.Workspace, error) {
 	var all []studio.Workspace
 	err := s.engine.query(ctx, func(scan func(...any) error) error {

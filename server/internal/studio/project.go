@@ -33,26 +33,57 @@ type ProjectCounts struct {
 }
 
 // ProjectList is the project list of a workspace. All iterates over all projects, newest first, reading them
-// page by page. Counts queries the counts for the user.
+// page by page. It is not safe for concurrent use.
 type ProjectList struct {
-	All    iter.Seq2[Project, error]
-	Counts func() (ProjectCounts, error)
+	All iter.Seq2[Project, error]
+
+	counts *ProjectCounts
 }
+
+// Counts returns the counts of the projects over which the last iteration has passed.
+func (l ProjectList) Counts() ProjectCounts { return *l.counts }
 
 // ListProjects returns the projects of a workspace to a member (interface, 4.1). The error is [ErrForbidden]
 // if the user is not a member or the workspace does not exist.
 func (s *Service) ListProjects(ctx context.Context, userID, workspaceID string) (ProjectList, error) {
-	member, err := s.Store.IsMember(ctx, workspaceID, userID)
+	read := func(after Project) ([]Project, error) {
+		return s.Store.Projects(ctx, workspaceID, userID, after, projectPage)
+	}
+	first, err := read(Project{})
 	if err != nil {
 		return ProjectList{}, err
 	}
-	if !member {
-		return ProjectList{}, ErrForbidden
+	list := ProjectList{counts: new(ProjectCounts)}
+	list.All = func(yield func(Project, error) bool) {
+		*list.counts = ProjectCounts{}
+		for page, err := first, error(nil); ; page, err = read(page[len(page)-1]) {
+			if err != nil {
+				yield(Project{}, err)
+				return
+			}
+			for _, project := range page {
+				list.counts.add(project, userID)
+				if !yield(project, nil) {
+					return
+				}
+			}
+			if len(page) < projectPage {
+				return
+			}
+		}
 	}
-	return ProjectList{
-		All:    s.projects(ctx, workspaceID),
-		Counts: func() (ProjectCounts, error) { return s.Store.CountProjects(ctx, workspaceID, userID) },
-	}, nil
+	return list, nil
+}
+
+// add counts a project if it belongs to the user.
+func (c *ProjectCounts) add(project Project, userID string) {
+	if project.UserID != userID {
+		return
+	}
+	c.Size++
+	if !project.Published {
+		c.Unpublished++
+	}
 }
 
 // ProjectPage is a page of a list of projects.
@@ -64,13 +95,6 @@ type ProjectPage struct {
 // ProjectPage returns up to limit projects of a workspace to a member, with a cursor as in [Service.List].
 // The error is [ErrForbidden] if the user is not a member.
 func (s *Service) ProjectPage(ctx context.Context, userID, workspaceID, cursor string, limit int) (ProjectPage, error) {
-	member, err := s.Store.IsMember(ctx, workspaceID, userID)
-	if err != nil {
-		return ProjectPage{}, err
-	}
-	if !member {
-		return ProjectPage{}, ErrForbidden
-	}
 	list := strings.Join([]string{"", "projects", userID, workspaceID}, "\x00")
 	var after Project
 	if cursor != "" {
@@ -80,34 +104,12 @@ func (s *Service) ProjectPage(ctx context.Context, userID, workspaceID, cursor s
 		}
 		after = Project{ID: position.ID, CreatedAt: position.CreatedAt}
 	}
-	projects, err := s.Store.Projects(ctx, workspaceID, after, limit+1)
+	projects, err := s.Store.Projects(ctx, workspaceID, userID, after, limit+1)
 	if err != nil || len(projects) <= limit {
 		return ProjectPage{Projects: projects}, err
 	}
 	last := projects[limit-1]
 	return ProjectPage{Projects: projects[:limit], Next: s.cursor(list, Position{last.CreatedAt, last.ID})}, nil
-}
-
-func (s *Service) projects(ctx context.Context, workspaceID string) iter.Seq2[Project, error] {
-	return func(yield func(Project, error) bool) {
-		var last Project
-		for {
-			page, err := s.Store.Projects(ctx, workspaceID, last, projectPage)
-			if err != nil {
-				yield(Project{}, err)
-				return
-			}
-			for _, project := range page {
-				if !yield(project, nil) {
-					return
-				}
-			}
-			if len(page) < projectPage {
-				return
-			}
-			last = page[len(page)-1]
-		}
-	}
 }
 
 // ImportProjects adds all projects or none. If the error is [ErrExists], index is the project that exists.

@@ -38,11 +38,6 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 
 		list, err := service.ListProjects(t.Context(), ada.ID, workspace.ID)
 		check(t, err)
-		counts, err := list.Counts()
-		check(t, err)
-		if counts.Size != 802 || counts.Unpublished != 401 {
-			t.Errorf("counts are %d and %d, want 802 and 401", counts.Size, counts.Unpublished)
-		}
 		next := total
 		for project, err := range list.All {
 			check(t, err)
@@ -53,6 +48,9 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 		}
 		if next != 0 {
 			t.Errorf("%d projects are missing", next)
+		}
+		if counts := list.Counts(); counts.Size != 802 || counts.Unpublished != 401 {
+			t.Errorf("counts are %d and %d, want 802 and 401", counts.Size, counts.Unpublished)
 		}
 		next = total
 		for cursor, again := "", true; again; again = cursor != "" {
@@ -98,10 +96,8 @@ func TestImportProjects_addsAllOrNone(t *testing.T) {
 		}
 		list, err := service.ListProjects(t.Context(), ada.ID, workspace.ID)
 		check(t, err)
-		counts, err := list.Counts()
-		check(t, err)
-		if counts.Size != 0 {
-			t.Errorf("%d projects are left of an import that failed", counts.Size)
+		for project := range list.All {
+			t.Errorf("the import failed and left %s", project.ID)
 		}
 		elsewhere := project("c")
 		elsewhere.WorkspaceID = "no such workspace"

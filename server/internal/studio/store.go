@@ -52,15 +52,13 @@ type Store interface {
 	Workspaces(ctx context.Context, userID, after string, limit int) ([]Workspace, error)
 	// AddMember is idempotent. The error is [ErrNotFound] if the workspace does not exist.
 	AddMember(ctx context.Context, workspaceID, userID string) error
-	IsMember(ctx context.Context, workspaceID, userID string) (bool, error)
 
 	// ImportProjects adds all projects or none. If the error is [ErrExists], index is the project that
 	// exists.
 	ImportProjects(ctx context.Context, projects []Project) (index int, err error)
-	CountProjects(ctx context.Context, workspaceID, userID string) (ProjectCounts, error)
 	// Projects returns up to limit projects of a workspace, newest first, that follow after. The zero Project
-	// is before the newest.
-	Projects(ctx context.Context, workspaceID string, after Project, limit int) ([]Project, error)
+	// is before the newest. The error is [ErrForbidden] if the user is not a member of the workspace.
+	Projects(ctx context.Context, workspaceID, userID string, after Project, limit int) ([]Project, error)
 
 	// CreateSubject writes a new subject and its events. If the user has used key before and it has not
 	// expired, it writes nothing. It then returns the subject created with the key, [ErrKeyReused] or

@@ -36,7 +36,7 @@ var sharedPostgres = sync.OnceValues(func() (*Cluster, error) {
 	if dsn := os.Getenv(postgresVariable); dsn != "" {
 		return &Cluster{DSN: dsn}, nil
 	}
-	return StartCluster("fsync=off", "full_page_writes=off", "deadlock_timeout=100ms")
+	return StartCluster("fsync=off", "full_page_writes=off", "deadlock_timeout=100ms", "max_wal_size=64MB", "min_wal_size=32MB")
 })
 
 // templatePostgres returns the name of a migrated database on the cluster of this process. Copying it takes
