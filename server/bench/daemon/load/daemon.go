@@ -145,31 +145,31 @@ func serveBare(ctx context.Context, in io.Reader, out io.Writer) error {
 	return server.Close()
 }
 
-// startBare runs this program as serveBare in a separate process, and returns its address.
-func startBare(ctx context.Context, body []byte) (address string, stop func() error, err error) {
+// startBare runs this program as serveBare in a separate process, and returns its address and process ID.
+func startBare(ctx context.Context, body []byte) (address string, pid int, stop func() error, err error) {
 	program, err := os.Executable()
 	if err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	command := exec.CommandContext(ctx, program, "-bare") //nolint:gosec // this program
 	command.Stderr = os.Stderr
 	in, err := command.StdinPipe()
 	if err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	out, err := command.StdoutPipe()
 	if err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	if err := command.Start(); err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	stop = func() error { return errors.Join(in.Close(), command.Wait()) }
 	if _, err := fmt.Fprintf(in, "%d\n%s", len(body), body); err != nil {
-		return "", nil, errors.Join(err, stop())
+		return "", 0, nil, errors.Join(err, stop())
 	}
 	if _, err := fmt.Fscanln(out, &address); err != nil {
-		return "", nil, errors.Join(err, stop())
+		return "", 0, nil, errors.Join(err, stop())
 	}
-	return address, stop, nil
+	return address, command.Process.Pid, stop, nil
 }

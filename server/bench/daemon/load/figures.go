@@ -59,13 +59,15 @@ func (s *setup) measureLists(ctx context.Context) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, stop, err := startBare(ctx, response)
+	address, pid, stop, err := startBare(ctx, response)
 	if err != nil {
 		return nil, err
 	}
+	s.bare = pid
 	bare := newPool(address)
 	floor, floorResults, err := s.searchRate(ctx, s.lists, s.list(bare))
 	bare.close()
+	s.bare = 0
 	if err := errors.Join(err, stop()); err != nil {
 		return nil, err
 	}

@@ -41,6 +41,7 @@ type setup struct {
 	users     []*user
 	receivers *receivers
 	pool      *pool
+	bare      int // process ID of the bare handler while it is measured; otherwise 0
 }
 
 // result is the result of one rate.

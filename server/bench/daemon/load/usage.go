@@ -58,7 +58,7 @@ type usage struct {
 func (s *setup) startUsage() func() usage {
 	now := func() (u usage) {
 		used, stolen := machineCPU()
-		u = usage{studiod: s.daemon.CPU(), database: harness.TreeCPU(s.db.postmaster), load: harness.SelfCPU(), stolen: stolen}
+		u = usage{studiod: s.daemon.CPU(), database: harness.TreeCPU(s.db.postmaster), load: harness.SelfCPU() + harness.TreeCPU(s.bare), stolen: stolen}
 		u.others = used - u.studiod - u.database - u.load
 		return u
 	}
