@@ -96,7 +96,8 @@ func TestImportProjects_addsAllOrNone(t *testing.T) {
 		}
 		list, err := service.ListProjects(t.Context(), ada.ID, workspace.ID)
 		check(t, err)
-		for project := range list.All {
+		for project, err := range list.All {
+			check(t, err)
 			t.Errorf("the import failed and left %s", project.ID)
 		}
 		elsewhere := project("c")
