@@ -9,7 +9,7 @@
 //
 //	Trigger.Run                 starts each of these in a goroutine
 //	├─ watch                    waits for Store.Due, which signals writes of this process; takes Store.TakeDue
-//	│                           and TakeDeleted; wakes the deliverer and the render pool
+//	│                           and TakeDeleted; wakes the deliverer
 //	├─ laneHolder               tells the deliverer for which origins this process delivers: holdLanes,
 //	│  │                        dropLanes, dropAllLanes
 //	│  ├─ soleHolder            SQLite: all of them; polls Store.ChangedElsewhere for writes of other processes
@@ -19,7 +19,7 @@
 //	│  ├─ scan                  Store.DueFlows, Store.Breakers
 //	│  ├─ fetch                 Store.Deliveries
 //	│  └─ deliver               one attempt: Service.WebhookSecrets, Sender.Send, Store.Record
-//	├─ renderPool               Store.ClaimRenderings for all free workers, when woken and when
+//	├─ renderPool               Store.ClaimRenderings for all free workers, after Store.RenderDue and when
 //	│  │                        Store.NextRendering is due; wakes other processes by Store.NotifyRenderDue
 //	│  └─ render                one rendering: Renderer.Render, Service.Rendered, which writes state and event
 //	└─ prune, repairAll         Store.Prune every hour, Store.Repair once

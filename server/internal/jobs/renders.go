@@ -135,7 +135,6 @@ type renderPool struct {
 	jobs         *Jobs
 	slots        chan struct{} // holds one value for each busy worker
 	wakeup       chan struct{}
-	dueHere      atomic.Bool   // this process made work due since the last claim
 	leftOver     atomic.Bool   // renderings may be due that the last claim did not take
 	announce     chan struct{} // other processes should claim what is due; nil if there are none
 	pollInterval time.Duration
@@ -157,13 +156,6 @@ func newRenderPool(jobs *Jobs) *renderPool {
 // wake makes run look for due renderings now.
 func (p *renderPool) wake() { signal(p.wakeup) }
 
-// markDue is wake after this process made work due. If no worker of this process is free, it notifies the
-// other processes.
-func (p *renderPool) markDue() {
-	p.dueHere.Store(true)
-	p.wake()
-}
-
 // signal sends a value to a channel of capacity one, unless one is already waiting there.
 func signal(to chan struct{}) {
 	select {
@@ -172,17 +164,21 @@ func signal(to chan struct{}) {
 	}
 }
 
-// run starts renderings until stop ends, and then waits for those that run. Ending ctx cancels them.
+// run starts renderings until stop ends, and then waits for those that run. Ending ctx cancels them. If this
+// process makes renderings due and none of its workers is free, run notifies the other processes.
 func (p *renderPool) run(ctx, stop context.Context) {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	if p.announce != nil {
 		workers.Go(func() { p.notifyOthers(stop) })
 	}
-	for stop.Err() == nil {
-		timer := time.NewTimer(p.start(ctx, stop, &workers))
+	for dueHere := false; stop.Err() == nil; {
+		timer := time.NewTimer(p.start(ctx, stop, &workers, dueHere))
+		dueHere = false
 		select {
 		case <-stop.Done():
+		case <-p.jobs.Store.RenderDue():
+			dueHere = true
 		case <-p.wakeup:
 		case <-timer.C:
 		}
@@ -211,9 +207,9 @@ func (p *renderPool) notified(by string) {
 }
 
 // start assigns due renderings to free workers. It returns how long to wait before the next call. If some may
-// be left over, a worker that ends wakes run earlier.
-func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup) time.Duration {
-	for dueHere := p.dueHere.Swap(false); stop.Err() == nil; {
+// be left over, a worker that ends wakes run earlier. dueHere tells that this process made renderings due.
+func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, dueHere bool) time.Duration {
+	for stop.Err() == nil {
 		p.leftOver.Store(true) // before acquire, so that no worker ends unnoticed
 		free := p.acquire()
 		var claimed int

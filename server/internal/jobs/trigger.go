@@ -59,20 +59,10 @@ func NewWorker(jobs *Jobs) *Worker { return &Worker{newRenderPool(jobs)} }
 // Run renders until stop ends, and then waits for the running renderings. Ending ctx cancels them; they are
 // then due again. Run must be called once.
 func (w *Worker) Run(ctx, stop context.Context) {
-	var background sync.WaitGroup
-	defer background.Wait()
-	work := w.renderPool.jobs
-	background.Go(func() {
-		work.listen(stop, store.NotificationHandler{Ready: w.renderPool.wake, RenderDue: w.renderPool.notified})
-	})
-	background.Go(func() {
-		for stop.Err() == nil {
-			select {
-			case <-stop.Done():
-			case <-work.Store.Due(): // a retry is scheduled
-				w.renderPool.markDue()
-			}
-		}
+	var listening sync.WaitGroup
+	defer listening.Wait()
+	listening.Go(func() {
+		w.renderPool.jobs.listen(stop, store.NotificationHandler{Ready: w.renderPool.wake, RenderDue: w.renderPool.notified})
 	})
 	w.renderPool.run(ctx, stop)
 }
@@ -96,7 +86,7 @@ func (t *Trigger) Run(ctx, stop context.Context) {
 	background.Wait()
 }
 
-// watch passes the signals of the store to the render pool, the deliverer and the other processes.
+// watch passes the signals of the store to the deliverer and the other processes.
 func (t *Trigger) watch(stop context.Context) {
 	for {
 		select {
@@ -104,7 +94,6 @@ func (t *Trigger) watch(stop context.Context) {
 			return
 		case <-t.jobs.Store.Due():
 		}
-		t.renderPool.markDue()
 		if flows := t.jobs.Store.TakeDeleted(); len(flows) > 0 {
 			t.deliverer.call(func() {
 				if notHeld := t.deliverer.invalidate(flows); len(notHeld) > 0 {

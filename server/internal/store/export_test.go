@@ -120,7 +120,7 @@ func (e explainedEngine) query(ctx context.Context, each func(scan func(...any) 
 	return e.engine.query(ctx, each, query, args...)
 }
 
-func (e explainedEngine) write(ctx context.Context, due func([]Flow), change func(transaction) error) error {
+func (e explainedEngine) write(ctx context.Context, due func(dueWork), change func(transaction) error) error {
 	return e.engine.write(ctx, due, func(tx transaction) error { return change(explainedTransaction{tx, e.explainer}) })
 }
 

@@ -181,10 +181,10 @@ func markTimeout(timeoutContext context.Context, err error) error {
 	return err
 }
 
-func (e *postgres) write(ctx context.Context, due func(flows []Flow), change func(transaction) error) error {
+func (e *postgres) write(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
 	timeoutContext, cancel := context.WithTimeoutCause(ctx, answerTimeout, errTimeout)
 	defer cancel()
-	return retryAborted(func() error { return markTimeout(timeoutContext, e.writeOnce(timeoutContext, due, change)) })
+	return retryAborted(func() error { return markTimeout(timeoutContext, e.writeOnce(timeoutContext, signal, change)) })
 }
 
 // retryAborted runs a transaction again if PostgreSQL aborts it because of a deadlock or a serialization
@@ -199,7 +199,7 @@ func retryAborted(transaction func() error) (err error) {
 	return err
 }
 
-func (e *postgres) writeOnce(ctx context.Context, due func(flows []Flow), change func(transaction) error) error {
+func (e *postgres) writeOnce(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
 	connection, err := e.acquire(ctx)
 	if err != nil {
 		return err
@@ -221,9 +221,7 @@ func (e *postgres) writeOnce(ctx context.Context, due func(flows []Flow), change
 		return err
 	}
 	connection.Release()
-	if t.due {
-		due(t.flows)
-	}
+	signal(t.dueWork)
 	return nil
 }
 
@@ -282,12 +280,12 @@ func postgresCode(err error) string {
 	return ""
 }
 
-// postgresTransaction is a transaction with the work that it makes due.
+// postgresTransaction is a transaction on PostgreSQL.
 type postgresTransaction struct {
 	postgresQuerier
-	tx    pgx.Tx
-	due   bool
-	flows []Flow
+	dueWork
+
+	tx pgx.Tx
 }
 
 // forUpdate uses NO KEY, which does not block foreign key checks on the row.
@@ -302,13 +300,6 @@ func (t *postgresTransaction) tryLock(ctx context.Context, name string) (free bo
 		`SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))`, name)
 	return free, err
 }
-
-func (t *postgresTransaction) markDeliveryDue(flow Flow) {
-	t.due = true
-	t.flows = append(t.flows, flow)
-}
-
-func (t *postgresTransaction) markRenderDue() { t.due = true }
 
 // renderAt is at most the time of the database, in case the clock of this process is ahead.
 func (t *postgresTransaction) renderAt(parameter string) string {

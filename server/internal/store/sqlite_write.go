@@ -8,12 +8,12 @@ import (
 // member is one change of a group. It sees the changes of the members before it. Its error rolls back only
 // its own change.
 type member struct {
-	change   func(tx transaction) error
-	ctx      context.Context //nolint:containedctx // the context of the caller
-	tx       *sqliteTransaction
-	err      error
-	panicked any
-	done     chan struct{}
+	changeResult
+
+	change func(tx transaction) error
+	ctx    context.Context //nolint:containedctx // the context of the caller
+	tx     *sqliteTransaction
+	done   chan struct{}
 }
 
 // newCommitQueue returns the group commit of SQLite. Most of the cost of a commit is the disk sync, which the
@@ -22,15 +22,13 @@ func (e *sqlite) newCommitQueue() *commitQueue[*member] {
 	return &commitQueue[*member]{commit: e.commit, slots: make(chan struct{}, 1)}
 }
 
-func (e *sqlite) write(ctx context.Context, due func(flows []Flow), change func(transaction) error) error {
+func (e *sqlite) write(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
 	m := &member{change: change, ctx: ctx, done: make(chan struct{})}
 	e.writes.add(m)
 	<-m.done
-	if m.panicked != nil {
-		panic(m.panicked) // in the goroutine of the caller
-	}
-	if m.err == nil && m.tx.due {
-		due(m.tx.flows)
+	m.repanic()
+	if m.err == nil {
+		signal(m.tx.dueWork)
 	}
 	return m.err
 }
@@ -64,8 +62,9 @@ func (e *sqlite) commitMembers(ctx context.Context, members []*member) error {
 			continue
 		}
 		m.tx = &sqliteTransaction{tx: tx, statements: e.statements}
+		change := func() error { return m.change(m.tx) }
 		if len(members) == 1 {
-			if m.run(); m.err != nil {
+			if m.run(change); m.err != nil {
 				return m.err
 			}
 			continue
@@ -73,7 +72,7 @@ func (e *sqlite) commitMembers(ctx context.Context, members []*member) error {
 		if _, err := m.tx.exec(ctx, "SAVEPOINT member"); err != nil {
 			return err
 		}
-		if m.run(); m.err != nil {
+		if m.run(change); m.err != nil {
 			// This fails if the error rolled back the whole transaction, as a full disk does.
 			if _, err := m.tx.exec(ctx, "ROLLBACK TO member"); err != nil {
 				return err
@@ -89,23 +88,13 @@ func (e *sqlite) commitMembers(ctx context.Context, members []*member) error {
 	return e.checkFiles() // a commit to a deleted file must not be acknowledged
 }
 
-// run runs the change. It stores a panic for the caller.
-func (m *member) run() {
-	defer func() {
-		if m.panicked = recover(); m.panicked != nil {
-			m.err = sql.ErrTxDone
-		}
-	}()
-	m.err = m.change(m.tx)
-}
-
 // sqliteTransaction is the transaction as one member sees it. It ignores the cancellation of the caller's
 // context, because an interrupted statement would roll back the transaction of the whole group.
 type sqliteTransaction struct {
+	dueWork
+
 	tx         *sql.Tx
 	statements *statements
-	due        bool
-	flows      []Flow
 }
 
 func (t *sqliteTransaction) exec(ctx context.Context, query string, args ...any) (int64, error) {
@@ -148,13 +137,6 @@ func (t *sqliteTransaction) forUpdate() string { return "" } // SQLite has one w
 func (t *sqliteTransaction) subjectDue() string { return dueSQLite }
 
 func (t *sqliteTransaction) tryLock(context.Context, string) (bool, error) { return true, nil }
-
-func (t *sqliteTransaction) markDeliveryDue(flow Flow) {
-	t.due = true
-	t.flows = append(t.flows, flow)
-}
-
-func (t *sqliteTransaction) markRenderDue() { t.due = true }
 
 func (t *sqliteTransaction) renderAt(parameter string) string { return parameter }
 

@@ -105,6 +105,7 @@ type Store struct {
 	onUse     func(message string)
 	tracer    trace.Tracer // nil for none
 	due       chan struct{}
+	renderDue chan struct{}
 	records   *commitQueue[*record]
 	creations *commitQueue[*creation]
 	updates   *commitQueue[*update]
@@ -144,6 +145,16 @@ type transaction interface {
 	clock() string
 }
 
+// dueWork is the work that a transaction makes due.
+type dueWork struct {
+	flows     []Flow
+	rendering bool
+}
+
+func (w *dueWork) markDeliveryDue(flow Flow) { w.flows = append(w.flows, flow) }
+
+func (w *dueWork) markRenderDue() { w.rendering = true }
+
 // statement is an SQL statement with its parameters.
 type statement struct {
 	query string
@@ -156,8 +167,8 @@ type engine interface {
 	// queryAll runs a query with each of several parameter lists, in one round trip.
 	queryAll(ctx context.Context, each func(i int, scan func(dest ...any) error) error, query string, args [][]any) error
 	// write runs change in a transaction. It retries after deadlocks and serialization failures, so change
-	// may run several times. If work became due, it calls due with the flows after the commit.
-	write(ctx context.Context, due func(flows []Flow), change func(tx transaction) error) error
+	// may run several times. After the commit it calls signal with the work that became due.
+	write(ctx context.Context, signal func(dueWork), change func(tx transaction) error) error
 	// changed reports whether another process has written since the last call.
 	changed(ctx context.Context) (bool, error)
 	// duplicateKey reports whether err is a violation of a unique key, and missingReference whether it is a
@@ -183,7 +194,8 @@ type engine interface {
 // No error contains the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	s := &Store{
-		keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
+		keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),
+		dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
 	}
 	s.records, s.creations, s.updates = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue()
 	if cfg.Traces != nil {
@@ -228,9 +240,13 @@ func (s *Store) Lost() <-chan struct{} {
 	return nil
 }
 
-// Due returns a channel that receives a value after this process made work due or deleted subjects. One value
+// Due returns a channel that receives a value after this process made events due or deleted subjects. One value
 // may stand for many changes.
 func (s *Store) Due() <-chan struct{} { return s.due }
+
+// RenderDue returns a channel that receives a value after this process made a rendering due or scheduled its
+// retry. One value may stand for many renderings.
+func (s *Store) RenderDue() <-chan struct{} { return s.renderDue }
 
 // TakeDue returns the flows in which this process made events due since the last call. Call it after each
 // value of [Store.Due], and [Store.NotifyDue] for the flows that other processes deliver.
@@ -273,10 +289,18 @@ func (s *Store) domainError(err error) error {
 	return err
 }
 
-// signalDue signals that events in flows have become due.
-func (s *Store) signalDue(flows []Flow) {
-	s.notifyDaemons(s.NotifyDue, flows)
-	s.signal(s.dueFlows, flows)
+// signalDue signals that work has become due.
+func (s *Store) signalDue(work dueWork) {
+	if len(work.flows) > 0 {
+		s.notifyDaemons(s.NotifyDue, work.flows)
+		s.signal(s.dueFlows, work.flows)
+	}
+	if work.rendering {
+		select {
+		case s.renderDue <- struct{}{}:
+		default: // the reader has not received the last signal and will see this rendering, too
+		}
+	}
 }
 
 // signalDeleted signals that subjects with events in flows were deleted.

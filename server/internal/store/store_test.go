@@ -229,18 +229,18 @@ func TestStore_NextDue_returnsTheEarliestFirst(t *testing.T) {
 	})
 }
 
-func TestStore_Due_signalsAfterTheCommit(t *testing.T) {
+func TestStore_RenderDue_signalsAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		select {
-		case <-db.Due():
+		case <-db.RenderDue():
 			t.Error("a new user is signaled as work")
 		default:
 		}
 		_, err := db.CreateSubject(t.Context(), subject("a", 1), studio.IdempotencyKey{})
 		check(t, err)
 		select {
-		case <-db.Due():
+		case <-db.RenderDue():
 		default:
 			t.Error("a subject that is due to be rendered is not signaled")
 		}

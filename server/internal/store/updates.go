@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 
 	"go.opentelemetry.io/otel/trace"
@@ -19,24 +18,14 @@ const (
 
 // update is a change of a subject that waits for its group.
 type update struct {
+	changeResult
+
 	id          string
 	change      func(*studio.Subject) error
 	subject     studio.Subject
 	span        trace.Span
-	err         error
-	panicked    any
 	updateAlone bool          // the change must be made outside the group
 	done        chan struct{} // closed when the result is set
-}
-
-// run runs the change. It stores a panic for the caller.
-func (u *update) run() {
-	defer func() {
-		if u.panicked = recover(); u.panicked != nil {
-			u.err = sql.ErrTxDone
-		}
-	}()
-	u.err = u.change(&u.subject)
 }
 
 func (s *Store) newUpdateQueue() *commitQueue[*update] {
@@ -57,9 +46,7 @@ func (s *Store) updateInGroup(ctx context.Context, id string, change func(*studi
 	}
 	s.updates.add(u)
 	<-u.done
-	if u.panicked != nil {
-		panic(u.panicked) // in the goroutine of the caller
-	}
+	u.repanic()
 	return u
 }
 
@@ -106,7 +93,7 @@ func updateAll(ctx context.Context, tx transaction, group []*update) error {
 	rows := new(updateRows)
 	for _, u := range found {
 		due := u.subject.RenderAt
-		if u.run(); u.err != nil {
+		if u.run(func() error { return u.change(&u.subject) }); u.err != nil {
 			continue
 		}
 		if err := rows.add(u.subject, due); err != nil {
