@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -25,12 +26,20 @@ func (a *API) ListProjects(
 // list.
 type projectList studio.ProjectList
 
+// listWriters have a buffer that holds most lists, because each write to w becomes a system call.
+var listWriters = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
+
 // VisitListProjectsResponse writes the response. The first page has been read, so an error can only be one in
 // the middle. It truncates the response.
 func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
-	out := bufio.NewWriter(w) // keeps its first error, which Flush returns
+	out := listWriters.Get().(*bufio.Writer) // keeps its first error, which Flush returns
+	out.Reset(w)
+	defer func() {
+		out.Reset(nil)
+		listWriters.Put(out)
+	}()
 	_, _ = out.WriteString(`{"data":[`)
 	separator := ""
 	for project, err := range list.All {

@@ -157,7 +157,7 @@ func createPrivate(path string) error {
 func sqliteDSN(path, options string) string {
 	dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()}
 	dsn.RawQuery = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
-		"&_pragma=foreign_keys(true)&" + options
+		"&_pragma=foreign_keys(true)&_pragma=cache_size(-8192)&" + options // the cache size is in KiB, negated
 	return dsn.String()
 }
 

@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
@@ -58,6 +59,9 @@ func short() plan {
 	}
 }
 
+// gcPercent leaves most of the CPU time to the measured programs.
+const gcPercent = 400
+
 func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) (err error) {
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
 	flags.SetOutput(progress)
@@ -72,6 +76,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	if *bare {
 		return serveBare(ctx, in, out)
 	}
+	debug.SetGCPercent(gcPercent)
 	p := full()
 	if *isShort {
 		p = short()
