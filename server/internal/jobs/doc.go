@@ -108,11 +108,11 @@
 // # Capacity
 //
 // On two shared cores that also ran the receivers, a delivery took 0.10 ms of CPU in studiod and 0.15 ms in
-// PostgreSQL. This includes the attempt, reading the due event and the record. A creation with the
-// records of its rendering took 0.32 ms in studiod and 0.70 ms in PostgreSQL, at 1,250 a second. The rendering
-// itself is not included, because it runs on other machines. An event and its attempt take 1.0 KB with their indexes, and 7.4 KB of write-ahead log
-// from the creation of the subject to the record. For 10⁹ creations with one event each a day, which is 11,600
-// a second and three times that at the peak, this means:
+// PostgreSQL. This includes the attempt, reading the due event and the record. A creation with the records of
+// its rendering took 0.32 ms in studiod and 0.70 ms in PostgreSQL, at 1,250 a second. The rendering itself is
+// not included, because it runs on other machines. An event and its attempt take 1.0 KB with their indexes,
+// and 7.4 KB of write-ahead log from the creation of the subject to the record. For 10⁹ creations with one
+// event each a day, which is 11,600 a second and three times that at the peak, this means:
 //
 //	                                      each     11,600/s     35,000/s
 //	studiod, deliveries                   0.10 ms  1.2 cores    3.5 cores
