@@ -210,6 +210,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 		return usagef("--addr must be HOST:PORT, such as 127.0.0.1:8080")
 	}
 	slog.SetDefault(cfg.Logger) // net/http sometimes writes to the standard logger
+	tuneCollector(cfg.Listener)
 	d, err := openDaemon(ctx, cfg)
 	if err != nil {
 		return err

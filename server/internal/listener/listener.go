@@ -27,10 +27,16 @@ import (
 	"time"
 )
 
+// The defaults of [Config].
+const (
+	DefaultMaxConnections = 2048
+	DefaultMaxBodyBytes   = 24 << 20
+)
+
 // Config configures a [Listener]. The zero value is valid.
 type Config struct {
 	// MaxConnections limits the open connections. It is reduced to half of the files that the process may
-	// open. Defaults to 2048.
+	// open. Defaults to DefaultMaxConnections.
 	MaxConnections int
 	// MaxConnectionsPerAddress limits the open connections of one IPv4 address or one IPv6 network of 64
 	// bits. Defaults to 1024.
@@ -39,7 +45,7 @@ type Config struct {
 	// address do not apply to trusted addresses. By default, no address is trusted.
 	Trusted func(netip.Addr) bool
 	// MaxBodyBytes limits the bytes of request bodies in memory, excluding the first 4 KiB of each. One
-	// address can use half of it, unless it is trusted. A body that exceeds the limit is answered with 503. Defaults to 24 MiB.
+	// address can use half of it, unless it is trusted. A body that exceeds the limit is answered with 503. Defaults to DefaultMaxBodyBytes.
 	MaxBodyBytes int64
 	// MinBodyRate is the minimum rate at which a body must arrive, in bytes per second, after the first 10
 	// seconds. Defaults to 8 KiB per second.
@@ -96,12 +102,12 @@ type network struct {
 
 // New returns a Listener that limits the connections accepted by inner.
 func New(inner net.Listener, cfg Config) *Listener {
-	cfg.MaxConnections = cmp.Or(cfg.MaxConnections, 2048)
+	cfg.MaxConnections = cmp.Or(cfg.MaxConnections, DefaultMaxConnections)
 	if files := maxOpenFiles(); files > 0 {
 		cfg.MaxConnections = min(cfg.MaxConnections, max(1, files/2))
 	}
 	cfg.MaxConnectionsPerAddress = cmp.Or(cfg.MaxConnectionsPerAddress, 1024)
-	cfg.MaxBodyBytes = cmp.Or(cfg.MaxBodyBytes, 24<<20)
+	cfg.MaxBodyBytes = cmp.Or(cfg.MaxBodyBytes, DefaultMaxBodyBytes)
 	cfg.MinBodyRate = cmp.Or(cfg.MinBodyRate, 8<<10)
 	if cfg.Trusted == nil {
 		cfg.Trusted = func(netip.Addr) bool { return false }
