@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMain runs this program in its other roles when a test starts it with their flags.
+// TestMain lets selfCommand run the test program with -serve and -startup.
 func TestMain(m *testing.M) {
 	for _, arg := range os.Args[1:] {
 		if arg == "-serve" || arg == "-startup" {
@@ -41,9 +41,8 @@ func TestVariants_acceptValidRequest(t *testing.T) {
 	}
 }
 
-// Variants with checks refuse an invalid request, and server.New refuses every probe with a status of the
-// contract.
-func TestVariants_refuseForbiddenRequests(t *testing.T) {
+// Each variant with checks rejects an invalid request. server.New rejects every probe with a status of the contract.
+func TestVariants_rejectInvalidRequests(t *testing.T) {
 	t.Parallel()
 	for _, v := range variants() {
 		if !v.checks {
@@ -56,14 +55,14 @@ func TestVariants_refuseForbiddenRequests(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, p := range probes() {
-				got, err := p.ask(handler)
+				got, err := p.send(handler)
 				if err != nil {
 					t.Fatal(err)
 				}
 				switch {
-				case v.name == oursName && (!got.exact || strings.Contains(got.cell(), " ")):
+				case v.name == serverName && (!got.exact || strings.Contains(got.cell(), " ")):
 					t.Errorf("%s: %s", p.name, got.cell())
-				case i == 0 && !got.refused:
+				case i == 0 && !got.rejected:
 					t.Errorf("%s: %d", p.name, got.status)
 				}
 			}

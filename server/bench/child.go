@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// serveRole runs this program as a server. It prints its address, and then reads commands, one per line.
-// The command "cpu" prints the CPU time used so far. A command with the name of a body and a time in ns
-// serves that body for about that time without a network, and prints the cost per request. serveRole
-// returns at the end of its input.
-func serveRole(ctx context.Context, name string, in io.Reader, out io.Writer) error {
+// runServer runs this program as the server of a variant. It prints its address, and then reads commands, one per line.
+// The command "cpu" prints the CPU time that the process has used. A command with the name of a body and a time in ns
+// serves that body for about that time without a network, and prints the cost per request. runServer returns at the
+// end of its input.
+func runServer(ctx context.Context, name string, in io.Reader, out io.Writer) error {
 	handler, err := build(name)
 	if err != nil {
 		return err
@@ -43,14 +43,15 @@ func serveRole(ctx context.Context, name string, in io.Reader, out io.Writer) er
 	}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		if err := answerLine(out, lines.Text(), benches); err != nil {
+		if err := runCommand(out, lines.Text(), benches); err != nil {
 			return err
 		}
 	}
 	return lines.Err()
 }
 
-func answerLine(out io.Writer, line string, benches map[string]*bench) error {
+// runCommand runs a command of runServer.
+func runCommand(out io.Writer, line string, benches map[string]*bench) error {
 	body, ns, ok := strings.Cut(line, " ")
 	if !ok {
 		used, err := cpuTime()
@@ -70,8 +71,8 @@ func answerLine(out io.Writer, line string, benches map[string]*bench) error {
 	return err
 }
 
-// startUpRole prints how long the first server.New of a process takes, in ns.
-func startUpRole(out io.Writer) error {
+// runStartUp prints how long the first server.New of a process takes, in ns.
+func runStartUp(out io.Writer) error {
 	took, err := startUps(1)
 	if err == nil {
 		_, err = fmt.Fprintln(out, took[0].Nanoseconds())
@@ -93,7 +94,7 @@ func build(name string) (http.Handler, error) {
 			return v.build()
 		}
 	}
-	return nil, fmt.Errorf("no variant %q", name)
+	return nil, fmt.Errorf("unknown variant %q", name)
 }
 
 // child is a variant that runs in its own process.
@@ -106,7 +107,7 @@ type child struct {
 }
 
 func startChild(ctx context.Context, name string) (*child, error) {
-	command, err := self(ctx, "-serve", name)
+	command, err := selfCommand(ctx, "-serve", name)
 	if err != nil {
 		return nil, err
 	}
@@ -122,19 +123,19 @@ func startChild(ctx context.Context, name string) (*child, error) {
 		return nil, err
 	}
 	c := &child{name: name, command: command, in: in, out: bufio.NewReader(out)}
-	if c.address, err = c.line(); err != nil {
+	if c.address, err = c.readLine(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), c.stop())
 	}
 	return c, nil
 }
 
-func (c *child) line() (string, error) {
+func (c *child) readLine() (string, error) {
 	line, err := c.out.ReadString('\n')
 	return strings.TrimSpace(line), err
 }
 
 func (c *child) cpu() (time.Duration, error) {
-	line, err := c.ask("cpu")
+	line, err := c.send("cpu")
 	if err != nil {
 		return 0, err
 	}
@@ -143,18 +144,18 @@ func (c *child) cpu() (time.Duration, error) {
 }
 
 func (c *child) serve(body string, slice time.Duration) (took cost, err error) {
-	line, err := c.ask(body + " " + strconv.FormatInt(slice.Nanoseconds(), 10))
+	line, err := c.send(body + " " + strconv.FormatInt(slice.Nanoseconds(), 10))
 	if err == nil {
 		_, err = fmt.Sscan(line, &took.ns, &took.cpu, &took.bytes, &took.allocs)
 	}
 	return took, err
 }
 
-func (c *child) ask(line string) (string, error) {
+func (c *child) send(line string) (string, error) {
 	if _, err := fmt.Fprintln(c.in, line); err != nil {
 		return "", err
 	}
-	return c.line()
+	return c.readLine()
 }
 
 func (c *child) stop() error {
@@ -166,7 +167,7 @@ func (c *child) stop() error {
 func coldStartUps(ctx context.Context, n int) ([]time.Duration, error) {
 	var took []time.Duration
 	for range n {
-		command, err := self(ctx, "-startup")
+		command, err := selfCommand(ctx, "-startup")
 		if err != nil {
 			return nil, err
 		}
@@ -183,8 +184,8 @@ func coldStartUps(ctx context.Context, n int) ([]time.Duration, error) {
 	return took, nil
 }
 
-// self returns a command that runs this program in another role.
-func self(ctx context.Context, args ...string) (*exec.Cmd, error) {
+// selfCommand returns a command that runs this program in another role.
+func selfCommand(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err

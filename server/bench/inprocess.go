@@ -30,18 +30,17 @@ func (m inProcess) allocs() float64 {
 	return medianOf(m.rounds, func(c cost) float64 { return c.allocs })
 }
 
-// over returns the median ratio of CPU times. CPU time is compared because other programs on the machine
-// affect wall time more.
-func (m inProcess) over(other inProcess) float64 {
+// cpuRatio returns the median ratio of CPU times. Other programs on the machine affect CPU time less than wall time.
+func (m inProcess) cpuRatio(other inProcess) float64 {
 	return medianOfRatios(m.rounds, other.rounds, func(c cost) float64 { return c.cpu })
 }
 
-// measureInProcess lets the variants serve the same request in turn, each in its own process.
+// measureInProcess measures the variants alternately. Each variant serves the request in its own process.
 func measureInProcess(children []*child, body string, rounds int, slice time.Duration) ([]inProcess, error) {
 	results := make([]inProcess, len(children))
 	for round := range rounds {
-		for turn := range children {
-			i := (round + turn) % len(children)
+		for offset := range children {
+			i := (round + offset) % len(children)
 			took, err := children[i].serve(body, slice)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", children[i].name, err)
@@ -76,7 +75,7 @@ func (b *bench) run(slice time.Duration) (cost, error) {
 	return took, err
 }
 
-// calibrate warms the handler up and returns how many requests it serves in a slice.
+// calibrate warms up the handler and returns the number of requests that it serves in a slice.
 func calibrate(c *call, handler http.Handler, slice time.Duration) int {
 	began, n := time.Now(), 0
 	for ; time.Since(began) < slice; n++ {
@@ -85,6 +84,7 @@ func calibrate(c *call, handler http.Handler, slice time.Duration) int {
 	return n
 }
 
+// serveMany serves n requests and returns the mean cost of one.
 func serveMany(c *call, handler http.Handler, n int) (cost, error) {
 	runtime.GC()
 	var before, after runtime.MemStats
@@ -111,12 +111,12 @@ func serveMany(c *call, handler http.Handler, n int) (cost, error) {
 	}, nil
 }
 
-// startUps measures server.New n times in this process.
+// startUps calls server.New n times in this process, and returns the duration of each call.
 func startUps(n int) ([]time.Duration, error) {
 	var took []time.Duration
 	for range n {
 		began := time.Now()
-		if _, err := buildOurs(); err != nil {
+		if _, err := buildServer(); err != nil {
 			return nil, err
 		}
 		took = append(took, time.Since(began))

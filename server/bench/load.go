@@ -76,7 +76,7 @@ func (c *connection) exchange(request []byte) error {
 		return err
 	}
 	if !bytes.HasPrefix(status, []byte("HTTP/1.1 200 ")) {
-		return fmt.Errorf("answered %s", bytes.TrimSpace(status))
+		return fmt.Errorf("unexpected response: %s", bytes.TrimSpace(status))
 	}
 	length := -1
 	for {
@@ -94,7 +94,7 @@ func (c *connection) exchange(request []byte) error {
 		}
 	}
 	if length <= 0 {
-		return errors.New("answered no Content-Length")
+		return errors.New("response without Content-Length")
 	}
 	_, err = io.CopyN(io.Discard, c.reader, int64(length))
 	return err

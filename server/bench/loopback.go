@@ -27,7 +27,7 @@ func (m loopback) spread(other loopback) (least, most float64) {
 	return slices.Min(values), slices.Max(values)
 }
 
-// measureLoopback loads the variants in turn. Each variant runs in its own process.
+// measureLoopback measures the variants alternately. Each variant runs in its own process.
 func measureLoopback(
 	ctx context.Context, children []*child, connections, rounds int, slice time.Duration,
 ) ([]loopback, error) {
@@ -45,8 +45,8 @@ func measureLoopback(
 	}
 	results := make([]loopback, len(children))
 	for round := range rounds {
-		for turn := range children {
-			i := (round + turn) % len(children)
+		for offset := range children {
+			i := (round + offset) % len(children)
 			t, err := measureTraffic(children[i], loads[i], slice)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", children[i].name, err)

@@ -1,6 +1,6 @@
-// Command bench compares server.New with other ways to serve the same contract, in process and over
-// loopback. All variants are measured in turn in one run. "go run ." writes RESULTS.md. "go run . -short"
-// takes seconds, prints the results and writes no file. The command never fails because something is slow.
+// Command bench compares server.New with other ways to serve the contract, in process and over loopback. It measures
+// all variants alternately in one run. "go run ." writes RESULTS.md. "go run . -short" takes seconds and only prints.
+// The command does not fail if a variant is slow.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// plan configures how long to measure.
+// plan is the extent of the measurements.
 type plan struct {
 	rounds, loopbackRounds, starts int
 	slice, loopbackSlice           time.Duration
@@ -34,26 +34,26 @@ type plan struct {
 func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	short := flags.Bool("short", false, "measure for seconds only and write no file")
+	short := flags.Bool("short", false, "measure for seconds only, and write no file")
 	file := flags.String("o", "RESULTS.md", "file to write")
 	p := plan{}
-	flags.IntVar(&p.rounds, "rounds", 31, "rounds in process")
-	flags.IntVar(&p.loopbackRounds, "loopback-rounds", 21, "rounds over loopback")
-	flags.IntVar(&p.connections, "connections", 16, "connections over loopback")
-	role := flags.String("serve", "", "for this program itself: serve a variant")
-	profile := flags.String("profile", "", "write FILE.cpu and FILE.allocs of server.New in process, and nothing else")
-	body := flags.String("body", small, "body of the profile: "+small+" or "+large)
-	startUp := flags.Bool("startup", false, "for this program itself: time server.New")
+	flags.IntVar(&p.rounds, "rounds", 31, "number of rounds in process")
+	flags.IntVar(&p.loopbackRounds, "loopback-rounds", 21, "number of rounds over loopback")
+	flags.IntVar(&p.connections, "connections", 16, "number of connections over loopback")
+	variant := flags.String("serve", "", "internal: serve this variant")
+	profile := flags.String("profile", "", "only write profiles of server.New in process, to the files FILE.cpu and FILE.allocs")
+	body := flags.String("body", small, "request body for -profile: "+small+" or "+large)
+	startUp := flags.Bool("startup", false, "internal: measure the first server.New of a process")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	switch {
-	case *role != "":
-		return serveRole(ctx, *role, in, out)
+	case *variant != "":
+		return runServer(ctx, *variant, in, out)
 	case *startUp:
-		return startUpRole(out)
+		return runStartUp(out)
 	case *profile != "":
-		return profileOurs(*profile, bodies()[*body], 10*time.Second)
+		return profileServer(*profile, bodies()[*body], 10*time.Second)
 	}
 	p.slice, p.loopbackSlice, p.starts = 50*time.Millisecond, 500*time.Millisecond, 15
 	if *short {
@@ -78,7 +78,7 @@ type results struct {
 	small, large []inProcess
 	loopback     []loopback
 	probes       string
-	cold, warm   []time.Duration
+	cold, warm   []time.Duration // of server.New: the first call in a process, and later calls
 }
 
 // measure verifies the responses of every variant and then measures all variants.
@@ -107,7 +107,7 @@ func measure(ctx context.Context, p plan, progress io.Writer) (*results, error) 
 		name string
 		do   func() error
 	}{
-		{"forbidden requests", func() (err error) { r.probes, err = probeTable(r.variants, handlers); return }},
+		{"invalid requests", func() (err error) { r.probes, err = probeTable(r.variants, handlers); return }},
 		{"start-up", func() (err error) {
 			if r.cold, err = coldStartUps(ctx, p.starts); err == nil {
 				r.warm, err = startUps(p.starts)

@@ -36,7 +36,8 @@ func buildNethttp() (http.Handler, error) {
 	return middleware(strict()), nil
 }
 
-// buildKin uses the faster path of kin-openapi, which ignores const and siblings of $ref.
+// buildKin marks the document as OpenAPI 3.0.3. For this version, kin-openapi is faster but ignores const and siblings of
+// $ref.
 func buildKin() (http.Handler, error) {
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
 	if err != nil {
@@ -124,12 +125,12 @@ func (ogenService) CreateLipsync(
 	_ context.Context, request *ogenapi.CreateLipsyncRequest, _ ogenapi.CreateLipsyncParams,
 ) (ogenapi.CreateLipsyncRes, error) {
 	title, _ := request.Title.Get()
-	made := lipsync(&title)
+	created := lipsync(&title)
 	return &ogenapi.Lipsync{
-		InferenceID: made.InferenceID,
-		Status:      ogenapi.InferenceState(made.Status),
+		InferenceID: created.InferenceID,
+		Status:      ogenapi.InferenceState(created.Status),
 		Title:       ogenapi.NewOptNilString(title),
-		CreatedAt:   ogenapi.NewOptNilDateTime(*made.CreatedAt),
-		UpdatedAt:   ogenapi.NewOptNilDateTime(*made.UpdatedAt),
+		CreatedAt:   ogenapi.NewOptNilDateTime(*created.CreatedAt),
+		UpdatedAt:   ogenapi.NewOptNilDateTime(*created.UpdatedAt),
 	}, nil
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// probe is a request that the contract forbids.
+// probe is a request that the contract does not allow.
 type probe struct {
 	name         string
 	method, path string
 	header, body string
-	statuses     []int // allowed by the contract
+	statuses     []int // that the contract defines for the request
 }
 
 // canary is a submitted value that no response may contain.
@@ -39,14 +39,14 @@ func probes() []probe {
 		{"body null", post, createLipsync, goodHeader, `null`, bad},
 		{"no body", post, createLipsync, goodHeader, ``, bad},
 		{"duplicate member", post, createLipsync, goodHeader, `{"title":"a","title":"b"}`, bad},
-		{"known name in other case", post, createLipsync, goodHeader, `{"TITLE":"a"}`, bad},
+		{"name of a member in wrong case", post, createLipsync, goodHeader, `{"TITLE":"a"}`, bad},
 		{"trailing data", post, createLipsync, goodHeader, smallBody + ` x`, bad},
-		{"a second value", post, createLipsync, goodHeader, smallBody + smallBody, bad},
+		{"second value", post, createLipsync, goodHeader, smallBody + smallBody, bad},
 		{"invalid UTF-8", post, createLipsync, goodHeader, "{\"title\":\"\xff\"}", bad},
-		{"1,000 levels", post, createLipsync, goodHeader, `{"a":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + `}`, bad},
+		{"1,000 nested arrays", post, createLipsync, goodHeader, `{"a":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + `}`, bad},
 		{"parameter too short", post, createLipsync, goodHeader + "Idempotency-Key: \r\n", smallBody, bad},
 		{"parameter too long", post, createLipsync, goodHeader + "Idempotency-Key: " + canary + strings.Repeat("k", 256) + "\r\n", smallBody, bad},
-		{"parameter twice", post, createLipsync, goodHeader + "Idempotency-Key: a\r\nIdempotency-Key: b\r\n", smallBody, bad},
+		{"duplicate parameter", post, createLipsync, goodHeader + "Idempotency-Key: a\r\nIdempotency-Key: b\r\n", smallBody, bad},
 		{"no Content-Type", post, createLipsync, auth, smallBody, media},
 		{"text/plain", post, createLipsync, auth + "Content-Type: text/plain\r\n", smallBody, media},
 		{"charset=latin1", post, createLipsync, auth + "Content-Type: application/json; charset=latin1\r\n", smallBody, media},
@@ -62,44 +62,44 @@ func probes() []probe {
 	}
 }
 
-// verdict is the response of a variant to a probe.
-type verdict struct {
-	status  int // 0 after a panic
-	refused bool
-	exact   bool // refused with a status that the contract defines for it
-	echoed  bool
-	read    int // bytes of the request body that were read
-	header  http.Header
+// probeResult is the response of a variant to a probe.
+type probeResult struct {
+	status   int  // 0 after a panic
+	rejected bool // with a 4xx status
+	exact    bool // the contract defines the status for this request
+	echoed   bool // the response contains the canary
+	read     int  // bytes of the request body that were read
+	header   http.Header
 }
 
-func (p probe) ask(handler http.Handler) (v verdict, err error) {
+func (p probe) send(handler http.Handler) (v probeResult, err error) {
 	c, err := newCall(p.method, p.path, p.header, p.body)
 	if err != nil {
 		return v, err
 	}
 	defer func() {
 		if recover() != nil {
-			v = verdict{}
+			v = probeResult{}
 		}
 	}()
 	c.serve(handler)
-	v.status, v.header = c.answer.status, c.answer.header
-	v.refused = v.status >= http.StatusBadRequest && v.status < http.StatusInternalServerError
+	v.status, v.header = c.recorder.status, c.recorder.header
+	v.rejected = v.status >= http.StatusBadRequest && v.status < http.StatusInternalServerError
 	for _, status := range p.statuses {
 		v.exact = v.exact || v.status == status
 	}
-	v.echoed = bytes.Contains(c.answer.body, []byte(canary))
+	v.echoed = bytes.Contains(c.recorder.body, []byte(canary))
 	v.read = len(p.body) - c.body.Len()
 	return v, nil
 }
 
-// cell formats a verdict for the table. The status is bold if the request was accepted.
-func (v verdict) cell() string {
+// cell formats a result for the table.
+func (v probeResult) cell() string {
 	text := strconv.Itoa(v.status)
 	switch {
 	case v.status == 0:
 		return "**panic**"
-	case !v.refused:
+	case !v.rejected:
 		text = "**" + text + "**"
 	case !v.exact:
 		text += " ¹"
@@ -116,15 +116,15 @@ func (v verdict) cell() string {
 	return text
 }
 
-const probeNotes = `A request that is let through, or answered by a 5xx, is bold. ¹ another status than the document has for it.
-² the answer repeats the submitted value. ³ the body is read before the token is judged. ⁴ without Allow.
-Where a library leaves a check to other middleware, that is no fault of it; it is work for who uses it.
+const probeNotes = `A status is bold if the variant accepts the request or responds 5xx. ¹ The contract defines another status for the
+request. ² The response contains the submitted value. ³ The variant reads the body before it authenticates. ⁴ The
+response has no Allow header. Some libraries leave a check to other middleware on purpose.
 `
 
 // probeTable sends every probe to every variant that validates.
 func probeTable(all []variant, handlers []http.Handler) (string, error) {
 	var table strings.Builder
-	head, line := "| Forbidden request |", "|---|"
+	head, line := "| Invalid request |", "|---|"
 	for _, v := range all {
 		if v.checks {
 			head, line = head+" "+v.name+" |", line+"---|"
@@ -137,11 +137,11 @@ func probeTable(all []variant, handlers []http.Handler) (string, error) {
 			if !v.checks {
 				continue
 			}
-			verdict, err := p.ask(handlers[i])
+			result, err := p.send(handlers[i])
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", p.name, err)
 			}
-			fmt.Fprintf(&table, " %s |", verdict.cell())
+			fmt.Fprintf(&table, " %s |", result.cell())
 		}
 		fmt.Fprintln(&table)
 	}

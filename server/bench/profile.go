@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// profileOurs serves a request with server.New repeatedly, and writes a CPU profile and an allocation
-// profile.
-func profileOurs(file, body string, duration time.Duration) error {
-	handler, err := buildOurs()
+// profileServer repeatedly serves a request with server.New, and writes a CPU profile and an allocation profile.
+func profileServer(file, body string, duration time.Duration) error {
+	handler, err := buildServer()
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,8 @@ const (
 	goodHeader = "Content-Type: application/json\r\nAuthorization: Bearer " + goodToken + "\r\n"
 )
 
-// largeBody returns smallBody with 52 KB of additional members. The document does not define them, so they
-// are accepted and kept.
+// largeBody returns smallBody with 52 KB of additional members. The contract does not define these members, but a
+// server keeps them.
 func largeBody() string {
 	const element = `{"title":"Greeting","video_url":"https://m.example.com/a.mp4",` +
 		`"audio_url":"https://m.example.com/a.wav","webhook":{"enabled":true}}`
@@ -63,7 +63,7 @@ type call struct {
 	request  http.Request
 	text     string
 	body     requestBody
-	answer   answer
+	recorder recorder
 }
 
 // newCall parses the request with net/http, so that handlers see what a server would pass them.
@@ -72,40 +72,40 @@ func newCall(method, path, header, body string) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &call{template: *r, text: body, answer: answer{header: make(http.Header)}}, nil
+	return &call{template: *r, text: body, recorder: recorder{header: make(http.Header)}}, nil
 }
 
 func (c *call) serve(handler http.Handler) {
 	c.body.Reset(c.text)
-	clear(c.answer.header)
-	c.answer.status, c.answer.body = 0, c.answer.body[:0]
+	clear(c.recorder.header)
+	c.recorder.status, c.recorder.body = 0, c.recorder.body[:0]
 	c.request = c.template
 	c.request.Body = &c.body
-	handler.ServeHTTP(&c.answer, &c.request)
+	handler.ServeHTTP(&c.recorder, &c.request)
 }
 
 type requestBody struct{ strings.Reader }
 
 func (*requestBody) Close() error { return nil }
 
-// answer is a reusable http.ResponseWriter.
-type answer struct {
+// recorder is a reusable http.ResponseWriter.
+type recorder struct {
 	header http.Header
 	status int
 	body   []byte
 }
 
-func (a *answer) Header() http.Header { return a.header }
+func (r *recorder) Header() http.Header { return r.header }
 
-func (a *answer) WriteHeader(status int) {
-	if a.status == 0 {
-		a.status = status
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
 	}
 }
 
-func (a *answer) Write(body []byte) (int, error) {
-	a.WriteHeader(http.StatusOK)
-	a.body = append(a.body, body...)
+func (r *recorder) Write(body []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	r.body = append(r.body, body...)
 	return len(body), nil
 }
 
@@ -129,8 +129,8 @@ func (c *call) verify() error {
 	if err := json.Unmarshal(expected, &want); err != nil {
 		return err
 	}
-	if c.answer.status != http.StatusOK || json.Unmarshal(c.answer.body, &got) != nil || !reflect.DeepEqual(got, want) {
-		return fmt.Errorf("answers %d %s", c.answer.status, c.answer.body)
+	if c.recorder.status != http.StatusOK || json.Unmarshal(c.recorder.body, &got) != nil || !reflect.DeepEqual(got, want) {
+		return fmt.Errorf("unexpected response: status %d: %s", c.recorder.status, c.recorder.body)
 	}
 	return nil
 }

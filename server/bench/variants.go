@@ -13,10 +13,10 @@ import (
 
 // variant is one way to serve the contract.
 type variant struct {
-	name  string
-	what  string
-	peer  string // module whose version the report shows
-	build func() (http.Handler, error)
+	name        string
+	description string
+	peer        string // module whose version the report shows
+	build       func() (http.Handler, error)
 	// checks reports whether the variant authenticates and validates requests.
 	checks bool
 }
@@ -25,7 +25,7 @@ const (
 	bareName   = "bare"
 	plainName  = "bare, own struct"
 	strictName = "strict"
-	oursName   = "server.New"
+	serverName = "server.New"
 	nethttp    = "nethttp-middleware"
 	ogenName   = "ogen"
 	pb33fName  = "libopenapi-validator"
@@ -36,40 +36,40 @@ func variants() []variant {
 	return []variant{
 		{
 			name: bareName, build: buildBare,
-			what: "a handler on http.ServeMux that decodes the generated type with encoding/json; no checks",
+			description: "a handler on http.ServeMux that decodes the generated type with encoding/json; no checks",
 		},
 		{
 			name: plainName, build: buildPlain,
-			what: "the same with a struct of its own, which drops the unknown members that the contract keeps; no checks",
+			description: "the same with its own struct, which drops unknown members; no checks",
 		},
 		{
 			name: strictName, build: buildStrict, peer: "github.com/oapi-codegen/runtime",
-			what: "the generated strict server alone; no checks",
+			description: "the generated strict server alone; no checks",
 		},
 		{
-			name: oursName, build: buildOurs, checks: true,
-			what: "server.New with an Authenticator; no logger",
+			name: serverName, build: buildServer, checks: true,
+			description: "server.New with an Authenticator; no logger",
 		},
 		{
 			name: ogenName, build: buildOgen, checks: true, peer: "github.com/ogen-go/ogen",
-			what: "a server generated from a derived document, with a SecurityHandler, without OpenTelemetry",
+			description: "a server generated from a derived document, with a SecurityHandler, without OpenTelemetry",
 		},
 		{
 			name: kinName, build: buildKin, checks: true, peer: "github.com/getkin/kin-openapi",
-			what: "openapi3filter, told that the document is 3.0.3, before the strict server",
+			description: "openapi3filter, with the document marked as 3.0.3, in front of the strict server",
 		},
 		{
 			name: pb33fName, build: buildLibopenapi, checks: true, peer: "github.com/pb33f/libopenapi-validator",
-			what: "synchronous, formats asserted, authentication in a middleware of ours, before the strict server",
+			description: "synchronous, with format assertions and a separate authentication middleware, in front of the strict server",
 		},
 		{
 			name: nethttp, build: buildNethttp, checks: true, peer: "github.com/oapi-codegen/nethttp-middleware",
-			what: "with an AuthenticationFunc, before the strict server",
+			description: "with an AuthenticationFunc, in front of the strict server",
 		},
 	}
 }
 
-// authenticate is the authentication of every variant that has one.
+// authenticate returns the user of a token. Every variant with checks calls it.
 func authenticate(token string) (userID string, err error) {
 	if userID, ok := users[token]; ok {
 		return userID, nil
@@ -146,7 +146,7 @@ func buildStrict() (http.Handler, error) { return strict(), nil }
 
 func strict() http.Handler { return gen.Handler(gen.NewStrictHandler(service{}, nil)) }
 
-func buildOurs() (http.Handler, error) {
+func buildServer() (http.Handler, error) {
 	return server.New(service{}, server.Config{
 		Authenticator: server.AuthenticatorFunc(func(_ context.Context, token string) (server.Principal, error) {
 			userID, err := authenticate(token)

@@ -1,10 +1,9 @@
-// Command render compares studio-render with a plain transcode of the same clip by ffmpeg. It measures wall
-// time, the CPU time of all processes, and the peak memory of all processes together. Memory is read from
-// /proc and is 0 on systems without it. The command also compares the speed of serving files with
-// http.FileServer. All measurements are made in turn in one run.
+// Command render compares studio-render with a plain transcode of the same clip by ffmpeg. It measures wall time, CPU
+// time and peak memory of all processes. Memory is read from /proc; without it, it is 0. The command also compares the
+// speed of serving media files with http.FileServer.
 //
-// "go run ./render" writes RENDER.md. "go run ./render -short" takes seconds, prints the report and writes
-// no file. The command never fails because something is slow.
+// "go run ./render" writes RENDER.md. "go run ./render -short" takes seconds and only prints. The command does not fail
+// if rendering is slow.
 package main
 
 import (
@@ -38,12 +37,12 @@ func main() {
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("render", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	short := flags.Bool("short", false, "measure for seconds only and write no file")
+	short := flags.Bool("short", false, "measure for seconds only, and write no file")
 	file := flags.String("o", "RENDER.md", "file to write")
 	var rounds, seconds, long int
-	flags.IntVar(&rounds, "rounds", 5, "rounds, of which the best counts")
-	flags.IntVar(&seconds, "seconds", 10, "length of the clip")
-	flags.IntVar(&long, "long", 120, "length of the clip that memory is measured with, in seconds")
+	flags.IntVar(&rounds, "rounds", 5, "number of rounds; the report shows minimum times")
+	flags.IntVar(&seconds, "seconds", 10, "length of the clip, in seconds")
+	flags.IntVar(&long, "long", 120, "length of the long clip, in seconds")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s := setting{Writer: progress, dir: dir, program: filepath.Join(dir, "studio-render")}
+	s := setup{progress: progress, dir: dir, program: filepath.Join(dir, "studio-render")}
 	if err := s.prepare(ctx, seconds, long); err != nil {
 		return err
 	}
@@ -70,16 +69,16 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	return os.WriteFile(*file, []byte(report), 0o644) //nolint:gosec // the report is public
 }
 
-// A setting is the directory with the program and the clips.
-type setting struct {
-	io.Writer
+// setup is the directory with the program and the clips.
+type setup struct {
+	progress     io.Writer
 	dir, program string
 }
 
-func (s setting) path(name string) string { return filepath.Join(s.dir, name) }
+func (s setup) path(name string) string { return filepath.Join(s.dir, name) }
 
 // prepare builds studio-render and makes clips from a picture of a face that the module pigo contains.
-func (s setting) prepare(ctx context.Context, seconds, long int) error {
+func (s setup) prepare(ctx context.Context, seconds, long int) error {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/avatarstudio/avatarstudio").Output()
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)
@@ -104,7 +103,7 @@ func (s setting) prepare(ctx context.Context, seconds, long int) error {
 			"-c:v", "libx264", "-preset", "veryfast", "-crf", "18", s.path(name)); err != nil {
 			return err
 		}
-		// A humming voice with four syllables per second.
+		// A hum with four syllables per second.
 		voice := "0.2*(0.5-0.5*cos(2*PI*4*t))*(sin(2*PI*120*t)+sin(2*PI*720*t)+0.5*sin(2*PI*1200*t))"
 		if err := s.ffmpeg(ctx, "-f", "lavfi", "-i", "aevalsrc="+strings.ReplaceAll(voice, ",", "\\,")+":s=48000", "-t", fmt.Sprint(length),
 			s.path(strings.TrimSuffix(name, ".mp4")+".wav")); err != nil {
@@ -114,7 +113,7 @@ func (s setting) prepare(ctx context.Context, seconds, long int) error {
 	return nil
 }
 
-func (s setting) ffmpeg(ctx context.Context, args ...string) error {
+func (s setup) ffmpeg(ctx context.Context, args ...string) error {
 	output, err := exec.CommandContext(ctx, "ffmpeg", append([]string{"-v", "error", "-nostdin", "-y"}, args...)...).CombinedOutput() //nolint:gosec // no shell
 	if err != nil {
 		return fmt.Errorf("ffmpeg: %w: %s", err, output)
@@ -128,11 +127,11 @@ const (
 	pictureSize = 64 << 10
 )
 
-// measure makes all measurements and returns the report.
-func (s setting) measure(ctx context.Context, rounds, seconds, long int) (string, error) {
+// measure returns the report.
+func (s setup) measure(ctx context.Context, rounds, seconds, long int) (string, error) {
 	var plain, lips, still usage
 	for round := range rounds {
-		fmt.Fprintf(s, "round %d of %d\n", round+1, rounds)
+		fmt.Fprintf(s.progress, "round %d of %d\n", round+1, rounds)
 		for _, task := range []struct {
 			best *usage
 			run  func() (usage, error)
@@ -148,7 +147,7 @@ func (s setting) measure(ctx context.Context, rounds, seconds, long int) (string
 			task.best.improve(used)
 		}
 	}
-	fmt.Fprintf(s, "%d seconds, for the memory\n", long)
+	fmt.Fprintf(s.progress, "clip of %d seconds\n", long)
 	longest, err := s.lipsync(ctx, s.path("long.mp4"), "long")
 	if err != nil {
 		return "", err
@@ -164,12 +163,12 @@ func (s setting) measure(ctx context.Context, rounds, seconds, long int) (string
 	}
 	length := time.Duration(seconds) * time.Second
 	var b strings.Builder
-	fmt.Fprintf(&b, `# What rendering costs
+	fmt.Fprintf(&b, `# Rendering
 
-A clip of %d s, 1280 × 720 at 25 frames a second with sound of 48 kHz, is given to studio-render and, in turn, to a plain
-ffmpeg that transcodes it with the same settings. CPU time is that of all processes, ffmpeg's included, and memory what all
-have at once. Times are the best of %d rounds, memory is the worst. Reproduce with `+"`make bench-render`"+`; figures depend on the
-machine and on what else it does.
+A lip-sync by studio-render and a plain transcode by ffmpeg with the same encoder settings are measured alternately, with
+a clip of %d s, 1280 × 720 at 25 frames per second, and sound of 48 kHz. CPU time and memory include all processes, such
+as ffmpeg. Memory is the peak of their total proportional set size (PSS). Times are the minimum of %d rounds, and memory
+is the maximum. Reproduce with `+"`make bench-render`"+`. The figures depend on the machine and its other load.
 
 %s %s/%s, %d CPUs.
 
@@ -177,7 +176,7 @@ machine and on what else it does.
 |---|---|---|---|---|
 | plain transcode | | %.2f s | %.2f s | %d MiB |
 | lip-sync of the clip | ≤ 2.5 × the CPU time, ≥ 2 × real time, < 300 MB | %.2f s (%.2f ×) | %.2f s (%.1f × real time) | %d MiB |
-| lip-sync of the presenter, a picture | ≥ 2 × real time, < 300 MB | %.2f s | %.2f s (%.1f × real time) | %d MiB |
+| lip-sync of a picture (the built-in presenter) | ≥ 2 × real time, < 300 MB | %.2f s | %.2f s (%.1f × real time) | %d MiB |
 | lip-sync of a clip of %d s | < 300 MB | %.2f s | %.2f s (%.1f × real time) | %d MiB |
 `, seconds, rounds, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),
 		plain.cpu.Seconds(), plain.wall.Seconds(), plain.memory>>20,
@@ -185,7 +184,8 @@ machine and on what else it does.
 		still.cpu.Seconds(), still.wall.Seconds(), length.Seconds()/still.wall.Seconds(), still.memory>>20,
 		long, longest.cpu.Seconds(), longest.wall.Seconds(), float64(long)/longest.wall.Seconds(), longest.memory>>20)
 	fmt.Fprintf(&b, `
-Files are read over loopback, %d and %d times from either, in turn; the best counts. The target is 0.9.
+Each server sends each file over loopback, alternately: the large file %d times, the small file %d times. Rates are the
+maximum. The target of the ratio is ≥ 0.9.
 
 | GET of a file | /media | http.FileServer | Ratio |
 |---|---|---|---|
@@ -195,14 +195,14 @@ Files are read over loopback, %d and %d times from either, in turn; the best cou
 }
 
 // transcode encodes a clip with the settings of studio-render, without changing its pictures.
-func (s setting) transcode(ctx context.Context, name string) (usage, error) {
+func (s setup) transcode(ctx context.Context, name string) (usage, error) {
 	return measure(exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-nostdin", "-y", "-i", s.path(name+".mp4"), "-i", s.path(name+".wav"), //nolint:gosec // no shell
 		"-map", "0:v", "-map", "1:a", "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-profile:v", "high", "-pix_fmt", "yuv420p",
 		"-threads", "2", "-x264-params", "sync-lookahead=0", "-c:a", "aac", "-b:a", "160k", "-movflags", "+faststart", s.path("plain.mp4")))
 }
 
 // lipsync runs studio-render. Without a video, it renders the presenter.
-func (s setting) lipsync(ctx context.Context, video, name string) (usage, error) {
+func (s setup) lipsync(ctx context.Context, video, name string) (usage, error) {
 	output := s.path("output")
 	if err := errors.Join(os.RemoveAll(output), os.Mkdir(output, 0o700)); err != nil {
 		return usage{}, err
@@ -211,18 +211,18 @@ func (s setting) lipsync(ctx context.Context, video, name string) (usage, error)
 	if video != "" {
 		inputs["video_url"] = video
 	}
-	var request, answer bytes.Buffer
+	var request, response bytes.Buffer
 	if err := protocol.WriteRequest(&request, protocol.Request{
 		Version: protocol.Version, Kind: protocol.Lipsync, ID: "1", Attempt: 1, Request: []byte(`{}`), Inputs: inputs, OutputDir: output,
 	}); err != nil {
 		return usage{}, err
 	}
-	program := exec.CommandContext(ctx, s.program) //nolint:gosec // prepare has built it
-	program.Stdin, program.Stdout, program.Stderr = &request, &answer, s
+	program := exec.CommandContext(ctx, s.program) //nolint:gosec // built by prepare
+	program.Stdin, program.Stdout, program.Stderr = &request, &response, s.progress
 	used, err := measure(program)
 	if err != nil {
 		return usage{}, err
 	}
-	_, err = protocol.Read(&answer, func(float64) {})
+	_, err = protocol.Read(&response, func(float64) {})
 	return used, err
 }

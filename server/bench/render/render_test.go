@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-func TestRun_short(t *testing.T) {
+func TestRun_reportsAllRows(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
-		t.Skipf("%v; it is a package of Debian's", err)
+		t.Skipf("%v: install the Debian package ffmpeg", err)
 	}
 	var report, progress bytes.Buffer
 	if err := run(t.Context(), []string{"-short"}, &report, &progress); err != nil {

@@ -15,12 +15,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 )
 
-// served are the shortest times for serving a file, through all of the service's middleware and with
-// http.FileServer.
+// served is the minimum time to serve a file, by the media store behind server.New and by http.FileServer.
 type served struct{ media, fileServer time.Duration }
 
-// serve requests a file over loopback from both servers in turn.
-func (s setting) serve(ctx context.Context, size int64, rounds int) (best served, err error) {
+// serve requests a file over loopback, alternately from both servers.
+func (s setup) serve(ctx context.Context, size int64, rounds int) (best served, err error) {
 	const key = "results/1/out.mp4"
 	directory := s.path("media")
 	store, err := media.Open(ctx, media.Config{Bucket: "file:" + directory, Key: []byte("key")})
@@ -45,17 +44,17 @@ func (s setting) serve(ctx context.Context, size int64, rounds int) (best served
 	defer plain.Close()
 	address, _ := store.URL(key) //nolint:contextcheck // URLs of a directory need no request
 	for range rounds {
-		for _, turn := range []struct {
+		for _, server := range []struct {
 			from *httptest.Server
 			path string
 			best *time.Duration
 		}{{service, address, &best.media}, {plain, "/" + key, &best.fileServer}} {
-			took, err := read(ctx, turn.from, turn.path, size)
+			took, err := read(ctx, server.from, server.path, size)
 			if err != nil {
 				return best, err
 			}
-			if *turn.best == 0 || took < *turn.best {
-				*turn.best = took
+			if *server.best == 0 || took < *server.best {
+				*server.best = took
 			}
 		}
 	}
@@ -75,7 +74,7 @@ func read(ctx context.Context, from *httptest.Server, path string, size int64) (
 	defer response.Body.Close()
 	n, err := io.Copy(io.Discard, response.Body)
 	if err == nil && n != size {
-		err = fmt.Errorf("%s, and %d bytes of %d", response.Status, n, size)
+		err = fmt.Errorf("status %s, %d bytes of %d", response.Status, n, size)
 	}
 	return time.Since(began), err
 }

@@ -16,7 +16,7 @@ type usage struct {
 	memory    int64 // peak of all processes together, in bytes
 }
 
-// improve keeps the shorter times and the larger memory.
+// improve sets the shorter times and the larger memory of u and other.
 func (u *usage) improve(other usage) {
 	if u.cpu == 0 || other.cpu < u.cpu {
 		u.cpu = other.cpu
@@ -34,7 +34,7 @@ func measure(command *exec.Cmd) (u usage, err error) {
 		return usage{}, err
 	}
 	ended := make(chan struct{})
-	most := make(chan int64)
+	peak := make(chan int64)
 	go func() {
 		var memory int64
 		ticker := time.NewTicker(50 * time.Millisecond)
@@ -42,9 +42,9 @@ func measure(command *exec.Cmd) (u usage, err error) {
 		for {
 			select {
 			case <-ticker.C:
-				memory = max(memory, resident(command.Process.Pid))
+				memory = max(memory, treeMemory(command.Process.Pid))
 			case <-ended:
-				most <- memory
+				peak <- memory
 				return
 			}
 		}
@@ -52,7 +52,7 @@ func measure(command *exec.Cmd) (u usage, err error) {
 	err = command.Wait()
 	u.wall = time.Since(began)
 	close(ended)
-	u.memory = <-most
+	u.memory = <-peak
 	if err != nil {
 		return usage{}, fmt.Errorf("%s: %w", filepath.Base(command.Path), err)
 	}
@@ -61,9 +61,8 @@ func measure(command *exec.Cmd) (u usage, err error) {
 	return u, nil
 }
 
-// resident returns the proportional set size of a process and its descendants, which counts shared memory
-// once.
-func resident(pid int) (bytes int64) {
+// treeMemory returns the total proportional set size of a process and its descendants, in bytes.
+func treeMemory(pid int) (bytes int64) {
 	parents := map[int][]int{}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
@@ -76,10 +75,10 @@ func resident(pid int) (bytes int64) {
 			parents[parent] = append(parents[parent], child)
 		}
 	}
-	family := []int{pid}
-	for i := 0; i < len(family); i++ {
-		family = append(family, parents[family[i]]...)
-		rollup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", family[i]))
+	pids := []int{pid}
+	for i := 0; i < len(pids); i++ {
+		pids = append(pids, parents[pids[i]]...)
+		rollup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pids[i]))
 		for line := range strings.Lines(string(rollup)) {
 			if value, ok := strings.CutPrefix(line, "Pss:"); ok {
 				kilobytes, _ := strconv.ParseInt(strings.Fields(value)[0], 10, 64)

@@ -16,20 +16,19 @@ import (
 )
 
 const (
-	wantedCreations = 1270 // per second, from 16 callers
-	wantedTogether  = 1185 // creations with their deliveries, per second
-	// heavyConnections is the number of connections from which one user creates avatars with titles of
-	// heavyTitle bytes.
+	minCreations = 1270 // per second, from 16 callers
+	minEvents    = 1185 // per second, created and delivered
+	// heavyConnections is the number of connections over which one user creates avatars with titles of heavyTitle bytes.
 	heavyConnections = 300
 	heavyTitle       = 800_000
 	heavyEmail       = "heavy@example.com"
-	// besideCreations is the rate at which another user creates lip-syncs at the same time, per second.
+	// besideCreations is the rate at which another user concurrently creates lip-syncs, per second.
 	besideCreations = 10
 )
 
 // creationRate measures the creations per second, each with a token, a webhook, an idempotency key and a
-// title. It measures once while nothing is rendered, and once until the last event is delivered.
-func creationRate(ctx context.Context, s *scene) ([]figure, error) {
+// title. It measures once without renderings, and once until the last event is delivered.
+func creationRate(ctx context.Context, s *setup) ([]figure, error) {
 	var floors, alone, together []float64
 	for range s.rounds {
 		n, err := harness.Floor(ctx, s.db.sql, s.floor)
@@ -44,7 +43,7 @@ func creationRate(ctx context.Context, s *scene) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := newCreator(s.d, token, s.in.urls[accepts])
+		c := newCreator(s.d, token, s.receiver.urls[accepts])
 		if n, err = harness.PerSecond(harness.Callers, s.creating, func() error { _, err := c.lipsync(ctx); return err }); err != nil {
 			return nil, err
 		}
@@ -52,7 +51,7 @@ func creationRate(ctx context.Context, s *scene) ([]figure, error) {
 		if err := s.d.Kill(); err != nil {
 			return nil, err
 		}
-		if err := s.forgetSubjects(ctx); err != nil {
+		if err := s.removeRenderings(ctx); err != nil {
 			return nil, err
 		}
 		if n, err = s.createAndDeliver(ctx, token); err != nil {
@@ -62,35 +61,35 @@ func creationRate(ctx context.Context, s *scene) ([]figure, error) {
 	}
 	floor, creations, events := median(floors), median(alone), median(together)
 	return []figure{
-		{"floor: transactions of one row, 16 callers, beside creations", "", fmt.Sprintf("%.0f/s", floor), true},
+		{"floor: durable transactions of one row, 16 callers, before creations", "", fmt.Sprintf("%.0f/s", floor), true},
 		{
-			"creations over HTTP, 16 callers", fmt.Sprintf("≥ %d/s and 0.5 × the floor", wantedCreations),
-			fmt.Sprintf("%.0f/s (%.2f × the floor)", creations, creations/floor), creations >= wantedCreations && creations >= floor/2,
+			"creations over HTTP, 16 callers", fmt.Sprintf("≥ %d/s and 0.5 × the floor", minCreations),
+			fmt.Sprintf("%.0f/s (%.2f × the floor)", creations, creations/floor), creations >= minCreations && creations >= floor/2,
 		},
 		{
-			"creations, renderings and deliveries together", fmt.Sprintf("≥ %d events/s", wantedTogether),
-			fmt.Sprintf("%.0f/s", events), events >= wantedTogether,
+			"creations, renderings and deliveries together", fmt.Sprintf("≥ %d events/s", minEvents),
+			fmt.Sprintf("%.0f/s", events), events >= minEvents,
 		},
 	}, nil
 }
 
-// createAndDeliver returns the delivered events per second, measured from the first creation.
-func (s *scene) createAndDeliver(ctx context.Context, token string) (float64, error) {
-	if _, err := s.in.forget(); err != nil {
+// createAndDeliver creates lip-syncs and returns the delivered events per second, measured from the first creation.
+func (s *setup) createAndDeliver(ctx context.Context, token string) (float64, error) {
+	if _, err := s.receiver.reset(); err != nil {
 		return 0, err
 	}
 	if err := s.start(ctx); err != nil {
 		return 0, err
 	}
-	c := newCreator(s.d, token, s.in.urls[accepts])
+	c := newCreator(s.d, token, s.receiver.urls[accepts])
 	// The previous daemon was killed. On PostgreSQL, its lease has to expire first.
 	if _, err := c.lipsync(ctx); err != nil {
 		return 0, err
 	}
-	if _, err := s.in.all(1, time.Minute, false); err != nil {
+	if _, err := s.receiver.waitAll(1, time.Minute, false); err != nil {
 		return 0, err
 	}
-	if _, err := s.in.forget(); err != nil {
+	if _, err := s.receiver.reset(); err != nil {
 		return 0, err
 	}
 	var made atomic.Int64
@@ -103,7 +102,7 @@ func (s *scene) createAndDeliver(ctx context.Context, token string) (float64, er
 	if err != nil {
 		return 0, err
 	}
-	t, err := s.in.all(int(made.Load()), 2*time.Minute, false)
+	t, err := s.receiver.waitAll(int(made.Load()), 2*time.Minute, false)
 	if err != nil {
 		return 0, err
 	}
@@ -113,15 +112,15 @@ func (s *scene) createAndDeliver(ctx context.Context, token string) (float64, er
 	return float64(t.Accepted) / t.Last.Sub(began).Seconds(), s.d.Stop()
 }
 
-// forgetSubjects removes all pending renderings.
-func (s *scene) forgetSubjects(ctx context.Context) error {
+// removeRenderings removes all pending renderings.
+func (s *setup) removeRenderings(ctx context.Context) error {
 	_, err := s.db.sql.ExecContext(ctx, `UPDATE subjects SET render_at = NULL`)
 	return err
 }
 
 // createdToReceived measures the time from the response to a creation to the arrival of its event, at 50
 // creations per second.
-func createdToReceived(ctx context.Context, s *scene) ([]figure, error) {
+func createdToReceived(ctx context.Context, s *setup) ([]figure, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
@@ -129,7 +128,7 @@ func createdToReceived(ctx context.Context, s *scene) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newCreator(s.d, token, s.in.urls[accepts])
+	c := newCreator(s.d, token, s.receiver.urls[accepts])
 	var p50s, p99s []float64
 	for range s.rounds {
 		_, events, err := s.paceCreations(ctx, c, pacedRate, s.paced)
@@ -140,14 +139,14 @@ func createdToReceived(ctx context.Context, s *scene) ([]figure, error) {
 	}
 	l := latencies{time.Duration(median(p50s)), time.Duration(median(p99s))}
 	return []figure{{
-		"answer of a creation to its receiver at 50/s", "p50 ≤ 18 ms, p99 ≤ 44 ms",
+		"latency from the response to a creation, at 50 creations/s", "p50 ≤ 18 ms, p99 ≤ 44 ms",
 		l.String(), l.p50 <= 18*time.Millisecond && l.p99 <= 44*time.Millisecond,
 	}}, s.d.Stop()
 }
 
-// besideHeavy measures the creations of one user while another user creates very large avatars over many
+// largeCreations measures the creations of one user while another user creates very large avatars over many
 // connections.
-func besideHeavy(ctx context.Context, s *scene) ([]figure, error) {
+func largeCreations(ctx context.Context, s *setup) ([]figure, error) {
 	if _, err := s.db.studiod(ctx, password, "user", "add", heavyEmail); err != nil {
 		return nil, err
 	}
@@ -162,8 +161,8 @@ func besideHeavy(ctx context.Context, s *scene) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newCreator(s.d, token, s.in.urls[accepts])
-	calls, events, err := s.paceCreations(ctx, c, besideCreations, s.healthy)
+	c := newCreator(s.d, token, s.receiver.urls[accepts])
+	calls, events, err := s.paceCreations(ctx, c, besideCreations, s.besideHung)
 	if err != nil {
 		return nil, err
 	}
@@ -173,23 +172,23 @@ func besideHeavy(ctx context.Context, s *scene) ([]figure, error) {
 	title := strings.Repeat("a", heavyTitle)
 	working, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
-	var taken, refused atomic.Int64
+	var accepted, rejected atomic.Int64
 	for range heavyConnections {
 		all.Go(func() {
 			for working.Err() == nil {
 				switch status, _, err := large.create(working, "/v1/avatars/create_avatar", title); {
-				case err != nil: // the last request, which is cancelled
+				case err != nil: // the request was cancelled
 				case status == http.StatusOK:
-					taken.Add(1)
+					accepted.Add(1)
 				default:
-					refused.Add(1)
+					rejected.Add(1)
 				}
 			}
 		})
 	}
 	s.d.ResetPeak()
 	began := time.Now()
-	calls, events, err = s.paceCreations(ctx, c, besideCreations, s.healthy)
+	calls, events, err = s.paceCreations(ctx, c, besideCreations, s.besideHung)
 	took := time.Since(began)
 	_, peak := s.d.Memory()
 	cancel()
@@ -198,11 +197,11 @@ func besideHeavy(ctx context.Context, s *scene) ([]figure, error) {
 		return nil, err
 	}
 	with, withEvents := latenciesOf(calls), latenciesOf(events)
-	name := fmt.Sprintf("beside %d connections of a user who creates avatars of %s kB: ", heavyConnections, harness.Thousands(heavyTitle/1000))
+	name := fmt.Sprintf("with %d connections of another user who creates avatars of %s kB: ", heavyConnections, harness.Thousands(heavyTitle/1000))
 	return []figure{
-		{name + "a creation", "p99 ≤ 100 ms", fmt.Sprintf("%v; without %v", with, without), with.p99 <= 100*time.Millisecond},
-		{name + "its event, after the answer", "", fmt.Sprintf("%v; without %v", withEvents, withoutEvents), true},
-		{name + "their creations", "", fmt.Sprintf("%.0f/s, and %.0f/s are refused", float64(taken.Load())/took.Seconds(), float64(refused.Load())/took.Seconds()), true},
+		{name + "latency of creations", "p99 ≤ 100 ms", fmt.Sprintf("%v; without them %v", with, without), with.p99 <= 100*time.Millisecond},
+		{name + "latency from the response to a creation", "", fmt.Sprintf("%v; without them %v", withEvents, withoutEvents), true},
+		{name + "creations of the other user", "", fmt.Sprintf("%.0f/s, and %.0f/s rejected", float64(accepted.Load())/took.Seconds(), float64(rejected.Load())/took.Seconds()), true},
 		{name + "memory", "", harness.Mebibytes(peak), true},
 	}, nil
 }
@@ -213,14 +212,14 @@ func latenciesOf(took []float64) latencies {
 
 // paceCreations creates lip-syncs at a rate per second. It returns the durations of the calls, and the
 // times from each response to the arrival of its event.
-func (s *scene) paceCreations(ctx context.Context, c *creator, rate, creations int) (calls, events []float64, err error) {
-	if _, err := s.in.forget(); err != nil {
+func (s *setup) paceCreations(ctx context.Context, c *creator, rate, creations int) (calls, events []float64, err error) {
+	if _, err := s.receiver.reset(); err != nil {
 		return nil, nil, err
 	}
 	ticker := time.NewTicker(time.Second / time.Duration(rate))
 	defer ticker.Stop()
 	var creating sync.WaitGroup
-	answered := make([]time.Time, creations)
+	respondedAt := make([]time.Time, creations)
 	ids := make([]string, creations)
 	calls = make([]float64, creations)
 	errs := make(chan error, creations)
@@ -228,7 +227,7 @@ func (s *scene) paceCreations(ctx context.Context, c *creator, rate, creations i
 		creating.Go(func() {
 			began := time.Now()
 			id, err := c.lipsync(ctx)
-			answered[i], ids[i], calls[i] = time.Now(), id, float64(time.Since(began))
+			respondedAt[i], ids[i], calls[i] = time.Now(), id, float64(time.Since(began))
 			if err != nil {
 				errs <- err
 			}
@@ -241,19 +240,19 @@ func (s *scene) paceCreations(ctx context.Context, c *creator, rate, creations i
 		return nil, nil, err
 	default:
 	}
-	t, err := s.in.all(creations, 2*time.Minute, true)
+	t, err := s.receiver.waitAll(creations, 2*time.Minute, true)
 	if err != nil {
 		return nil, nil, err
 	}
 	arrived, err := s.arrivals(ctx, t)
 	for i, id := range ids {
-		events = append(events, float64(arrived[id].Sub(answered[i])))
+		events = append(events, float64(arrived[id].Sub(respondedAt[i])))
 	}
 	return calls, events, err
 }
 
 // arrivals returns the arrival times of events by subject.
-func (s *scene) arrivals(ctx context.Context, t tally) (map[string]time.Time, error) {
+func (s *setup) arrivals(ctx context.Context, t tally) (map[string]time.Time, error) {
 	rows, err := s.db.sql.QueryContext(ctx, `SELECT subject_id, id FROM events`)
 	if err != nil {
 		return nil, err
@@ -272,7 +271,7 @@ func (s *scene) arrivals(ctx context.Context, t tally) (map[string]time.Time, er
 	return all, rows.Err()
 }
 
-// creator sends creations with minimal overhead over persistent connections. It is safe for concurrent use.
+// creator creates objects over persistent connections, with little overhead. It is safe for concurrent use.
 type creator struct {
 	base      string
 	token     string
@@ -295,16 +294,16 @@ func (c *creator) lipsync(ctx context.Context) (id string, err error) {
 		return "", err
 	}
 	if status != http.StatusOK {
-		return "", fmt.Errorf("a creation is answered %d: %.200s", status, body)
+		return "", fmt.Errorf("creation: status %d: %.200s", status, body)
 	}
-	var answer struct {
+	var response struct {
 		ID string `json:"inference_id"`
 	}
-	return answer.ID, json.Unmarshal(body, &answer)
+	return response.ID, json.Unmarshal(body, &response)
 }
 
-// create sends a creation with a title and a new idempotency key.
-func (c *creator) create(ctx context.Context, path, title string) (status int, answer []byte, err error) {
+// create creates an object with a title and a new idempotency key.
+func (c *creator) create(ctx context.Context, path, title string) (status int, responseBody []byte, err error) {
 	body := `{"title":"` + title + `"`
 	if len(c.urls) > 0 {
 		body += `,"webhook_data":{"webhook_url":"` + c.urls[int(c.next.Add(1))%len(c.urls)] + `"},"webhook":{"enabled":true}`
@@ -321,6 +320,6 @@ func (c *creator) create(ctx context.Context, path, title string) (status int, a
 		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, err = io.ReadAll(response.Body)
-	return response.StatusCode, answer, err
+	responseBody, err = io.ReadAll(response.Body)
+	return response.StatusCode, responseBody, err
 }

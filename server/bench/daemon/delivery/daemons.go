@@ -14,21 +14,21 @@ import (
 
 const (
 	sharedPorts = 16
-	alone       = "one daemon at a time" // result on SQLite
+	oneDaemon   = "one daemon only" // result on SQLite, which several daemons cannot share
 )
 
-// frozen stops one of two daemons with SIGSTOP. It measures the latency of the events that the other daemon
-// makes, separately for the origins of each daemon.
-func frozen(ctx context.Context, s *scene) ([]figure, error) {
-	name := fmt.Sprintf("one of two daemons is stopped for %v: ", s.frozen)
-	const healthy, taken = "the other's p99", "the longest wait for what it had"
+// stoppedDaemon stops one of two daemons with SIGSTOP. The other daemon creates events. It measures their latency,
+// separately for the lanes that each daemon held at the stop.
+func stoppedDaemon(ctx context.Context, s *setup) ([]figure, error) {
+	name := fmt.Sprintf("one of two daemons stopped for %v: ", s.stopDuration)
+	const running, stopped = "p99 latency of events in lanes of the running daemon", "maximum latency of events in lanes of the stopped daemon"
 	if s.db.name == harness.SQLite {
-		return []figure{{name + healthy, "", alone, true}, {name + taken, "", alone, true}}, nil
+		return []figure{{name + running, "", oneDaemon, true}, {name + stopped, "", oneDaemon, true}}, nil
 	}
-	if err := s.start(ctx, "--render-workers", "0"); err != nil { // otherwise its renderings would be late, too
+	if err := s.start(ctx, "--render-workers", "0"); err != nil { // renderings of the stopped daemon would be late
 		return nil, err
 	}
-	if err := s.shared(ctx, 1); err != nil {
+	if err := s.waitShared(ctx, 1); err != nil {
 		return nil, err
 	}
 	var holder string
@@ -42,48 +42,48 @@ func frozen(ctx context.Context, s *scene) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	stopped := s.daemons[0]
-	if err := stopped.Signal(syscall.SIGSTOP); err != nil {
+	first := s.daemons[0]
+	if err := first.Signal(syscall.SIGSTOP); err != nil {
 		return nil, err
 	}
-	events := int(s.frozen.Seconds() * pacedRate)
-	err = s.d.create(ctx, pacedRate, events, s.in.urls[accepts])
-	if contErr := stopped.Signal(syscall.SIGCONT); err == nil {
+	events := int(s.stopDuration.Seconds() * pacedRate)
+	err = s.d.create(ctx, pacedRate, events, s.receiver.urls[accepts])
+	if contErr := first.Signal(syscall.SIGCONT); err == nil {
 		err = contErr
 	}
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.in.all(events, maxWait, true)
+	t, err := s.receiver.waitAll(events, maxWait, true)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.db.made(ctx)
+	created, err := s.db.eventOrigins(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var others, its []float64
+	var fromRunning, fromStopped []float64
 	for id, at := range t.Arrivals {
-		if took := float64(at.Sub(made[id].at)); lanes[store.Lane(made[id].origin)] {
-			its = append(its, took)
+		if took := float64(at.Sub(created[id].at)); lanes[store.Lane(created[id].origin)] {
+			fromStopped = append(fromStopped, took)
 		} else {
-			others = append(others, took)
+			fromRunning = append(fromRunning, took)
 		}
 	}
-	p99, longest := time.Duration(harness.Percentile(others, 99)), time.Duration(harness.Percentile(its, 100))
+	p99, longest := time.Duration(harness.Percentile(fromRunning, 99)), time.Duration(harness.Percentile(fromStopped, 100))
 	return []figure{
-		{name + healthy, "≤ 1 s", harness.Milliseconds(p99), p99 <= time.Second},
-		{name + taken, "≤ 5 s", fmt.Sprintf("%.2f s", longest.Seconds()), longest <= 5*time.Second},
+		{name + running, "≤ 1 s", harness.Milliseconds(p99), p99 <= time.Second},
+		{name + stopped, "≤ 5 s", fmt.Sprintf("%.2f s", longest.Seconds()), longest <= 5*time.Second},
 	}, s.db.delivered(ctx)
 }
 
 // daemons measures throughput and latency with several daemons on one database.
-func daemons(ctx context.Context, s *scene) (figures []figure, err error) {
+func daemons(ctx context.Context, s *setup) (figures []figure, err error) {
 	for _, n := range s.plan.daemons {
 		name := plural(n, "daemon") + " on one database"
-		deliveries, paced := name+": deliveries", name+fmt.Sprintf(": commit to receiver at %d events/s", pacedRate)
+		deliveries, paced := name+": deliveries", fmt.Sprintf("%s: latency at %d events/s", name, pacedRate)
 		if s.db.name == harness.SQLite {
-			figures = append(figures, figure{deliveries, "", alone, true}, figure{paced, "p99 ≤ 10 ms", alone, true})
+			figures = append(figures, figure{deliveries, "", oneDaemon, true}, figure{paced, "p99 ≤ 10 ms", oneDaemon, true})
 			continue
 		}
 		var all []drained
@@ -104,7 +104,7 @@ func daemons(ctx context.Context, s *scene) (figures []figure, err error) {
 		d := medianOf(all)
 		figures = append(figures,
 			figure{
-				deliveries, "", fmt.Sprintf("%.0f/s; CPU each: %v; the database alone has CPU for %.0f/s", d.rate, d, d.limit()), true,
+				deliveries, "", fmt.Sprintf("%.0f/s; CPU time per delivery %v; limit of the database %.0f/s", d.rate, d, d.limit()), true,
 			},
 			figure{paced, "p99 ≤ 10 ms", l.String(), l.p99 <= 10*time.Millisecond},
 		)
@@ -120,9 +120,9 @@ func (d drained) limit() float64 {
 	return float64(runtime.NumCPU()) * float64(time.Second) / float64(d.database)
 }
 
-// startAll makes n daemons run that share all lanes. If n-1 daemons run, it starts one more. Otherwise it
-// stops all of them first.
-func (s *scene) startAll(ctx context.Context, n int) error {
+// startAll starts daemons until n run, and waits until they share all lanes. If n-1 daemons run, it starts one more.
+// Otherwise it first stops all of them.
+func (s *setup) startAll(ctx context.Context, n int) error {
 	if s.running() != n-1 {
 		if err := s.stopAll(); err != nil {
 			return err
@@ -133,28 +133,28 @@ func (s *scene) startAll(ctx context.Context, n int) error {
 			return err
 		}
 	}
-	return s.shared(ctx, n)
+	return s.waitShared(ctx, n)
 }
 
-// shared waits until n daemons hold the same number of lanes.
-func (s *scene) shared(ctx context.Context, n int) error {
+// waitShared waits until n daemons hold the same number of lanes.
+func (s *setup) waitShared(ctx context.Context, n int) error {
 	return s.db.until(ctx, 1, fmt.Sprintf(`SELECT CASE WHEN COUNT(*) = %d AND MIN(n) = %d THEN 1 ELSE 0 END
 		FROM (SELECT COUNT(*) n FROM lanes WHERE holder IS NOT NULL GROUP BY holder) h`, n, store.Lanes/n))
 }
 
-// drainShared is like drain, but with n daemons that are running when the batch is inserted.
-func (s *scene) drainShared(ctx context.Context, b batch, n int) (d drained, err error) {
-	if _, err := s.in.forget(); err != nil {
+// drainShared is like drain, but n daemons are already running when it inserts the batch.
+func (s *setup) drainShared(ctx context.Context, b batch, n int) (d drained, err error) {
+	if _, err := s.receiver.reset(); err != nil {
 		return d, err
 	}
 	if err := s.startAll(ctx, n); err != nil {
 		return d, err
 	}
-	b.urls, b.events = s.in.urls[accepts], 1
+	b.urls, b.events = s.receiver.urls[accepts], 1
 	if err := s.db.seed(ctx, b); err != nil {
 		return d, err
 	}
-	if err := s.db.announce(ctx, b); err != nil {
+	if err := s.db.notify(ctx, b); err != nil {
 		return d, err
 	}
 	if d, err = s.measureDrain(ctx, b.subjects); err != nil {
@@ -163,8 +163,8 @@ func (s *scene) drainShared(ctx context.Context, b batch, n int) (d drained, err
 	return d, s.stopAll()
 }
 
-// announce notifies the daemons of a batch.
-func (db *database) announce(ctx context.Context, b batch) error {
+// notify notifies the daemons of a batch.
+func (db *database) notify(ctx context.Context, b batch) error {
 	opened, err := store.Open(ctx, db.dsn, store.Config{})
 	if err != nil {
 		return err

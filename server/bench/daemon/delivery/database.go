@@ -26,13 +26,13 @@ const (
 // databases creates databases of one kind.
 type databases struct {
 	name      string
-	directory string // for files
+	directory string // of the SQLite files
 	server    string // URL of the PostgreSQL server
 	program   string // studiod
 }
 
-// openDatabases returns the available kinds of databases. PostgreSQL is started by this program, unless the
-// environment names a server.
+// openDatabases returns the available kinds of databases. It starts a PostgreSQL server, unless the environment variable
+// STUDIO_TEST_POSTGRES has the URL of a server.
 func openDatabases(directory, program string) (all []*databases, stop func() error, err error) {
 	all = []*databases{{name: harness.SQLite, directory: directory, program: program}}
 	server := os.Getenv("STUDIO_TEST_POSTGRES")
@@ -50,12 +50,11 @@ func openDatabases(directory, program string) (all []*databases, stop func() err
 	return append(all, &databases{name: harness.PostgreSQL, directory: directory, program: program, server: server}), stop, nil
 }
 
-// database is a new database with one user. Its connections are used for operations that the service does
-// not offer.
+// database is a new database with one user.
 type database struct {
 	*databases
 	dsn    string
-	sql    *sql.DB
+	sql    *sql.DB // not used by studiod
 	userID string
 	secret string
 	schema string // schema on PostgreSQL
@@ -120,7 +119,7 @@ func (db *database) drop() error {
 // studiod runs a command of studiod and returns its standard output.
 func (db *database) studiod(ctx context.Context, input string, args ...string) (string, error) {
 	args = append(args[:2:2], append([]string{"--db", db.dsn}, args[2:]...)...)
-	command := exec.CommandContext(ctx, db.program, args...) //nolint:gosec // a path of ours
+	command := exec.CommandContext(ctx, db.program, args...) //nolint:gosec // built by this program
 	command.Stdin = strings.NewReader(input)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -136,12 +135,12 @@ func (db *database) delivered(ctx context.Context) error {
 	return db.until(ctx, 0, `SELECT -COUNT(*) FROM events WHERE state <> 'delivered'`)
 }
 
-// attempted waits until the given number of events have been attempted.
+// attempted waits until the given number of events have an attempt.
 func (db *database) attempted(ctx context.Context, events int64) error {
 	return db.until(ctx, events, `SELECT COUNT(DISTINCT event_id) FROM attempts`)
 }
 
-// until waits until a query returns at least want, at most for a minute.
+// until waits until a query returns at least want. It fails after a minute.
 func (db *database) until(ctx context.Context, want int64, query string) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -164,28 +163,28 @@ func (db *database) number(ctx context.Context, query string) (n int64, err erro
 	return n, err
 }
 
-// made is the origin and the creation time of an event.
-type made struct {
+// eventOrigin is the creation time and the origin of an event.
+type eventOrigin struct {
 	at     time.Time
 	origin string
 }
 
-// made returns the creation times of all events by id. The service takes the time just before it writes an
-// event.
-func (db *database) made(ctx context.Context) (map[string]made, error) {
+// eventOrigins returns the creation times and origins of all events, by id. studiod reads the clock just before it
+// writes an event.
+func (db *database) eventOrigins(ctx context.Context) (map[string]eventOrigin, error) {
 	rows, err := db.sql.QueryContext(ctx, `SELECT e.id, e.created_at, s.origin FROM events e JOIN subjects s ON s.id = e.subject_id`)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	all := make(map[string]made)
+	all := make(map[string]eventOrigin)
 	for rows.Next() {
 		var id, origin string
 		var at int64
 		if err := rows.Scan(&id, &at, &origin); err != nil {
 			return nil, err
 		}
-		all[id] = made{time.UnixMicro(at), origin}
+		all[id] = eventOrigin{time.UnixMicro(at), origin}
 	}
 	return all, rows.Err()
 }

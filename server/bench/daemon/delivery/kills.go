@@ -15,12 +15,12 @@ const maxWait = 10 * time.Minute
 const workers = 256
 
 // kills measures the effect of killing the daemon repeatedly while it delivers a backlog.
-func kills(ctx context.Context, s *scene) ([]figure, error) {
+func kills(ctx context.Context, s *setup) ([]figure, error) {
 	rounds := s.kills
 	if s.db.name == harness.PostgreSQL {
 		rounds = (rounds + 3) / 4 // each round waits for a lease to expire
 	}
-	duplicates, wanted := 0, s.db.targets().throughput
+	duplicates, target := 0, s.db.targets().throughput
 	var late, took time.Duration // maxima of all rounds
 	for round := range rounds {
 		d, all, rest, err := s.kill(ctx, round)
@@ -29,25 +29,25 @@ func kills(ctx context.Context, s *scene) ([]figure, error) {
 		}
 		duplicates = max(duplicates, d)
 		took = max(took, all)
-		late = max(late, all-time.Duration(rest)*time.Second/time.Duration(wanted))
+		late = max(late, all-time.Duration(rest)*time.Second/time.Duration(target))
 	}
-	name := fmt.Sprintf("SIGKILL in the middle of %s events", harness.Thousands(s.killed))
+	name := fmt.Sprintf("SIGKILL during %s events", harness.Thousands(s.killed))
 	return []figure{
-		{name + ": lost", "0", fmt.Sprintf("0 in %d kills", rounds), true},
-		{name + ": duplicates", fmt.Sprintf("≤ %d, which may be in flight", workers), fmt.Sprintf("at most %d", duplicates), duplicates <= workers},
+		{name + ": lost events", "0", fmt.Sprintf("0 in %d kills", rounds), true},
+		{name + ": duplicates", fmt.Sprintf("≤ %d, the number of workers", workers), fmt.Sprintf("max %d", duplicates), duplicates <= workers},
 		{
-			name + ": from the restart to the last delivery", fmt.Sprintf("≤ 5 s, and the drain at %s/s", harness.Thousands(wanted)),
-			fmt.Sprintf("at most %.1f s, %.1f s with the drain", max(late, 0).Seconds(), took.Seconds()), late <= 5*time.Second,
+			name + ": from the restart to the last delivery", fmt.Sprintf("≤ 5 s more than at %s/s", harness.Thousands(target)),
+			fmt.Sprintf("max %.1f s more, %.1f s in total", max(late, 0).Seconds(), took.Seconds()), late <= 5*time.Second,
 		},
 	}, nil
 }
 
 // kill kills the daemon once. It returns the number of duplicates, the time from the restart to the last
 // delivery, and the number of events that were left at the restart.
-func (s *scene) kill(ctx context.Context, round int) (duplicates int, took time.Duration, rest int, err error) {
-	_, err = s.in.forget()
+func (s *setup) kill(ctx context.Context, round int) (duplicates int, took time.Duration, rest int, err error) {
+	_, err = s.receiver.reset()
 	if err == nil {
-		err = s.db.seed(ctx, batch{name: fmt.Sprintf("kill%d", round), urls: s.in.urls[accepts], subjects: s.killed / 2, events: 2})
+		err = s.db.seed(ctx, batch{name: fmt.Sprintf("kill%d", round), urls: s.receiver.urls[accepts], subjects: s.killed / 2, events: 2})
 	}
 	if err == nil {
 		err = s.killAt(ctx, s.killed/10+rand.IntN(s.killed*8/10))
@@ -55,7 +55,7 @@ func (s *scene) kill(ctx context.Context, round int) (duplicates int, took time.
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	before, err := s.in.ask(question{})
+	before, err := s.receiver.query(query{})
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -64,29 +64,29 @@ func (s *scene) kill(ctx context.Context, round int) (duplicates int, took time.
 }
 
 // killAt starts a daemon and kills it when the receiver has accepted the given number of events.
-func (s *scene) killAt(ctx context.Context, accepted int) error {
+func (s *setup) killAt(ctx context.Context, accepted int) error {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	if _, err := s.in.ask(question{Accepted: accepted, MaxWait: maxWait}); err != nil {
+	if _, err := s.receiver.query(query{Accepted: accepted, MaxWait: maxWait}); err != nil {
 		return err
 	}
 	return s.d.Kill()
 }
 
 // finish starts a daemon and stops it when all events are delivered.
-func (s *scene) finish(ctx context.Context, events int) (tally, error) {
+func (s *setup) finish(ctx context.Context, events int) (tally, error) {
 	if err := s.start(ctx); err != nil {
 		return tally{}, err
 	}
-	if t, err := s.in.all(events, maxWait, false); err != nil {
+	if t, err := s.receiver.waitAll(events, maxWait, false); err != nil {
 		return t, err
 	}
 	// Events that were accepted but not recorded before a kill are sent again.
 	if err := s.db.delivered(ctx); err != nil {
 		return tally{}, err
 	}
-	t, err := s.in.all(events, 0, false)
+	t, err := s.receiver.waitAll(events, 0, false)
 	if err != nil {
 		return t, err
 	}
@@ -95,10 +95,10 @@ func (s *scene) finish(ctx context.Context, events int) (tally, error) {
 
 // order verifies the order of events while a receiver rejects some of them and the daemon is killed
 // repeatedly.
-func order(ctx context.Context, s *scene) ([]figure, error) {
+func order(ctx context.Context, s *setup) ([]figure, error) {
 	each := s.ordered / s.subjects
 	events := each * s.subjects
-	if err := s.db.seed(ctx, batch{name: "order", urls: s.in.urls[fails], subjects: s.subjects, events: each}); err != nil {
+	if err := s.db.seed(ctx, batch{name: "order", urls: s.receiver.urls[fails], subjects: s.subjects, events: each}); err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -109,8 +109,8 @@ func order(ctx context.Context, s *scene) ([]figure, error) {
 	}
 	t, err := s.finish(ctx, events)
 	return []figure{{
-		fmt.Sprintf("order of %s events over %s subjects, with %d kills", harness.Thousands(events), harness.Thousands(s.subjects), s.restarts), "0 inversions",
-		fmt.Sprintf("%d (%s attempts failed, %d events came twice, %.0f s)", t.Inversions, harness.Thousands(t.Failed), t.Duplicates, time.Since(began).Seconds()),
+		fmt.Sprintf("order of %s events of %s subjects, with %d SIGKILLs", harness.Thousands(events), harness.Thousands(s.subjects), s.restarts), "0 events out of order",
+		fmt.Sprintf("%d (%s failed attempts, %d duplicates, %.0f s)", t.Inversions, harness.Thousands(t.Failed), t.Duplicates, time.Since(began).Seconds()),
 		t.Inversions == 0,
 	}}, err
 }

@@ -19,8 +19,8 @@ const (
 	pacedRate  = 50
 )
 
-// latency measures the time from the creation of an event to its arrival, at 50 events per second.
-func latency(ctx context.Context, s *scene) ([]figure, error) {
+// latency measures the latency of events at 50 events per second.
+func latency(ctx context.Context, s *setup) ([]figure, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
@@ -30,27 +30,27 @@ func latency(ctx context.Context, s *scene) ([]figure, error) {
 	}
 	limit := s.db.targets().p99
 	return []figure{{
-		"commit to receiver at 50 events/s", fmt.Sprintf("p99 ≤ %d ms", limit.Milliseconds()), l.String(), l.p99 <= limit,
+		"latency at 50 events/s", fmt.Sprintf("p99 ≤ %d ms", limit.Milliseconds()), l.String(), l.p99 <= limit,
 	}}, s.d.Stop()
 }
 
-// beside measures the latency of one origin while another origin accepts events and never responds.
-func beside(ctx context.Context, s *scene) ([]figure, error) {
+// hungReceiver measures the latency of a healthy origin while another origin reads events and never responds.
+func hungReceiver(ctx context.Context, s *setup) ([]figure, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.d.create(ctx, 0, hungEvents, s.in.urls[hangs]); err != nil {
+	if err := s.d.create(ctx, 0, hungEvents, s.receiver.urls[hangs]); err != nil {
 		return nil, err
 	}
-	l, err := s.pace(ctx, besideRate, s.healthy)
+	l, err := s.pace(ctx, besideRate, s.besideHung)
 	return []figure{{
-		fmt.Sprintf("commit to a healthy origin at %d events/s, beside %d events to one that hangs", besideRate, hungEvents), "p99 ≤ 100 ms",
+		fmt.Sprintf("latency of a healthy origin at %d events/s, with %d events to a hanging origin", besideRate, hungEvents), "p99 ≤ 100 ms",
 		l.String(), l.p99 <= 100*time.Millisecond,
 	}}, err
 }
 
-// waiting measures the latency with and without many events that wait for an origin that hangs.
-func waiting(ctx context.Context, s *scene) ([]figure, error) {
+// waiting measures the latency with and without many events that wait for a hanging origin.
+func waiting(ctx context.Context, s *setup) ([]figure, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func waiting(ctx context.Context, s *scene) ([]figure, error) {
 	if err := s.d.Stop(); err != nil {
 		return nil, err
 	}
-	if err := s.db.seed(ctx, batch{name: "waiting", urls: s.in.urls[hangs], subjects: s.waiting, events: 1}); err != nil {
+	if err := s.db.seed(ctx, batch{name: "waiting", urls: s.receiver.urls[hangs], subjects: s.waiting, events: 1}); err != nil {
 		return nil, err
 	}
 	if err := s.start(ctx); err != nil {
@@ -69,53 +69,53 @@ func waiting(ctx context.Context, s *scene) ([]figure, error) {
 	}
 	full, err := s.pace(ctx, pacedRate, s.paced)
 	_, peak := s.d.Memory()
-	name := fmt.Sprintf("beside %s waiting events", harness.Thousands(s.waiting))
+	name := fmt.Sprintf("with %s waiting events", harness.Thousands(s.waiting))
 	return []figure{
 		{
-			name + ": commit to receiver", "p99 ≤ 2 × without",
-			fmt.Sprintf("%v; without %v", full, empty), full.p99 <= 2*empty.p99,
+			name + ": latency at 50 events/s", "p99 ≤ 2 × p99 without them",
+			fmt.Sprintf("%v; without them %v", full, empty), full.p99 <= 2*empty.p99,
 		},
 		{name + ": memory", "< 200 MiB", harness.Mebibytes(peak), peak < 200<<20},
 	}, err
 }
 
-// latencies are the medians of the rounds.
+// latencies are medians of the rounds.
 type latencies struct{ p50, p99 time.Duration }
 
 func (l latencies) String() string {
 	return fmt.Sprintf("p50 %s, p99 %s", harness.Milliseconds(l.p50), harness.Milliseconds(l.p99))
 }
 
-// pace makes events for the healthy origins at a steady rate. It returns the time from just before an event
-// is written to its arrival.
-func (s *scene) pace(ctx context.Context, rate, events int) (l latencies, err error) {
+// pace creates events for the healthy origins at a steady rate and returns their latencies. The latency of an event is
+// the time from just before studiod writes it to its arrival.
+func (s *setup) pace(ctx context.Context, rate, events int) (l latencies, err error) {
 	var p50s, p99s []float64
 	for range s.rounds {
-		if _, err := s.in.forget(); err != nil {
+		if _, err := s.receiver.reset(); err != nil {
 			return l, err
 		}
-		if err := s.d.create(ctx, rate, events, s.in.urls[accepts]); err != nil {
+		if err := s.d.create(ctx, rate, events, s.receiver.urls[accepts]); err != nil {
 			return l, err
 		}
-		t, err := s.in.all(events, 20*time.Second, true)
+		t, err := s.receiver.waitAll(events, 20*time.Second, true)
 		if err != nil {
 			return l, err
 		}
-		made, err := s.db.made(ctx)
+		created, err := s.db.eventOrigins(ctx)
 		if err != nil {
 			return l, err
 		}
 		var took []float64
 		for id, at := range t.Arrivals {
-			took = append(took, float64(at.Sub(made[id].at)))
+			took = append(took, float64(at.Sub(created[id].at)))
 		}
 		p50s, p99s = append(p50s, harness.Percentile(took, 50)), append(p99s, harness.Percentile(took, 99))
 	}
 	return latencies{time.Duration(median(p50s)), time.Duration(median(p99s))}, nil
 }
 
-// create creates lip-syncs for the URLs in turn. They are rendered at once and have one event each. rate is
-// per second, and 0 means as fast as possible.
+// create creates lip-syncs, which are rendered at once and have one event each. Their webhooks use the URLs in turn.
+// The rate is per second. At rate 0, create starts one per millisecond.
 func (d *daemon) create(ctx context.Context, rate, events int, urls []string) error {
 	studio, err := client.New(client.Config{BaseURL: d.URL, Email: email, Password: password})
 	if err != nil {

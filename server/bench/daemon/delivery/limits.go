@@ -18,15 +18,15 @@ const (
 	deadline     = 15 * time.Second // timeout of an attempt
 )
 
-// hostileAnswers sends one event to each of many receivers that send hostile responses.
-func hostileAnswers(ctx context.Context, s *scene) ([]figure, error) {
-	// Memory that the same number of ordinary events needs does not count.
+// hostileResponses sends one event to each of many receivers that send hostile responses.
+func hostileResponses(ctx context.Context, s *setup) ([]figure, error) {
+	// The memory that the same number of ordinary events needs is not counted.
 	if err := s.warm(ctx, hostilePorts); err != nil {
 		return nil, err
 	}
 	s.d.ResetPeak()
 	before, _ := s.d.Memory()
-	if err := s.d.create(ctx, 0, hostilePorts, s.in.urls[hostile]); err != nil {
+	if err := s.d.create(ctx, 0, hostilePorts, s.receiver.urls[hostile]); err != nil {
 		return nil, err
 	}
 	if err := s.db.attempted(ctx, 2*hostilePorts); err != nil {
@@ -38,34 +38,34 @@ func hostileAnswers(ctx context.Context, s *scene) ([]figure, error) {
 		return nil, err
 	}
 	longest, growth := time.Duration(micros)*time.Microsecond, peak-before
-	name := fmt.Sprintf("%d hostile answers at once", hostilePorts)
+	name := fmt.Sprintf("%d concurrent hostile responses", hostilePorts)
 	return []figure{
-		{name + ": the longest attempt", "≤ 15.5 s", fmt.Sprintf("%.2f s", longest.Seconds()), longest <= deadline+500*time.Millisecond},
-		{name + ": memory", "grows < 64 MiB", harness.Mebibytes(growth), growth < 64<<20},
+		{name + ": longest attempt", "≤ 15.5 s", fmt.Sprintf("%.2f s", longest.Seconds()), longest <= deadline+500*time.Millisecond},
+		{name + ": memory", "growth < 64 MiB", harness.Mebibytes(growth), growth < 64<<20},
 	}, nil
 }
 
 // warm starts a daemon and lets it deliver some events.
-func (s *scene) warm(ctx context.Context, events int) error {
+func (s *setup) warm(ctx context.Context, events int) error {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	if err := s.d.create(ctx, 0, events, s.in.urls[accepts]); err != nil {
+	if err := s.d.create(ctx, 0, events, s.receiver.urls[accepts]); err != nil {
 		return err
 	}
-	if _, err := s.in.all(events, time.Minute, false); err != nil {
+	if _, err := s.receiver.waitAll(events, time.Minute, false); err != nil {
 		return err
 	}
 	return s.db.delivered(ctx)
 }
 
 // idle measures the CPU time and memory of an idle daemon.
-func idle(ctx context.Context, s *scene) ([]figure, error) {
+func idle(ctx context.Context, s *setup) ([]figure, error) {
 	if err := s.warm(ctx, 1); err != nil {
 		return nil, err
 	}
 	used := s.d.CPU()
-	if err := pass(ctx, s.idle); err != nil {
+	if err := sleep(ctx, s.idle); err != nil {
 		return nil, err
 	}
 	share := 100 * (s.d.CPU() - used).Seconds() / s.idle.Seconds()
@@ -75,12 +75,12 @@ func idle(ctx context.Context, s *scene) ([]figure, error) {
 	}
 	memory, _ := s.d.Memory()
 	return []figure{
-		{fmt.Sprintf("idle for %v: CPU", s.idle), fmt.Sprintf("< %.0f %% of a core", limit), fmt.Sprintf("%.2f %%", share), share < limit},
+		{fmt.Sprintf("idle for %v: CPU usage", s.idle), fmt.Sprintf("< %.0f %% of one CPU", limit), fmt.Sprintf("%.2f %%", share), share < limit},
 		{"idle: memory", "", harness.Mebibytes(memory), true},
 	}, s.d.Stop()
 }
 
-func pass(ctx context.Context, d time.Duration) error {
+func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -92,7 +92,7 @@ func pass(ctx context.Context, d time.Duration) error {
 }
 
 // projects measures the listing of a workspace with many projects.
-func projects(ctx context.Context, s *scene) ([]figure, error) {
+func projects(ctx context.Context, s *setup) ([]figure, error) {
 	workspace, err := s.db.studiod(ctx, "", "workspace", "add", "Bench")
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func projects(ctx context.Context, s *scene) ([]figure, error) {
 	first := time.Duration(median(firsts))
 	name := fmt.Sprintf("GET /projects/v2 with %s projects", harness.Thousands(s.projects))
 	return []figure{
-		{name + ": first byte", "≤ 50 ms", harness.Milliseconds(first), first <= 50*time.Millisecond},
+		{name + ": time to first byte", "≤ 50 ms", harness.Milliseconds(first), first <= 50*time.Millisecond},
 		{name + ": memory", "< 40 MiB above idle", harness.Mebibytes(peak - before), peak-before < 40<<20},
 	}, s.d.Stop()
 }
@@ -150,7 +150,7 @@ func (d *daemon) login(ctx context.Context, email string) (token string, err err
 	return pair.AccessToken, json.NewDecoder(response.Body).Decode(&pair)
 }
 
-// listProjects returns the time to the first byte of the response body.
+// listProjects lists the projects of a workspace and returns the time to the first byte of the response body.
 func (d *daemon) listProjects(ctx context.Context, token, workspace string, want int) (first time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL+"/projects/v2", nil)
 	if err != nil {

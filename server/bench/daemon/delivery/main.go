@@ -1,10 +1,10 @@
-// Command delivery measures how studiod delivers events on each database. It compares the rates with two
-// baselines of the same run: plain transactions of the database, and plain requests to the receiver. The
-// daemon and the receiver run as separate processes.
+// Command delivery measures how studiod delivers events on each database. It compares the rates with two floors of the
+// same run: plain transactions of the database, and plain requests to the receiver. studiod and the receiver run as
+// separate processes.
 //
-// "go run ." writes ../../DELIVERY.md. "go run . -short" takes a minute, prints the report and writes no file.
-// The command fails if an event is lost, out of order or wrongly signed, and never because something is
-// slow. Memory and CPU time are read from /proc and are 0 on systems without it.
+// "go run ." writes ../../DELIVERY.md. "go run . -short" takes a minute and only prints. The command fails if an event
+// is lost, out of order or wrongly signed, but not if it is slow. Memory and CPU time are read from /proc; without it,
+// they are 0.
 package main
 
 import (
@@ -30,42 +30,42 @@ func main() {
 	}
 }
 
-// plan configures how much to measure.
+// plan is the extent of the measurements.
 type plan struct {
-	rounds   int           // rounds per figure; the report shows medians
-	ports    int           // ports of the receiver; each is an origin with its own limits
-	floor    time.Duration // duration of each baseline
-	backlog  int           // events for the throughput
-	single   int           // events to one origin
-	paced    int           // events at 50 per second, for the latency
-	healthy  int           // events for a healthy origin next to a receiver that hangs
-	fresh    int           // events for a healthy origin next to new origins that hang
-	hangs    int           // number of new origins that hang
-	frozen   time.Duration // how long a daemon is stopped
-	daemons  []int         // numbers of daemons on one database
-	kills    int
-	killed   int // events per kill
-	ordered  int // events whose order is verified
-	subjects int // subjects of the ordered events
-	restarts int // kills while ordered events are delivered
-	waiting  int // waiting events
-	idle     time.Duration
-	projects int
-	creating time.Duration // duration of each measurement of creations
+	rounds         int           // of each measurement; the report shows medians
+	ports          int           // ports of the receiver; each is an origin with its own limits
+	floor          time.Duration // duration of each floor
+	backlog        int           // events for the throughput
+	single         int           // events to one origin
+	paced          int           // events at 50 per second, for latencies
+	besideHung     int           // events to a healthy origin beside a hanging or flooding origin
+	besideNew      int           // events to a healthy origin beside new hanging origins
+	hangingOrigins int           // number of new hanging origins
+	stopDuration   time.Duration // how long a daemon is stopped
+	daemons        []int         // numbers of daemons on one database
+	kills          int           // on SQLite; a quarter of it on PostgreSQL
+	killed         int           // events per kill
+	ordered        int           // events whose order is verified
+	subjects       int           // subjects of the ordered events
+	restarts       int           // kills while ordered events are delivered
+	waiting        int           // events that wait for a hanging origin
+	idle           time.Duration // duration of the idle measurement
+	projects       int
+	creating       time.Duration // duration of each measurement of creations
 }
 
 func full() plan {
 	return plan{
-		rounds: 5, ports: 128, floor: time.Second, backlog: 20_000, single: 100, paced: 250, healthy: 160,
-		fresh: 800, hangs: 1000, frozen: 40 * time.Second, daemons: []int{1, 2, 4}, kills: 20, killed: 1000,
+		rounds: 5, ports: 128, floor: time.Second, backlog: 20_000, single: 100, paced: 250, besideHung: 160,
+		besideNew: 800, hangingOrigins: 1000, stopDuration: 40 * time.Second, daemons: []int{1, 2, 4}, kills: 20, killed: 1000,
 		ordered: 100_000, subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, projects: 100_000, creating: 3 * time.Second,
 	}
 }
 
 func short() plan {
 	return plan{
-		rounds: 1, ports: 16, floor: 50 * time.Millisecond, backlog: 200, single: 10, paced: 20, healthy: 20,
-		fresh: 20, hangs: 50, frozen: time.Second, daemons: []int{2}, kills: 1, killed: 200,
+		rounds: 1, ports: 16, floor: 50 * time.Millisecond, backlog: 200, single: 10, paced: 20, besideHung: 20,
+		besideNew: 20, hangingOrigins: 50, stopDuration: time.Second, daemons: []int{2}, kills: 1, killed: 200,
 		ordered: 200, subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, projects: 1000, creating: 100 * time.Millisecond,
 	}
 }
@@ -73,20 +73,20 @@ func short() plan {
 func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) (err error) {
 	flags := flag.NewFlagSet("delivery", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	inSeconds := flags.Bool("short", false, "measure little and write no file")
+	isShort := flags.Bool("short", false, "measure for a minute only, and write no file")
 	file := flags.String("o", "../../DELIVERY.md", "file to write")
-	rounds := flags.Int("rounds", 0, "rounds of which the median counts (default 5, and 1 with -short)")
-	ordered := flags.Int("ordered", 0, "events whose order is watched (default 100,000, and 200 with -short)")
-	only := flags.String("row", "", "measure this row alone, such as throughput, and write no file")
-	role := flags.Bool("receiver", false, "for this program itself: be the receiver")
+	rounds := flags.Int("rounds", 0, "rounds of each measurement; the report shows medians (default 5, and 1 with -short)")
+	ordered := flags.Int("ordered", 0, "events whose order is verified (default 100,000, and 200 with -short)")
+	only := flags.String("row", "", "measure this row only, such as throughput, and write no file")
+	isReceiver := flags.Bool("receiver", false, "internal: run as the receiver")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *role {
-		return receiverRole(ctx, in, out)
+	if *isReceiver {
+		return runReceiver(ctx, in, out)
 	}
 	p := full()
-	if *inSeconds {
+	if *isShort {
 		p = short()
 	}
 	if *rounds > 0 {
@@ -118,48 +118,46 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 		r.add(kind.name, figures)
 	}
 	text := r.markdown()
-	if _, err := io.WriteString(out, text); err != nil || *inSeconds || *only != "" {
+	if _, err := io.WriteString(out, text); err != nil || *isShort || *only != "" {
 		return err
 	}
 	return os.WriteFile(*file, []byte(text), 0o600)
 }
 
-// figure is a result and its target.
-type figure struct {
-	name, wanted, measured string
-	met                    bool
-}
+type figure harness.Figure
+
+func (f figure) String() string { return harness.Figure(f).String() }
 
 // row is a benchmark with one or more figures. Each row has its own database.
 type row struct {
 	name    string
-	modes   map[string]int // number of receiver ports by the way they respond
-	measure func(ctx context.Context, s *scene) ([]figure, error)
+	ports   map[string]int // number of receiver ports by response mode
+	measure func(ctx context.Context, s *setup) ([]figure, error)
 }
 
 func rows(p plan) []row {
 	return []row{
 		{"throughput", map[string]int{accepts: p.ports}, throughput},
 		{"latency", map[string]int{accepts: latencyPorts}, latency},
-		{"hung receiver", map[string]int{accepts: 1, hangs: 1}, beside},
-		{"new origins of one user", map[string]int{accepts: 1, hangs: p.hangs}, hanging(1)},
-		{"new origins of many users", map[string]int{accepts: 1, hangs: p.hangs}, hanging(min(100, p.hangs))},
+		{"hung receiver", map[string]int{accepts: 1, hangs: 1}, hungReceiver},
+		{"new origins of one user", map[string]int{accepts: 1, hangs: p.hangingOrigins}, newOrigins(1)},
+		{"new origins of many users", map[string]int{accepts: 1, hangs: p.hangingOrigins}, newOrigins(min(100, p.hangingOrigins))},
 		{"floods", map[string]int{accepts: 1, floods: floodPorts}, flooded},
-		{"frozen daemon", map[string]int{accepts: sharedPorts}, frozen},
+		{"stopped daemon", map[string]int{accepts: sharedPorts}, stoppedDaemon},
 		{"daemons", map[string]int{accepts: p.ports}, daemons},
 		{"kills", map[string]int{accepts: p.ports}, kills},
 		{"order", map[string]int{fails: p.ports}, order},
-		{"hostile receivers", map[string]int{accepts: hostilePorts, hostile: hostilePorts}, hostileAnswers},
+		{"hostile receivers", map[string]int{accepts: hostilePorts, hostile: hostilePorts}, hostileResponses},
 		{"waiting events", map[string]int{accepts: latencyPorts, hangs: 1}, waiting},
 		{"idle", map[string]int{accepts: 1}, idle},
 		{"projects", map[string]int{accepts: 1}, projects},
 		{"creations", map[string]int{accepts: p.ports}, creationRate},
 		{"creation to receiver", map[string]int{accepts: latencyPorts}, createdToReceived},
-		{"large creations", map[string]int{accepts: latencyPorts}, besideHeavy},
+		{"large creations", map[string]int{accepts: latencyPorts}, largeCreations},
 	}
 }
 
-// measure runs every row, or the one named only, on one kind of database.
+// measure measures every row on one kind of database. If only is not "", it measures only the row with this name.
 func measure(ctx context.Context, p plan, kind *databases, only string, progress io.Writer) ([]figure, error) {
 	var all []figure
 	for _, row := range rows(p) {
@@ -167,24 +165,23 @@ func measure(ctx context.Context, p plan, kind *databases, only string, progress
 			continue
 		}
 		fmt.Fprintf(progress, "measuring: %s, %s\n", kind.name, row.name)
-		figures, err := row.on(ctx, p, kind)
+		figures, err := row.run(ctx, p, kind)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", row.name, err)
 		}
 		for _, f := range figures {
-			fmt.Fprintf(progress, "  %s: %s\n", f.name, f)
+			fmt.Fprintf(progress, "  %s: %s\n", f.Name, f)
 		}
 		all = append(all, figures...)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("there is no row %q", only)
+		return nil, fmt.Errorf("unknown row %q", only)
 	}
 	return all, nil
 }
 
-// on runs the row with a new database and receiver. It stops the receiver and all daemons before it
-// returns.
-func (r row) on(ctx context.Context, p plan, kind *databases) (figures []figure, err error) {
+// run measures the row with a new database and receiver. It stops the receiver and all daemons before it returns.
+func (r row) run(ctx context.Context, p plan, kind *databases) (figures []figure, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	db, err := kind.create(ctx)
@@ -192,32 +189,32 @@ func (r row) on(ctx context.Context, p plan, kind *databases) (figures []figure,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.drop()) }() //nolint:contextcheck // ctx has ended
-	in, err := startInbox(ctx, setting{Secret: db.secret, Ports: r.modes})
+	receiver, err := startReceiver(ctx, receiverConfig{Secret: db.secret, Ports: r.ports})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, in.close()) }()
-	s := &scene{plan: p, db: db, in: in}
+	defer func() { err = errors.Join(err, receiver.close()) }()
+	s := &setup{plan: p, db: db, receiver: receiver}
 	if figures, err = r.measure(ctx, s); err != nil && s.d != nil {
 		err = s.d.WithLog(err)
 	}
 	for _, d := range s.daemons {
-		err = errors.Join(err, d.Kill()) // does nothing to daemons that have been stopped
+		err = errors.Join(err, d.Kill()) // does nothing if the daemon has exited
 	}
 	return figures, err
 }
 
-// scene is the environment of one row.
-type scene struct {
+// setup is the environment of one row.
+type setup struct {
 	plan
-	db      *database
-	in      *inbox
-	daemons []*daemon // all daemons that were started
-	d       *daemon   // the daemon that was started last
+	db       *database
+	receiver *receiverClient
+	daemons  []*daemon // all daemons that were started
+	d        *daemon   // the daemon that was started last
 }
 
 // start starts a daemon with additional flags.
-func (s *scene) start(ctx context.Context, more ...string) error {
+func (s *setup) start(ctx context.Context, more ...string) error {
 	d, err := harness.StartDaemon(ctx, s.db.program, s.db.dsn, s.db.directory, nil, more...)
 	if err == nil {
 		s.d = &daemon{d}
@@ -227,7 +224,7 @@ func (s *scene) start(ctx context.Context, more ...string) error {
 }
 
 // running returns the number of running daemons.
-func (s *scene) running() (n int) {
+func (s *setup) running() (n int) {
 	for _, d := range s.daemons {
 		if d.Running() {
 			n++
@@ -237,7 +234,7 @@ func (s *scene) running() (n int) {
 }
 
 // stopAll stops all running daemons.
-func (s *scene) stopAll() error {
+func (s *setup) stopAll() error {
 	var errs []error
 	for _, d := range s.daemons {
 		if d.Running() {
@@ -248,7 +245,7 @@ func (s *scene) stopAll() error {
 }
 
 // cpu returns the CPU time of all running daemons.
-func (s *scene) cpu() (used time.Duration) {
+func (s *setup) cpu() (used time.Duration) {
 	for _, d := range s.daemons {
 		if d.Running() {
 			used += d.CPU()

@@ -19,63 +19,62 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
-// The ways in which a receiver responds.
+// The response modes of a port of the receiver.
 const (
 	accepts = "accepts" // accepts every event at once
 	fails   = "fails"   // rejects the first attempt of one event in ten with 500
-	hangs   = "hangs"
-	hostile = "hostile" // each port sends another hostile response
-	// floods sends huge responses at once.
-	floods = "floods"
+	hangs   = "hangs"   // never responds
+	hostile = "hostile" // sends a hostile response, a different one at each port
+	floods  = "floods"  // sends a huge response at once
 )
 
-// setting is the configuration of a receiver process.
-type setting struct {
+// receiverConfig configures a receiver process.
+type receiverConfig struct {
 	Secret string
-	Ports  map[string]int
+	Ports  map[string]int // number of ports by response mode
 }
 
-// question tells a receiver process to wait until it has accepted a number of events, at most for MaxWait,
-// and to report.
-type question struct {
+// query asks a receiver process for its tally. The process responds when it has accepted a number of events, or after
+// MaxWait.
+type query struct {
 	Accepted int
 	MaxWait  time.Duration
 	Arrivals bool // include the arrival time of each event
-	Forget   bool // reset the receiver after the report
+	Reset    bool // reset the receiver after the response
 }
 
-// tally is the report of a receiver process.
+// tally counts the events that a receiver process received.
 type tally struct {
-	Accepted   int // events
-	Duplicates int // accepted repetitions of events
-	Failed     int // attempts that were rejected on purpose
-	Wrong      int // attempts whose signature or body is wrong
-	Inversions int // attempts out of order within their subject
-	First      time.Time
-	Last       time.Time            // First and Last are times of first acceptances
-	Arrivals   map[string]time.Time // by event id, first acceptance
+	Accepted   int       // events
+	Duplicates int       // repeated attempts of accepted events
+	Failed     int       // attempts rejected in the mode fails
+	Wrong      int       // attempts whose signature or body is wrong
+	Inversions int       // attempts out of order within their subject
+	First      time.Time // arrival of the first and the last new event
+	Last       time.Time
+	Arrivals   map[string]time.Time // of new events, by id
 }
 
 // rate returns the accepted events per second.
 func (t tally) rate() float64 { return float64(t.Accepted-1) / t.Last.Sub(t.First).Seconds() }
 
-// receiverRole runs this program as a receiver. It reads its setting, writes its URLs, and answers
-// questions until its input ends.
-func receiverRole(ctx context.Context, in io.Reader, out io.Writer) error {
-	questions, answers := gob.NewDecoder(in), gob.NewEncoder(out)
-	var s setting
-	if err := questions.Decode(&s); err != nil {
+// runReceiver runs this program as a receiver. It reads its configuration, writes its URLs, and answers queries until
+// its input ends.
+func runReceiver(ctx context.Context, in io.Reader, out io.Writer) error {
+	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
+	var cfg receiverConfig
+	if err := decoder.Decode(&cfg); err != nil {
 		return err
 	}
-	secret, err := webhook.ParseSecret(s.Secret)
+	secret, err := webhook.ParseSecret(cfg.Secret)
 	if err != nil {
 		return err
 	}
 	r := newReceiver(secret)
 	urls := make(map[string][]string)
-	for mode, ports := range s.Ports {
+	for mode, ports := range cfg.Ports {
 		for i := range ports {
-			server, err := faultserver.Start(faultserver.Config{Keep: -1, Script: r.script(mode, i)}) //nolint:contextcheck // it is closed
+			server, err := faultserver.Start(faultserver.Config{Keep: -1, Script: r.script(mode, i)}) //nolint:contextcheck // runs until Close
 			if err != nil {
 				return err
 			}
@@ -83,17 +82,17 @@ func receiverRole(ctx context.Context, in io.Reader, out io.Writer) error {
 			urls[mode] = append(urls[mode], server.URL()+"/")
 		}
 	}
-	if err := answers.Encode(urls); err != nil {
+	if err := encoder.Encode(urls); err != nil {
 		return err
 	}
 	for {
-		var q question
-		if err := questions.Decode(&q); errors.Is(err, io.EOF) {
+		var q query
+		if err := decoder.Decode(&q); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		if err := answers.Encode(r.answer(ctx, q)); err != nil {
+		if err := encoder.Encode(r.respond(ctx, q)); err != nil {
 			return err
 		}
 	}
@@ -113,11 +112,11 @@ type receiver struct {
 
 func newReceiver(secret webhook.Secret) *receiver {
 	r := &receiver{secret: secret}
-	r.forget()
+	r.reset()
 	return r
 }
 
-func (r *receiver) forget() {
+func (r *receiver) reset() {
 	r.tally = tally{Arrivals: make(map[string]time.Time)}
 	r.failed, r.sequence = make(map[string]bool), make(map[string]int64)
 }
@@ -204,7 +203,7 @@ func failsFirst(id string) bool {
 	return hash.Sum32()%10 == 0
 }
 
-func (r *receiver) answer(ctx context.Context, q question) tally {
+func (r *receiver) respond(ctx context.Context, q query) tally {
 	r.mu.Lock()
 	reached := make(chan struct{})
 	if r.waiting = q.Accepted; len(r.tally.Arrivals) >= q.Accepted {
@@ -223,13 +222,13 @@ func (r *receiver) answer(ctx context.Context, q question) tally {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reached = nil
-	answer := r.tally
-	answer.Accepted, answer.Arrivals = len(r.tally.Arrivals), nil
+	t := r.tally
+	t.Accepted, t.Arrivals = len(r.tally.Arrivals), nil
 	if q.Arrivals {
-		answer.Arrivals = maps.Clone(r.tally.Arrivals)
+		t.Arrivals = maps.Clone(r.tally.Arrivals)
 	}
-	if q.Forget {
-		r.forget()
+	if q.Reset {
+		r.reset()
 	}
-	return answer
+	return t
 }

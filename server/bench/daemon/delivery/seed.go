@@ -22,9 +22,10 @@ type batch struct {
 	events   int // events per subject
 }
 
+// numbers is the table n with the numbers from 1 to $1.
 const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS INTEGER)) `
 
-// seed inserts a batch in one transaction, as if the service had made the events before it stopped.
+// seed inserts a batch in one transaction, as if studiod had written the events before it stopped.
 func (db *database) seed(ctx context.Context, b batch) error {
 	return db.change(ctx, func(tx *sql.Tx) error {
 		for i, address := range b.urls {

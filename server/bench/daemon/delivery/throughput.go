@@ -29,12 +29,12 @@ func (d *databases) targets() targets {
 	return targets{4000, 400 * time.Microsecond, 5 * time.Millisecond}
 }
 
-// maxMemory is the target for the memory of all processes that deliver a backlog, in bytes.
+// maxMemory is the target for the memory of all processes after the delivery of a backlog, in bytes.
 const maxMemory = 446 << 20
 
 // throughput measures how fast a backlog is delivered to receivers that respond at once, and the two
 // baselines.
-func throughput(ctx context.Context, s *scene) ([]figure, error) {
+func throughput(ctx context.Context, s *setup) ([]figure, error) {
 	var singles, transactions, requests []float64
 	var all []drained
 	for round := range s.rounds {
@@ -59,19 +59,19 @@ func throughput(ctx context.Context, s *scene) ([]figure, error) {
 	}
 	d, target, transaction, request := medianOf(all), s.db.targets(), median(transactions), median(requests)
 	return []figure{
-		{"floor: transactions of one row, 16 callers", "", fmt.Sprintf("%.0f/s", transaction), true},
+		{"floor: durable transactions of one row, 16 callers", "", fmt.Sprintf("%.0f/s", transaction), true},
 		{"floor: requests to the receiver, 64 connections", "", fmt.Sprintf("%.0f/s", request), true},
 		{
-			fmt.Sprintf("deliveries, %d origins that answer at once", s.ports), fmt.Sprintf("≥ %s/s", harness.Thousands(target.throughput)),
+			fmt.Sprintf("deliveries to %d origins that respond at once", s.ports), fmt.Sprintf("≥ %s/s", harness.Thousands(target.throughput)),
 			fmt.Sprintf("%.0f/s (%.2f × transactions, %.2f × requests)", d.rate, d.rate/transaction, d.rate/request),
 			d.rate >= float64(target.throughput),
 		},
 		{
-			"CPU for each of them", fmt.Sprintf("≤ %s in all processes", harness.Milliseconds(target.cpu)), d.String(),
+			"CPU time per delivery", fmt.Sprintf("≤ %s in all processes", harness.Milliseconds(target.cpu)), d.String(),
 			d.daemons+d.database <= target.cpu,
 		},
-		{"memory of all processes then", "≤ " + harness.Mebibytes(maxMemory), harness.Mebibytes(d.memory), d.memory <= maxMemory},
-		{"deliveries, one origin, at its limit of 50/s", "", fmt.Sprintf("%.0f/s", median(singles)), true},
+		{"memory of all processes after the deliveries", "≤ " + harness.Mebibytes(maxMemory), harness.Mebibytes(d.memory), d.memory <= maxMemory},
+		{"deliveries to one origin, which is limited to 50/s", "", fmt.Sprintf("%.0f/s", median(singles)), true},
 	}, nil
 }
 
@@ -86,7 +86,7 @@ func (d drained) String() string {
 	if d.database == 0 {
 		return fmt.Sprintf("%.2f ms", d.daemons.Seconds()*1000)
 	}
-	return fmt.Sprintf("%.2f ms (studiod %.2f, server %.2f)", (d.daemons+d.database).Seconds()*1000, d.daemons.Seconds()*1000, d.database.Seconds()*1000)
+	return fmt.Sprintf("%.2f ms (studiod %.2f, database %.2f)", (d.daemons+d.database).Seconds()*1000, d.daemons.Seconds()*1000, d.database.Seconds()*1000)
 }
 
 func medianOf(all []drained) drained {
@@ -106,11 +106,11 @@ func medianOf(all []drained) drained {
 }
 
 // drain inserts a batch, starts a daemon, and measures until all events have arrived.
-func (s *scene) drain(ctx context.Context, b batch, origins int) (d drained, err error) {
-	if _, err := s.in.forget(); err != nil {
+func (s *setup) drain(ctx context.Context, b batch, origins int) (d drained, err error) {
+	if _, err := s.receiver.reset(); err != nil {
 		return d, err
 	}
-	b.urls, b.events = s.in.urls[accepts][:origins], 1
+	b.urls, b.events = s.receiver.urls[accepts][:origins], 1
 	if err := s.db.seed(ctx, b); err != nil {
 		return d, err
 	}
@@ -125,17 +125,17 @@ func (s *scene) drain(ctx context.Context, b batch, origins int) (d drained, err
 
 // measureDrain waits until all events are delivered. It measures from the first arrival on, so that the
 // start of the daemons does not count.
-func (s *scene) measureDrain(ctx context.Context, events int) (d drained, err error) {
+func (s *setup) measureDrain(ctx context.Context, events int) (d drained, err error) {
 	server, err := s.db.postmaster(ctx)
 	if err != nil {
 		return d, err
 	}
-	first, err := s.in.ask(question{Accepted: 1, MaxWait: maxWait})
+	first, err := s.receiver.query(query{Accepted: 1, MaxWait: maxWait})
 	if err != nil {
 		return d, err
 	}
 	daemonsBefore, databaseBefore := s.cpu(), harness.TreeCPU(server)
-	t, err := s.in.all(events, maxWait, false)
+	t, err := s.receiver.waitAll(events, maxWait, false)
 	if err != nil {
 		return d, err
 	}
@@ -152,12 +152,12 @@ func (s *scene) measureDrain(ctx context.Context, events int) (d drained, err er
 	if err := s.db.delivered(ctx); err != nil {
 		return d, err
 	}
-	_, err = s.in.all(events, 0, false)
+	_, err = s.receiver.waitAll(events, 0, false)
 	return d, err
 }
 
 // postFloor measures the baseline of the receiver: requests per second from a plain loop.
-func (s *scene) postFloor(ctx context.Context) (float64, error) {
+func (s *setup) postFloor(ctx context.Context) (float64, error) {
 	secret, err := webhook.ParseSecret(s.db.secret)
 	if err != nil {
 		return 0, err
@@ -165,9 +165,9 @@ func (s *scene) postFloor(ctx context.Context) (float64, error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: posters}
 	defer transport.CloseIdleConnections()
 	return harness.PerSecond(posters, s.floor, func() error {
-		status, err := post(ctx, transport, s.in.urls[accepts][0], "floor", 1, secret)
+		status, err := post(ctx, transport, s.receiver.urls[accepts][0], "floor", 1, secret)
 		if err == nil && status != http.StatusNoContent {
-			err = fmt.Errorf("the receiver answers %d", status)
+			err = fmt.Errorf("receiver: status %d", status)
 		}
 		return err
 	})

@@ -1,5 +1,5 @@
-// Package harness contains what the benchmarks of studiod share. It builds and starts the daemon, opens databases, and
-// reads CPU time and memory from /proc. Without /proc, these are 0.
+// Package harness is shared by the benchmarks of studiod. It builds and starts the daemon, opens databases, formats
+// figures, and reads CPU time and memory from /proc. Without /proc, CPU time and memory are 0.
 package harness
 
 import (
@@ -25,7 +25,7 @@ func BuildDaemon(ctx context.Context, directory string) (string, error) {
 		return "", err
 	}
 	program := filepath.Join(directory, "studiod")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./server/cmd/studiod") //nolint:gosec // a path of ours
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./server/cmd/studiod") //nolint:gosec // no shell
 	build.Dir, build.Stderr = strings.TrimSpace(string(where)), os.Stderr
 	return program, build.Run()
 }
@@ -51,7 +51,7 @@ func StartDaemon(ctx context.Context, program, dsn, directory string, env []stri
 	}
 	defer func() { _ = log.Close() }()
 	d := &Daemon{Started: time.Now(), log: log.Name(), exited: make(chan struct{})}
-	d.command = exec.CommandContext(ctx, program, append([]string{ //nolint:gosec // a path of ours
+	d.command = exec.CommandContext(ctx, program, append([]string{ //nolint:gosec // no shell
 		"serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8", "--render-time", "0s",
 	}, flags...)...)
 	d.command.Env = append(os.Environ(), env...)

@@ -45,8 +45,8 @@ func TestMeasure_returnsAllFigures(t *testing.T) {
 				t.Fatalf("%v\n%s", err, progress.String())
 			}
 			for _, f := range figures {
-				t.Logf("%s: %s", f.name, f.measured)
-				if f.name == "" || f.measured == "" {
+				t.Logf("%s: %s", f.Name, f.Measured)
+				if f.Name == "" || f.Measured == "" {
 					t.Errorf("the figure %+v is empty", f)
 				}
 			}

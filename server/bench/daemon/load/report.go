@@ -3,16 +3,11 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 )
 
-// figure is a measured value and its target.
-type figure struct {
-	name, target, measured string
-	met                    bool
-}
+type figure harness.Figure
 
 // report is the result of a run.
 type report struct {
@@ -44,27 +39,7 @@ the processes of the database. The run fails if an event is lost, duplicated or 
 
 %s %s/%s, %d CPUs.
 
-%s`, scrapeInterval, r.plan.users, maxLatency, maxDelay, maxOthersCPU, maxTries, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.table())
-}
-
-func (r *report) table() string {
-	var b strings.Builder
-	b.WriteString("| | Target | " + strings.Join(r.databases, " | ") + " |\n|---|---" + strings.Repeat("|---", len(r.databases)) + "|\n")
-	for i, row := range r.figures[0] {
-		fmt.Fprintf(&b, "| %s | %s |", row.name, row.target)
-		for _, figures := range r.figures {
-			fmt.Fprintf(&b, " %s |", figures[i])
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
-}
-
-func (f figure) String() string {
-	if f.met {
-		return f.measured
-	}
-	return "**missed:** " + f.measured
+%s`, scrapeInterval, r.plan.users, maxLatency, maxDelay, maxOthersCPU, maxTries, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), harness.Table(r.databases, r.figures))
 }
 
 func (u usage) String() string {
