@@ -223,6 +223,9 @@
 //     TestStore_Seal_bindsAValueToItsRow in server/internal/store.
 //
 // The service does not defend against these: whoever reads the database and the key file, or the memory of
-// a daemon, has every secret. Everything else in the database, and the media, is not encrypted. Report
-// vulnerabilities to the maintainers in private, not in a public issue.
+// a daemon, has every secret. Everything else in the database, and the media, is not encrypted. Requests
+// without a token have no rate limit, apart from logins, so a flood of them takes CPU time. A proxy or a
+// firewall can limit them.
+//
+// Report vulnerabilities to the maintainers in private, not in a public issue.
 package main
