@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// lister is an implementation of listProjects alone.
+// lister implements only listProjects.
 type lister struct {
 	gen.StrictServerInterface
 	answer gen.ListProjectsResponseObject
@@ -33,8 +33,8 @@ func list(t *testing.T, answer gen.ListProjectsResponseObject) string {
 	return strings.TrimSpace(recorder.Body.String())
 }
 
-// tree has a slice in every place that a struct can hold one. Its method writes it as JSON, as the methods
-// of the generated answers do.
+// tree has a slice in every place of a struct that can contain one. Its method writes JSON like the methods of generated
+// responses.
 type tree struct {
 	Needed  []string          `json:"needed"`
 	Bytes   []byte            `json:"bytes"`
@@ -74,6 +74,6 @@ func TestGenerated_encodesNilSlicesAsEmptyArrays(t *testing.T) {
 		t.Errorf("behind a pointer: got  %s\nwant %s", got, want)
 	}
 	if diff := cmp.Diff(made(), answer); diff != "" {
-		t.Errorf("the answer of the implementation was changed (-before +after):\n%s", diff)
+		t.Errorf("the response of the implementation was changed (-before +after):\n%s", diff)
 	}
 }

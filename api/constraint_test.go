@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// constraints returns every constraint of the document other than types, formats, values and required
-// members. An element that is not listed has none, because what the interface leaves open must stay open.
-// Those that are listed are our own decisions.
+// constraints returns the constraints of the document other than types, formats, values and required members. The
+// interface does not state them; they are decisions of this project. Other elements must accept any value of their type.
 func constraints() map[string]string {
 	const (
 		id      = "maxLength=128 minLength=1"
@@ -56,7 +55,7 @@ func constraints() map[string]string {
 	}
 }
 
-// free has the keywords that constrain nothing, or that other tests check.
+// free contains the keywords that are no constraints, and those that other tests check.
 var free = map[string]bool{
 	"$ref": true, "type": true, "format": true, "enum": true, "const": true, "required": true, "properties": true,
 	"items": true, "oneOf": true, "allOf": true, "discriminator": true, "title": true, "description": true,
@@ -76,16 +75,15 @@ func TestDocument_hasOnlyTheListedConstraints(t *testing.T) {
 			found = append(found, fmt.Sprintf("%s=%v", keyword, schema[keyword]))
 		}
 		if got := strings.Join(found, " "); got != want[name] {
-			t.Errorf("%s is constrained by %q, want %q", name, got, want[name])
+			t.Errorf("%s has the constraints %q, want %q", name, got, want[name])
 		}
 		delete(want, name)
 	})
 	for name := range want {
-		t.Errorf("there is no %s", name)
+		t.Errorf("%s does not exist", name)
 	}
 }
 
-// A required member may not be null.
 func TestDocument_requiredMembersAreNotNullable(t *testing.T) {
 	t.Parallel()
 	document := loadObject(t)
@@ -93,13 +91,13 @@ func TestDocument_requiredMembersAreNotNullable(t *testing.T) {
 		required, _ := schema["required"].([]any)
 		for _, member := range required {
 			if nullable(document, schema.at("properties", fmt.Sprint(member))) {
-				t.Errorf("%s %s may be null", name, member)
+				t.Errorf("%s %s is required and nullable", name, member)
 			}
 		}
 	})
 	for name, parameter := range document.at("components", "parameters") {
 		if nullable(document, asObject(parameter).at("schema")) {
-			t.Errorf("parameter %s may be null", name)
+			t.Errorf("parameter %s is nullable", name)
 		}
 	}
 }
@@ -119,13 +117,13 @@ func nullable(document, schema object) bool {
 	return false
 }
 
-// Every element that the interface can document cites the interface, however deeply it is nested.
+// Every element that the interface could document has x-interface, also if it is nested.
 func TestDocument_nestedElementsCiteTheInterface(t *testing.T) {
 	t.Parallel()
 	document := loadObject(t)
 	cites := func(name string, element object) {
 		if section, _ := element["x-interface"].(string); section == "" {
-			t.Errorf("%s cites nothing", name)
+			t.Errorf("%s has no x-interface", name)
 		}
 	}
 	document.eachSchema(func(name string, schema object) {
@@ -144,7 +142,7 @@ func TestDocument_nestedElementsCiteTheInterface(t *testing.T) {
 	for _, group := range []string{"paths", "webhooks"} {
 		for path := range document.at(group) {
 			if item := document.at(group, path); item["parameters"] != nil || item["$ref"] != nil {
-				t.Errorf("%s has parameters or a reference of its own: say them with each operation", path)
+				t.Errorf("%s has parameters or $ref, which belong to its operations", path)
 			}
 		}
 	}
@@ -152,7 +150,7 @@ func TestDocument_nestedElementsCiteTheInterface(t *testing.T) {
 		cites(name, operation)
 		for _, parameter := range operation.list("parameters") {
 			if parameter["$ref"] == nil {
-				t.Errorf("%s has a parameter that is no component", name)
+				t.Errorf("%s has a parameter that is not a component", name)
 			}
 		}
 	})

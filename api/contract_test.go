@@ -9,23 +9,22 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Projects of other services must decode: no field of a project is required, and each may be null.
+// Any project of the original service must decode, so no field is required and every field is nullable.
 func TestContract_projectFieldsAreOptionalAndNullable(t *testing.T) {
 	t.Parallel()
 	project := load(t).Components.Schemas["Project"].Value
 	if len(project.Properties) != 21 || len(project.Required) != 0 {
-		t.Errorf("%d fields, of which %v are required", len(project.Properties), project.Required)
+		t.Errorf("%d fields; required are %v", len(project.Properties), project.Required)
 	}
 	for name, ref := range project.Properties {
 		union := ref.Value.OneOf
 		nullable := ref.Value.Type.Includes("null") || len(union) == 2 && union[1].Value.Type.Is("null")
 		if !nullable {
-			t.Errorf("%s must not be null", name)
+			t.Errorf("%s is not nullable", name)
 		}
 	}
 }
 
-// The requests of creations accept any object and keep unknown members.
 func TestContract_creationsAcceptUnknownMembers(t *testing.T) {
 	t.Parallel()
 	document := load(t)
@@ -42,7 +41,7 @@ func TestContract_creationsAcceptUnknownMembers(t *testing.T) {
 	}
 }
 
-// A notification has the type of its event and the id and status of its subject, and no other member.
+// A notification has exactly these members: the type of the event, and the id and status of its subject.
 func TestContract_notificationsHaveNoOtherMembers(t *testing.T) {
 	t.Parallel()
 	document := load(t)
@@ -55,10 +54,10 @@ func TestContract_notificationsHaveNoOtherMembers(t *testing.T) {
 		item := document.Webhooks[webhook]
 		schema := item.Post.RequestBody.Value.Content.Get("application/json").Schema
 		if got := names(schema); !slices.Equal(got, []string{"data", "event_type"}) {
-			t.Errorf("%s has %v", webhook, got)
+			t.Errorf("%s has the members %v", webhook, got)
 		}
 		if got := names(schema.Value.Properties["data"]); !slices.Equal(got, data) {
-			t.Errorf("the data of %s has %v", webhook, got)
+			t.Errorf("the data of %s has the members %v", webhook, got)
 		}
 		if got := item.Extensions["x-interface"]; got != "6.2" {
 			t.Errorf("%s cites %v", webhook, got)
@@ -69,7 +68,6 @@ func TestContract_notificationsHaveNoOtherMembers(t *testing.T) {
 	}
 }
 
-// Every response declares the header X-Request-Id.
 func TestContract_responsesDeclareTheRequestID(t *testing.T) {
 	t.Parallel()
 	for path, item := range load(t).Paths.Map() {
@@ -83,7 +81,7 @@ func TestContract_responsesDeclareTheRequestID(t *testing.T) {
 	}
 }
 
-// Every operation declares the errors that any operation can answer.
+// Every operation declares the errors that any operation can return.
 func TestContract_operationsDeclareCommonErrors(t *testing.T) {
 	t.Parallel()
 	for path, item := range load(t).Paths.Map() {
@@ -103,7 +101,7 @@ func TestContract_operationsDeclareCommonErrors(t *testing.T) {
 			tooMany := operation.Responses.Value("429")
 			limited := tooMany != nil && tooMany.Ref != "#/components/responses/TooManyRequests" // every operation with a token is limited
 			if limited != strings.Contains(operation.Description, "429") {
-				t.Errorf("%s %s declares 429 without saying when, or says when without declaring it", method, path)
+				t.Errorf("%s %s must declare 429 if and only if its description mentions it", method, path)
 			}
 		}
 	}

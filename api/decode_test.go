@@ -53,7 +53,7 @@ func webhookSwitch(r gen.WebhookSwitch) decoder {
 	return decoder{&r, []member{{"enabled", &r.Enabled}}, &r.AdditionalProperties}
 }
 
-// decode is the reference: it decodes text with encoding/json into a map, and each member from there.
+// decode is the reference implementation. It decodes text with encoding/json into a map, and then each member.
 func (d decoder) decode(text []byte) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil {
@@ -73,7 +73,7 @@ func (d decoder) decode(text []byte) error {
 	return nil
 }
 
-// requests returns the requests to decode into, some zero and some with values from before.
+// requests returns the requests to decode into: some are zero, and some have values.
 func requests() []decoder {
 	text := gen.Value("before")
 	return []decoder{
@@ -90,8 +90,8 @@ func requests() []decoder {
 	}
 }
 
-// checkDecoding compares the generated decoders with the reference. encoding/json never hands invalid JSON
-// to a decoder; a decoder that gets it anyway must not panic.
+// checkDecoding compares the generated decoders with the reference implementation. encoding/json passes only valid JSON
+// to a decoder, but a decoder must not panic on invalid JSON.
 func checkDecoding(t *testing.T, text []byte) {
 	t.Helper()
 	want := requests()
@@ -103,7 +103,7 @@ func checkDecoding(t *testing.T, text []byte) {
 		}
 		wantErr := want[i].decode(text)
 		if !bytes.Equal(in, text) {
-			t.Errorf("%q: the text has been written to", text)
+			t.Errorf("%q: the decoder changed its input", text)
 		}
 		clear(in) // a decoder must not keep a reference to its input
 		if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
@@ -133,14 +133,14 @@ var decodings = []string{
 	strings.Repeat(`{"a":`, 20000), `{"a":` + strings.Repeat(`[`, 9000) + strings.Repeat(`]`, 9000) + `}`,
 }
 
-func TestGenerated_decodesAsTheReferenceDoes(t *testing.T) {
+func TestGenerated_decodesLikeReference(t *testing.T) {
 	t.Parallel()
 	for _, text := range decodings {
 		checkDecoding(t, []byte(text))
 	}
 }
 
-func TestGenerated_decodesRandomObjectsAsTheReferenceDoes(t *testing.T) {
+func TestGenerated_decodesRandomObjectsLikeReference(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	names := []string{"title", "webhook", "webhook_data", "avatar_id", "text", `\u0074ext`, "more", `m\u006fre`, "é", `\"`, ""}
@@ -162,7 +162,7 @@ func TestGenerated_decodesRandomObjectsAsTheReferenceDoes(t *testing.T) {
 	}
 }
 
-func FuzzGenerated_decodesAsTheReferenceDoes(f *testing.F) {
+func FuzzGenerated_decodesLikeReference(f *testing.F) {
 	for _, text := range decodings {
 		if len(text) < 1000 {
 			f.Add([]byte(text))
@@ -171,8 +171,8 @@ func FuzzGenerated_decodesAsTheReferenceDoes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { checkDecoding(t, text) })
 }
 
-// The service compares the bytes of a stored request with those of a repeated one, so the order of members
-// must not vary.
+// The service compares the bytes of a retried request with those of the stored one, so the order of members must not
+// vary.
 func TestGenerated_encodesMembersSortedByName(t *testing.T) {
 	t.Parallel()
 	const want = `{"a":[1,{"y":1,"x":2}],"title":"T","u":null,"video_url":"V","z":"z"}`

@@ -31,7 +31,7 @@ type element struct {
 	row   row
 }
 
-// elements returns every element that carries x-interface, by its element and name.
+// elements returns all elements that must have x-interface, by element and name.
 func elements(t *testing.T, document *openapi3.T) map[string]element {
 	t.Helper()
 	found := make(map[string]element)
@@ -76,8 +76,7 @@ func elements(t *testing.T, document *openapi3.T) map[string]element {
 	return found
 }
 
-// describe returns the type, format and values of a schema. Of a union with null it describes the other
-// alternative.
+// describe returns the type, format and values of a schema. For a union with null, it describes the other alternative.
 func describe(ref *openapi3.SchemaRef) row {
 	schema := ref.Value
 	if len(schema.OneOf) == 2 && schema.OneOf[1].Value.Type.Is("null") {
@@ -119,9 +118,9 @@ func TestDocument_elementsCiteTheInterfaceOrAreExtensions(t *testing.T) {
 	for key, element := range elements(t, load(t)) {
 		switch {
 		case element.cites == "":
-			t.Errorf("%s cites nothing", key)
+			t.Errorf("%s has no x-interface", key)
 		case element.cites != "extension" && !documented[key]:
-			t.Errorf("%s cites section %s, which has no such row", key, element.cites)
+			t.Errorf("%s cites section %s, but interfaceRows has no such row", key, element.cites)
 		}
 	}
 }
@@ -130,7 +129,7 @@ func TestDocument_endpointsMatchTheInterface(t *testing.T) {
 	t.Parallel()
 	document := load(t)
 	if got := document.Servers[0].URL; got != "{base_url}" {
-		t.Errorf("server is %q, want {base_url}", got)
+		t.Errorf("the server is %q, want {base_url}", got)
 	}
 	scheme := document.Components.SecuritySchemes["bearerAuth"].Value
 	if scheme.Type != "http" || scheme.Scheme != "bearer" || scheme.Extensions["x-interface"] != "5" {
@@ -148,14 +147,14 @@ func TestDocument_endpointsMatchTheInterface(t *testing.T) {
 		method, path, _ := strings.Cut(want.operation, " ")
 		operation := document.Paths.Value(path).GetOperation(method)
 		if got := schemaName(operation.Responses.Value("200").Value.Content); got != want.response {
-			t.Errorf("%s answers %q, want %q", want.operation, got, want.response)
+			t.Errorf("the response of %s is %q, want %q", want.operation, got, want.response)
 		}
 		request := ""
 		if operation.RequestBody != nil {
 			request = schemaName(operation.RequestBody.Value.Content)
 		}
 		if request != want.request {
-			t.Errorf("%s takes %q, want %q", want.operation, request, want.request)
+			t.Errorf("the request of %s is %q, want %q", want.operation, request, want.request)
 		}
 		if operation.Security == nil || (len(*operation.Security) == 1) != want.bearer {
 			t.Errorf("%s has security %v, want bearer %v", want.operation, operation.Security, want.bearer)
@@ -166,11 +165,11 @@ func TestDocument_endpointsMatchTheInterface(t *testing.T) {
 		"lipsync_inference_event": "LipsyncInferenceEvent",
 	} {
 		if got := schemaName(document.Webhooks[name].Post.RequestBody.Value.Content); got != request {
-			t.Errorf("webhook %s sends %q, want %q", name, got, request)
+			t.Errorf("the notification of %s is %q, want %q", name, got, request)
 		}
 	}
 	if got := document.Components.Schemas["ProjectList"].Value.Properties["data"].Value.Items.Ref; got != "#/components/schemas/Project" {
-		t.Errorf("a project list holds %s", got)
+		t.Errorf("the items of a project list are %s", got)
 	}
 }
 
@@ -191,7 +190,7 @@ func TestDocument_isValid(t *testing.T) {
 	}
 }
 
-// Every request, answer and event has an example, and a validator of JSON Schema accepts each example.
+// Every request, response and event has an example, and all examples are valid.
 func TestDocument_examplesMatchTheirSchemas(t *testing.T) {
 	t.Parallel()
 	document := load(t)
@@ -263,7 +262,7 @@ func exampleChecker(t *testing.T) func(where string, content openapi3.Content) {
 	}
 }
 
-// These mistakes pass the validation of the document and confuse generators or readers.
+// A document with these mistakes is valid, but confuses code generators or readers.
 func TestDocument_hasNoCommonMistakes(t *testing.T) {
 	t.Parallel()
 	document := load(t)
@@ -274,7 +273,7 @@ func TestDocument_hasNoCommonMistakes(t *testing.T) {
 		}
 		ids[op.OperationID] = true
 		if op.Security == nil {
-			t.Errorf("%s does not state its security", where)
+			t.Errorf("%s has no security", where)
 		}
 		if op.Summary == "" || len(op.Tags) != 1 {
 			t.Errorf("%s needs a summary and one tag", where)
@@ -289,7 +288,7 @@ func TestDocument_hasNoCommonMistakes(t *testing.T) {
 				}
 				content := response.Value.Content
 				if len(content) != 1 || content["application/problem+json"] == nil {
-					t.Errorf("%s %s %s is no problem document", method, path, status)
+					t.Errorf("%s %s %s is not a problem document", method, path, status)
 				}
 			}
 		}
@@ -304,15 +303,15 @@ func TestDocument_hasNoCommonMistakes(t *testing.T) {
 		}
 		for _, required := range schema.Required {
 			if schema.Properties[required] == nil {
-				t.Errorf("schema %s requires %s, which it does not have", name, required)
+				t.Errorf("schema %s requires %s, which is not one of its properties", name, required)
 			}
 		}
 		for property, ref := range schema.Properties {
 			if ref.Ref == "" && ref.Value.Type.Is("object") {
-				t.Errorf("%s.%s is an object without a name", name, property)
+				t.Errorf("%s.%s is an object that is not a component", name, property)
 			}
 			if ref.Value.Nullable || ref.Value.Description == "" {
-				t.Errorf("%s.%s is nullable in the way of OpenAPI 3.0, or has no description", name, property)
+				t.Errorf("%s.%s uses nullable of OpenAPI 3.0, or has no description", name, property)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// answers returns one answer of every type: all successes in JSON, an error, and an answer with headers.
+// answers returns a response of every type: all successes in JSON, an error, and a response with headers.
 func answers() []any {
 	return []any{
 		gen.ListProjects200JSONResponse{},
@@ -76,7 +76,7 @@ func FuzzEncoders(f *testing.F) {
 	})
 }
 
-// visit calls the method of an answer that writes it.
+// visit calls the method that writes a response.
 func visit(answer reflect.Value, w http.ResponseWriter) error {
 	t := answer.Type()
 	for i := range t.NumMethod() {

@@ -1,7 +1,6 @@
 package api_test
 
-// row is one row of a table of the service interface, or one fact from its sections on states, endpoints
-// and events.
+// row is a row of a table in the service interface, or a fact from its sections on states, endpoints and events.
 type row struct {
 	section  string
 	element  string // the component schema, or "METHOD path"
@@ -26,8 +25,7 @@ var (
 	eventTypes        = []string{"avatar_event", "avatar_inference_event", "lipsync_inference_event"}
 )
 
-// interfaceRows returns everything that the interface documents about names, types, formats, required
-// members and values.
+// interfaceRows returns all names, types, formats, required members and values that the interface documents.
 func interfaceRows() []row {
 	rows := []row{
 		{section: "2.1", element: "Project", typ: "object"},

@@ -9,8 +9,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Encoding and decoding tell an absent member, null and a value apart.
-func TestNullable(t *testing.T) {
+func TestNullable_distinguishesAbsentNullAndValue(t *testing.T) {
 	t.Parallel()
 	for text, request := range map[string]gen.CreateAvatarRequest{
 		`{}`:             {},
@@ -31,8 +30,7 @@ func TestNullable(t *testing.T) {
 	}
 }
 
-// encoding/json alone omits and reads a Nullable in a struct without methods.
-func TestNullable_inAStructWithoutMethods(t *testing.T) {
+func TestNullable_worksWithEncodingJSONAlone(t *testing.T) {
 	t.Parallel()
 	type object struct {
 		A gen.Nullable[int] `json:"a,omitzero"`

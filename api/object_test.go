@@ -14,9 +14,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/api"
 )
 
-// documentFile names a document to test instead of the embedded one, so that command mutate need not build
-// the tests again for each edit.
-var documentFile = flag.String("document", "", "test the document in this file")
+// documentFile is the path of a document that the tests use instead of the embedded one. Command mutate sets it, so that
+// it does not rebuild the tests for each edit.
+var documentFile = flag.String("document", "", "test the document in this file instead of the embedded one")
 
 // spec returns the document under test.
 func spec(t *testing.T) []byte {
@@ -31,7 +31,7 @@ func spec(t *testing.T) []byte {
 	return content
 }
 
-// object is a JSON object of the document, with its references unresolved.
+// object is a JSON object of the document. Its references are not resolved.
 type object map[string]any
 
 func loadObject(t *testing.T) object {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// exception has the parameters and statuses of an operation that its shape does not explain.
+// exception contains the parameters and statuses of an operation that do not follow from the rules in expected.
 type exception struct {
 	parameters []string
 	success    string // default 200
@@ -40,7 +40,6 @@ func exceptions() map[string]exception {
 	}
 }
 
-// An operation has exactly the parameters and responses that follow from its shape, and its exceptions.
 func TestDocument_operationsHaveTheExpectedParametersAndResponses(t *testing.T) {
 	t.Parallel()
 	document := loadObject(t)
@@ -71,11 +70,11 @@ func TestDocument_operationsHaveTheExpectedParametersAndResponses(t *testing.T) 
 		wantSame(t, name, statuses, append(expected(operation, parameters, special), special.statuses...))
 	})
 	for id := range left {
-		t.Errorf("there is no operation %s", id)
+		t.Errorf("operation %s does not exist", id)
 	}
 }
 
-// expected returns the statuses that follow from the shape of an operation.
+// expected returns the statuses that an operation must declare.
 func expected(operation object, parameters []string, special exception) []string {
 	statuses := []string{"400", "500", "501", "503"}
 	if special.success == "" {
@@ -106,17 +105,17 @@ func wantSame(t *testing.T, name string, got, want []string) {
 func TestDocument_responsesHaveTheExpectedHeaders(t *testing.T) {
 	t.Parallel()
 	document := loadObject(t)
-	asked := map[string]string{"401": "WWW-Authenticate", "429": "Retry-After", "503": "Retry-After"}
+	headers := map[string]string{"401": "WWW-Authenticate", "429": "Retry-After", "503": "Retry-After"}
 	document.eachOperation(func(name string, operation object) {
 		if strings.HasPrefix(name, "webhook ") {
 			return
 		}
 		for status := range operation.at("responses") {
 			want := []string{"X-Request-Id"}
-			if header := asked[status]; header != "" {
+			if header := headers[status]; header != "" {
 				want = append(want, header)
 			}
-			if status == "429" && fmt.Sprint(operation["operationId"]) != "login" { // login has no caller to limit
+			if status == "429" && fmt.Sprint(operation["operationId"]) != "login" { // login has no authenticated user
 				want = append(want, "RateLimit", "RateLimit-Policy")
 			}
 			response := document.resolve(operation.at("responses", status))
@@ -125,8 +124,7 @@ func TestDocument_responsesHaveTheExpectedHeaders(t *testing.T) {
 	})
 }
 
-// An example of a problem has the status of its response, and names only parameters and members of its
-// operation.
+// An example of a problem has the status of its response. It mentions only parameters and members of its operation.
 func TestDocument_problemExamplesMatchTheirOperation(t *testing.T) {
 	t.Parallel()
 	document := loadObject(t)
@@ -139,8 +137,8 @@ func TestDocument_problemExamplesMatchTheirOperation(t *testing.T) {
 					t.Errorf("%s %s example %s has the status %s", name, status, example, got)
 				}
 				for _, violation := range problem.list("errors") {
-					if pointer := fmt.Sprint(violation["pointer"]); !document.takes(operation, pointer) {
-						t.Errorf("%s %s example %s blames %s", name, status, example, pointer)
+					if pointer := fmt.Sprint(violation["pointer"]); !document.accepts(operation, pointer) {
+						t.Errorf("%s %s example %s has the unknown pointer %s", name, status, example, pointer)
 					}
 				}
 			}
@@ -148,9 +146,8 @@ func TestDocument_problemExamplesMatchTheirOperation(t *testing.T) {
 	})
 }
 
-// takes reports whether an operation has the parameter or the member that the pointer of a violation
-// names.
-func (d object) takes(operation object, pointer string) bool {
+// accepts reports whether an operation has the parameter or the member that a pointer refers to.
+func (d object) accepts(operation object, pointer string) bool {
 	if in, name, ok := strings.Cut(pointer, ":"); ok {
 		return slices.ContainsFunc(operation.list("parameters"), func(reference object) bool {
 			parameter := d.resolve(reference)

@@ -18,7 +18,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// sampleService is a service with the records that the examples of the document name.
+// sampleService is a service with the records that the examples of the document refer to.
 type sampleService struct {
 	*clienttest.Service
 	directory   string
@@ -61,7 +61,7 @@ func newSampleService(t *testing.T) sampleService {
 	}
 }
 
-// read returns a sample in which the ids and tokens of the document are replaced by those of the service.
+// read returns a sample with the ids and tokens of the service instead of those of the document.
 func (s sampleService) read(t *testing.T, operation, extension string) string {
 	t.Helper()
 	text, err := api.Samples.ReadFile("_samples/" + operation + extension)
@@ -117,8 +117,8 @@ func (s sampleService) run(t *testing.T, program string, arguments ...string) {
 	}
 }
 
-// sampleOperations returns the ids of the document's operations. Deletions come last, those of videos
-// before that of their avatar.
+// sampleOperations returns the ids of all operations. Deletions are last, and the deletion of a video is before that of
+// its avatar.
 func sampleOperations(t *testing.T) []string {
 	t.Helper()
 	var ids, deletions []string
@@ -173,7 +173,7 @@ func TestSamples_runInPython(t *testing.T) {
 	s.run(t, "python3", append([]string{"-c", runAll}, s.write(t, ".py")...)...)
 }
 
-// "make check-document" installs the compiler of TypeScript, and checks the types.
+// "make check-document" installs the TypeScript compiler. It also checks the types of the samples.
 func TestSamples_runInTypeScript(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it starts a compiler")

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// statement is a promise in a description of the document, with the test that checks it.
+// statement is a statement of a description in the document, with the test that checks it.
 type statement struct {
 	element string // an operation id, or a path below components
-	says    string
-	shown   string // "directory of a package: name of a test"
+	text    string
+	test    string // "directory of a package: name of a test"
 }
 
 func statements() []statement {
@@ -77,7 +77,7 @@ func statements() []statement {
 	}
 }
 
-func TestDocument_everyPromiseHasATest(t *testing.T) {
+func TestDocument_statementsHaveTests(t *testing.T) {
 	t.Parallel()
 	document := loadObject(t)
 	operations := make(map[string]object)
@@ -91,16 +91,16 @@ func TestDocument_everyPromiseHasATest(t *testing.T) {
 		if !ok {
 			element = document.at(append([]string{"components"}, strings.Split(s.element, "/")...)...)
 		}
-		text, _ := element["description"].(string)
-		if !strings.Contains(strings.Join(strings.Fields(text), " "), s.says) {
-			t.Errorf("%s does not say %q", s.element, s.says)
+		description, _ := element["description"].(string)
+		if !strings.Contains(strings.Join(strings.Fields(description), " "), s.text) {
+			t.Errorf("the description of %s does not contain %q", s.element, s.text)
 		}
-		folder, test, _ := strings.Cut(s.shown, ": ")
+		folder, test, _ := strings.Cut(s.test, ": ")
 		if _, ok := tests[folder]; !ok {
 			tests[folder] = testSources(t, folder)
 		}
 		if !strings.Contains(tests[folder], "\nfunc "+test+"(") {
-			t.Errorf("%s: there is no %s to show that %q", folder, test, s.says)
+			t.Errorf("%s: no test %s for the statement %q", folder, test, s.text)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// consents is an implementation of submitConsent alone.
+// consents implements only submitConsent.
 type consents struct {
 	gen.StrictServerInterface
 	answer func(gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObject, error)
@@ -28,7 +28,7 @@ func echo(request gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObje
 	return gen.SubmitConsent200JSONResponse{AvatarID: request.Body.AvatarID}, nil
 }
 
-// body reports that it was validated already.
+// body is a body that has already been validated.
 type body struct {
 	io.Reader
 	text string
@@ -50,16 +50,16 @@ func TestGenerated_strictHandlerReportsErrorsToHooks(t *testing.T) {
 		"decodes the request and writes the response": {strings.NewReader(valid), echo, "", `"avatar_id":"a"`},
 		"reads validated JSON without copying it":     {body{strings.NewReader("never read"), valid}, echo, "", `"avatar_id":"a"`},
 		"decodes null as encoding/json":               {body{nil, "null"}, echo, "", `"avatar_id":""`},
-		"refuses invalid JSON":                        {strings.NewReader("{"), echo, "request", "can't decode JSON body: unexpected EOF"},
-		"refuses a missing body":                      {http.NoBody, echo, "request", "can't decode JSON body: EOF"},
-		"refuses a body that has been read":           {body{nil, ""}, echo, "request", "can't decode JSON body: EOF"},
-		"refuses JSON of another type":                {body{nil, "[]"}, echo, "request", "can't decode JSON body: "},
+		"rejects invalid JSON":                        {strings.NewReader("{"), echo, "request", "can't decode JSON body: unexpected EOF"},
+		"rejects a missing body":                      {http.NoBody, echo, "request", "can't decode JSON body: EOF"},
+		"rejects a body that has been read":           {body{nil, ""}, echo, "request", "can't decode JSON body: EOF"},
+		"rejects JSON of another type":                {body{nil, "[]"}, echo, "request", "can't decode JSON body: "},
 		"passes on an error": {
 			strings.NewReader(valid),
 			func(gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObject, error) { return nil, boom },
 			"response", "boom",
 		},
-		"writes nothing for nothing": {
+		"writes nothing for a nil response": {
 			strings.NewReader(valid),
 			func(gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObject, error) { return nil, nil },
 			"", "",

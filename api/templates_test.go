@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// originals has the checksums of oapi-codegen's templates that ours replace, as they were when ours were
-// last compared with them.
+// originals contains the checksums of the templates of oapi-codegen that ours replace, from the last comparison.
 var originals = map[string]string{
 	"additional-properties.tmpl":       "0f103d51a4326c94d47915773b89717f5ddf75c099ce42c952698f8d0944e131",
 	"strict/strict-http.tmpl":          "6716129414539c094b3df1d5f05a785a086610e1a7fffde43263cdbcd5ace3a4",
@@ -21,8 +20,8 @@ var originals = map[string]string{
 	"stdhttp/std-http-middleware.tmpl": "7948102f817da01a85e01d1923bc57d52a33937c77c2a0963a2c0456544e46a0",
 }
 
-// A new version of oapi-codegen fails this test until somebody compares the templates that it changed.
-func TestTemplates_wereComparedWithTheirOriginals(t *testing.T) {
+// A new version of oapi-codegen that changes a template fails this test until the templates are compared.
+func TestTemplates_areComparedWithOriginals(t *testing.T) {
 	t.Parallel()
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/oapi-codegen/oapi-codegen/v2").Output()
 	if err != nil {
@@ -36,7 +35,7 @@ func TestTemplates_wereComparedWithTheirOriginals(t *testing.T) {
 			continue
 		}
 		if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != want {
-			t.Errorf("the generator's %s has changed: see api/templates/README.md, then record %x", name, sum)
+			t.Errorf("%s of oapi-codegen has changed: follow api/templates/README.md, and then set the checksum %x", name, sum)
 		}
 	}
 	ours, err := filepath.Glob("templates/*.tmpl")
@@ -45,8 +44,8 @@ func TestTemplates_wereComparedWithTheirOriginals(t *testing.T) {
 	}
 }
 
-// The three settings files must agree on how types are generated.
-func TestSettings_shareTheirCompatibilityOptions(t *testing.T) {
+// The three settings files must generate the same types.
+func TestSettings_haveSameTypeOptions(t *testing.T) {
 	t.Parallel()
 	shared := func(name string) string {
 		text, err := os.ReadFile("gen-" + name + ".yaml")
@@ -58,7 +57,7 @@ func TestSettings_shareTheirCompatibilityOptions(t *testing.T) {
 	}
 	for _, name := range []string{"client", "server"} {
 		if diff := cmp.Diff(shared("models"), shared(name)); diff != "" {
-			t.Errorf("gen-models.yaml and gen-%s.yaml:\n%s", name, diff)
+			t.Errorf("gen-models.yaml and gen-%s.yaml differ:\n%s", name, diff)
 		}
 	}
 }

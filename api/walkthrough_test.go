@@ -17,7 +17,7 @@ import (
 // edit inserts text into a document after the first match of the expression after.
 type edit struct{ after, text string }
 
-// walkthrough has the edits of the README's section Regenerate. They are indented as the document is.
+// walkthrough contains edits for the section Regenerate of the README. They have the indentation of the document.
 var walkthrough = []edit{
 	// A path parameter, and responses without a body, with text, and with a stream.
 	{`(?m)^paths:\n`, `  /v1/avatars/{avatar_id}:
@@ -110,7 +110,7 @@ var walkthrough = []edit{
 `},
 }
 
-// byHand has the shortest code that the compiler asks for after the edits.
+// byHand contains the minimal code that compiles after the edits.
 var byHand = map[string]string{
 	"server/internal/rest/walkthrough.go": `package rest
 
@@ -193,10 +193,10 @@ func TestWalkthrough(t *testing.T) {
 	}
 	parts[0] = "hands"
 	if _, err = c.GetAvatar(t.Context(), avatar.AvatarID, client.GetAvatarParams{Parts: &parts}); !errors.Is(err, client.ErrInvalid) {
-		t.Errorf("a forbidden item: %v", err)
+		t.Errorf("invalid item: %v", err)
 	}
 	if _, err = c.GetAvatar(t.Context(), avatar.AvatarID, client.ListVideosParams{}); err == nil {
-		t.Error("parameters of another operation are taken")
+		t.Error("parameters of another operation are accepted")
 	}
 
 	text, err := c.ReadTranscript(t.Context(), "a/b c")
@@ -224,10 +224,10 @@ func TestWalkthrough(t *testing.T) {
 		t.Errorf("status %d", response.StatusCode)
 	}
 	if err := c.RemoveAvatar(t.Context(), avatar.AvatarID); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("removed twice: %v", err)
+		t.Errorf("second removal: %v", err)
 	}
 	if err := c.RemoveAvatar(t.Context(), "short"); !errors.Is(err, client.ErrInvalid) {
-		t.Errorf("a forbidden id: %v", err)
+		t.Errorf("invalid id: %v", err)
 	}
 	again, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
 	check(t, err)
@@ -252,9 +252,8 @@ func TestWalkthrough(t *testing.T) {
 `,
 }
 
-// A user who adds operations, a parameter, a required member and an event edits the document, runs make
-// generate, and writes only what the compiler asks for.
-func TestWalkthrough(t *testing.T) {
+// After an edit of the document and make generate, the compiler reports all code that must change by hand.
+func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("not in the short form: it compiles the packages five times")
@@ -266,7 +265,7 @@ func TestWalkthrough(t *testing.T) {
 	for _, e := range walkthrough {
 		at := regexp.MustCompile(e.after).FindIndex(text)
 		if at == nil {
-			t.Fatalf("the document has no place %s", e.after)
+			t.Fatalf("the document does not match %s", e.after)
 		}
 		text = slices.Concat(text[:at[1]], []byte(e.text), text[at[1]:])
 	}

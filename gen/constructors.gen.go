@@ -6,74 +6,74 @@ import (
 	"time"
 )
 
-// NewAvatar returns an Avatar with its required members. A new required member becomes a parameter, so callers
-// that do not set it no longer compile.
+// NewAvatar returns an Avatar with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
 func NewAvatar(avatarID string, status AvatarState) Avatar {
 	return Avatar{AvatarID: avatarID, Status: status}
 }
 
-// NewAvatarList returns an AvatarList with its required members. A new required member becomes a parameter, so callers
-// that do not set it no longer compile.
+// NewAvatarList returns an AvatarList with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
 func NewAvatarList(data []Avatar) AvatarList {
 	return AvatarList{Data: data}
 }
 
-// NewLipsync returns a Lipsync with its required members. A new required member becomes a parameter, so callers
-// that do not set it no longer compile.
+// NewLipsync returns a Lipsync with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
 func NewLipsync(inferenceID string, status InferenceState) Lipsync {
 	return Lipsync{InferenceID: inferenceID, Status: status}
 }
 
-// NewLipsyncList returns a LipsyncList with its required members. A new required member becomes a parameter, so callers
-// that do not set it no longer compile.
+// NewLipsyncList returns a LipsyncList with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
 func NewLipsyncList(data []Lipsync) LipsyncList {
 	return LipsyncList{Data: data}
 }
 
-// NewMedia returns a Media with its required members. A new required member becomes a parameter, so callers
-// that do not set it no longer compile.
+// NewMedia returns a Media with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
 func NewMedia(mediaID string, url string, contentTypeValue string, size int64, expiresAt time.Time) Media {
 	return Media{MediaID: mediaID, URL: url, ContentType: contentTypeValue, Size: size, ExpiresAt: expiresAt}
 }
 
-// NewProjectList returns a ProjectList with its required members. A new required member becomes a parameter, so callers
-// that do not set it no longer compile.
+// NewProjectList returns a ProjectList with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
 func NewProjectList(data []Project, size int, unpublishedProjects int) ProjectList {
 	return ProjectList{Data: data, Size: size, UnpublishedProjects: unpublishedProjects}
 }
 
-// NewTokenPair returns a TokenPair with its required members. A new required member becomes a parameter, so callers
-// that do not set it no longer compile.
+// NewTokenPair returns a TokenPair with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
 func NewTokenPair(accessToken string, refreshToken string) TokenPair {
 	return TokenPair{AccessToken: accessToken, RefreshToken: refreshToken}
 }
 
-// NewVideo returns a Video with its required members. A new required member becomes a parameter, so callers
-// that do not set it no longer compile.
+// NewVideo returns a Video with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
 func NewVideo(inferenceID string, avatarID string, status InferenceState) Video {
 	return Video{InferenceID: inferenceID, AvatarID: avatarID, Status: status}
 }
 
-// NewVideoList returns a VideoList with its required members. A new required member becomes a parameter, so callers
-// that do not set it no longer compile.
+// NewVideoList returns a VideoList with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
 func NewVideoList(data []Video) VideoList {
 	return VideoList{Data: data}
 }
 
-// NewWebhookAttempt returns a WebhookAttempt with its required members. A new required member becomes a parameter, so callers
-// that do not set it no longer compile.
+// NewWebhookAttempt returns a WebhookAttempt with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
 func NewWebhookAttempt(delivered bool, durationMs int64, event Event) WebhookAttempt {
 	return WebhookAttempt{Delivered: delivered, DurationMs: durationMs, Event: event}
 }
 
-// NewWebhookSecret returns a WebhookSecret with its required members. A new required member becomes a parameter, so callers
-// that do not set it no longer compile.
+// NewWebhookSecret returns a WebhookSecret with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
 func NewWebhookSecret(secret string) WebhookSecret {
 	return WebhookSecret{Secret: secret}
 }
 
-// NewWebhookSecretList returns a WebhookSecretList with its required members. A new required member becomes a parameter, so callers
-// that do not set it no longer compile.
+// NewWebhookSecretList returns a WebhookSecretList with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
 func NewWebhookSecretList(data []WebhookSecret) WebhookSecretList {
 	return WebhookSecretList{Data: data}
 }

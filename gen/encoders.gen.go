@@ -15,14 +15,14 @@ import (
 	"unicode/utf8"
 )
 
-// encoder writes JSON. The output is byte for byte that of encoding/json, except that nil slices and maps
-// are written as empty ones. Methods append to text and keep the first error in err.
+// encoder writes JSON. The output is equal to that of encoding/json, except that nil slices and maps are written as
+// empty ones. Methods append to text and store the first error in err.
 type encoder struct {
 	text []byte
 	err  error
 }
 
-// encoders holds encoders for reuse.
+// encoders contains encoders for reuse.
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // maxPooledText is the capacity in bytes above which an encoder is not reused.
@@ -40,7 +40,7 @@ func (to *encoder) release() {
 	}
 }
 
-// answer sends the text as the body of a response, followed by a line feed like that of json.Encoder.
+// answer sends the text and a newline, like json.Encoder, as the body of a response.
 func (to *encoder) answer(w http.ResponseWriter, status int) error {
 	w.WriteHeader(status)
 	to.text = append(to.text, '\n')

@@ -55,8 +55,7 @@ webhooks:
         2XX: { description: Taken. }
 `
 
-// Each edit of the document breaks exactly the operations it names.
-func TestCompare(t *testing.T) {
+func TestCompare_findsBrokenOperations(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name     string
@@ -64,24 +63,24 @@ func TestCompare(t *testing.T) {
 		want     []string
 	}{
 		{"nothing changed", "", "", nil},
-		{"a request needs one more member", "[email]\n              properties:\n", "[email, code]\n              properties:\n                code: { type: string }\n", []string{"POST /users/login"}},
-		{"a request takes one more member", "email: { type: string }", "email: { type: string }\n                code: { type: string }", nil},
-		{"an answer loses the promise of a member", "required: [token]", "required: []", []string{"POST /users/login"}},
-		{"an answer gains a member", "required: [token]\n                properties:\n", "required: [token, at]\n                properties:\n                  at: { type: string }\n", nil},
-		{"an event gains a required member", "[avatar_id, status]\n              properties:\n", "[avatar_id, status, at]\n              properties:\n                at: { type: string }\n", nil},
-		{"an event loses the promise of a member", "[avatar_id, status]", "[status]", []string{"webhook avatar_event"}},
+		{"a request requires another member", "[email]\n              properties:\n", "[email, code]\n              properties:\n                code: { type: string }\n", []string{"POST /users/login"}},
+		{"a request accepts another member", "email: { type: string }", "email: { type: string }\n                code: { type: string }", nil},
+		{"a response no longer requires a member", "required: [token]", "required: []", []string{"POST /users/login"}},
+		{"a response requires another member", "required: [token]\n                properties:\n", "required: [token, at]\n                properties:\n                  at: { type: string }\n", nil},
+		{"an event requires another member", "[avatar_id, status]\n              properties:\n", "[avatar_id, status, at]\n              properties:\n                at: { type: string }\n", nil},
+		{"an event no longer requires a member", "[avatar_id, status]", "[status]", []string{"webhook avatar_event"}},
 		{"an event loses a status", "[published, failed]", "[published]", nil},
 		{"an event gains a status", "[published, failed]", "[published, failed, gone]", []string{"webhook avatar_event"}},
 		{"a notification loses a header", "        - { name: webhook-id, in: header, schema: { type: string } }\n", "        []\n", []string{"webhook avatar_event"}},
-		{"a webhook is gone", "  lipsync_event:\n", "  another_event:\n", []string{"webhook lipsync_event"}},
-		{"an operation is gone", "  /users/refresh:\n", "  /users/renew:\n", []string{"POST /users/refresh"}},
+		{"a webhook is removed", "  lipsync_event:\n", "  another_event:\n", []string{"webhook lipsync_event"}},
+		{"an operation is removed", "  /users/refresh:\n", "  /users/renew:\n", []string{"POST /users/refresh"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			edited := strings.Replace(document, test.old, test.new, 1)
 			if test.old != "" && edited == document {
-				t.Fatalf("the document has no %q", test.old)
+				t.Fatalf("the document does not contain %q", test.old)
 			}
 			breaks, err := compare([]byte(document), []byte(edited))
 			if err != nil {
@@ -92,19 +91,18 @@ func TestCompare(t *testing.T) {
 				got[b.operation] = true
 			}
 			if len(got) != len(test.want) {
-				t.Errorf("breaks %v", breaks)
+				t.Errorf("breaking changes: %v", breaks)
 			}
 			for _, operation := range test.want {
 				if !got[operation] {
-					t.Errorf("%s is not broken: %v", operation, breaks)
+					t.Errorf("%s has no breaking change: %v", operation, breaks)
 				}
 			}
 		})
 	}
 }
 
-// Only a new line that names the operation covers a break.
-func TestJudge(t *testing.T) {
+func TestReport_requiresNewLine(t *testing.T) {
 	t.Parallel()
 	breaks := []finding{{operation: "POST /users/login", rule: "rule", text: "text"}}
 	const line = "- `POST /users/login` needs a code.\n"
@@ -114,28 +112,28 @@ func TestJudge(t *testing.T) {
 		want          error
 	}{
 		{"a new line", "# Changes\n", "# Changes\n" + line, nil},
-		{"an old line", line, line, errUncovered},
-		{"a line for another operation", "", "- `POST /users/refresh` needs a code.\n", errUncovered},
-		{"no list", "", "", errUncovered},
+		{"an old line", line, line, errUnlisted},
+		{"a line for another operation", "", "- `POST /users/refresh` needs a code.\n", errUnlisted},
+		{"no lines", "", "", errUnlisted},
 	} {
 		var out strings.Builder
-		if err := judge(&out, breaks, newLines(test.before, test.after)); !errors.Is(err, test.want) {
+		if err := report(&out, breaks, newLines(test.before, test.after)); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		if !strings.Contains(out.String(), "POST /users/login") {
-			t.Errorf("%s: the break is not printed: %s", test.name, &out)
+			t.Errorf("%s: the change is not printed: %s", test.name, &out)
 		}
 	}
-	if err := judge(&strings.Builder{}, nil, nil); err != nil {
+	if err := report(&strings.Builder{}, nil, nil); err != nil {
 		t.Errorf("without breaks: %v", err)
 	}
 }
 
-func TestAtCommit_refusesFlags(t *testing.T) {
+func TestAtCommit_rejectsFlags(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "--output=x"} {
 		if _, err := atCommit(base, "api/openapi.yaml"); err == nil {
-			t.Errorf("%q is taken for a commit", base)
+			t.Errorf("%q is accepted as a commit", base)
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/oasdiff/oasdiff/load"
 )
 
-// finding is one breaking change.
+// finding is a breaking change.
 type finding struct {
 	operation string // "POST /users/login" or "webhook avatar_event"
-	rule      string // id of the rule in oasdiff
+	rule      string // id of the check of oasdiff
 	text      string
 }
 
@@ -22,7 +22,7 @@ type finding struct {
 func compare(before, after []byte) ([]finding, error) {
 	from, err := loadDocument(before)
 	if err != nil {
-		return nil, fmt.Errorf("the earlier document: %w", err)
+		return nil, fmt.Errorf("earlier document: %w", err)
 	}
 	to, err := loadDocument(after)
 	if err != nil {
@@ -58,15 +58,15 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 		return nil, err
 	}
 	for event, item := range document.Webhooks {
-		document.Paths.Set(webhookPath+event, received(item))
+		document.Paths.Set(webhookPath+event, asResponse(item))
 	}
 	document.Webhooks = nil
 	return &load.SpecInfo{Spec: document}, nil
 }
 
-// received turns a webhook into the operation that its receiver sees: the notification becomes a response,
-// and its header parameters become headers of the response.
-func received(item *openapi3.PathItem) *openapi3.PathItem {
+// asResponse converts a webhook to an operation whose response is the notification, so that oasdiff treats the
+// notification as output of the service.
+func asResponse(item *openapi3.PathItem) *openapi3.PathItem {
 	operation := item.Post
 	notification := openapi3.NewResponse().WithDescription("The notification.")
 	if operation.RequestBody != nil {
@@ -76,7 +76,7 @@ func received(item *openapi3.PathItem) *openapi3.PathItem {
 	for _, parameter := range operation.Parameters {
 		if parameter.Value.In == openapi3.ParameterInHeader {
 			header := &openapi3.Header{Parameter: *parameter.Value}
-			header.Required = true // optional for other senders; our service always sends it
+			header.Required = true // the service always sends it, although the document does not require it
 			notification.Headers[parameter.Value.Name] = &openapi3.HeaderRef{Value: header}
 		}
 	}

@@ -1,14 +1,13 @@
-// Command breaking compares api/openapi.yaml with the document of an earlier commit and fails when a
-// change breaks somebody who relies on the earlier one and api/CHANGES.md does not say so.
+// Command breaking compares api/openapi.yaml with the document of an earlier commit. It fails if a change breaks users
+// of the earlier document and api/CHANGES.md does not list it.
 //
 //	go run . -base COMMIT
 //
-// Requests and answers are compared as oasdiff compares them. Webhooks are compared in their own
-// direction: the service sends them, so a member that is added is harmless and one that is removed
-// breaks receivers.
+// Requests and responses are compared by oasdiff. Notifications of webhooks are compared like responses, because the
+// service sends them: an additional member is compatible, and a removed member breaks receivers.
 //
-// A line of api/CHANGES.md covers a break when COMMIT does not have the line and the line names the
-// operation in backquotes, as in `POST /users/login` or `webhook avatar_event`.
+// api/CHANGES.md lists a breaking change if it has a line that COMMIT does not have and that names the operation in
+// backquotes, as in `POST /users/login` or `webhook avatar_event`.
 package main
 
 import (
@@ -21,11 +20,11 @@ import (
 	"strings"
 )
 
-// errUncovered is returned when api/CHANGES.md does not name a breaking change.
-var errUncovered = errors.New("api/CHANGES.md has no new line for the breaking changes above")
+// errUnlisted is returned if api/CHANGES.md does not list a breaking change.
+var errUnlisted = errors.New("api/CHANGES.md has no new line for the changes marked NOT LISTED")
 
 func main() {
-	base := flag.String("base", "", "the commit to compare with")
+	base := flag.String("base", "", "commit to compare with")
 	flag.Parse()
 	if err := run(*base, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "breaking:", err)
@@ -54,24 +53,24 @@ func run(base string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return judge(out, breaks, newLines(string(earlier), string(changes)))
+	return report(out, breaks, newLines(string(earlier), string(changes)))
 }
 
-// judge prints every breaking change and returns errUncovered if the lines do not cover one of them.
-func judge(out io.Writer, breaks []finding, lines []string) error {
-	var uncovered error
+// report prints every breaking change and returns errUnlisted if a change has no line.
+func report(out io.Writer, breaks []finding, lines []string) error {
+	var unlisted error
 	for _, b := range breaks {
 		mark := "listed"
-		if !covered(b.operation, lines) {
-			mark, uncovered = "NOT LISTED", errUncovered
+		if !listed(b.operation, lines) {
+			mark, unlisted = "NOT LISTED", errUnlisted
 		}
 		fmt.Fprintf(out, "%-10s  `%s`: %s (%s)\n", mark, b.operation, b.text, b.rule)
 	}
 	fmt.Fprintf(out, "%d breaking changes\n", len(breaks))
-	return uncovered
+	return unlisted
 }
 
-func covered(operation string, lines []string) bool {
+func listed(operation string, lines []string) bool {
 	for _, line := range lines {
 		if strings.Contains(line, "`"+operation+"`") {
 			return true
@@ -99,7 +98,7 @@ func atCommit(commit, path string) ([]byte, error) {
 	if commit == "" || strings.HasPrefix(commit, "-") {
 		return nil, errors.New("-base must name a commit")
 	}
-	content, err := exec.Command("git", "show", commit+":"+path).Output() //nolint:gosec // no flag, and not a shell
+	content, err := exec.Command("git", "show", commit+":"+path).Output() //nolint:gosec // no flag and no shell
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return nil, fmt.Errorf("git show %s:%s: %s", commit, path, exit.Stderr)
 	}

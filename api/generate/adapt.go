@@ -9,11 +9,11 @@ import (
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
-// adapt changes the document in memory where oapi-codegen would generate something unsuitable.
+// adapt changes the document in memory where oapi-codegen would generate unsuitable code.
 func adapt(document *openapi3.T) error {
 	withoutRequestID(document)
 	shortNames(document)
-	oneStream(document)
+	mergeMediaRanges(document)
 	return nullableMembers(document)
 }
 
@@ -28,7 +28,7 @@ func withoutCallbacks(document *openapi3.T) {
 }
 
 // withoutRequestID removes X-Request-Id from all requests and responses. The client and the server handle
-// the header for every operation alike.
+// this header for all operations.
 func withoutRequestID(document *openapi3.T) {
 	isRequestID := func(name string) bool { return strings.EqualFold(name, "X-Request-Id") }
 	isParameter := func(ref *openapi3.ParameterRef) bool { return isRequestID(ref.Value.Name) }
@@ -47,10 +47,9 @@ func withoutRequestID(document *openapi3.T) {
 	}
 }
 
-// oneStream merges several media type ranges of a body, such as video/* and image/*, into one.
-// oapi-codegen would declare the same field for each. The validator of the server still checks the media
-// type.
-func oneStream(document *openapi3.T) {
+// mergeMediaRanges merges the media type ranges of a body, such as video/* and image/*, into one. Otherwise, oapi-codegen
+// would declare the same field for each. The validator of the server still checks the media type.
+func mergeMediaRanges(document *openapi3.T) {
 	for _, path := range document.Paths.Map() {
 		for _, operation := range path.Operations() {
 			if operation.RequestBody == nil || len(operation.RequestBody.Value.Content) < 2 {
@@ -66,8 +65,8 @@ func oneStream(document *openapi3.T) {
 	}
 }
 
-// shortNames shortens Go names that would repeat their type. A constant of EventType ends in the name of
-// its event, the member event_type has the type EventType, and the names of headers lose their X.
+// shortNames removes repetition from Go names: a constant of EventType ends with the name of its event, the member
+// event_type has the type EventType, and names of headers have no X.
 func shortNames(document *openapi3.T) {
 	for _, ref := range document.Components.Parameters {
 		if name, ok := strings.CutPrefix(strings.ToLower(ref.Value.Name), "x-"); ok && ref.Value.In == openapi3.ParameterInHeader {

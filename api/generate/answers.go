@@ -9,8 +9,8 @@ import (
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
-// answerOf returns what the client method of an operation returns for a success. If responses have several
-// media types, JSON is preferred to text, and text to all others.
+// answerOf describes the result of the client method of an operation. If responses have several media types, JSON is
+// preferred to text, and text to all others.
 func answerOf(d codegen.OperationDefinition) (answer, error) {
 	a := answer{Kind: "answerNone"}
 	types := map[string]bool{}

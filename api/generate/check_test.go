@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestCheck_errorsNameTheLine(t *testing.T) {
+func TestCheck_returnsLineNumbers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ paths, err, warning string }{
 		"valid":      {"{}", "", ""},

@@ -13,15 +13,15 @@ import (
 //go:embed constructors.tmpl
 var constructorsSource string
 
-// constructor describes a function that returns an answer with its required members.
+// constructor describes a function that returns a response type with its required members.
 type constructor struct {
 	Name, Article string
 	Members       []parameter
 }
 
-// constructors describes a constructor for each component with required members that is a success of an
-// operation or an item of a list in one. A Go literal may omit fields, so a new required member would
-// otherwise break no caller.
+// constructors describes a constructor for each component with required members that is a successful response or an
+// item of a list in one. With constructors, a new required member breaks callers at compile time. A Go literal could
+// omit it.
 func constructors(document *openapi3.T) ([]constructor, error) {
 	answers := map[string]*openapi3.Schema{}
 	for _, item := range document.Paths.Map() {
@@ -57,7 +57,7 @@ func constructors(document *openapi3.T) ([]constructor, error) {
 	return all, nil
 }
 
-// collect adds the component that ref names, and those of the items of its lists.
+// collect adds the component that ref refers to, and the components of the items of its lists.
 func collect(answers map[string]*openapi3.Schema, ref *openapi3.SchemaRef) {
 	if ref == nil || ref.Value == nil {
 		return

@@ -22,8 +22,8 @@ var encodersSource string
 // encoder describes the method that writes a type as JSON.
 type encoder struct{ Type, Code string }
 
-// encoders describes a method for each type of package gen that an answer contains, and for each that
-// keeps unknown members. Types that it does not support are written by encoding/json.
+// encoders describes a method for each type of package gen that is part of a response, and for each type that keeps
+// unknown members. Unsupported types are encoded by encoding/json.
 func (f files) encoders() ([]encoder, error) {
 	p := encoderPlan{types: map[string]*ast.TypeSpec{}, marshalers: map[string]bool{}, done: map[string]string{}}
 	for _, path := range []string{"gen/models.gen.go", "gen/server.gen.go"} {
@@ -53,7 +53,7 @@ func (f files) encoders() ([]encoder, error) {
 	return all, nil
 }
 
-// encoderPlan collects the types of package gen and the methods they need.
+// encoderPlan collects the types of package gen and their methods.
 type encoderPlan struct {
 	types      map[string]*ast.TypeSpec
 	marshalers map[string]bool   // types with a method MarshalJSON
@@ -91,7 +91,7 @@ func (p *encoderPlan) add(file *ast.File) {
 func (p *encoderPlan) method(name string) (string, error) {
 	spec := p.types[name]
 	if spec == nil {
-		return "", errors.New("is not declared")
+		return "", errors.New("not declared")
 	}
 	var b strings.Builder
 	fields, isStruct := spec.Type.(*ast.StructType)
@@ -154,7 +154,7 @@ func (p *encoderPlan) value(b *strings.Builder, of ast.Expr, expression string) 
 		p.value(b, &ast.StarExpr{X: t.Index}, expression+".Value")
 	default:
 		if source(of) == "time.Time" {
-			fmt.Fprintf(b, "to.time(%s)\n", alone(expression))
+			fmt.Fprintf(b, "to.time(%s)\n", unparen(expression))
 			return
 		}
 		p.unknown(b, expression)
@@ -163,7 +163,7 @@ func (p *encoderPlan) value(b *strings.Builder, of ast.Expr, expression string) 
 
 // unknown appends a call that writes an expression with encoding/json.
 func (p *encoderPlan) unknown(b *strings.Builder, expression string) {
-	fmt.Fprintf(b, "to.any(%s)\n", alone(expression))
+	fmt.Fprintf(b, "to.any(%s)\n", unparen(expression))
 }
 
 // named appends the code that writes an expression of a named type.
@@ -199,20 +199,19 @@ func (p *encoderPlan) defined(b *strings.Builder, spec *ast.TypeSpec, expression
 func (p *encoderPlan) basic(b *strings.Builder, name, expression string) {
 	switch name {
 	case "string", "bool":
-		fmt.Fprintf(b, "to.%s(%[1]s(%s))\n", name, alone(expression))
+		fmt.Fprintf(b, "to.%s(%[1]s(%s))\n", name, unparen(expression))
 	case "int", "int8", "int16", "int32", "int64":
-		fmt.Fprintf(b, "to.int(int64(%s))\n", alone(expression))
+		fmt.Fprintf(b, "to.int(int64(%s))\n", unparen(expression))
 	case "uint", "uint8", "uint16", "uint32", "uint64":
-		fmt.Fprintf(b, "to.uint(uint64(%s))\n", alone(expression))
+		fmt.Fprintf(b, "to.uint(uint64(%s))\n", unparen(expression))
 	case "float32", "float64":
-		fmt.Fprintf(b, "to.float(float64(%s), %s)\n", alone(expression), strings.TrimPrefix(name, "float"))
+		fmt.Fprintf(b, "to.float(float64(%s), %s)\n", unparen(expression), strings.TrimPrefix(name, "float"))
 	default:
 		p.unknown(b, expression)
 	}
 }
 
-// reaches reports whether a type contains the named type. If a type contains itself, its values may be
-// cyclic.
+// reaches reports whether a type contains the named type. Values of a type that contains itself can be cyclic.
 func (p *encoderPlan) reaches(from ast.Expr, name string, seen map[string]bool) (found bool) {
 	var visit func(n ast.Node) bool
 	visit = func(n ast.Node) bool {
@@ -364,7 +363,7 @@ func (p *encoderPlan) notZero(of ast.Expr, expression string) (condition string,
 	return "!" + expression + ".IsZero()", source(of) == "time.Time"
 }
 
-// underlying returns the type behind any number of type names.
+// underlying resolves type names and returns the underlying type.
 func (p *encoderPlan) underlying(of ast.Expr) ast.Expr {
 	for range len(p.types) {
 		name, ok := of.(*ast.Ident)
@@ -378,14 +377,14 @@ func (p *encoderPlan) underlying(of ast.Expr) ast.Expr {
 
 // addressOf returns the source of a pointer to an expression.
 func addressOf(expression string) string {
-	if pointer, ok := strings.CutPrefix(alone(expression), "*"); ok {
+	if pointer, ok := strings.CutPrefix(unparen(expression), "*"); ok {
 		return pointer
 	}
 	return "&" + expression
 }
 
-// alone removes parentheses that an expression needs only inside a larger one.
-func alone(expression string) string {
+// unparen removes the outer parentheses of an expression.
+func unparen(expression string) string {
 	if strings.HasPrefix(expression, "(*") && strings.HasSuffix(expression, ")") {
 		return expression[1 : len(expression)-1]
 	}

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// encoded is a program with types of every kind that a document can lead to. It compares the generated
-// encoders of the types with encoding/json.
+// encoded is a program with all kinds of generated types. It compares their encoders with encoding/json.
 const encoded = `package main
 
 import (
@@ -117,7 +116,7 @@ func main() {
 }
 `
 
-func TestEncoders_writeTheSameAsEncodingJSON(t *testing.T) {
+func TestEncoders_equalEncodingJSON(t *testing.T) {
 	t.Parallel()
 	f := files{"gen/models.gen.go": []byte(encoded), "gen/server.gen.go": []byte("package gen")}
 	all, err := f.encoders()
@@ -142,13 +141,13 @@ func TestEncoders_writeTheSameAsEncodingJSON(t *testing.T) {
 	}
 }
 
-func TestEncoders_failForAnUndeclaredType(t *testing.T) {
+func TestEncoders_rejectUndeclaredTypes(t *testing.T) {
 	t.Parallel()
 	f := files{
 		"gen/models.gen.go": []byte("package gen"),
 		"gen/server.gen.go": []byte("package gen\nfunc write(to *encoder) { to.encodeNothing(nil) }"),
 	}
-	if _, err := f.encoders(); err == nil || err.Error() != "type Nothing: is not declared" {
+	if _, err := f.encoders(); err == nil || err.Error() != "type Nothing: not declared" {
 		t.Errorf("error %v", err)
 	}
 }

@@ -39,7 +39,7 @@ func events(document *openapi3.T) ([]event, error) {
 	for name, item := range document.Webhooks {
 		described, err := describeEvent(name, item.Post)
 		if err == nil && (types == nil || !slices.Contains(types.Value.Enum, any(name))) {
-			err = errors.New("the schema EventType does not list it")
+			err = errors.New("missing in the schema EventType")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("webhook %s: %w", name, err)
@@ -47,7 +47,7 @@ func events(document *openapi3.T) ([]event, error) {
 		all = append(all, described)
 	}
 	if types != nil && len(types.Value.Enum) != len(all) {
-		return nil, errors.New("the schema EventType lists what is no webhook")
+		return nil, errors.New("the schema EventType lists an event without a webhook")
 	}
 	slices.SortFunc(all, func(a, b event) int {
 		return slices.Index(types.Value.Enum, any(a.Type)) - slices.Index(types.Value.Enum, any(b.Type))
@@ -58,16 +58,16 @@ func events(document *openapi3.T) ([]event, error) {
 func describeEvent(name string, operation *openapi3.Operation) (event, error) {
 	e := event{Type: name, Name: codegen.SchemaNameToTypeName(strings.TrimSuffix(name, "_event"))}
 	if operation == nil || operation.RequestBody == nil || operation.RequestBody.Value.Content.Get("application/json") == nil {
-		return e, errors.New("must be a POST of JSON")
+		return e, errors.New("must be a POST with a JSON body")
 	}
 	media := operation.RequestBody.Value.Content.Get("application/json")
 	var ok bool
 	if e.Schema, ok = componentName(media.Schema.Ref); !ok {
-		return e, errors.New("its schema must be a component")
+		return e, errors.New("the schema of the body must be a component")
 	}
 	properties := media.Schema.Value.Properties
 	if properties["event_type"] == nil || properties["event_type"].Value.Const != name || properties["data"] == nil {
-		return e, errors.New("its schema must have an event_type, which is the constant of its name, and data")
+		return e, errors.New("the schema of the body must have the properties event_type, a constant with the name of the webhook, and data")
 	}
 	e.Comment = lowerFirst(strings.TrimSuffix(operation.Summary, "."))
 	data := properties["data"].Value
@@ -83,8 +83,8 @@ func describeEvent(name string, operation *openapi3.Operation) (event, error) {
 	return e, err
 }
 
-// addSubject finds the member with the id of the avatar, video or lip-sync that the event is about. The
-// extension x-subject of the data names it; otherwise it is the only required member that ends in _id.
+// addSubject finds the member with the id of the subject, which is an avatar, video or lip-sync. The extension x-subject
+// of the data names this member. Without x-subject, it is the only required member whose name ends with _id.
 func (e *event) addSubject(data *openapi3.Schema) error {
 	var candidates []string
 	if named, ok := data.Extensions["x-subject"].(string); ok {
@@ -98,9 +98,9 @@ func (e *event) addSubject(data *openapi3.Schema) error {
 	}
 	switch {
 	case len(candidates) > 1:
-		return fmt.Errorf("x-subject must say which of %s names what it is about", strings.Join(candidates, ", "))
+		return fmt.Errorf("x-subject must name the id of the subject: one of %s", strings.Join(candidates, ", "))
 	case len(candidates) == 1 && data.Properties[candidates[0]] == nil:
-		return errors.New("x-subject names no property")
+		return errors.New("x-subject is not the name of a property")
 	case len(candidates) == 1:
 		e.Subject = fieldName(candidates[0], data.Properties[candidates[0]])
 	}
@@ -111,7 +111,7 @@ func fieldName(name string, ref *openapi3.SchemaRef) string {
 	return codegen.Property{JsonFieldName: name, Extensions: ref.Extensions}.GoFieldName()
 }
 
-// sampleOf returns the data of the first example, or data invented from the schema.
+// sampleOf returns the data of the first example. Without an example, it generates data from the schema.
 func sampleOf(media *openapi3.MediaType, data *openapi3.Schema) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
 		if value, ok := media.Examples[name].Value.Value.(map[string]any); ok {
@@ -124,8 +124,7 @@ func sampleOf(media *openapi3.MediaType, data *openapi3.Schema) ([]byte, error) 
 	return json.Marshal(invent(data, 0))
 }
 
-// invent returns a value that a schema allows. It knows the keywords that are common in schemas of
-// requests and events.
+// invent returns a value that a schema allows. It supports only common keywords.
 func invent(schema *openapi3.Schema, depth int) any {
 	switch {
 	case schema == nil || depth > 8:

@@ -45,8 +45,8 @@ func newLiterals(models []byte) (*literals, error) {
 	return l, nil
 }
 
-// of returns an expression that has the type even where Go infers the type. It returns an error for types
-// without a literal, such as time.Time.
+// of returns an expression of the type, which keeps its type where Go infers it. It returns an error for types without a
+// literal, such as time.Time.
 func (l *literals) of(t ast.Expr, value any) (string, error) {
 	switch t := t.(type) {
 	case *ast.SelectorExpr:
@@ -115,13 +115,13 @@ func basicLiteral(name string, value any) (string, error) {
 			return name + "(" + string(text) + ")", nil
 		}
 	}
-	return "", fmt.Errorf("%T is no %s", value, name)
+	return "", fmt.Errorf("%T is not a %s", value, name)
 }
 
 func (l *literals) object(name string, fields *ast.StructType, value any) (string, error) {
 	members, ok := value.(map[string]any)
 	if !ok {
-		return "", fmt.Errorf("%T is no object", value)
+		return "", fmt.Errorf("%T is not an object", value)
 	}
 	var b strings.Builder
 	written := 0
@@ -143,7 +143,7 @@ func (l *literals) object(name string, fields *ast.StructType, value any) (strin
 		written++
 	}
 	if written != len(members) {
-		return "", fmt.Errorf("the type %s has no field for one of %q", name, slices.Sorted(maps.Keys(members)))
+		return "", fmt.Errorf("the type %s has no field for one of the members %q", name, slices.Sorted(maps.Keys(members)))
 	}
 	if written < 2 {
 		return "gen." + name + "{" + strings.TrimSuffix(b.String(), ",\n") + "}", nil
@@ -154,7 +154,7 @@ func (l *literals) object(name string, fields *ast.StructType, value any) (strin
 func (l *literals) array(t *ast.ArrayType, value any) (string, error) {
 	elements, ok := value.([]any)
 	if !ok || t.Len != nil {
-		return "", fmt.Errorf("%T is no %s", value, source(t))
+		return "", fmt.Errorf("%T is not a %s", value, source(t))
 	}
 	of, err := qualify(source(t))
 	if err != nil {

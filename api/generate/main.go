@@ -1,8 +1,9 @@
-// Command generate writes all code that follows from the document: the files *.gen.go of the packages gen,
-// client, client/webhook and server, and the sample programs in api/_samples. It deletes every other
-// file *.gen.go of the module, so that nothing outdated remains; generate.go therefore runs command embed, which
-// writes gen/document.gen.go, after it. It runs in the root of the module and takes one argument, the document.
-// An error in the document changes no file.
+// Command generate generates code from the document: the files *.gen.go of the packages gen, client, client/webhook and
+// server, and the sample programs in api/_samples. It must run in the root of the module. Its argument is the path of
+// the document. If the document has an error, it changes no file.
+//
+// It deletes all other files *.gen.go of the module. Therefore command embed, which writes gen/document.gen.go, must run
+// after it.
 package main
 
 import (
@@ -34,8 +35,7 @@ func main() {
 	}
 }
 
-// files has the generated files by path. No file is written before all are generated, so an error in the
-// document changes nothing.
+// files contains the generated files by path. They are written after all are generated, so an error changes no file.
 type files map[string][]byte
 
 func run(path string) error {
@@ -97,8 +97,8 @@ func run(path string) error {
 	return f.replace()
 }
 
-// check returns an error if the validator of the server refuses the document, and writes a warning for
-// each keyword and format it would ignore. Unlike the errors of oapi-codegen, both name the line.
+// check returns an error if the validator of the server rejects the document, and writes a warning for each keyword and
+// format that the validator ignores. Unlike errors of oapi-codegen, both have line numbers.
 func check(path string, warnings io.Writer) error {
 	text, err := os.ReadFile(path) //nolint:gosec // the file is the caller's
 	if err != nil {
@@ -145,7 +145,7 @@ func (f files) generate(path, settingsPath string) (*openapi3.T, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The first run registers the names of types with oapi-codegen, which adapt looks up.
+	// The first run registers the names of types with oapi-codegen. adapt looks them up.
 	if _, err := codegen.Generate(document, s.Configuration); err != nil {
 		return nil, err
 	}

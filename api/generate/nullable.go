@@ -15,7 +15,7 @@ import (
 var nullableSource string
 
 // nullableMembers gives nullable members of JSON requests the type Nullable, which distinguishes null from
-// absent. Answers keep pointers.
+// absent. Responses keep pointers.
 func nullableMembers(document *openapi3.T) error {
 	a := adapter{document: document, seen: map[*openapi3.Schema]bool{}}
 	for _, path := range slices.Sorted(maps.Keys(document.Paths.Map())) {
@@ -105,7 +105,7 @@ func (a *adapter) innerType(property *openapi3.SchemaRef, path []string) (string
 	return schema.TypeDecl(), err
 }
 
-// nullable reports whether a schema allows null, by its type or as one of two alternatives.
+// nullable reports whether a schema allows null, by its type or by one of two alternatives.
 func nullable(ref *openapi3.SchemaRef) bool {
 	schema := ref.Value
 	if schema.Type.IncludesNull() && len(schema.Type.Slice()) > 1 {

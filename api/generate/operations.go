@@ -48,7 +48,7 @@ type body struct {
 	ContentType string // media type of an io.Reader, or empty if the caller gives it
 }
 
-// answer describes what a client method returns besides the error.
+// answer describes the result of a client method.
 type answer struct {
 	Kind        string // answerNone, answerJSON, answerText or answerStream
 	Type        string // Go type of the JSON
@@ -132,7 +132,8 @@ func (o *operation) addParameter(p codegen.Property) error {
 	return nil
 }
 
-// bodyOf prefers a media type with a Go type to one that the caller writes to an io.Reader.
+// bodyOf describes the request body. It prefers a media type with a Go type to a media type that is read from an
+// io.Reader.
 func bodyOf(d codegen.OperationDefinition) (body, error) {
 	if !d.HasBody() {
 		return body{}, nil

@@ -50,8 +50,8 @@ type sampleHeader struct {
 	Env         string // environment variable to read instead of Value
 }
 
-// samples generates the sample programs of all operations. The operations come from the adapted document;
-// everything else comes from the document as it was written.
+// samples generates the sample programs of all operations. The operations are from the adapted document, and everything
+// else is from the original document.
 func (f files) samples(document *openapi3.T, all []operation) error {
 	parsed, err := template.New("").Funcs(template.FuncMap{
 		"json": indentJSON, "typescript": typescriptLiteral, "python": pythonLiteral, "sh": shellQuote,
@@ -91,7 +91,7 @@ func (f files) samples(document *openapi3.T, all []operation) error {
 func describeSample(document *openapi3.T, o operation) (sample, error) {
 	item := document.Paths.Value(o.Path)
 	if item == nil || item.GetOperation(o.Method) == nil {
-		return sample{}, errors.New("is not in the document")
+		return sample{}, errors.New("not in the document")
 	}
 	definition := item.GetOperation(o.Method)
 	o.ID = definition.OperationID // oapi-codegen changed the id in its own document
@@ -179,7 +179,7 @@ func (s *sample) describeAnswer(definition *openapi3.Operation) {
 	}
 }
 
-// exampleOf returns the first example of a parameter or body, or a value invented from the schema.
+// exampleOf returns the first example of a parameter or body. Without an example, it generates a value from the schema.
 func exampleOf(one any, several openapi3.Examples, schema *openapi3.SchemaRef) any {
 	if one != nil {
 		return one
@@ -265,7 +265,7 @@ func indentJSON(value any) string {
 	return strings.TrimSpace(text.String())
 }
 
-// Each line of indented JSON holds one member or one element, so these patterns match no part of a string.
+// Each line of indented JSON has one member or element, so these patterns never match inside a string.
 var (
 	memberName = regexp.MustCompile(`(?m)^( *)"([A-Za-z_][A-Za-z0-9_]*)": `)
 	indent     = regexp.MustCompile(`(?m)^( +)`)

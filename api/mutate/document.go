@@ -4,7 +4,7 @@ import "strings"
 
 const document = "api/openapi.yaml"
 
-// documentEdits returns edits of the document, in the order of its parts.
+// documentEdits returns edits of the document.
 func documentEdits() []edit {
 	var edits []edit
 	add := func(name, after, old, replacement string) {
@@ -17,7 +17,7 @@ func documentEdits() []edit {
 		add(schema+" "+name+" may be null", "\n    "+schema+":\n", "\n        "+name+": { type: "+typ, "\n        "+name+": { type: ["+typ+", 'null']")
 	}
 
-	// Constraints where the interface leaves values open.
+	// Constraints on values that the interface does not constrain.
 	for _, member := range []string{"email", "password"} {
 		property("LoginRequest", member, "maxLength: 64")
 		property("LoginRequest", member, "minLength: 1")
@@ -47,8 +47,8 @@ func documentEdits() []edit {
 	add("data gets maxItems", "\n    ProjectList:\n", "type: array\n", "type: array\n          maxItems: 100\n")
 	add("colors get uniqueItems", "\n    Tags:\n", "type: array", "type: array, uniqueItems: true")
 	for _, schema := range []string{"TokenPair", "ProjectList", "Thumbnails", "Tags", "AvatarEventData", "InferenceEventData", "LoginRequest", "Project"} {
-		add(schema+" is closed", "\n    "+schema+":\n", "      type: object\n", "      type: object\n      additionalProperties: false\n")
-		add(schema+" is closed to what is not evaluated", "\n    "+schema+":\n", "      type: object\n", "      type: object\n      unevaluatedProperties: false\n")
+		add(schema+" forbids additional properties", "\n    "+schema+":\n", "      type: object\n", "      type: object\n      additionalProperties: false\n")
+		add(schema+" forbids unevaluated properties", "\n    "+schema+":\n", "      type: object\n", "      type: object\n      unevaluatedProperties: false\n")
 	}
 	nullable("LoginRequest", "email", "string")
 	nullable("LoginRequest", "password", "string")
@@ -57,10 +57,10 @@ func documentEdits() []edit {
 	nullable("ProjectList", "size", "integer")
 	nullable("AvatarEventData", "avatar_id", "string")
 
-	// Facts of the interface.
-	add("an avatar status is gone", "\n    AvatarStatus:\n", ", consent_failed]", "]")
+	// Facts that the interface states.
+	add("an avatar status is removed", "\n    AvatarStatus:\n", ", consent_failed]", "]")
 	add("an avatar status is added", "\n    AvatarStatus:\n", ", consent_failed]", ", consent_failed, deleted]")
-	add("a video ends in another way", "\n    InferenceEventStatus:\n", "enum: [succeeded, failed]", "enum: [succeeded, failed, canceled]")
+	add("a final status of a video is added", "\n    InferenceEventStatus:\n", "enum: [succeeded, failed]", "enum: [succeeded, failed, canceled]")
 	add("an event type is renamed", "\n    EventType:\n", "lipsync_inference_event]", "lipsync_event]")
 	add("password is optional", "\n    LoginRequest:\n", "[email, password]", "[email]")
 	add("a project id is required", "\n    Project:\n", "      properties:\n", "      required: [project_id]\n      properties:\n")
@@ -115,7 +115,7 @@ func documentEdits() []edit {
 	}
 	add("a notification needs a signature", "\n    EventSignature:\n", "required: false", "required: true")
 
-	// Descriptions that say the opposite.
+	// Descriptions with false statements.
 	for _, change := range [][3]string{
 		{"operationId: listProjects\n", "newest first", "oldest first"},
 		{"operationId: login\n", "valid for 1 hour", "valid for 2 hours"},

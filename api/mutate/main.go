@@ -1,12 +1,12 @@
-// Command mutate checks the tests of the contract: it makes one edit at a time to the document, to
-// the rows of the interface or to a handler, and fails when no test notices. The code generator
-// does not run, so no edit is caught by the compiler.
+// Command mutate checks that the tests of the contract detect mistakes. It makes one edit at a time, to the document, to
+// a row of api/interface_test.go or to a handler, and fails if the tests pass. It does not regenerate code, so the
+// compiler cannot detect an edit.
 //
 //	go run ./api/mutate [-run REGEXP]
 //
-// The flag -run selects edits by their names, which the command prints. It runs in the root of the module. The
-// tests read an edited copy of the document by a flag of theirs, and any other edited file by the -overlay
-// flag of the go command, so the checkout does not change.
+// The command prints the name of each edit. The flag -run selects edits by name. The command must run in the root of the
+// module. It does not change the checkout: the tests read an edited document with their flag -document, and other
+// edited files with the flag -overlay of the go command.
 package main
 
 import (
@@ -37,14 +37,14 @@ type edit struct {
 	tests    []string // arguments of go test; contractTests if nil
 }
 
-// contractTests matches the tests of package api that read nothing but the document.
+// contractTests matches the tests of package api that read only the document.
 const contractTests = "^Test(Document|Contract)"
 
 // timeout limits the tests of one edit.
 const timeout = 3 * time.Minute
 
 func main() {
-	pattern := flag.String("run", "", "make only the edits whose name matches")
+	pattern := flag.String("run", "", "make only the edits whose name matches this regular expression")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -56,7 +56,7 @@ func main() {
 }
 
 func run(ctx context.Context, pattern string) error {
-	wanted, err := regexp.Compile(pattern)
+	selected, err := regexp.Compile(pattern)
 	if err != nil {
 		return err
 	}
@@ -66,14 +66,14 @@ func run(ctx context.Context, pattern string) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	m := &mutator{dir: dir, contract: filepath.Join(dir, "contract.test")}
-	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", m.contract, "./api").CombinedOutput(); err != nil { //nolint:gosec // a path of our own
+	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", m.contract, "./api").CombinedOutput(); err != nil { //nolint:gosec // path in a temporary directory
 		return fmt.Errorf("building the tests of package api: %w\n%s", err, out)
 	}
 	edits := slices.DeleteFunc(slices.Concat(documentEdits(), rowEdits(), handlerEdits()), func(e edit) bool {
-		return !wanted.MatchString(e.name)
+		return !selected.MatchString(e.name)
 	})
 	survived := m.all(ctx, edits)
-	fmt.Fprintf(os.Stdout, "%d edits, %d not caught\n", len(edits), len(survived))
+	fmt.Fprintf(os.Stdout, "%d edits, %d not detected\n", len(edits), len(survived))
 	return errors.Join(survived...)
 }
 
@@ -82,8 +82,7 @@ type mutator struct {
 	contract string // test binary of package api
 }
 
-// all makes every edit, one per processor at a time, and returns an error for each edit that no test
-// detected.
+// all makes every edit, concurrently on all CPUs, and returns an error for each edit that no test detects.
 func (m *mutator) all(ctx context.Context, edits []edit) []error {
 	queue := make(chan int)
 	results := make([]error, len(edits))
@@ -114,7 +113,7 @@ func (m *mutator) try(ctx context.Context, number int, e edit) error {
 		return fmt.Errorf("%s: %w", e.name, err)
 	}
 	path := filepath.Join(m.dir, fmt.Sprintf("%d-%s", number, filepath.Base(e.file)))
-	if err := os.WriteFile(path, []byte(edited), 0o600); err != nil { //nolint:gosec // a path of our own
+	if err := os.WriteFile(path, []byte(edited), 0o600); err != nil { //nolint:gosec // path in a temporary directory
 		return err
 	}
 	out, err := m.test(ctx, path, e)
@@ -122,11 +121,11 @@ func (m *mutator) try(ctx context.Context, number int, e edit) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err == nil:
-		return fmt.Errorf("%s: no test noticed", e.name)
+		return fmt.Errorf("%s: not detected by a test", e.name)
 	case !strings.Contains(out, "--- FAIL") && !strings.Contains(out, "panic:"):
 		return fmt.Errorf("%s: the tests did not run: %w\n%s", e.name, err, out)
 	}
-	fmt.Fprintf(os.Stdout, "caught: %s\n", e.name)
+	fmt.Fprintf(os.Stdout, "detected: %s\n", e.name)
 	return nil
 }
 
@@ -136,7 +135,7 @@ func (m *mutator) test(ctx context.Context, edited string, e edit) (string, erro
 	defer cancel()
 	var command *exec.Cmd
 	if e.file == document && e.tests == nil {
-		command = exec.CommandContext(limited, m.contract, "-test.run", contractTests, "-document", edited) //nolint:gosec // a path of our own
+		command = exec.CommandContext(limited, m.contract, "-test.run", contractTests, "-document", edited) //nolint:gosec // path in a temporary directory
 		command.Dir = "api"
 	} else {
 		overlay, err := m.overlay(e.file, edited)
@@ -147,7 +146,7 @@ func (m *mutator) test(ctx context.Context, edited string, e edit) (string, erro
 		if tests == nil {
 			tests = []string{"./api", "-run", contractTests}
 		}
-		command = exec.CommandContext(limited, "go", slices.Concat([]string{"test", "-vet=off", "-overlay", overlay}, tests)...) //nolint:gosec // arguments of our own
+		command = exec.CommandContext(limited, "go", slices.Concat([]string{"test", "-vet=off", "-overlay", overlay}, tests)...) //nolint:gosec // constant arguments
 	}
 	out, err := command.CombinedOutput()
 	return string(out), err
@@ -166,12 +165,12 @@ func (m *mutator) overlay(file, edited string) (string, error) {
 func (e edit) apply(content string) (string, error) {
 	start := strings.Index(content, e.after)
 	if start < 0 {
-		return "", fmt.Errorf("%s has no %q", e.file, e.after)
+		return "", fmt.Errorf("%s does not contain %q", e.file, e.after)
 	}
 	start += len(e.after)
 	at := strings.Index(content[start:], e.old)
 	if at < 0 || e.old == e.new {
-		return "", fmt.Errorf("%s has no %q to change behind %q", e.file, e.old, e.after)
+		return "", fmt.Errorf("%s does not contain %q after %q", e.file, e.old, e.after)
 	}
 	at += start
 	return content[:at] + e.new + content[at+len(e.old):], nil

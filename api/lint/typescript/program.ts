@@ -1,11 +1,10 @@
-// A program that uses every operation and every event of the document through the types that
-// openapi-typescript makes of it. It is compiled, not run: an operation or an event without a use
-// here, and a type that is too narrow or too wide to use, are errors of the compiler.
+// This program uses every operation and event with the types that openapi-typescript generates. It is compiled, but not
+// run. The compiler reports unused operations and events, and types that do not fit their use.
 import type { components, operations, webhooks } from "./openapi";
 
 type Schemas = components["schemas"];
 
-// Content is the JSON of a body, or what another media type is.
+// Content is the type of a JSON body, or of a body with another media type.
 type Content<T> = [T] extends [{ content: { "application/json": infer Body } }]
   ? Body
   : [T] extends [{ content: infer Media }]
@@ -90,7 +89,7 @@ export const handlers: { [Event in keyof webhooks]: (event: Body<Event>) => stri
   lipsync_inference_event: (event) => event.data.inference_id + event.data.status,
 };
 
-// Each notification is an Event, and its event_type tells which.
+// event_type distinguishes the types of notifications.
 export function handle(event: Schemas["Event"]): string {
   switch (event.event_type) {
     case "avatar_event":
