@@ -3,8 +3,8 @@ GOLANGCI_LINT := .bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GOVULNCHECK_VERSION := v1.8.0
 GOVULNCHECK := .bin/govulncheck-$(GOVULNCHECK_VERSION)
 
-# The race detector needs cgo, which needs a C compiler and the C library. SQLite, which is C translated to
-# Go, is built without it: the detector does not know its locks and makes it ten times slower.
+# The race detector needs cgo, which needs a C compiler and the C library. SQLite, which is C translated to Go, is built
+# without race detection: the detector does not support its locks and would make it ten times slower.
 RACE := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && \
 	echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null && \
 	echo -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false)
@@ -27,7 +27,7 @@ check: ## Run every check, as CI does (15 minutes)
 build: ## Build studiod, studio-render and studio into .bin
 	go build -o .bin/ ./server/cmd/studiod ./server/cmd/studio-render ./client/cmd/studio
 
-# The platforms of a release, and its name: a tag or the hash of the commit.
+# Platforms and name of a release. The name is a tag or a commit hash.
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 RELEASE := $(shell git describe --tags --always --dirty 2>/dev/null)
 
@@ -92,23 +92,23 @@ pictures: ## Take the pictures in README.md (needs chromium, ffmpeg and espeak-n
 	go test -count=1 -run '^(TestConsole_makesVideos|TestDocs_tryOperations)$$' ./server/cmd/studiod -readme '$(CURDIR)/.readme'
 
 .PHONY: test
-test: ## Run the tests, with the slow ones in a short form
+test: ## Run the tests, some of them shortened
 	go test -short -shuffle=on ./...
 
-# These packages have no concurrent code of ours. Their tests build programs, run browsers and render.
+# Packages without concurrent code. Their tests build programs, run browsers and render videos.
 UNRACED := /api$$|/api/generate$$|/server/docs$$|/server/internal/console$$|/server/cmd/studio-render$$|/server/internal/talkinghead$$
 
 .PHONY: test-race
-test-race: ## Run all tests in full, with the race detector where it can find something (needs a C compiler)
+test-race: ## Run all tests in full, with the race detector for packages with concurrent code (needs a C compiler)
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	go test $(RACE) -shuffle=on $$(go list ./... | grep -vE '$(UNRACED)')
 	go test -shuffle=on $$(go list ./... | grep -E '$(UNRACED)')
 
-# Factor by which soak has more faults and load than the tests.
+# Factor of the faults and load of soak, relative to the tests.
 SOAK := 10
 
 .PHONY: soak
-soak: ## Kill daemons and stop databases under load, SOAK=10 times as much as the tests (5 minutes)
+soak: ## Kill daemons and stop databases under load, SOAK (10) times as much as the tests (5 minutes)
 	go test -count=1 -timeout 1h -v ./server/internal/soak -soak.scale $(SOAK)
 
 .PHONY: bench-packages
@@ -124,7 +124,7 @@ bench-delivery: ## Benchmark webhook delivery and write server/bench/DELIVERY.md
 	cd server/bench/daemon/delivery && go run .
 
 .PHONY: load
-load: ## Benchmark sustained load from 500 creations a second and write server/bench/LOAD.md (15 minutes)
+load: ## Benchmark sustained load and write server/bench/LOAD.md (15 minutes)
 	cd server/bench/daemon/load && go run .
 
 .PHONY: bench-render
@@ -146,15 +146,15 @@ check-document: api/lint/node_modules ## Lint api/openapi.yaml and type-check it
 api/lint/node_modules: api/lint/package-lock.json
 	cd api/lint && npm ci && touch node_modules
 
-# The commit that users have: the last tag, or the first parent.
+# The earlier commit for breaking: the last tag, or the first parent.
 BASE := $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD^)
 
 .PHONY: mutate
-mutate: ## Mutate the contract, and fail if a mutation passes the tests
+mutate: ## Fail if the tests do not detect mutations of the contract
 	go run ./api/mutate
 
 .PHONY: breaking
-breaking: ## Fail if the contract breaks users of BASE=COMMIT and api/CHANGES.md does not say so
+breaking: ## Fail if the contract has breaking changes since BASE=COMMIT that api/CHANGES.md does not list
 	cd api/breaking && go mod tidy -diff && go vet ./... && go test ./... && go run . -base "$(BASE)"
 
 .PHONY: check-foreign
@@ -180,9 +180,9 @@ lint: $(GOLANGCI_LINT) ## Run golangci-lint
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: vulncheck
-vulncheck: $(GOVULNCHECK) ## Fail if code with a known vulnerability is called (skipped without access to the database)
+vulncheck: $(GOVULNCHECK) ## Fail if code with a known vulnerability is called (skipped without access to the vulnerability database)
 	@found=$$($(GOVULNCHECK) ./... 2>&1); code=$$?; printf '%s\n' "$$found"; \
-	case "$$code $$found" in "1 govulncheck: fetching vulnerabilities: "*) code=0; echo "not checked: the database of vulnerabilities cannot be reached";; esac; \
+	case "$$code $$found" in "1 govulncheck: fetching vulnerabilities: "*) code=0; echo "not checked: the vulnerability database is not reachable";; esac; \
 	exit $$code
 
 $(GOVULNCHECK):
