@@ -41,6 +41,9 @@ func (l *Listener) handler(next http.Handler) http.Handler {
 		}
 		b := &body{ReadCloser: r.Body, conn: c, began: time.Now(), control: http.NewResponseController(w)}
 		b.buffered = !l.cfg.Streamed(r)
+		// A copy, because net/http looks at the type of its own Body to decide whether the client still
+		// waits for 100 Continue. With another type, it waits for the body before it sends the response.
+		r = r.WithContext(r.Context())
 		r.Body = b
 		defer b.release()
 		next.ServeHTTP(w, r)

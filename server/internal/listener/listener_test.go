@@ -2,10 +2,12 @@ package listener_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -335,6 +337,34 @@ func TestListener_answersErrorsOfNetHTTPWithAProblem(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestListener_logsTheAddressOfARefusedRequest(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"192.0.2.1", "2001:db8::1"} {
+		var log bytes.Buffer
+		serve(t, listener.Config{Logger: slog.New(slog.NewJSONHandler(&log, nil))}, func(_ *testing.T, p *pipes) {
+			p.dial(address).ask("nonsense\r\n\r\n")
+		})
+		if want := fmt.Sprintf(`"client":%q`, address); !strings.Contains(log.String(), want) {
+			t.Errorf("the log has no %s: %s", want, &log)
+		}
+	}
+}
+
+func TestListener_rejectsABodyBeforeTheClientSendsIt(t *testing.T) {
+	t.Parallel()
+	reject := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }
+	serveHandler(t, listener.Config{}, reject, func(t *testing.T, p *pipes) {
+		c, began := p.dial("192.0.2.1"), time.Now()
+		answer, _ := c.ask("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5000\r\n\r\n")
+		if answer.StatusCode != http.StatusRequestEntityTooLarge || time.Since(began) > 0 {
+			t.Errorf("it responds %d after %v, want 413 at once", answer.StatusCode, time.Since(began))
+		}
+		if !answer.Close {
+			t.Error("the response does not announce that the connection ends")
+		}
+	})
 }
 
 func TestListener_closesConnectionsThatMustEnd(t *testing.T) {

@@ -45,7 +45,7 @@ func (c *conn) problemOf(status int, detail string) []byte {
 	if err != nil { // cannot happen for a struct of strings and numbers
 		panic(err)
 	}
-	c.listener.cfg.Logger.Info("request refused", "request_id", id, "status", status, "client", c.address.String())
+	c.listener.cfg.Logger.Info("request refused", "request_id", id, "status", status, "client", addressOf(c.RemoteAddr()).String())
 	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nCache-Control: no-store\r\nConnection: close\r\n"+
 		"Content-Length: %d\r\nContent-Type: application/problem+json\r\nDate: %s\r\n%sX-Content-Type-Options: nosniff\r\nX-Request-Id: %s\r\n\r\n%s",
 		status, title, len(body), time.Now().UTC().Format(http.TimeFormat), retryHeader, id, body)
