@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 
 	"github.com/urfave/cli/v3"
 
@@ -48,13 +49,20 @@ func backup(ctx context.Context, command *cli.Command) error {
 		switch {
 		case errors.Is(err, store.ErrNotSQLite):
 			return usagef("a PostgreSQL is backed up by: %s", dumpLine)
-		case errors.Is(err, fs.ErrExist):
+		case errors.Is(err, fs.ErrExist) && exists(path):
 			return usagef("there is such a file already")
+		case errors.Is(err, fs.ErrExist):
+			return usagef("there is %s.partial: delete it, unless another backup is writing it", path)
 		case err != nil:
 			return err
 		}
 		return printLines(command, "the database is backed up", "keep its key file apart from it: without that the backup cannot be used")
 	})
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 func restore(ctx context.Context, command *cli.Command) error {

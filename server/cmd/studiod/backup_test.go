@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,12 @@ func TestBackup_restoreRoundTrips(t *testing.T) {
 	db := fillEvents(t, studiotest.NewSQLite(t))
 	directory := t.TempDir()
 	file, elsewhere := filepath.Join(directory, "backup.db"), "--db=sqlite:"+filepath.Join(directory, "studio.db")
+	interrupted := filepath.Join(directory, "interrupted.db")
+	for _, partial := range []string{interrupted + ".partial", filepath.Join(directory, "studio.db.partial")} { // as kill -9 leaves them
+		if err := os.WriteFile(partial, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	list := func(db string) string {
 		t.Helper()
 		code, stdout, stderr := studiod(t, "", "event", "list", db, "--json")
@@ -28,6 +35,7 @@ func TestBackup_restoreRoundTrips(t *testing.T) {
 	}{
 		{[]string{"backup", db, file}, exitOK, "the database is backed up"},
 		{[]string{"backup", db, file}, exitUsage, "there is such a file already"},
+		{[]string{"backup", db, interrupted}, exitUsage, "there is " + interrupted + ".partial: delete it"},
 		{[]string{"restore", db, file}, exitUsage, "there is a database already"},
 		{[]string{"restore", elsewhere, filepath.Join(directory, "missing")}, exitUsage, "there is no such file"},
 		{[]string{"restore", elsewhere, file}, exitOK, "the database is restored"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,7 +26,8 @@ var (
 
 // Backup writes a snapshot of the whole database to a new file that only its owner can read. Daemons may
 // write to the database at the same time. Backup returns fs.ErrExist if the file exists. While the backup
-// is incomplete it is named path.partial; such a file may be deleted.
+// is incomplete it is named path.partial. Backup returns fs.ErrExist for that file, too: it may be deleted,
+// unless another backup is writing it.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	e, ok := s.engine.(*sqlite)
 	if !ok {
@@ -92,7 +92,10 @@ func Restore(ctx context.Context, backup, dsn string) (err error) {
 			return errors.Join(err, fs.ErrExist, lock.Close())
 		}
 	}
-	err = writeInto(ctx, from, path)
+	// Whoever left a partial file behind no longer has the lock.
+	if err = os.Remove(path + ".partial"); err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = writeInto(ctx, from, path)
+	}
 	if err = errors.Join(err, lock.Close()); err != nil {
 		return err
 	}
@@ -153,7 +156,7 @@ func newestMigration(migrations fs.FS) (newest int, err error) {
 func createNew(path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return err
 	}
 	return file.Close()
 }
