@@ -17,7 +17,7 @@ func workspaceCommand() *cli.Command {
 		Name: "workspace", Usage: "add workspaces and their members",
 		Commands: []*cli.Command{
 			leaf("add", "add a workspace and print the id", "NAME", []cli.Flag{idFlag("workspace")}, addWorkspace),
-			leaf("member", "let a user see a workspace", "WORKSPACE_ID EMAIL", nil, addMember),
+			leaf("member", "add a user to a workspace", "WORKSPACE_ID EMAIL", nil, addMember),
 		},
 	}
 }
@@ -28,7 +28,7 @@ func secretCommand() *cli.Command {
 		Commands: []*cli.Command{
 			leaf("show", "print the valid secrets, newest first", "EMAIL", nil,
 				secrets((*studio.Service).WebhookSecretsInForce)),
-			leaf("rotate", "add a secret; for 24 hours, webhooks are signed with the old ones too", "EMAIL", nil,
+			leaf("rotate", "add a secret; webhooks are also signed with the previous secrets for 24 hours", "EMAIL", nil,
 				secrets((*studio.Service).RotateWebhookSecret)),
 		},
 	}
@@ -36,7 +36,7 @@ func secretCommand() *cli.Command {
 
 func idFlag(of string) cli.Flag {
 	return &cli.StringFlag{
-		Name: "id", Usage: "UUID of the " + of + ", to reuse one from elsewhere", DefaultText: "a new one",
+		Name: "id", Usage: "UUID of the " + of + ", such as its id in another service", DefaultText: "a new one",
 		Validator: checkID,
 	}
 }
@@ -51,7 +51,7 @@ func checkID(text string) error {
 func addWorkspace(ctx context.Context, command *cli.Command) error {
 	name := strings.TrimSpace(command.Args().First())
 	if name == "" {
-		return usagef("a workspace needs a name")
+		return usagef("the name of the workspace is empty")
 	}
 	return withStudio(ctx, command, true, func(service *studio.Service) error {
 		workspace, err := service.AddWorkspace(ctx, command.String("id"), name)

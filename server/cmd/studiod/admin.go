@@ -33,7 +33,7 @@ type adminConfig struct {
 
 func adminFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "admin-addr", Usage: "address for operators only, with /metrics, /debug/pprof, /healthz and /readyz; off disables it",
+		Name: "admin-addr", Usage: "address of /metrics, /debug/pprof, /healthz and /readyz, for operators only; off disables it",
 		Value: defaultAdminAddr, Sources: cli.EnvVars("STUDIO_ADMIN_ADDR"),
 		Validator: func(addr string) error {
 			if _, port, err := net.SplitHostPort(addr); addr != noAdmin && (err != nil || !isPort(port)) {
@@ -100,7 +100,7 @@ func (d *daemon) showAdmin(ctx context.Context) {
 		d.admin.state.Store(&adminState{name: "ready", db: d.store})
 		d.cfg.Logger.InfoContext(ctx, "serving operators", "url", "http://"+d.admin.listener.Addr().String())
 	case d.noAdmin != nil:
-		d.cfg.Logger.WarnContext(ctx, "operators are not served; --admin-addr names another address, or off", "err", d.noAdmin)
+		d.cfg.Logger.WarnContext(ctx, "admin address not available; set another --admin-addr, or off", "err", d.noAdmin)
 	}
 }
 

@@ -92,7 +92,7 @@ func (e eventDetail) print(out io.Writer) error {
 	}
 	for _, a := range e.Attempts {
 		if a.Excerpt != "" {
-			fmt.Fprintf(&text, "\nanswer to attempt %d:\n", a.Number)
+			fmt.Fprintf(&text, "\nresponse to attempt %d:\n", a.Number)
 		}
 		// The bar marks lines that the receiver wrote, so that they cannot imitate lines of this program.
 		for line := range strings.Lines(a.Excerpt) {
@@ -122,7 +122,7 @@ func idArgument(command *cli.Command) (string, error) {
 func eventByID(ctx context.Context, db *store.Store, id string) (store.Event, error) {
 	found, err := db.Event(ctx, id)
 	if errors.Is(err, studio.ErrNotFound) {
-		return found, fmt.Errorf("there is no event %s", id)
+		return found, fmt.Errorf("no event %s", id)
 	}
 	return found, err
 }

@@ -19,10 +19,10 @@ const (
 
 func backupCommand() *cli.Command {
 	return described(leaf("backup", "write the whole database to a new file", "FILE", nil, backup),
-		`Daemons may be running: the backup is a consistent snapshot. It contains password hashes, and only its owner
-can read it. Its keys and webhook secrets are encrypted, so it cannot be used without the key file: keep a
-copy of that file apart from the backup. The backup contains no media: copy their folder after the database,
-so that it has every file that a row names.
+		`The backup is a consistent snapshot, also while daemons are running. Its file contains password hashes and is
+readable by its owner only. The backup cannot be used without the key file, because keys and webhook secrets are
+encrypted. Keep a copy of the key file in another place. The backup contains no media files. Copy their folder
+after the backup, so that the copy has all files of the backup.
 
 Back up PostgreSQL with its own program:
     `+dumpLine+`
@@ -31,10 +31,10 @@ Example: studiod backup studio-$(date +%F).db`)
 }
 
 func restoreCommand() *cli.Command {
-	return described(leaf("restore", "restore a backup where there is no database yet", "FILE", nil, restore),
-		`The backup is checked first. Tables of an earlier version are migrated. Put the key file of the backup beside
-the database, with the same name but the extension .keys, or give it to studiod serve as --key-file. Events
-that were being delivered when the backup was made are sent again, with the same ids.
+	return described(leaf("restore", "create a database from a backup", "FILE", nil, restore),
+		`The command checks the backup, and migrates tables of an earlier version. Copy the key file of the backup next to
+the database, with the name of the database and the extension .keys, or set it as --key-file of studiod serve.
+Events that were pending in the backup are sent again, with the same ids.
 
 Restore PostgreSQL with its own program, to an empty database:
     `+restoreLine+`
@@ -48,11 +48,11 @@ func backup(ctx context.Context, command *cli.Command) error {
 		err := db.Backup(ctx, path)
 		switch {
 		case errors.Is(err, store.ErrNotSQLite):
-			return usagef("a PostgreSQL is backed up by: %s", dumpLine)
+			return usagef("back up PostgreSQL with: %s", dumpLine)
 		case errors.Is(err, fs.ErrExist) && exists(path):
-			return usagef("there is such a file already")
+			return usagef("the file already exists")
 		case errors.Is(err, fs.ErrExist):
-			return usagef("there is %s.partial: delete it, unless another backup is writing it", path)
+			return usagef("%s.partial exists: delete it, unless another backup is writing it", path)
 		case err != nil:
 			return err
 		}
@@ -73,11 +73,11 @@ func restore(ctx context.Context, command *cli.Command) error {
 	err = store.Restore(ctx, command.Args().First(), dsn)
 	switch {
 	case errors.Is(err, store.ErrNotSQLite):
-		return usagef("a PostgreSQL is restored by: %s", restoreLine)
+		return usagef("restore PostgreSQL with: %s", restoreLine)
 	case errors.Is(err, fs.ErrExist):
-		return usagef("there is a database already; give another one with --db, or move this one away with its -wal file")
+		return usagef("the database already exists; set another --db, or move the database and its -wal file")
 	case errors.Is(err, fs.ErrNotExist):
-		return usagef("there is no such file")
+		return usagef("no such file")
 	case errors.Is(err, store.ErrNoDatabase), errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrNewer):
 		return usagef("%w", err)
 	case err != nil:

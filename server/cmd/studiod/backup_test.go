@@ -34,10 +34,10 @@ func TestBackup_restoreRoundTrips(t *testing.T) {
 		printed string
 	}{
 		{[]string{"backup", db, file}, exitOK, "the database is backed up"},
-		{[]string{"backup", db, file}, exitUsage, "there is such a file already"},
-		{[]string{"backup", db, interrupted}, exitUsage, "there is " + interrupted + ".partial: delete it"},
-		{[]string{"restore", db, file}, exitUsage, "there is a database already"},
-		{[]string{"restore", elsewhere, filepath.Join(directory, "missing")}, exitUsage, "there is no such file"},
+		{[]string{"backup", db, file}, exitUsage, "the file already exists"},
+		{[]string{"backup", db, interrupted}, exitUsage, interrupted + ".partial exists: delete it"},
+		{[]string{"restore", db, file}, exitUsage, "the database already exists"},
+		{[]string{"restore", elsewhere, filepath.Join(directory, "missing")}, exitUsage, "no such file"},
 		{[]string{"restore", elsewhere, file}, exitOK, "the database is restored"},
 	} {
 		code, stdout, stderr := studiod(t, "", step.args...)

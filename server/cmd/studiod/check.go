@@ -16,10 +16,10 @@ type violation struct {
 }
 
 func checkCommand() *cli.Command {
-	return described(leaf("check", "report rows that contradict each other", "", []cli.Flag{jsonFlag()}, checkDatabase),
-		`The command changes nothing. While a daemon is running, rows that have just changed may be reported by
-mistake: check again before you act. When a daemon starts, it repairs work that is due at the wrong time.
-JSON fields: subject_id, rule. The exit code is 1 if anything is reported.
+	return described(leaf("check", "report inconsistent rows", "", []cli.Flag{jsonFlag()}, checkDatabase),
+		`The command changes nothing. While a daemon is running, it can report rows that are just changing, so check
+again before you act. A daemon corrects wrong due times at its start. JSON fields: subject_id, rule. The exit
+code is 1 if a row is inconsistent.
 
 Example: studiod check`)
 }
@@ -34,11 +34,11 @@ func checkDatabase(ctx context.Context, command *cli.Command) error {
 		for _, v := range found {
 			all = append(all, violation(v))
 		}
-		err = printList(command, all, "nothing is wrong", []string{"SUBJECT", "WHAT IT DOES"}, func(v violation) []string {
+		err = printList(command, all, "no inconsistent rows", []string{"SUBJECT", "PROBLEM"}, func(v violation) []string {
 			return []string{printable(v.SubjectID), v.Rule}
 		})
 		if err == nil && len(all) > 0 {
-			err = fmt.Errorf("%d contradictions are found", len(all))
+			err = fmt.Errorf("%d inconsistencies", len(all))
 		}
 		return err
 	})

@@ -11,8 +11,8 @@ func TestCheck_reportsInconsistentRows(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		db := fillEvents(t, dsn)
-		if code, stdout, stderr := studiod(t, "", "check", db); code != exitOK || !strings.Contains(stdout+stderr, "nothing is wrong") {
-			t.Errorf("a database that nothing is wrong with: exit code %d, %s%s", code, stdout, stderr)
+		if code, stdout, stderr := studiod(t, "", "check", db); code != exitOK || !strings.Contains(stdout+stderr, "no inconsistent rows") {
+			t.Errorf("a database that no inconsistent rows with: exit code %d, %s%s", code, stdout, stderr)
 		}
 		_, err := studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "UPDATE subjects SET deliver_at = NULL")
 		check(t, err)

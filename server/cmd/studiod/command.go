@@ -87,7 +87,7 @@ func prepare(command *cli.Command) {
 	if len(command.Commands) > 0 {
 		command.Action = func(_ context.Context, command *cli.Command) error {
 			if command.Args().Present() {
-				return usagef("%s has no command of this name; see %[1]s --help", command.FullName())
+				return usagef("no such command; see %s --help", command.FullName())
 			}
 			return cli.ShowSubcommandHelp(command)
 		}
@@ -97,16 +97,16 @@ func prepare(command *cli.Command) {
 	}
 }
 
-// leaf returns a command without subcommands. argsUsage names its arguments; those in brackets are
-// optional.
+// leaf returns a command without subcommands. argsUsage contains the names of its
+// arguments. Arguments in brackets are optional.
 func leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
-	most := len(strings.Fields(argsUsage))
-	least := most - strings.Count(argsUsage, "[")
+	maxArgs := len(strings.Fields(argsUsage))
+	minArgs := maxArgs - strings.Count(argsUsage, "[")
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: argsUsage,
 		Flags: append([]cli.Flag{databaseFlag(), keyFileFlag()}, flags...),
 		Action: func(ctx context.Context, command *cli.Command) error {
-			if given := command.Args().Len(); given < least || given > most {
+			if given := command.Args().Len(); given < minArgs || given > maxArgs {
 				return usagef("usage: %s; see --help", strings.TrimSpace(command.FullName()+" "+argsUsage))
 			}
 			err := action(ctx, command)
@@ -122,16 +122,16 @@ func leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc
 func explain(err error, record string) error {
 	switch {
 	case errors.Is(err, studio.ErrNotFound):
-		return usagef("there is no such %s", record)
+		return usagef("no such %s", record)
 	case errors.Is(err, studio.ErrExists):
-		return usagef("there is such a %s already", record)
+		return usagef("this %s already exists", record)
 	}
 	return err
 }
 
 func databaseFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "db", Usage: "database, as sqlite:PATH or postgres://USER@HOST/DATABASE; PGPASSWORD hides a password from other users of the machine", DefaultText: "sqlite:studio.db in the user's data directory",
+		Name: "db", Usage: "database, as sqlite:PATH or postgres://USER@HOST/DATABASE; set a password with PGPASSWORD, because other users of the machine can see arguments", DefaultText: "sqlite:studio.db in the user's data directory",
 		Sources: cli.EnvVars("STUDIO_DB"),
 	}
 }
@@ -144,7 +144,7 @@ func databaseOf(command *cli.Command, name string) (string, error) {
 	}
 	directory, err := dataDirectory()
 	if err != nil {
-		return "", fmt.Errorf("no data directory; give --db: %w", err)
+		return "", fmt.Errorf("no data directory; set --db: %w", err)
 	}
 	return "sqlite:" + filepath.Join(directory, name), nil
 }

@@ -25,7 +25,7 @@ func (d *daemon) openConsole(ctx context.Context) (err error) {
 	}
 	secure := d.cfg.TLSCert != "" || strings.HasPrefix(d.cfg.PublicURL, "https:")
 	if !secure && len(d.cfg.TrustedProxies) > 0 {
-		d.cfg.Logger.WarnContext(ctx, "browsers may send the sessions of the console by http; where the proxy adds TLS, --public-url https://… forbids that")
+		d.cfg.Logger.WarnContext(ctx, "browsers may send console sessions over http; if a proxy adds TLS, set --public-url https://…")
 	}
 	d.console, err = console.New(console.Config{
 		Studio: d.studio, Store: d.store, ServeFile: d.media.ServeFile, MapError: rest.MapError, Admit: d.userRates.AdmitPage,

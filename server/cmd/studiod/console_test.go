@@ -102,7 +102,7 @@ func TestConsole_sessionCookieIsSecureBehindTLSProxy(t *testing.T) {
 		check(t, err)
 		check(t, answer.Body.Close())
 		cookie, secure := answer.Header.Get("Set-Cookie"), strings.HasPrefix(url, "https:")
-		if !strings.HasPrefix(cookie, want) || strings.Contains(cookie, "; Secure") != secure || strings.Contains(d.log.String(), "by http") == secure {
+		if !strings.HasPrefix(cookie, want) || strings.Contains(cookie, "; Secure") != secure || strings.Contains(d.log.String(), "over http") == secure {
 			t.Errorf("%s: the cookie is %q, and the log\n%s", url, cookie, d.log)
 		}
 	}

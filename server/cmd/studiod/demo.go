@@ -105,7 +105,7 @@ func demoUser(ctx context.Context, d *daemon, password string) (studio.User, err
 	}
 	err = d.studio.AddMember(ctx, demoWorkspace, demoEmail)
 	if errors.Is(err, studio.ErrNotFound) {
-		return studio.User{}, usagef("--demo needs an empty database or the one of an earlier demo")
+		return studio.User{}, usagef("--demo needs an empty database or the database of an earlier demo")
 	}
 	if err != nil {
 		return studio.User{}, err

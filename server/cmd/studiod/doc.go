@@ -1,5 +1,5 @@
-// Studiod serves Avatar Studio: the contract in api/openapi.yaml, stored in a database, with signed
-// webhooks and a renderer that makes videos.
+// Studiod serves the Avatar and Video Project Service of api/openapi.yaml. It stores its data in a database, renders
+// videos, and delivers signed webhooks.
 //
 //	studiod serve                      # SQLite in the user's data directory
 //	studiod user add ada@example.com   # asks for a password
@@ -8,48 +8,45 @@
 //	studiod project import --workspace WORKSPACE_ID projects.json
 //	studiod secret show ada@example.com
 //
-// Every flag of serve can also be set by an environment variable: --render-time is STUDIO_RENDER_TIME.
-// Commands work while a daemon is running. After invalid input, a command prints one line and exits with
-// code 2. After any other failure, it prints one line and exits with code 1.
+// Each flag of serve has an environment variable: the variable of --render-time is STUDIO_RENDER_TIME.
+// Commands also work while a daemon is running. On failure, a command prints one line. Its exit code is 2 after
+// invalid input and 1 otherwise.
 //
 // # In the browser
 //
-// The reference of the API is at /docs. The console at /console is for users, who log in as they do to the
-// API. They see and create avatars and videos, see the state of their notifications, and replay them. The
-// flags --docs=false and --console=false disable the pages. Behind a proxy that adds TLS, --public-url must
-// begin with https:, so that browsers send the session cookie over https only. The pages load nothing from
-// other origins, but link to the thumbnails of imported projects.
+// The API reference is at /docs. At /console, users log in with the credentials of the API. They create avatars and
+// videos, and view and replay their notifications. The flags --docs=false and --console=false disable the pages.
+// Behind a proxy that adds TLS, --public-url must begin with https:, so that browsers send the session cookie over
+// https only. The pages load nothing from other origins, but link to the thumbnails of imported projects.
 //
-// In the console, an operator also sees who uses the service, what is waiting and since when, which
-// processes render and deliver, and which receivers fail. An operator sees nothing that belongs to another
-// user. Removing the role takes effect at once:
+// In the console, an operator also sees the users, the queues and their age, the processes that render and deliver,
+// and the failing receivers. An operator cannot see the records of other users. A change of the role takes effect at
+// once:
 //
 //	studiod user role olga@example.com operator
 //	studiod user role olga@example.com user
 //
 // # Databases
 //
-// The flag --db names the database. sqlite:PATH is a file that only one daemon may use.
-// postgres://USER@HOST/DATABASE can be shared by any number of daemons. Its password is read from
-// PGPASSWORD or ~/.pgpass. The daemons on a PostgreSQL database share the deliveries evenly. If one is
-// killed, frozen or disconnected, another takes over its deliveries within 5 seconds and its renderings
-// within 20 seconds. On SQLite, the next start continues both at once.
+// The flag --db sets the database. sqlite:PATH is a file for one daemon. Any number of daemons can share
+// postgres://USER@HOST/DATABASE. Its password is read from PGPASSWORD or ~/.pgpass. The daemons on a PostgreSQL
+// database share the deliveries evenly. If a daemon is killed, frozen or disconnected, another takes over its
+// deliveries within 5 seconds and its renderings within 20 seconds. On SQLite, the next start continues both at once.
 //
 // While the database is unreachable, busy, full, damaged or read-only, requests get 503 with Retry-After,
-// and the cause is logged. A daemon exits when its SQLite file is deleted, replaced or emptied. At its
-// start, it removes the permissions of other users from that file, and logs a warning if there were any.
+// and the daemon logs the cause. A daemon exits if its SQLite file is deleted, replaced or emptied. At its start, it
+// removes the permissions of other users from that file, and logs a warning if there were any.
 //
 //	studiod backup FILE    # SQLite, while a daemon is running
-//	studiod restore FILE   # where there is no database yet
+//	studiod restore FILE   # to a new database
 //	studiod check          # report inconsistent rows
 //
-// PostgreSQL is backed up with pg_dump and restored with pg_restore. The help of both commands shows how.
+// PostgreSQL is backed up with pg_dump and restored with pg_restore. "studiod backup --help" shows how.
 //
-// A daemon migrates the tables when it starts, and only forward. On PostgreSQL, daemons of the previous
-// version keep working next to a new one, and may even be restarted. So replace them one after the other
-// (rolling update): take each out of the load balancer first, and stop it with SIGTERM. A daemon that exits
-// because the others kept its migration from a lock can be started again at once. Upgrade one version at a
-// time, or stop all daemons.
+// A daemon migrates the tables when it starts. There is no downgrade. On PostgreSQL, daemons of the previous version
+// still work after the migration, and can be restarted. So replace them one after the other (rolling update): remove
+// each from the load balancer, and then stop it with SIGTERM. If a daemon exits because it does not get the lock for
+// its migration, start it again. Upgrade one version at a time, or stop all daemons.
 //
 // # Keys
 //
@@ -58,27 +55,26 @@
 // studio.db, the first start creates studio.keys, which only its owner can read. For PostgreSQL, give all
 // daemons, workers and commands the same key: --key-file FILE with a line from "openssl rand -base64 32",
 // or that line in STUDIO_KEYS. Without a key, they log a warning and store secrets as plain text. The next
-// start with a key encrypts them. A start with a wrong key file, or without the key file, fails. A start
-// with a key file that every user of the machine can read logs a warning.
+// start with a key encrypts the secrets. Later starts fail with a wrong key file and without the key file. If every
+// user of the machine can read the key file, a start logs a warning.
 //
-// A backup cannot be used without the key file: keep a copy of the file, in another place than the backup.
-// Stop all daemons before you configure the first key, and do not combine that with a rolling update:
-// daemons without the key cannot read encrypted secrets, and older daemons may not support key files.
+// A backup cannot be used without the key file. Keep a copy of the file, in another place than the backup. Stop all
+// daemons before you configure the first key, and do not configure it during a rolling update: daemons without the key
+// cannot read encrypted secrets, and older daemons may not support key files.
 //
-//	studiod key rotate     # encrypt everything with a new key; no session ends
+//	studiod key rotate     # encrypt all secrets with a new key; sessions stay valid
 //	studiod token rotate   # sign access tokens with a new key; older tokens stay valid until they expire
 //
 // Access tokens are JWTs signed with Ed25519. Other services can verify them with the public keys at
-// /.well-known/jwks.json, but cannot tell which tokens were revoked.
+// /.well-known/jwks.json, but these do not show which tokens are revoked.
 //
 // # Videos
 //
-// If ffmpeg is installed, studio-render, which must be in the directory of studiod, makes videos. espeak-ng
-// speaks text. The flag --renderer exec:PROGRAM runs another program (see package
-// server/internal/render/protocol). Without ffmpeg, renderings are simulated: they succeed without a file,
-// unless the title contains [fail].
+// The program studio-render, in the directory of studiod, renders videos. It needs ffmpeg, and espeak-ng for speech.
+// The flag --renderer exec:PROGRAM sets another program (see package server/internal/render/protocol). Without ffmpeg,
+// renderings are simulated: they succeed without a file, unless the title contains [fail].
 //
-// The flag --media says where files are stored: file:DIR, by default a directory beside the database, or
+// The flag --media sets the storage of files: file:DIR, by default a directory next to the database, or
 // s3://BUCKET. Responses contain signed URLs of files, which expire after --media-url-ttl (24 hours) and
 // begin with --public-url.
 //
@@ -88,20 +84,19 @@
 // # Webhooks
 //
 // An event is delivered at least once, always with the same webhook-id, and before the next event of its
-// avatar, video or lip-sync. A 2xx response accepts it. Otherwise it is retried, with up to 12 attempts in all
-// within about three days. A 4xx response other than 408, 425 and 429 ends it from the 6th attempt on, and 410
-// at once. Webhooks are sent to public https addresses only. The flags --allow-http-webhooks and
-// --webhook-allow 10.0.0.0/8 allow more.
+// avatar, video or lip-sync. The receiver accepts it with a 2xx response. Otherwise studiod retries it, with up to 12
+// attempts within about three days. A 4xx response other than 408, 425 and 429 ends the retries after 6 attempts, and
+// 410 ends them at once. Webhooks are sent to public https addresses only. The flags --allow-http-webhooks and
+// --webhook-allow 10.0.0.0/8 allow others.
 //
-// A daemon makes up to --workers (256) delivery attempts at the same time, and more if that many users have
-// events, one for each. A receiver is a scheme, host and port. All daemons together have up to --receiver-in-flight (4) attempts in flight to one receiver, and
-// start up to --receiver-rate (50) attempts per second. After 10 consecutive failures, the circuit breaker
+// A daemon makes up to --workers (256) concurrent delivery attempts. If no worker is free, a user
+// without a running attempt still gets one. A receiver is a scheme, host and port. For each receiver, all daemons together make up to
+// --receiver-in-flight (4) concurrent attempts and up to --receiver-rate (50) attempts per second. After 10 consecutive failures, the circuit breaker
 // of a receiver opens for 30 seconds to 5 minutes. Attempts are shared fairly between users, and between
 // the receivers of a user.
 //
-// An event that is not accepted by its last attempt is exhausted, and is kept for 30 days. After a long
-// outage of a receiver, list the events that it missed and replay them. --since and --until apply to the
-// creation of events, not to attempts:
+// An event whose last attempt fails is exhausted. studiod keeps it for 30 days. After a long outage of a receiver,
+// list the missed events and replay them. --since and --until apply to the creation of events, not to attempts:
 //
 //	studiod event list --state exhausted --since 96h
 //	studiod event show --excerpt EVENT_ID      # every attempt, with the receiver's response
@@ -117,31 +112,30 @@
 //
 // A daemon keeps up to --max-connections (2048, or half of the file limit). Up to
 // --max-connections-per-address (1024) of them may come from one IPv4 address or IPv6 /64 network. To
-// accept another connection, the daemon closes the one that has been idle longest, first among addresses
-// that have more than their share. After 10 seconds, a request body must arrive at --min-body-rate (8
+// accept another connection, the daemon closes the one that has been idle longest, preferably of an address
+// with more than its share. After 10 seconds, a request body must arrive at --min-body-rate (8
 // KB/s). A body may have at most 16 KiB if its operation needs no token. All bodies together may use
 // --max-body-memory (24 MB), and a request whose body does not fit gets 503. The garbage collector is tuned to
 // keep the daemon below 256 MB at these limits. GOGC and GOMEMLIMIT override its settings.
 //
 // With --tls-cert FILE and --tls-key FILE, the port serves TLS 1.2 and 1.3 with HTTP/2 and HTTP/1.1. The
 // files are read again every second. New connections use the new certificate, and open connections are not
-// affected. A certificate and key that do not match are logged, and the previous pair stays in use. Of an
-// HTTP/2 connection, each concurrent request after the first counts as another connection. A connection has
-// up to 100 concurrent requests.
+// affected. If a certificate and key do not match, the daemon logs this and uses the previous pair. An HTTP/2
+// connection can have up to 100 concurrent requests. Each of them after the first counts as another connection.
 //
-// Behind a proxy, --trusted-proxies 10.0.0.0/8,2001:db8::/32 names the networks of proxies. The address of
+// Behind a proxy, set --trusted-proxies to the networks of proxies, such as 10.0.0.0/8,2001:db8::/32. The address of
 // the client, for the login limits and the log, is the rightmost address of X-Forwarded-For that is not in
 // these networks. The header is ignored if it does not come from a trusted proxy. The connections of a
-// trusted proxy belong to many clients: they count towards --max-connections, but not towards the limit per
-// address. Limit the connections of one client in the proxy.
+// trusted proxy count towards --max-connections, but not towards the limit per address, because they belong to many
+// clients. Limit the connections of one client in the proxy.
 //
 // # Logins
 //
-// Failed logins delay the next login with the same email from the same address, from the 11th failure on
-// and longer each time. From an address at which the user has logged in within 30 days, nothing else delays
-// a login. From other addresses, 50 failures for the email, or 100 from the address, also delay it, by up
-// to a minute. Half of the processors compare passwords, and logins from known addresses come first. A
-// login that would have to wait too long gets 503. All daemons on a database share these counts.
+// From the 11th failed login with an email from an address on, the next login with this email from this address is
+// delayed. Each failure increases the delay. An address from which the user logged in within 30 days is known and has
+// no other delay. From other addresses, 50 failures for the email or 100 failures from the address also delay a login,
+// by up to a minute. Up to half of the CPUs compare passwords, and logins from known addresses have priority. A login
+// that would wait too long gets 503. All daemons on a database share the counts of failures.
 //
 //	studiod user password ada@example.com   # set a new password and end all sessions
 //	studiod token revoke ada@example.com    # end all sessions
@@ -149,53 +143,51 @@
 //
 // # Limits
 //
-// These rate limits apply to each user, in the API and the console together: --user-reads (20,000) requests
-// per second that change nothing, --user-creations (10,000) creations, --user-uploads (1,000) uploads, and
-// --user-changes (10,000) other changes. The burst is one second's worth. Requests over a limit get 429
-// with Retry-After. Daemons on a PostgreSQL database share the limits: each has a fair share, and what the
-// other daemons do not use.
+// These rate limits apply to each user, in the API and the console together: --user-reads (20,000) read
+// requests per second, --user-creations (10,000) creations, --user-uploads (1,000) uploads, and
+// --user-changes (10,000) other changes. Bursts are limited to the requests of one second. Requests over a limit get 429
+// with Retry-After. Daemons on a PostgreSQL database share the limits: each has a fair share, and can
+// use the unused shares of the others.
 //
-// The number of creations that wait for rendering or are being rendered is limited to --user-in-progress
-// (100,000) for each user. Further creations get 429, too. The files that a user uploads within seven days
-// may have --user-media (100,000 MB) together. A file over that limit gets 413.
+// Up to --user-in-progress (100,000) creations of a user can wait for rendering or be in rendering. Further creations
+// get 429, too. The total size of the files that a user uploads within seven days is limited to --user-media
+// (100,000 MB). An upload over that limit gets 413.
 //
 // # Metrics
 //
-// A daemon serves operators at --admin-addr (127.0.0.1:9090, or off). The address must not be public:
+// At --admin-addr (127.0.0.1:9090, or off), a daemon serves operators. The address must not be public:
 //
 //	/metrics       for Prometheus; no label contains a URL, a user or an id
-//	/healthz       200 while the process lives
-//	/readyz        200 when requests are served and the database is available and migrated
+//	/healthz       200 while the process runs
+//	/readyz        200 while requests are served and the database is available and migrated
 //	/debug/pprof/  profiles
 //
-// All daemons on a database report the same waiting work, so use the maximum over them, not the sum.
-// /readyz reports it, too, but it does not make a daemon unready. If another process uses the default port,
-// a daemon logs a warning and runs without it. An address that --admin-addr names must be free.
+// All daemons on a database report the same queues, so use the maximum over the daemons, not the sum. /readyz also
+// reports the queues, but a long queue does not make a daemon unready. If another process uses the default port, a
+// daemon logs a warning and does not serve operators. If another process uses a port set by --admin-addr, it exits.
 //
 // The directory deploy contains alert rules for Prometheus and a dashboard for Grafana.
 //
 // Log lines go to stderr, as text on a terminal and as JSON otherwise. --log-format text or json overrides
-// that. The log lines about the rendering and the deliveries of a creation have the request_id of its
-// request.
+// that. Log lines about the rendering and the deliveries of a creation have the request_id of the creation.
 //
 // # Traces
 //
 // With --otlp http://HOST:PORT, or OTEL_EXPORTER_OTLP_ENDPOINT, serve and work send traces to an
-// OpenTelemetry collector. A trace begins with a request that creates something. It contains the work in
-// the database, the rendering, and each delivery attempt, no matter which daemon makes the attempt and how
-// much later. The receiver gets the span of the attempt as traceparent (W3C Trace Context), which is not
-// signed. Variables such as OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_CERTIFICATE and
-// OTEL_RESOURCE_ATTRIBUTES are also read. With OTEL_SDK_DISABLED=true, no traces are sent.
+// OpenTelemetry collector. A trace begins with the request of a creation. It contains the database transactions, the
+// rendering, and each delivery attempt, by any daemon and at any later time. The receiver gets the span of the attempt
+// in the header traceparent (W3C Trace Context), which is not signed. studiod also reads variables such as
+// OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_CERTIFICATE and OTEL_RESOURCE_ATTRIBUTES. With
+// OTEL_SDK_DISABLED=true, no traces are sent.
 //
-// The flag --otlp-sample sets the share of traces to send (default 1, which is all). Clients cannot change
-// it: each request begins a new trace, with a link to the traceparent of the client. Spans have the
-// request_id of the log, but no URL, email, token or error text. A collector that is down or hangs delays
-// nothing: up to 4,096 spans are queued, further spans are dropped, stopping waits for at most a second,
-// and one line is logged.
+// The flag --otlp-sample sets the share of traces to send (default 1, which is all). Clients cannot change it, because
+// each request begins a new trace, with a link to the traceparent of the client. Spans have the request_id of the log,
+// but no URL, email, token or error text. A collector that is down or hangs does not delay requests: the queue has up
+// to 4,096 spans, and further spans are dropped. A stopping daemon waits for the collector for at most a second.
 //
 // # Security
 //
-// The service defends against these attacks, as the named tests show:
+// The service defends against these attacks. The tests show how:
 //
 //   - Requests from the service to private networks, by any spelling, redirect or DNS answer:
 //     TestGuard_blocksRangesThatAreNotPublic, TestGuard_blocksAllNotationsOfAnAddress,
@@ -204,7 +196,7 @@
 //     TestHungReceiver_oneOfAHundredDelaysNoOther in server/internal/soak.
 //   - Clients that exhaust connections or the memory for bodies: TestProcess_survivesHostileConnections
 //     in server/cmd/studiod.
-//   - Password guessing, and guesses that lock out the owner: TestProcess_correctLoginDuringGuessing in
+//   - Password guessing, and guesses that block the owner: TestProcess_correctLoginDuringGuessing in
 //     server/cmd/studiod.
 //   - Tokens that are forged, revoked, or belong to a deleted user: TestTokens_rejectForeignTokens
 //     in server/internal/auth, and TestCommands_endSessions in server/cmd/studiod.
@@ -222,10 +214,9 @@
 //   - Keys and webhook secrets in a copy of the database: TestStore_Seal_encryptsKeysAndSecrets and
 //     TestStore_Seal_bindsAValueToItsRow in server/internal/store.
 //
-// The service does not defend against these: whoever reads the database and the key file, or the memory of
-// a daemon, has every secret. Everything else in the database, and the media, is not encrypted. Requests
-// without a token have no rate limit, apart from logins, so a flood of them takes CPU time. A proxy or a
-// firewall can limit them.
+// The service does not defend against an attacker who can read the database and the key file, or the memory of a
+// daemon. Apart from keys and webhook secrets, the database and the media are not encrypted. Requests without a token
+// have no rate limit, except for logins, so a flood of them uses CPU time. A proxy or a firewall can limit them.
 //
 // Report vulnerabilities to the maintainers in private, not in a public issue.
 package main

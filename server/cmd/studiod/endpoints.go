@@ -24,16 +24,15 @@ const (
 
 func endpointCommand() *cli.Command {
 	return &cli.Command{
-		Name: "endpoint", Usage: "list webhook URLs that are switched off, and switch them on again",
+		Name: "endpoint", Usage: "list and enable disabled webhook URLs",
 		Commands: []*cli.Command{
-			described(leaf("list", "list the URLs that are switched off because the receiver answered 410 (gone), latest first",
+			described(leaf("list", "list the URLs that are disabled because the receiver responded with 410 (gone), latest first",
 				"", []cli.Flag{jsonFlag()}, listEndpoints),
 				`JSON fields: id, user_id, email, webhook_url (without its query), disabled_at, reason.
 
 Example: studiod endpoint list`),
-			described(leaf("enable", "send to a URL again; events that were not sent in the meantime can be replayed", "ID", []cli.Flag{jsonFlag()}, enableEndpoint),
-				`ID is one that "studiod endpoint list" shows. The URL itself is not an argument, because its query may hold a
-secret. With --json, the endpoint is printed as in the list.
+			described(leaf("enable", "enable a URL again; missed events can then be replayed", "ID", []cli.Flag{jsonFlag()}, enableEndpoint),
+				`ID is an id of "studiod endpoint list". The argument is not the URL, because its query may contain a secret. With --json, the endpoint is printed as in the list.
 
 Example: studiod endpoint enable 5f1c0e9a7b3d2468`),
 		},
@@ -90,7 +89,7 @@ func listEndpoints(ctx context.Context, command *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		return printList(command, all, "no endpoint is switched off", []string{"ID", "USER", "SINCE", "REASON", "URL"},
+		return printList(command, all, "no disabled URLs", []string{"ID", "USER", "SINCE", "REASON", "URL"},
 			func(e endpoint) []string {
 				return []string{e.ID, e.Email, formatTime(e.DisabledAt), string(e.Reason), e.WebhookURL}
 			})
@@ -100,7 +99,7 @@ func listEndpoints(ctx context.Context, command *cli.Command) error {
 func enableEndpoint(ctx context.Context, command *cli.Command) error {
 	id := command.Args().First()
 	if decoded, err := hex.DecodeString(id); err != nil || len(decoded) != endpointIDBytes {
-		return usagef("the ID must be one that \"studiod endpoint list\" shows") // the error must not show the argument, which may be a URL
+		return usagef("the ID must be one of \"studiod endpoint list\"") // the error must not show the argument, which may be a URL
 	}
 	return withStore(ctx, command, false, func(db *store.Store) error {
 		all, err := endpoints(ctx, db)
@@ -114,7 +113,7 @@ func enableEndpoint(ctx context.Context, command *cli.Command) error {
 		}
 		switch {
 		case errors.Is(err, studio.ErrNotFound):
-			return fmt.Errorf("no endpoint with the id %s is switched off", id)
+			return fmt.Errorf("no disabled endpoint with the id %s", id)
 		case err != nil:
 			return err
 		case command.Bool("json"):

@@ -15,7 +15,7 @@ import (
 
 const (
 	defaultEvents = 50
-	maxEvents     = 1000 // in a list, which is held in memory
+	maxEvents     = 1000 // in a list, because it is in memory
 )
 
 func eventCommand() *cli.Command {
@@ -25,27 +25,27 @@ func eventCommand() *cli.Command {
 			described(leaf("list", "list events, newest first", "", append(rangeFlags(),
 				&cli.StringFlag{Name: "state", Usage: "only events in this `STATE`: pending, delivered or exhausted", Validator: checkState},
 				&cli.IntFlag{Name: "limit", Usage: "maximum number of events", Value: defaultEvents, Validator: checkLimit},
-				&cli.StringFlag{Name: "after", Usage: "continue after the event with this `ID`, the last one of the previous page", Validator: checkID},
+				&cli.StringFlag{Name: "after", Usage: "list events after the event with this `ID`, the last one of the previous page", Validator: checkID},
 				jsonFlag()), listEvents),
 				`JSON fields: id, subject_id, sequence, user_id, webhook_url (without its query), state, reason, tries,
 created_at, ended_at. Fields without a value are omitted.
 
 Example: studiod event list --state exhausted --since 96h`),
 			described(leaf("show", "show an event, its body and every attempt to deliver it", "ID", []cli.Flag{
-				&cli.BoolFlag{Name: "excerpt", Usage: "also show the stored part of the receiver's answers"}, jsonFlag(),
+				&cli.BoolFlag{Name: "excerpt", Usage: "also show the beginning of each response, as far as stored"}, jsonFlag(),
 			}, showEvent),
-				`ID is also the webhook-id that the receiver got.
+				`ID is also the webhook-id of the notification.
 JSON fields: those of the list, body, and attempts, each with number, at, duration_ms, status, failure, address
 and, with --excerpt, excerpt. Failures: invalid, blocked, dns, connect, tls, timeout, reset, protocol, status, canceled.
 
 Example: studiod event show --excerpt 01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20`),
 			described(leaf("replay", "send exhausted events again, each with a new retry schedule", "[ID]", append(rangeFlags(),
-				&cli.BoolFlag{Name: "all", Usage: "replay every exhausted event"},
+				&cli.BoolFlag{Name: "all", Usage: "replay all exhausted events"},
 				&cli.BoolFlag{Name: "dry-run", Usage: "list the events and change nothing"},
 				jsonFlag()), replayEvents),
-				`Only exhausted events are replayed: one event by its ID, the events of a subject, the events made in a period,
-or --all. An event keeps its webhook-id, and the events of a subject are sent in order. A URL that is switched
-off must be switched on first: see "studiod endpoint enable".
+				`Only exhausted events are replayed: one event by its ID, the events of a subject, the events created in a
+period, or --all. An event keeps its webhook-id, and the events of a subject are sent in order. First enable a
+disabled URL with "studiod endpoint enable".
 With --json the result is {"replayed": N}, or with --dry-run the output of "studiod event list".
 
 Example: studiod event replay --since 96h --until 72h --dry-run`),
@@ -56,8 +56,8 @@ Example: studiod event replay --since 96h --until 72h --dry-run`),
 func rangeFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "subject", Usage: "only events of the avatar, video or lip-sync with this `ID`", Validator: checkID},
-		&cli.StringFlag{Name: "since", Usage: "only events made since `TIME`, as 2006-01-02T15:04:05Z, or 2h for two hours ago"},
-		&cli.StringFlag{Name: "until", Usage: "only events made before `TIME`"},
+		&cli.StringFlag{Name: "since", Usage: "only events created since `TIME`, such as 2006-01-02T15:04:05Z, or 2h for two hours ago"},
+		&cli.StringFlag{Name: "until", Usage: "only events created before `TIME`"},
 	}
 }
 
@@ -101,7 +101,7 @@ func timeOf(command *cli.Command, flag string, now time.Time) (time.Time, error)
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, usagef("--%s must be a time such as 2006-01-02T15:04:05Z, or how long ago, such as 2h", flag)
+		return at, usagef("--%s must be a time such as 2006-01-02T15:04:05Z, or a duration before now such as 2h", flag)
 	}
 	return at, nil
 }

@@ -150,7 +150,7 @@ func TestEventShow_printsAttempts(t *testing.T) {
 		compare(t, must(t, "", "event", "show", db, eventID(2)), eventText)
 		compare(t, must(t, "", "event", "show", db, "--excerpt", eventID(2)), eventText+`
 
-answer to attempt 2:
+response to attempt 2:
 | "\x1b[2J\x1b]0;title\a\x00\u009b31m\u202egro.elpmaxe\u2028\x7f\xff"
 | <b>&ü 世 🎬`)
 		compare(t, must(t, "", "event", "show", db, "--json", eventID(2)), exhaustedJSON+attemptsJSON+`}]}`)
@@ -158,7 +158,7 @@ answer to attempt 2:
 			`,"excerpt":"\u001b[2J\u001b]0;title\u0007\u0000\u009b31m\u202egro.elpmaxe\u2028\u007f\ufffd\r\n<b>&ü 世 🎬"}]}`)
 		compare(t, must(t, "", "event", "show", db, "--json", eventID(3)),
 			strings.TrimSuffix(pendingJSON, "}")+`,"body":{"event_type":"avatar_event"},"attempts":[]}`)
-		if code, _, stderr := studiod(t, "", "event", "show", db, subjectID); code != exitFailure || stderr != "studiod: there is no event "+subjectID {
+		if code, _, stderr := studiod(t, "", "event", "show", db, subjectID); code != exitFailure || stderr != "studiod: no event "+subjectID {
 			t.Errorf("exit code %d, %s", code, stderr)
 		}
 	})
@@ -191,11 +191,11 @@ ID                USER             SINCE                 REASON  URL
 		compare(t, must(t, "", "endpoint", "list", db, "--json"), line)
 		compare(t, must(t, "", "endpoint", "enable", db, "--json", id), line)
 		code, stdout, stderr := studiod(t, "", "endpoint", "enable", db, id)
-		if code != exitFailure || stdout != "" || stderr != "studiod: no endpoint with the id "+id+" is switched off" {
+		if code != exitFailure || stdout != "" || stderr != "studiod: no disabled endpoint with the id "+id {
 			t.Errorf("exit code %d, %q", code, stderr)
 		}
 		code, stdout, stderr = studiod(t, "", "endpoint", "list", db)
-		if code != exitOK || stdout != "" || stderr != "no endpoint is switched off" {
+		if code != exitOK || stdout != "" || stderr != "no disabled URLs" {
 			t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 		}
 	})

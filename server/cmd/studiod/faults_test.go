@@ -64,7 +64,7 @@ func TestServe_makesDatabasePrivate(t *testing.T) {
 			t.Errorf("%s has the mode %v", file, info.Mode())
 		}
 	}
-	if n := strings.Count(d.log.String(), "open to every user"); n != 1 {
+	if n := strings.Count(d.log.String(), "had access to the database"); n != 1 {
 		t.Errorf("the log warns %d times", n)
 	}
 }

@@ -21,12 +21,13 @@ const keysVariable = "STUDIO_KEYS"
 func keyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "key", Usage: "rotate the key that encrypts secrets in the database",
-		Commands: []*cli.Command{described(leaf("rotate", "encrypt all secrets with a new key, beside running daemons", "", []cli.Flag{
-			&cli.BoolFlag{Name: "existing", Usage: "use the first key of the file and add none"},
+		Commands: []*cli.Command{described(leaf("rotate", "encrypt all secrets with a new key, also while daemons are running", "", []cli.Flag{
+			&cli.BoolFlag{Name: "existing", Usage: "use the first key of the key file instead of a new key"},
 		}, rotateKey),
-			`The new key becomes the first line of the key file. Daemons with this file read it again when they need the
-new key. The old keys stay in the file for older backups, and no session ends. If daemons have copies of the
-file, put a line from "openssl rand -base64 32" first in each copy, and then run: studiod key rotate --existing
+			`The command adds the new key as the first line of the key file. Daemons with this file read it again when they
+need the new key. The old keys stay in the file for older backups. Sessions stay valid. If daemons have copies of
+the file, insert a line from "openssl rand -base64 32" at the top of each copy, and then run:
+studiod key rotate --existing
 
 Example: studiod key rotate`)},
 	}
@@ -34,12 +35,12 @@ Example: studiod key rotate`)},
 
 func keyFileFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "key-file", Usage: "file of the keys that encrypt secrets in the database; " + keysVariable + " may hold its content instead",
-		DefaultText: "beside a SQLite database, made at the first start", Sources: cli.EnvVars("STUDIO_KEY_FILE"),
+		Name: "key-file", Usage: "file of the keys that encrypt secrets in the database; alternatively, set " + keysVariable + " to its content",
+		DefaultText: "next to a SQLite database, created by the first start", Sources: cli.EnvVars("STUDIO_KEY_FILE"),
 	}
 }
 
-// keySource says where to find the keys of a database.
+// keySource is the location of the keys of a database.
 type keySource struct {
 	File    string // defaults to a file beside a SQLite database
 	Content string // from the environment; has precedence over the default file
@@ -76,7 +77,7 @@ func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err err
 func (d *daemon) openSecrets(ctx context.Context, file string) error {
 	if _, err := d.store.Keys(ctx); err != nil {
 		if file != "" {
-			err = fmt.Errorf("there is no key file %s: %w", file, err)
+			err = fmt.Errorf("no key file %s: %w", file, err)
 		}
 		return withoutKey(err)
 	}
@@ -84,14 +85,14 @@ func (d *daemon) openSecrets(ctx context.Context, file string) error {
 		if err := d.keys.Create(file); err != nil {
 			return fmt.Errorf("key file: %w", err)
 		}
-		d.cfg.Logger.InfoContext(ctx, "key file made; keep a copy apart from backups of the database", "file", file)
+		d.cfg.Logger.InfoContext(ctx, "key file created; keep a copy, in another place than backups of the database", "file", file)
 	}
 	if d.keys == nil {
-		d.cfg.Logger.WarnContext(ctx, "secrets are in clear in the database; give a key file")
+		d.cfg.Logger.WarnContext(ctx, "secrets in the database are not encrypted; set a key file")
 		return nil
 	}
 	if exposed := d.keys.OpenToOthers(); exposed != "" {
-		d.cfg.Logger.WarnContext(ctx, "the key file is open to every user of this machine; chmod 600 closes it", "file", exposed)
+		d.cfg.Logger.WarnContext(ctx, "every user of this machine can read the key file; run chmod 600", "file", exposed)
 	}
 	sealed, err := d.store.Seal(ctx, false)
 	if sealed > 0 {
@@ -103,7 +104,7 @@ func (d *daemon) openSecrets(ctx context.Context, file string) error {
 // withoutKey returns an error that explains how to provide the missing key.
 func withoutKey(err error) error {
 	if errors.Is(err, keyring.ErrNoKey) {
-		return usagef("%w; give the file that has it as --key-file", err)
+		return usagef("%w; set --key-file to the file with this key", err)
 	}
 	return err
 }
@@ -111,7 +112,7 @@ func withoutKey(err error) error {
 func rotateKey(ctx context.Context, command *cli.Command) error {
 	return withKeys(ctx, command, false, func(db *store.Store, keys *keyring.Keyring) error {
 		if keys == nil {
-			return usagef("the database has no key file; studiod serve makes or takes one")
+			return usagef("the database has no key file; studiod serve creates one or uses --key-file")
 		}
 		if _, err := db.Keys(ctx); err != nil {
 			return err

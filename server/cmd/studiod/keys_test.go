@@ -32,7 +32,7 @@ func TestDaemon_warnsOfReadableKeyFile(t *testing.T) {
 		check(t, keyring.New().Create(file))
 		check(t, os.Chmod(file, mode))
 		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Keys.File = file })
-		if warned := strings.Contains(d.log.String(), "the key file is open to every user"); warned != warns {
+		if warned := strings.Contains(d.log.String(), "can read the key file"); warned != warns {
 			t.Errorf("mode %o warns: %v", mode, warned)
 		}
 	}
@@ -135,7 +135,7 @@ func TestDaemon_createsKeyFileForSQLite(t *testing.T) {
 func TestDaemon_warnsOfPlainSecretsOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = studiotest.NewPostgres(t) })
-	if !strings.Contains(d.log.String(), "secrets are in clear") {
+	if !strings.Contains(d.log.String(), "secrets in the database are not encrypted") {
 		t.Error("the log says nothing of secrets in clear")
 	}
 	c := newClient(t, client.Config{BaseURL: d.url(), Email: testEmail, Password: testPassword})

@@ -19,7 +19,7 @@ const (
 
 func logFormatFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "log-format", Usage: "how log lines are written to stderr: text, json, or auto, which is text on a terminal and json elsewhere",
+		Name: "log-format", Usage: "format of log lines: text, json, or auto, which is text on a terminal and json otherwise",
 		Value: logAuto, Sources: cli.EnvVars("STUDIO_LOG_FORMAT"),
 		Validator: func(format string) error {
 			if format != logAuto && format != logText && format != logJSON {

@@ -27,7 +27,7 @@ const (
 
 func mediaFlags() []cli.Flag {
 	return []cli.Flag{
-		mediaFlag("a directory beside the database"),
+		mediaFlag("a directory next to the database"),
 		&cli.IntFlag{
 			Name: "max-upload", Usage: "maximum size of an uploaded file in MB", Value: 300, Sources: cli.EnvVars("STUDIO_MAX_UPLOAD"),
 			Validator: func(n int) error {
@@ -37,9 +37,9 @@ func mediaFlags() []cli.Flag {
 				return nil
 			},
 		},
-		durationFlag("media-url-ttl", "how long the address of a file works", "STUDIO_MEDIA_URL_TTL", 24*time.Hour, time.Minute, 7*24*time.Hour),
+		durationFlag("media-url-ttl", "validity of the signed URL of a file", "STUDIO_MEDIA_URL_TTL", 24*time.Hour, time.Minute, 7*24*time.Hour),
 		&cli.StringFlag{
-			Name: "public-url", Usage: "URL at which clients reach this service, for the URLs of files", DefaultText: "http:// and --addr",
+			Name: "public-url", Usage: "URL of this service for clients; URLs of files begin with it", DefaultText: "http:// and --addr",
 			Sources: cli.EnvVars("STUDIO_PUBLIC_URL"),
 			Validator: func(text string) error {
 				u, err := url.Parse(text)
@@ -54,7 +54,7 @@ func mediaFlags() []cli.Flag {
 
 func mediaFlag(normal string) cli.Flag {
 	return &cli.StringFlag{
-		Name: "media", Usage: "where files are kept, as file:DIRECTORY or s3://BUCKET?region=…", DefaultText: normal,
+		Name: "media", Usage: "storage of files: file:DIRECTORY or s3://BUCKET?region=…", DefaultText: normal,
 		Sources: cli.EnvVars("STUDIO_MEDIA"),
 	}
 }
@@ -77,7 +77,7 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 		}
 	}
 	if strings.HasPrefix(cfg.Bucket, "file:") && !isSQLite(d.cfg.Database) {
-		d.cfg.Logger.WarnContext(ctx, "files are kept in a directory: other daemons cannot serve them unless it is theirs too", "media", cfg.Bucket)
+		d.cfg.Logger.WarnContext(ctx, "files are stored in a directory; other daemons can serve them only if they share it", "media", cfg.Bucket)
 	}
 	if cfg.PublicURL == "" && d.listener != nil {
 		cfg.PublicURL = d.url()
@@ -109,7 +109,7 @@ func (d *daemon) sweepMedia(stop context.Context) {
 	defer ticker.Stop()
 	for stop.Err() == nil {
 		if err := d.media.Sweep(stop, mediaGrace, d.studio.MediaNeeded); err != nil && stop.Err() == nil {
-			d.cfg.Logger.ErrorContext(stop, "media not swept", "err", err)
+			d.cfg.Logger.ErrorContext(stop, "deleting unused media failed", "err", err)
 		}
 		select {
 		case <-stop.Done():

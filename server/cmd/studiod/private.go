@@ -32,9 +32,9 @@ func keepPrivate(ctx context.Context, database string, logger *slog.Logger) {
 		}
 	}
 	if exposed {
-		logger.WarnContext(ctx, "the database was open to every user of this machine", "path", path)
+		logger.WarnContext(ctx, "other users of this machine had access to the database", "path", path)
 	}
 	if err := errors.Join(errs...); err != nil {
-		logger.WarnContext(ctx, "the database cannot be made private", "path", path, "err", err)
+		logger.WarnContext(ctx, "cannot remove the permissions of other users from the database", "path", path, "err", err)
 	}
 }

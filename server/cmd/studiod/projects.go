@@ -28,7 +28,7 @@ func projectCommand() *cli.Command {
 	return &cli.Command{
 		Name: "project", Usage: "import projects",
 		Commands: []*cli.Command{
-			leaf("import", "add all projects of a JSON file in the format of GET /projects/v2, or none if one is invalid; - is the standard input", "FILE",
+			leaf("import", "import a JSON file in the format of GET /projects/v2; imports nothing if a project is invalid; - is the standard input", "FILE",
 				[]cli.Flag{&cli.StringFlag{Name: "workspace", Usage: "id of the workspace for the projects", Required: true}},
 				importProjects),
 		},
@@ -48,7 +48,7 @@ func importProjects(ctx context.Context, command *cli.Command) error {
 		index, err := service.ImportProjects(ctx, projects)
 		switch {
 		case errors.Is(err, studio.ErrExists):
-			return usagef("line %d: a project with this project_id exists", lineAt(data, begins[index]))
+			return usagef("line %d: a project with this project_id already exists", lineAt(data, begins[index]))
 		case errors.Is(err, studio.ErrNotFound):
 			return explain(err, "workspace")
 		case err != nil:
@@ -79,9 +79,9 @@ func readImport(command *cli.Command) ([]byte, error) {
 }
 
 var (
-	errNotJSON       = errors.New("this is not JSON, or a name is given twice")
-	errNoProjectList = errors.New(`this is not a project list: {"data": [...]}`)
-	errMore          = errors.New("there is more after the end of the list")
+	errNotJSON       = errors.New("invalid JSON, or a duplicate name")
+	errNoProjectList = errors.New(`not a project list: {"data": [...]}`)
+	errMore          = errors.New("unexpected data after the list")
 )
 
 // projectFile is a JSON file of projects that is being parsed.
@@ -198,7 +198,7 @@ func projectSchema() (*validate.Schema, error) {
 	return schema, nil
 }
 
-// parseProject validates and decodes one project. If that fails, pointer names the invalid member.
+// parseProject validates and decodes one project. If it is invalid, pointer is the JSON pointer of the invalid member.
 func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Project, pointer string, err error) {
 	if err := schema.Validate(value); err != nil {
 		if invalid := (*validate.Error)(nil); errors.As(err, &invalid) && len(invalid.Violations) > 0 {
@@ -209,10 +209,10 @@ func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Proje
 	}
 	var fields gen.Project
 	if err := json.Unmarshal(value, &fields); err != nil {
-		return p, "", errors.New("cannot be read")
+		return p, "", errors.New("cannot be decoded")
 	}
 	if fields.ProjectID == nil {
-		return p, "", errors.New("must have a project_id")
+		return p, "", errors.New("has no project_id")
 	}
 	document, err := withTimesInUTC(value)
 	if err != nil {

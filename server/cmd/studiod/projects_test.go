@@ -45,19 +45,19 @@ func TestParseProjects_acceptsListResponse(t *testing.T) {
 func TestParseProjects_namesTheLineOfTheFirstError(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ file, want string }{
-		"nothing":            {``, "line 1: this is not JSON"},
-		"a list":             {"\n[]", "line 2: this is not a project list"},
-		"no data":            {`{"size":1}`, "line 1: this is not a project list"},
-		"data of no list":    {"{\n\"data\":\n{}}", "line 3: this is not a project list"},
-		"broken off":         {"{\"data\":[\n\n", "line 3: this is not JSON"},
-		"a missing comma":    {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"}\n{}]}", "line 3: this is not JSON"},
-		"twice the name":     {"{\"data\":[],\n\"data\":[]}", "line 2: this is not JSON"},
-		"more after the end": {"{\"data\":[]}\n{}", "line 2: there is more after the end"},
-		"no object":          {"{\"data\":[\n7]}", "line 2:"},
-		"no id":              {"{\"data\":[\n{\"title\":\"hunter2\"}]}", "line 2: /data/0 must have a project_id"},
-		"an id that is none": {"{\"data\":[{\n\"title\":\"a\",\n\"project_id\":\"hunter2\"}]}", "line 3: /data/0/project_id"},
-		"a wrong type":       {"{\"data\":[{\n\"tags\":\n{\"names\":[\"a\",\n7]}}]}", "line 4: /data/0/tags/names/1"},
-		"the second project": {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"},\n{}]}", "line 3: /data/1 must have a project_id"},
+		"nothing":             {``, "line 1: invalid JSON"},
+		"a list":              {"\n[]", "line 2: not a project list"},
+		"no data":             {`{"size":1}`, "line 1: not a project list"},
+		"data is an object":   {"{\n\"data\":\n{}}", "line 3: not a project list"},
+		"truncated":           {"{\"data\":[\n\n", "line 3: invalid JSON"},
+		"a missing comma":     {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"}\n{}]}", "line 3: invalid JSON"},
+		"duplicate name":      {"{\"data\":[],\n\"data\":[]}", "line 2: invalid JSON"},
+		"data after the list": {"{\"data\":[]}\n{}", "line 2: unexpected data after the list"},
+		"no object":           {"{\"data\":[\n7]}", "line 2:"},
+		"no id":               {"{\"data\":[\n{\"title\":\"hunter2\"}]}", "line 2: /data/0 has no project_id"},
+		"an id that is none":  {"{\"data\":[{\n\"title\":\"a\",\n\"project_id\":\"hunter2\"}]}", "line 3: /data/0/project_id"},
+		"a wrong type":        {"{\"data\":[{\n\"tags\":\n{\"names\":[\"a\",\n7]}}]}", "line 4: /data/0/tags/names/1"},
+		"the second project":  {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"},\n{}]}", "line 3: /data/1 has no project_id"},
 	} {
 		_, _, err := parseProjects([]byte(test.file), "films")
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "hunter2") {

@@ -47,7 +47,7 @@ type renderConfig struct {
 func renderFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
-			Name: "renderer", Usage: "what makes videos: auto, simulate, or exec:PROGRAM [ARGS]; auto is studio-render beside studiod if ffmpeg is installed, and else simulate",
+			Name: "renderer", Usage: "renderer: auto, simulate or exec:PROGRAM [ARGS]; auto is studio-render in the directory of studiod if ffmpeg is installed, and otherwise simulate",
 			Value: rendererAuto, Sources: cli.EnvVars("STUDIO_RENDERER"),
 			Validator: func(text string) error {
 				program, isProgram := strings.CutPrefix(text, rendererExec)
@@ -57,10 +57,10 @@ func renderFlags() []cli.Flag {
 				return nil
 			},
 		},
-		numberFlag("render-workers", "how many renderings run at once; with 0 of serve, studiod work does them", "STUDIO_RENDER_WORKERS", "half the cores, or 64 that simulate", 0, 1024),
-		limitFlag("render-memory", "how many MiB of data each process of a renderer's program may have", "STUDIO_RENDER_MEMORY", "4096", 1<<20),
-		durationFlag("render-timeout", "how long a rendering may take before it is tried again", "STUDIO_RENDER_TIMEOUT", 15*time.Minute, time.Second, 24*time.Hour),
-		durationFlag("render-time", "how long the simulated renderer takes for each job", "STUDIO_RENDER_TIME", 2*time.Second, 0, 10*time.Minute),
+		numberFlag("render-workers", "maximum number of concurrent renderings; 0 is for serve only, if studiod work renders", "STUDIO_RENDER_WORKERS", "half of the CPUs, or 64 for simulate", 0, 1024),
+		limitFlag("render-memory", "maximum memory of each process of the renderer, in MiB", "STUDIO_RENDER_MEMORY", "4096", 1<<20),
+		durationFlag("render-timeout", "maximum time of a rendering; after that, it is retried", "STUDIO_RENDER_TIMEOUT", 15*time.Minute, time.Second, 24*time.Hour),
+		durationFlag("render-time", "time of a simulated rendering", "STUDIO_RENDER_TIME", 2*time.Second, 0, 10*time.Minute),
 	}
 }
 
@@ -122,7 +122,7 @@ func findRenderer() (program []string, missing string) {
 func (d *daemon) openRenderer(ctx context.Context) (studio.Renderer, error) {
 	cfg := d.cfg.Render
 	if cfg.Workers == noWorkers {
-		d.cfg.Logger.InfoContext(ctx, "rendering is left to studiod work")
+		d.cfg.Logger.InfoContext(ctx, "studiod work renders; this daemon does not")
 		return nil, nil
 	}
 	if len(cfg.Program) == 0 {

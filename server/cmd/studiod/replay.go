@@ -22,7 +22,7 @@ func replayEvents(ctx context.Context, command *cli.Command) error {
 				return err
 			}
 			if found.State != store.Exhausted {
-				return fmt.Errorf("the event is %s; only exhausted events are replayed", found.State)
+				return fmt.Errorf("the event is %s; only exhausted events can be replayed", found.State)
 			}
 		}
 		if command.Bool("dry-run") {
@@ -34,7 +34,7 @@ func replayEvents(ctx context.Context, command *cli.Command) error {
 		}
 		replayed, err := db.Replay(ctx, filter, time.Now())
 		if err != nil {
-			return fmt.Errorf("%d events replayed, and then: %w", replayed, err)
+			return fmt.Errorf("after %d replayed events: %w", replayed, err)
 		}
 		if command.Bool("json") {
 			return printJSON(command.Root().Writer, map[string]int{"replayed": replayed})
@@ -43,8 +43,7 @@ func replayEvents(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-// replayFilter returns the filter for a replay. It rejects a command line
-// that does not say which events, because an empty filter selects all of them.
+// replayFilter returns the filter for a replay. It requires a selection, because an empty filter selects all events.
 func replayFilter(command *cli.Command) (store.EventFilter, error) {
 	filter, err := rangeOf(command)
 	if err != nil {
@@ -53,9 +52,9 @@ func replayFilter(command *cli.Command) (store.EventFilter, error) {
 	ranged, all := filter != store.EventFilter{}, command.Bool("all")
 	switch one := command.Args().Present(); {
 	case !one && !ranged && !all:
-		return filter, usagef("which events? give an ID, --subject, --since, --until or --all")
+		return filter, usagef("set an ID, --subject, --since, --until or --all")
 	case one && (ranged || all), ranged && all:
-		return filter, usagef("an ID, --all, and --subject with --since and --until exclude each other")
+		return filter, usagef("an ID and --all exclude all other selections")
 	case one:
 		filter.ID, err = idArgument(command)
 	}

@@ -41,19 +41,19 @@ func serveCommand() *cli.Command {
 			Name: "addr", Usage: "address to listen on", Value: "127.0.0.1:8080", Sources: cli.EnvVars("STUDIO_ADDR"),
 		},
 		&cli.BoolFlag{
-			Name: "docs", Usage: "serve the reference of the API at /docs, /openapi.yaml and /openapi.json", Value: true,
+			Name: "docs", Usage: "serve the API reference at /docs, and the document at /openapi.yaml and /openapi.json", Value: true,
 			Sources: cli.EnvVars("STUDIO_DOCS"),
 		},
 		&cli.BoolFlag{
-			Name: "console", Usage: "serve pages for users at /console", Value: true, Sources: cli.EnvVars("STUDIO_CONSOLE"),
+			Name: "console", Usage: "serve the console at /console", Value: true, Sources: cli.EnvVars("STUDIO_CONSOLE"),
 		},
 		&cli.BoolFlag{
-			Name: "demo", Usage: "try it: demo.db with a user, a workspace and projects, and webhooks to this machine",
+			Name: "demo", Usage: "serve demo.db with a user, a workspace and projects, and allow webhooks to this machine",
 			Sources: cli.EnvVars("STUDIO_DEMO"),
 		},
-		limitFlag("workers", "how many webhooks this daemon sends at once", "STUDIO_WORKERS", "256", 1024),
-		limitFlag("receiver-in-flight", "how many webhooks are in flight to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", "4", 1024),
-		limitFlag("receiver-rate", "how many webhooks are sent to one receiver in a second", "STUDIO_RECEIVER_RATE", "50", 100_000),
+		limitFlag("workers", "maximum number of concurrent delivery attempts of this daemon", "STUDIO_WORKERS", "256", 1024),
+		limitFlag("receiver-in-flight", "maximum number of concurrent delivery attempts to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", "4", 1024),
+		limitFlag("receiver-rate", "maximum delivery attempts to one receiver per second", "STUDIO_RECEIVER_RATE", "50", 100_000),
 	}, listenerFlags(), userFlags(), rendererFlags(), mediaFlags()), serve)
 }
 
@@ -61,7 +61,7 @@ func serveCommand() *cli.Command {
 func rendererFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{
-			Name: "consent", Usage: "auto gives consent unless a title contains [no-consent]; manual waits for submit_consent",
+			Name: "consent", Usage: "auto: give consent unless the title contains [no-consent]; manual: wait for submit_consent",
 			Value: consentAuto, Sources: cli.EnvVars("STUDIO_CONSENT"),
 			Validator: func(mode string) error {
 				if mode != consentAuto && mode != consentManual {
@@ -75,7 +75,7 @@ func rendererFlags() []cli.Flag {
 			Sources: cli.EnvVars("STUDIO_ALLOW_HTTP_WEBHOOKS"),
 		},
 		&cli.StringSliceFlag{
-			Name: "webhook-allow", Usage: "also send webhooks to this network and fetch inputs from it, although it is not public; may be repeated",
+			Name: "webhook-allow", Usage: "also send webhooks to this private network and fetch inputs from it; can be repeated",
 			Sources: cli.EnvVars("STUDIO_WEBHOOK_ALLOW"), DefaultText: "public addresses only",
 		},
 		adminFlag(),
@@ -119,28 +119,28 @@ func listenerFlags() []cli.Flag {
 			DefaultText: "plain HTTP", Sources: cli.EnvVars("STUDIO_TLS_CERT"),
 		},
 		&cli.StringFlag{
-			Name: "tls-key", Usage: "PEM file of the certificate's key", Sources: cli.EnvVars("STUDIO_TLS_KEY"),
+			Name: "tls-key", Usage: "PEM file of the private key of the certificate", Sources: cli.EnvVars("STUDIO_TLS_KEY"),
 		},
 		&cli.StringSliceFlag{
-			Name: "trusted-proxies", Usage: "trust X-Forwarded-For from proxies in this network, and do not limit their connections by address; may be repeated",
+			Name: "trusted-proxies", Usage: "trust X-Forwarded-For from proxies in this network, and do not limit their connections by address; can be repeated",
 			Sources: cli.EnvVars("STUDIO_TRUSTED_PROXIES"), DefaultText: "none",
 		},
-		limitFlag("max-connections", "how many connections may be open; more close the least recently active ones", "STUDIO_MAX_CONNECTIONS", "2048", 1_000_000),
-		limitFlag("max-connections-per-address", "how many of them may be of one IPv4 address or IPv6 /64 network", "STUDIO_MAX_CONNECTIONS_PER_ADDRESS", "1024", 1_000_000),
-		limitFlag("max-body-memory", "how many MB of request bodies may be in memory", "STUDIO_MAX_BODY_MEMORY", "24", 100_000),
-		limitFlag("min-body-rate", "how many KB a second a request body must come at", "STUDIO_MIN_BODY_RATE", "8", 1_000_000),
+		limitFlag("max-connections", "maximum number of open connections; another one closes the connection that has been idle longest", "STUDIO_MAX_CONNECTIONS", "2048", 1_000_000),
+		limitFlag("max-connections-per-address", "maximum number of open connections from one IPv4 address or IPv6 /64 network", "STUDIO_MAX_CONNECTIONS_PER_ADDRESS", "1024", 1_000_000),
+		limitFlag("max-body-memory", "maximum memory for request bodies, in MB", "STUDIO_MAX_BODY_MEMORY", "24", 100_000),
+		limitFlag("min-body-rate", "minimum rate of a request body, in KB per second", "STUDIO_MIN_BODY_RATE", "8", 1_000_000),
 	}
 }
 
 // userFlags returns the flags for the limits of each user, which all daemons on a database share.
 func userFlags() []cli.Flag {
 	return []cli.Flag{
-		limitFlag("user-reads", "how many requests that change nothing a user may make in a second", "STUDIO_USER_READS", "20000", 1_000_000),
-		limitFlag("user-changes", "how many requests that change something a user may make in a second, besides creations and uploads", "STUDIO_USER_CHANGES", "10000", 1_000_000),
-		limitFlag("user-creations", "how many avatars, videos and lip-syncs a user may create in a second", "STUDIO_USER_CREATIONS", "10000", 1_000_000),
-		limitFlag("user-in-progress", "how many creations of a user may wait for their rendering or be rendered", "STUDIO_USER_IN_PROGRESS", "100000", 10_000_000),
-		limitFlag("user-media", "how many MB the files may have together that a user has uploaded in seven days", "STUDIO_USER_MEDIA", "100000", 1_000_000_000),
-		limitFlag("user-uploads", "how many files a user may upload in a second", "STUDIO_USER_UPLOADS", "1000", 1_000_000),
+		limitFlag("user-reads", "maximum read requests of a user per second", "STUDIO_USER_READS", "20000", 1_000_000),
+		limitFlag("user-changes", "maximum write requests of a user per second, without creations and uploads", "STUDIO_USER_CHANGES", "10000", 1_000_000),
+		limitFlag("user-creations", "maximum creations of avatars, videos and lip-syncs of a user per second", "STUDIO_USER_CREATIONS", "10000", 1_000_000),
+		limitFlag("user-in-progress", "maximum number of creations of a user that wait for rendering or are being rendered", "STUDIO_USER_IN_PROGRESS", "100000", 10_000_000),
+		limitFlag("user-media", "maximum total size of the files that a user uploads within seven days, in MB", "STUDIO_USER_MEDIA", "100000", 1_000_000_000),
+		limitFlag("user-uploads", "maximum uploads of a user per second", "STUDIO_USER_UPLOADS", "1000", 1_000_000),
 	}
 }
 
@@ -186,7 +186,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 	}
 	cfg.TLSCert, cfg.TLSKey = command.String("tls-cert"), command.String("tls-key")
 	if (cfg.TLSCert == "") != (cfg.TLSKey == "") {
-		return usagef("--tls-cert and --tls-key belong together")
+		return usagef("--tls-cert and --tls-key must be set together")
 	}
 	cfg.UserRates = ratelimit.Config{
 		Reads: command.Int("user-reads"), Changes: command.Int("user-changes"),
@@ -204,7 +204,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 		return err
 	}
 	if cfg.Render.Workers == noWorkers && isSQLite(cfg.Database) {
-		return usagef("--render-workers 0 leaves renderings to studiod work, which needs PostgreSQL")
+		return usagef("--render-workers 0 needs studiod work to render, and studiod work needs PostgreSQL")
 	}
 	if _, port, err := net.SplitHostPort(cfg.Addr); err != nil || !isPort(port) {
 		return usagef("--addr must be HOST:PORT, such as 127.0.0.1:8080")

@@ -57,7 +57,7 @@ func TestServe_warnsOfMediaDirectoryWithPostgreSQL(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Media = dsn, "file:"+t.TempDir() })
-		if warned, want := strings.Contains(d.log.String(), "files are kept in a directory"), !isSQLite(dsn); warned != want {
+		if warned, want := strings.Contains(d.log.String(), "files are stored in a directory"), !isSQLite(dsn); warned != want {
 			t.Errorf("warned %t, want %t: %s", warned, want, d.log)
 		}
 	})

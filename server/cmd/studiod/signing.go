@@ -24,15 +24,15 @@ const (
 
 func rotateTokensCommand() *cli.Command {
 	return described(leaf("rotate", "sign access tokens with a new key", "", []cli.Flag{
-		&cli.BoolFlag{Name: "revoke", Usage: "delete the old keys, for example after a leak: access tokens become invalid, and clients renew them with refresh tokens"},
+		&cli.BoolFlag{Name: "revoke", Usage: "delete the old keys, for example after a leak; access tokens become invalid, and clients renew them with refresh tokens"},
 	}, rotateSigningKey),
-		`The new key is used after a minute, when every daemon has read it. Tokens that the old key has signed stay
-valid until they expire, within an hour. Until then, `+publicKeysPath+` has both keys.
+		`Daemons use the new key after a minute, when all have read it. Tokens that the old key signed stay valid until
+they expire, within an hour. Until then, `+publicKeysPath+` has both keys.
 
 Example: studiod token rotate`)
 }
 
-// signingKeys returns the keys that sign access tokens, with their names.
+// signingKeys returns the keys that sign access tokens, and their names.
 func signingKeys(ctx context.Context, db *store.Store) (keys []auth.SigningKey, names []string, err error) {
 	all, err := db.Keys(ctx)
 	if err != nil {

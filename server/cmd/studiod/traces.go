@@ -19,7 +19,7 @@ func traceFlags() []cli.Flag {
 			DefaultText: "none", Sources: cli.EnvVars("STUDIO_OTLP", "OTEL_EXPORTER_OTLP_ENDPOINT"),
 		},
 		&cli.FloatFlag{
-			Name: "otlp-sample", Usage: "share of the traces to send, above 0 and up to 1", Value: 1,
+			Name: "otlp-sample", Usage: "share of traces to send, above 0 and up to 1", Value: 1,
 			Sources: cli.EnvVars("STUDIO_OTLP_SAMPLE"),
 			Validator: func(share float64) error {
 				if !(share > 0 && share <= 1) { // also rejects NaN

@@ -31,11 +31,11 @@ func userCommand() *cli.Command {
 	return &cli.Command{
 		Name: "user", Usage: "add users, set their passwords and roles, and delete them",
 		Commands: []*cli.Command{
-			leaf("add", "add a user and print the id; the password is asked for on a terminal, and otherwise is the first line of the standard input", "EMAIL", []cli.Flag{idFlag("user")}, addUser),
-			leaf("password", "set the password of a user and end every session", "EMAIL", nil, setPassword),
-			leaf("role", "make a user an operator, who sees in the console who uses the service and what is waiting, or an ordinary user again", "EMAIL operator|user", nil, setRole),
-			leaf("delete", "end every session of a user and erase avatars, videos, lip-syncs, uploads, their files and the webhook secrets; projects stay in their workspaces", "EMAIL", []cli.Flag{
-				&cli.BoolFlag{Name: "yes", Usage: "do not ask"}, mediaFlag("a directory beside the database"),
+			leaf("add", "add a user and print the id; reads the password from the terminal, or from the first line of the standard input", "EMAIL", []cli.Flag{idFlag("user")}, addUser),
+			leaf("password", "set the password of a user and end all sessions of the user", "EMAIL", nil, setPassword),
+			leaf("role", "set the role of a user; an operator can see all users and the state of the service in the console", "EMAIL operator|user", nil, setRole),
+			leaf("delete", "end all sessions of a user, and delete avatars, videos, lip-syncs, uploads, files and webhook secrets; projects stay in their workspaces", "EMAIL", []cli.Flag{
+				&cli.BoolFlag{Name: "yes", Usage: "do not ask for confirmation"}, mediaFlag("a directory next to the database"),
 			}, deleteUser),
 		},
 	}
@@ -43,15 +43,15 @@ func userCommand() *cli.Command {
 
 func tokenCommand() *cli.Command {
 	return &cli.Command{
-		Name: "token", Usage: "revoke the tokens of users, and rotate the key that signs them",
-		Commands: []*cli.Command{leaf("revoke", "end every session of a user", "EMAIL", nil, revokeTokens), rotateTokensCommand()},
+		Name: "token", Usage: "revoke the tokens of users, and rotate the key that signs access tokens",
+		Commands: []*cli.Command{leaf("revoke", "end all sessions of a user", "EMAIL", nil, revokeTokens), rotateTokensCommand()},
 	}
 }
 
 func addUser(ctx context.Context, command *cli.Command) error {
 	email := command.Args().First()
 	if address, err := mail.ParseAddress(email); err != nil || address.Address != email {
-		return usagef("this is not an email address")
+		return usagef("invalid email address")
 	}
 	password, err := readPassword(command)
 	if err != nil {
@@ -82,7 +82,7 @@ func setPassword(ctx context.Context, command *cli.Command) error {
 func setRole(ctx context.Context, command *cli.Command) error {
 	role, ok := map[string]studio.Role{"operator": studio.Operator, "user": studio.NoRole}[command.Args().Get(1)]
 	if !ok {
-		return usagef("a role is operator or user")
+		return usagef("the role must be operator or user")
 	}
 	return withStudio(ctx, command, false, func(service *studio.Service) error {
 		return explain(service.SetRole(ctx, command.Args().First(), role), "user")
@@ -153,7 +153,7 @@ func confirm(command *cli.Command, question string) error {
 	}
 	file, ok := command.Root().Reader.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return usagef("nobody can be asked; give --yes")
+		return usagef("no terminal for the confirmation; set --yes")
 	}
 	_, _ = fmt.Fprint(command.Root().ErrWriter, question+" [y/N] ")
 	answer, err := bufio.NewReader(file).ReadString('\n')
@@ -174,9 +174,9 @@ func readPassword(command *cli.Command) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("reading the password: %w", err)
 	case !utf8.ValidString(password):
-		return "", usagef("a password must be UTF-8")
+		return "", usagef("the password must be UTF-8")
 	case len(password) < minPasswordLength || len(password) > maxPasswordLength:
-		return "", usagef("a password has %d to %d bytes", minPasswordLength, maxPasswordLength)
+		return "", usagef("the password must have %d to %d bytes", minPasswordLength, maxPasswordLength)
 	}
 	return password, nil
 }

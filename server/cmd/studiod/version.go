@@ -11,7 +11,7 @@ import (
 
 func versionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print the version, and what it was built with",
+		Name: "version", Usage: "print the version and the Go version",
 		Action: func(_ context.Context, command *cli.Command) error {
 			if command.Args().Present() {
 				return usagef("usage: %s; see --help", command.FullName())

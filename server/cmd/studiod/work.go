@@ -17,8 +17,8 @@ import (
 )
 
 func workCommand() *cli.Command {
-	flags := append([]cli.Flag{mediaFlag("must be given")}, rendererFlags()...)
-	return leaf("work", "only render, for daemons on other machines with the same PostgreSQL database and files", "", flags, work)
+	flags := append([]cli.Flag{mediaFlag("required")}, rendererFlags()...)
+	return leaf("work", "only render, for daemons with the same PostgreSQL database and files", "", flags, work)
 }
 
 func work(ctx context.Context, command *cli.Command) error {
@@ -33,13 +33,13 @@ func work(ctx context.Context, command *cli.Command) error {
 	}
 	switch {
 	case isSQLite(cfg.Database):
-		return usagef("work needs a PostgreSQL, given by --db: a file of SQLite's is one daemon's, which renders by itself")
+		return usagef("studiod work needs a PostgreSQL database in --db; the daemon of a SQLite database renders itself")
 	case cfg.Media == "":
-		return usagef("work needs --media: the bucket that serve has, such as s3://BUCKET?region=…")
+		return usagef("studiod work needs --media with the bucket of studiod serve, such as s3://BUCKET?region=…")
 	case cfg.Render.Workers == noWorkers:
-		return usagef("--render-workers of work must be between 1 and 1024")
+		return usagef("--render-workers of studiod work must be between 1 and 1024")
 	case cfg.Render.Missing != "":
-		return usagef("%s; --renderer exec:PROGRAM names another renderer", cfg.Render.Missing)
+		return usagef("%s; or set another renderer with --renderer exec:PROGRAM", cfg.Render.Missing)
 	}
 	slog.SetDefault(cfg.Logger)
 	w, worker, err := openWorker(ctx, cfg)
