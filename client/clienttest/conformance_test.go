@@ -18,6 +18,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/gobuild"
 )
 
 // patience limits how long a test waits for the daemon to do something by itself.
@@ -74,11 +75,8 @@ func memoryTarget(t *testing.T) target {
 
 func daemonTarget(t *testing.T) target {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "studiod")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../server/cmd/studiod")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the daemon: %v\n%s", err, output)
-	}
+	program, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod")
+	check(t, err)
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
 	run := func(stdin string, args ...string) string {
 		t.Helper()

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/internal/gobuild"
 )
 
 // asStudio is the environment variable that makes the test binary run as the command.
@@ -31,33 +31,16 @@ const (
 	testTimeout = 30 * time.Second
 )
 
-var built struct {
-	directory string
-	studiod   func() (string, error)
-}
+var studiod = sync.OnceValues(func() (string, error) {
+	return gobuild.Program(context.Background(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod")
+})
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asStudio) != "" {
 		main()
 		return
 	}
-	directory, err := os.MkdirTemp("", "studio-test")
-	if err != nil {
-		panic(err)
-	}
-	built.directory = directory
-	built.studiod = sync.OnceValues(func() (string, error) {
-		path := filepath.Join(directory, "studiod")
-		output, err := exec.Command("go", "build", "-o", path, "github.com/avatarstudio/avatarstudio/server/cmd/studiod").CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("%w: %s", err, output)
-		}
-		return path, err
-	})
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(directory)
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(m)
 }
 
 func check(t *testing.T, err error) {
@@ -74,13 +57,13 @@ type service struct {
 
 func startService(t *testing.T, args ...string) *service {
 	t.Helper()
-	studiod, err := built.studiod()
+	program, err := studiod()
 	check(t, err)
 	directory := t.TempDir()
 	db := "--db=sqlite:" + filepath.Join(directory, "studio.db")
 	manage := func(stdin string, args ...string) string {
 		t.Helper()
-		command := exec.CommandContext(t.Context(), studiod, args...)
+		command := exec.CommandContext(t.Context(), program, args...)
 		command.Stdin = strings.NewReader(stdin)
 		output, err := command.Output()
 		check(t, err)
@@ -95,7 +78,7 @@ func startService(t *testing.T, args ...string) *service {
 	]}`, "project", "import", db, "--workspace", s.workspace, "-")
 	check(t, os.WriteFile(s.secretFile, []byte(manage("", "secret", "show", db, testEmail)+"\n"), 0o600))
 
-	daemon := exec.CommandContext(context.Background(), studiod, append([]string{
+	daemon := exec.CommandContext(context.Background(), program, append([]string{
 		"serve", db, "--log-format=text", "--addr=127.0.0.1:0", "--render-time=10ms", "--allow-http-webhooks", "--webhook-allow=127.0.0.0/8",
 	}, args...)...)
 	stderr, err := daemon.StderrPipe()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/gobuild"
 )
 
 // need skips the test if a program is not installed. In CI it fails the test instead.
@@ -33,11 +34,8 @@ func need(t *testing.T, programs ...string) {
 func startRenderingDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	t.Helper()
 	need(t, "ffmpeg", "ffprobe", "espeak-ng")
-	renderer := filepath.Join(t.TempDir(), builtinRenderer)
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", renderer, "../studio-render")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
+	renderer, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studio-render")
+	check(t, err)
 	return startDaemon(t, append(change, func(cfg *daemonConfig) {
 		cfg.Render = renderConfig{Program: []string{renderer}, Workers: max(1, runtime.NumCPU()/2)}
 	})...)

@@ -9,14 +9,13 @@ package soak_test
 import (
 	"context"
 	"flag"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/avatarstudio/avatarstudio/internal/gobuild"
 )
 
 var scale = flag.Int("soak.scale", 1, "factor for the number of events and faults")
@@ -24,29 +23,18 @@ var scale = flag.Int("soak.scale", 1, "factor for the number of events and fault
 // maxWait bounds a wait in a test with scale 1.
 const maxWait = time.Minute
 
-var programDirectory string
-
 func TestMain(m *testing.M) {
 	flag.Parse()
 	err := flag.Set("test.parallel", "6") // tests mostly wait for processes and timeouts
-	if err == nil {
-		programDirectory, err = os.MkdirTemp("", "soak")
-	}
 	if err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(programDirectory)
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(m)
 }
 
 // daemonProgram builds studiod once and returns its path.
 var daemonProgram = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(programDirectory, "studiod")
-	build := exec.CommandContext(context.Background(), "go", "build", "-o", path, "../../cmd/studiod")
-	build.Stderr = os.Stderr
-	return path, build.Run()
+	return gobuild.Program(context.Background(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod")
 })
 
 func check(t testing.TB, err error) {

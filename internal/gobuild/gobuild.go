@@ -1,0 +1,33 @@
+// Package gobuild builds programs for tests.
+package gobuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// Program returns the path of the executable of the main package with an import path. The executable is in the build
+// cache of the go command: it is linked only after a change, and must not be changed or removed. All processes share
+// it.
+func Program(ctx context.Context, importPath string) (path string, err error) {
+	// "go run" caches the executable, which "go build" does not. It prints the path by "running" it with echo. After
+	// linking it runs a temporary file, so the second run prints the path in the cache.
+	for range 2 {
+		output, err := exec.CommandContext(ctx, "go", "run", "-exec", "echo", importPath).Output() //nolint:gosec // a test names the program
+		if err != nil {
+			if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+				err = fmt.Errorf("%w: %s", err, failed.Stderr)
+			}
+			return "", fmt.Errorf("building %s: %w", importPath, err)
+		}
+		path = strings.TrimSpace(string(output))
+		if _, err = os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("the go command does not cache %s (GOCACHE may be read-only)", importPath)
+}
