@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/avatarstudio/avatarstudio/api/gobuild"
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/internal/gobuild"
 )
 
 // patience limits how long a test waits for the daemon to do something by itself.

@@ -17,8 +17,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/avatarstudio/avatarstudio/api/gobuild"
 	"github.com/avatarstudio/avatarstudio/client"
-	"github.com/avatarstudio/avatarstudio/internal/gobuild"
 )
 
 // asStudio is the environment variable that makes the test binary run as the command.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/gobuild"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/internal/gobuild"
 )
 
 // need skips the test if a program is not installed. In CI it fails the test instead.

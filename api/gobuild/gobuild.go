@@ -1,4 +1,5 @@
-// Package gobuild builds programs for tests.
+// Package gobuild builds programs of this module for tests of package client and package server, which do not import
+// each other.
 package gobuild
 
 import (

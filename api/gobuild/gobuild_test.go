@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/internal/gobuild"
+	"github.com/avatarstudio/avatarstudio/api/gobuild"
 )
 
 const studio = "github.com/avatarstudio/avatarstudio/client/cmd/studio"
