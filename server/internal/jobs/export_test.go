@@ -42,6 +42,25 @@ func (t *Trigger) Loaded(key store.Flow) (n int, invalidated bool) {
 	return n, invalidated
 }
 
+// Breakers returns the number of open breakers in memory, and how many are of lanes that this process does not
+// hold.
+func (t *Trigger) Breakers() (n, notHeld int) {
+	done := make(chan struct{})
+	t.deliverer.call(func() {
+		for name, origin := range t.deliverer.origins.all {
+			if !origin.openUntil.IsZero() {
+				n++
+				if !t.deliverer.heldLanes[t.jobs.laneOf(name)] {
+					notHeld++
+				}
+			}
+		}
+		close(done)
+	})
+	<-done
+	return n, notHeld
+}
+
 // EndLease makes the lease expire without firing its timer, as in a process that was frozen.
 func (t *Trigger) EndLease() {
 	t.deliverer.leaseEnd.Store(new(time.Now().Add(-time.Nanosecond)))

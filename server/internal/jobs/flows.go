@@ -28,7 +28,9 @@ func (d *deliverer) scan(lanes []int) {
 				return
 			}
 			for _, b := range breakers {
-				d.origins.restore(b, d.now(), d.databaseNow())
+				if d.heldLanes[d.jobs.laneOf(b.Origin)] { // another process changes the others
+					d.origins.restore(b, d.now(), d.databaseNow())
+				}
 			}
 			for _, due := range flows {
 				d.scheduleFetch(due.Flow, d.localTime(due.At))

@@ -6,7 +6,7 @@ import (
 )
 
 // Breaker is the open circuit breaker of an origin. No event is sent to the origin before Until. Afterwards the
-// breaker lets one attempt pass, the probe, and stays stored until a probe succeeds.
+// breaker lets one attempt pass, the probe, and stays stored until a probe succeeds or [Store.Prune] deletes it.
 type Breaker struct {
 	Origin string
 	Until  time.Time

@@ -10,13 +10,17 @@ import (
 // Retention is how long an event and its attempts are kept after the event has ended.
 const Retention = 30 * 24 * time.Hour
 
+// breakerRetention is how long a breaker is kept after its pause. If no probe was made in that time, the origin
+// is treated like a new one.
+const breakerRetention = 24 * time.Hour
+
 // pruneBatch bounds the rows that one transaction deletes, so that its locks are short.
 const pruneBatch = 500
 
 // Prune deletes the rows whose retention is over at now, in transactions of up to 500 rows: events with their
 // attempts after [Retention], deleted subjects after [studio.DeletionMemory] if no event or video refers to
 // them, idempotency keys, uploads, refresh tokens and webhook secrets that have expired, failed logins, known
-// addresses and revocations. After an error, some rows may have been deleted. Prune may be called by several
+// addresses, revocations, and breakers a day after their pause. After an error, some rows may have been deleted. Prune may be called by several
 // processes at the same time.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	// The outer condition is checked again on a row that another transaction changed after the subquery.
@@ -40,6 +44,8 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 			(SELECT user_id, address FROM known_addresses WHERE seen_at < $1 LIMIT $2)`, now.Add(-studio.AddressMemory)},
 		{`DELETE FROM revocations WHERE revoked_at < $1 AND user_id IN
 			(SELECT user_id FROM revocations WHERE revoked_at < $1 LIMIT $2)`, now.Add(-studio.RefreshTokenLifetime)},
+		{`DELETE FROM breakers WHERE until < $1 AND origin IN
+			(SELECT origin FROM breakers WHERE until < $1 LIMIT $2)`, now.Add(-breakerRetention)},
 	} {
 		for deleted := int64(pruneBatch); deleted == pruneBatch; {
 			err := s.write(ctx, func(tx transaction) (err error) {

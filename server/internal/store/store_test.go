@@ -336,6 +336,24 @@ func TestStore_Empty_isFalseWithAUser(t *testing.T) {
 	})
 }
 
+// A breaker is kept for a day after its pause, in case the next attempt is due then.
+func TestStore_Prune_deletesBreakersOfForgottenOrigins(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://old.example.com", Until: noon(), Pause: time.Minute}))
+		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://new.example.com", Until: noon().Add(time.Second), Pause: time.Minute}))
+		check(t, db.Prune(t.Context(), noon().Add(24*time.Hour)))
+		if all, err := db.Breakers(t.Context()); len(all) != 2 || err != nil {
+			t.Errorf("%v are kept for a day (%v)", all, err)
+		}
+		check(t, db.Prune(t.Context(), noon().Add(24*time.Hour+time.Second)))
+		all, err := db.Breakers(t.Context())
+		if err != nil || len(all) != 1 || all[0].Origin != "https://new.example.com" {
+			t.Errorf("%v are kept after a day (%v)", all, err)
+		}
+	})
+}
+
 func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
