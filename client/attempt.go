@@ -108,7 +108,7 @@ const (
 	bodySealed
 )
 
-var errSealed = errors.New("client: the attempt is over")
+var errSealed = errors.New("client: the attempt has ended")
 
 func (b *trackedBody) Read(p []byte) (int, error) {
 	if !b.state.CompareAndSwap(bodyFresh, bodyRead) && b.state.Load() == bodySealed {

@@ -126,11 +126,11 @@ func (c Config) validate() (*url.URL, error) {
 	case c.Email != "" && c.Password == "":
 		return nil, errors.New("client: Password: is required with Email")
 	case !headerValue(string(c.Token)):
-		return nil, errors.New("client: Token: has a character that a header cannot carry")
+		return nil, errors.New("client: Token: has a character that is not allowed in a header")
 	case !headerValue(c.Workspace):
-		return nil, errors.New("client: Workspace: has a character that a header cannot carry")
+		return nil, errors.New("client: Workspace: has a character that is not allowed in a header")
 	case !headerValue(c.UserAgent):
-		return nil, errors.New("client: UserAgent: has a character that a header cannot carry")
+		return nil, errors.New("client: UserAgent: has a character that is not allowed in a header")
 	case c.Timeout < 0:
 		return nil, errors.New("client: Timeout: must not be negative")
 	case c.MaxAnswer < 0:

@@ -192,7 +192,7 @@ func (e *exchange) authorize(refused Credential) error {
 		return err
 	}
 	if !headerValue(string(access)) {
-		return errors.New("client: access token: has a character that a header cannot carry")
+		return errors.New("client: access token: has a character that is not allowed in a header")
 	}
 	if access != "" {
 		e.request.Header.Set(headerAuthorization, "Bearer "+string(access))

@@ -14,10 +14,10 @@ import (
 
 // ErrNoFile is returned by downloads if the avatar, video or lip-sync has no such file: it is still
 // processing, it failed, or the renderer did not produce the file.
-var ErrNoFile = errors.New("client: there is no such file: it is not finished, or the renderer made none")
+var ErrNoFile = errors.New("client: no such file: the record is not finished, or the renderer created no file")
 
 var (
-	errAddress = errors.New("client: the service answered an address that cannot be downloaded from")
+	errAddress = errors.New("client: the service returned an invalid URL of a file")
 	errChanged = errors.New("client: the file has changed during the download")
 )
 

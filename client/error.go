@@ -16,14 +16,14 @@ import (
 
 // Classes of [*Error], for use with errors.Is.
 var (
-	ErrInvalid      = errors.New("client: the service finds the request invalid")       // 400, 413, 415, 422
-	ErrUnauthorized = errors.New("client: the service refuses the credentials")         // 401
-	ErrForbidden    = errors.New("client: the service forbids this")                    // 403
-	ErrNotFound     = errors.New("client: there is no such record")                     // 404
-	ErrConflict     = errors.New("client: the state of the record does not allow this") // 409
-	ErrRateLimited  = errors.New("client: too many requests")                           // 429
-	ErrServer       = errors.New("client: the service failed")                          // 5xx
-	ErrDecode       = errors.New("client: the answer is not what was promised")         // 2xx
+	ErrInvalid      = errors.New("client: the service rejects the request as invalid")         // 400, 413, 415, 422
+	ErrUnauthorized = errors.New("client: the service rejects the credentials")                // 401
+	ErrForbidden    = errors.New("client: the service forbids the request")                    // 403
+	ErrNotFound     = errors.New("client: no such record")                                     // 404
+	ErrConflict     = errors.New("client: the state of the record does not allow the request") // 409
+	ErrRateLimited  = errors.New("client: too many requests")                                  // 429
+	ErrServer       = errors.New("client: the service failed")                                 // 5xx
+	ErrDecode       = errors.New("client: the response does not match the document")           // 2xx
 )
 
 // ErrOutcomeUnknown is joined to the error of a write that may have succeeded although the call failed.
@@ -41,7 +41,7 @@ var (
 var ErrOutcomeUnknown = errors.New("client: the outcome is unknown")
 
 const (
-	noteNotPromised = "the body is not the promised JSON"
+	noteNotPromised = "the body is not the documented JSON"
 	noteTooLarge    = "the body is too large"
 )
 

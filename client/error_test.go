@@ -61,15 +61,15 @@ func TestError(t *testing.T) {
 
 		"more than 64 KiB": {500, prob, `{"detail":"canary"` + strings.Repeat(" ", 64<<10) + "}", client.ErrServer, at + "500 Internal Server Error"},
 
-		"HTML 200":       {200, html, "<p>canary</p>", client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + html + ")"},
-		"HTML as JSON":   {200, json, "<p>canary</p>", client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
-		"JSON as HTML":   {200, html, `{"avatar_id":"canary"}`, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + html + ")"},
-		"other type":     {200, json, `{"avatar_id":{"canary":1}}`, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
-		"null":           {200, json, `null`, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
-		"array":          {200, json, `["canary"]`, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
-		"two values":     {200, json, `{} {}`, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
-		"empty":          {200, json, ``, client.ErrDecode, at + "200 OK: the body is not the promised JSON (" + json + ")"},
-		"204":            {204, "", ``, client.ErrDecode, at + "204 No Content: the body is not the promised JSON"},
+		"HTML 200":       {200, html, "<p>canary</p>", client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + html + ")"},
+		"HTML as JSON":   {200, json, "<p>canary</p>", client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + json + ")"},
+		"JSON as HTML":   {200, html, `{"avatar_id":"canary"}`, client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + html + ")"},
+		"other type":     {200, json, `{"avatar_id":{"canary":1}}`, client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + json + ")"},
+		"null":           {200, json, `null`, client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + json + ")"},
+		"array":          {200, json, `["canary"]`, client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + json + ")"},
+		"two values":     {200, json, `{} {}`, client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + json + ")"},
+		"empty":          {200, json, ``, client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + json + ")"},
+		"204":            {204, "", ``, client.ErrDecode, at + "204 No Content: the body is not the documented JSON"},
 		"over the limit": {200, json, `{"canary":"` + strings.Repeat("x", 1000) + `"}`, client.ErrDecode, at + "200 OK: the body is too large (" + json + ")"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestError_withoutAResponse(t *testing.T) {
 	}{
 		"read":                     {broken, static, ended, read, []error{io.ErrUnexpectedEOF}, `GET ` + address + `avatar_details": unexpected EOF`},
 		"creation":                 {broken, static, ended, creation, []error{io.ErrUnexpectedEOF, client.ErrOutcomeUnknown}, `client: the outcome is unknown: POST ` + address + `create_avatar": unexpected EOF`},
-		"creation, unreadable":     {html, static, ended, creation, []error{client.ErrDecode, client.ErrOutcomeUnknown}, `client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 200 OK: the body is not the promised JSON (text/html)`},
+		"creation, unreadable":     {html, static, ended, creation, []error{client.ErrDecode, client.ErrOutcomeUnknown}, `client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 200 OK: the body is not the documented JSON (text/html)`},
 		"login":                    {broken, func(*client.Config) {}, ended, creation, []error{io.ErrUnexpectedEOF}, `POST "http://localhost/users/login": unexpected EOF`},
 		"canceled":                 {hangs, static, canceled, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
 		"late":                     {hangs, static, ended, read, []error{context.DeadlineExceeded}, `GET ` + address + `avatar_details": context deadline exceeded`},

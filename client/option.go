@@ -131,7 +131,7 @@ func newCall(doer *doer, options []CallOption) *call {
 
 func (c *call) set(name, value, option string) {
 	if !headerValue(value) {
-		c.err = errors.New("client: " + option + ": has a character that a header cannot carry")
+		c.err = errors.New("client: " + option + ": has a character that is not allowed in a header")
 	}
 	if c.header == nil {
 		c.header = http.Header{}

@@ -188,31 +188,31 @@ func TestService_failsTheTest(t *testing.T) {
 		}, `no operation "create_avatar"; the operations are createAvatar,`},
 		"unknown requests": {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.Requests("GET") }, `no operation "GET"`},
 		"no call":          {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.Fail("", 0, clienttest.HTML(200)) }, "needs a call"},
-		"unknown avatar":   {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.SetAvatar("x", "published") }, "none with this id"},
-		"unknown video":    {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.SetInference("x", "failed") }, "none with this id"},
-		"second user":      {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.AddUser("ADA@example.com", "") }, "there is a user"},
+		"unknown avatar":   {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.SetAvatar("x", "published") }, "no record with this id"},
+		"unknown video":    {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.SetInference("x", "failed") }, "no record with this id"},
+		"second user":      {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.AddUser("ADA@example.com", "") }, "user ADA@example.com already exists"},
 		"final state": {func(t *testing.T, s *clienttest.Service, c *client.Client) {
 			avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
 			check(t, err)
 			s.SetAvatar(avatar.AvatarID, "published")
 			s.SetAvatar(avatar.AvatarID, "failed")
-		}, `cannot go from "published" to "failed"`},
+		}, `cannot change from "published" to "failed"`},
 		"forbidden request": {func(t *testing.T, _ *clienttest.Service, c *client.Client) {
 			if _, err := c.GetAvatar(t.Context(), ""); !errors.Is(err, client.ErrInvalid) {
 				t.Errorf("error %v", err)
 			}
-		}, "forbids GET /v1/avatars/avatar_details (answered 400): The request does not match the interface.\n\tquery:avatar_id "},
+		}, "GET /v1/avatars/avatar_details does not match the document (status 400): The request does not match the interface.\n\tquery:avatar_id "},
 		"wrong path": {func(t *testing.T, s *clienttest.Service, _ *client.Client) {
 			response, err := s.HTTPClient().Get(s.URL + "/v1/projects")
 			check(t, err)
 			response.Body.Close()
-		}, "forbids GET /v1/projects (answered 404)"},
+		}, "GET /v1/projects does not match the document (status 404)"},
 		"wrong answer": {func(t *testing.T, s *clienttest.Service, c *client.Client) {
 			s.AddProject(gen.Project{CreatedAt: new(time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC))})
 			if _, err := c.ListProjects(t.Context()); !errors.Is(err, client.ErrServer) {
 				t.Errorf("error %v", err)
 			}
-		}, "GET /projects/v2 cannot be answered"},
+		}, "the response to GET /projects/v2 does not match"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

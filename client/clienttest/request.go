@@ -106,7 +106,7 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
 	switch status := answer.status; {
 	case r.Context().Err() != nil: // the request was incomplete
 	case status == http.StatusInternalServerError:
-		s.t.Errorf("clienttest: %s %s cannot be answered as the document says; see the log", r.Method, r.URL.Path)
+		s.t.Errorf("clienttest: the response to %s %s does not match the document; see the log", r.Method, r.URL.Path)
 	case status == http.StatusBadRequest, status == http.StatusMethodNotAllowed,
 		status == http.StatusRequestEntityTooLarge, status == http.StatusUnsupportedMediaType,
 		status == http.StatusNotFound && !known:
@@ -120,7 +120,7 @@ func (s *Service) forbidden(r *http.Request, answer *heldAnswer) {
 	allowed := s.allowInvalid
 	s.mu.Unlock()
 	if !allowed {
-		s.t.Errorf("clienttest: the document forbids %s %s (answered %d):%s\nIf the test means to send it, call AllowInvalid.",
+		s.t.Errorf("clienttest: %s %s does not match the document (status %d):%s\nIf the test sends it on purpose, call AllowInvalid.",
 			r.Method, r.URL.Path, answer.status, explain(answer.body.Bytes()))
 	}
 }

@@ -177,7 +177,7 @@ func (s *Service) HTTPClient() *http.Client { return s.client }
 func (s *Service) AddUser(email, password string) (id string) {
 	s.t.Helper()
 	if id = s.studio.addUser(email, password); id == "" {
-		s.t.Errorf("clienttest: AddUser: there is a user %s", email)
+		s.t.Errorf("clienttest: AddUser: user %s already exists", email)
 	}
 	return id
 }

@@ -106,7 +106,7 @@ func (s *studio) move(id, status string, avatars bool) error {
 	defer s.mu.Unlock()
 	subject := s.subjects[id]
 	if subject == nil || subject.deleted() || (subject.kind == avatar) != avatars {
-		return errors.New("there is none with this id")
+		return errors.New("no record with this id")
 	}
 	return s.moveSubject(subject, status)
 }
@@ -119,7 +119,7 @@ func (s *studio) moveSubject(subject *subject, status string) error {
 		}
 	}
 	if next := subject.nextStates(); !slices.Contains(next, status) {
-		return fmt.Errorf("it cannot go from %q to %q, but to %q", subject.status, status, next)
+		return fmt.Errorf("the status cannot change from %q to %q; possible: %q", subject.status, status, next)
 	}
 	s.enter(subject, status)
 	return nil

@@ -55,7 +55,7 @@ func TestReceiver_dropsDuplicates(t *testing.T) {
 					t.Error(err)
 				}
 			}
-		}, []delivery{{"a", nil}, {"a", nil}, {"9998", webhook.ErrInWork}, {"b", nil}, {"0", nil}}, 3},
+		}, []delivery{{"a", nil}, {"a", nil}, {"9998", webhook.ErrInProgress}, {"b", nil}, {"0", nil}}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,7 +123,7 @@ func TestReceiver_respondsWith503WhileTheCallbackRuns(t *testing.T) {
 	if answer := serve(); answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") != "1" || answer.Body.Len() != 0 {
 		t.Errorf("in work: %d, %v, %q", answer.Code, answer.Header(), answer.Body)
 	}
-	if err := receiver.Handle(t.Context(), withID("a"), []byte(unlisted)); !errors.Is(err, webhook.ErrInWork) {
+	if err := receiver.Handle(t.Context(), withID("a"), []byte(unlisted)); !errors.Is(err, webhook.ErrInProgress) {
 		t.Errorf("in work: error %v", err)
 	}
 	close(finish)
@@ -143,7 +143,7 @@ func TestReceiver_handlesConcurrentDuplicatesOnce(t *testing.T) {
 		receiver := answering(t, func(context.Context) error { calls.Add(1); return nil })
 		receiver.Claims = claims
 		deliveries.Go(func() {
-			if err := receiver.Handle(t.Context(), withID("a"), []byte(unlisted)); err != nil && !errors.Is(err, webhook.ErrInWork) {
+			if err := receiver.Handle(t.Context(), withID("a"), []byte(unlisted)); err != nil && !errors.Is(err, webhook.ErrInProgress) {
 				t.Error(err)
 			}
 		})
@@ -206,16 +206,16 @@ func TestReceiver_survivesFailingClaims(t *testing.T) {
 		want     []error // nil for a success
 		status   int
 	}{
-		"claim fails":                {brokenClaims{claim: lost}, nil, "", []error{webhook.ErrClaims, lost}, 500},
-		"claim held":                 {brokenClaims{claim: webhook.ErrInWork}, nil, "", []error{webhook.ErrClaims}, 500},
-		"no result":                  {brokenClaims{}, nil, "", []error{webhook.ErrClaims}, 500},
-		"done":                       {brokenClaims{result: webhook.Done}, boom, "", nil, 204},
-		"claimed by another caller":  {brokenClaims{result: webhook.InWork}, boom, "", []error{webhook.ErrInWork}, 503},
-		"commit":                     {brokenClaims{result: webhook.Claimed}, nil, "commit a", nil, 204},
-		"commit fails":               {brokenClaims{result: webhook.Claimed, commit: lost}, nil, "commit a", nil, 204},
-		"release":                    {brokenClaims{result: webhook.Claimed}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
-		"release fails":              {brokenClaims{result: webhook.Claimed, release: lost}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
-		"callback returns ErrInWork": {brokenClaims{result: webhook.Claimed}, webhook.ErrInWork, "release a", []error{webhook.ErrCallback}, 500},
+		"claim fails":                    {brokenClaims{claim: lost}, nil, "", []error{webhook.ErrClaims, lost}, 500},
+		"claim held":                     {brokenClaims{claim: webhook.ErrInProgress}, nil, "", []error{webhook.ErrClaims}, 500},
+		"no result":                      {brokenClaims{}, nil, "", []error{webhook.ErrClaims}, 500},
+		"done":                           {brokenClaims{result: webhook.Done}, boom, "", nil, 204},
+		"claimed by another caller":      {brokenClaims{result: webhook.InWork}, boom, "", []error{webhook.ErrInProgress}, 503},
+		"commit":                         {brokenClaims{result: webhook.Claimed}, nil, "commit a", nil, 204},
+		"commit fails":                   {brokenClaims{result: webhook.Claimed, commit: lost}, nil, "commit a", nil, 204},
+		"release":                        {brokenClaims{result: webhook.Claimed}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
+		"release fails":                  {brokenClaims{result: webhook.Claimed, release: lost}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
+		"callback returns ErrInProgress": {brokenClaims{result: webhook.Claimed}, webhook.ErrInProgress, "release a", []error{webhook.ErrCallback}, 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,12 +25,12 @@ const claimTimeout = 5 * time.Second
 
 // Errors of [Receiver.Handle], with the status with which [Receiver.ServeHTTP] responds.
 var (
-	ErrTooLarge  = errors.New("webhook: the body is larger than 1 MiB")    // 413
-	ErrRefused   = errors.New("webhook: the notification is not verified") // 401
-	ErrMalformed = errors.New("webhook: the body is not an event")         // 400
-	ErrCallback  = errors.New("webhook: the callback failed")              // 500
-	ErrClaims    = errors.New("webhook: the claims failed")                // 500
-	ErrInWork    = errors.New("webhook: the same notification is in work") // 503
+	ErrTooLarge   = errors.New("webhook: the body is larger than 1 MiB")                 // 413
+	ErrRefused    = errors.New("webhook: the notification is not verified")              // 401
+	ErrMalformed  = errors.New("webhook: the body is not an event")                      // 400
+	ErrCallback   = errors.New("webhook: the callback failed")                           // 500
+	ErrClaims     = errors.New("webhook: Claims failed")                                 // 500
+	ErrInProgress = errors.New("webhook: another request is handling this notification") // 503
 )
 
 // Receiver handles the notifications that are sent to one URL. It is safe for concurrent use.
@@ -133,7 +133,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 // Handle handles a notification that did not arrive through [Receiver.ServeHTTP]. It verifies body, which
 // must be the bytes as received, decodes it and calls the callback. The names in header must be in
 // canonical form. The error is [ErrTooLarge], [ErrRefused], [ErrMalformed], [ErrCallback], [ErrClaims] or
-// [ErrInWork], and wraps the error of the verifier, the callback or the claims.
+// [ErrInProgress], and wraps the error of the verifier, the callback or the claims.
 func (r *Receiver) Handle(ctx context.Context, header http.Header, body []byte) error {
 	return r.handle(ctx, Notification{Header: header, Body: body})
 }
@@ -161,7 +161,7 @@ func (r *Receiver) handle(ctx context.Context, n Notification) error {
 	case result == Done:
 		return nil
 	case result == InWork:
-		return ErrInWork
+		return ErrInProgress
 	case result != Claimed:
 		return fmt.Errorf("%w: Claim returned %d", ErrClaims, result)
 	}
@@ -219,7 +219,7 @@ func status(err error) int {
 		return http.StatusInternalServerError
 	case errors.Is(err, ErrRefused):
 		return http.StatusUnauthorized
-	case errors.Is(err, ErrInWork):
+	case errors.Is(err, ErrInProgress):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, ErrTooLarge) || tooLarge:
 		return http.StatusRequestEntityTooLarge
