@@ -132,7 +132,7 @@ func (cfg *Config) checkAuthenticator(validator *validate.Validator) error {
 				}
 				token := requirement.Scheme.Kind == validate.SecurityBearer || requirement.Scheme.Kind == validate.SecurityAPIKey
 				if simple && (!token || len(requirement.Scopes) > 0 || requirement.Scheme.Name != only.Scheme.Name) {
-					return errors.New("server: Config.Authenticator is an AuthenticatorFunc, which sees tokens of one security scheme" +
+					return errors.New("server: Config.Authenticator is an AuthenticatorFunc, which supports tokens of one security scheme only" +
 						" and no scopes; operation " + operation.ID() + " needs an Authenticator")
 				}
 			}

@@ -30,7 +30,7 @@ func checkResponses(operation *validate.Operation, cfg Config, next http.Handler
 		buffered := &bufferedResponse{ResponseWriter: w, request: r, operation: operation, cfg: &cfg, header: w.Header().Clone()}
 		next.ServeHTTP(buffered, r)
 		if err := buffered.send(); err != nil { //nolint:contextcheck // the response has the request
-			writeProblem(w, r, internalError(fmt.Errorf("the answer does not match the document: %w", err)))
+			writeProblem(w, r, internalError(fmt.Errorf("the response does not match the document: %w", err)))
 		}
 	})
 }
@@ -61,7 +61,7 @@ func (w *bufferedResponse) report(err error) (enforced bool) {
 		return true
 	}
 	ctx := w.request.Context()
-	w.cfg.Logger.ErrorContext(ctx, "answer does not match the document",
+	w.cfg.Logger.ErrorContext(ctx, "response does not match the document",
 		"request_id", RequestID(ctx), "operation", w.operation.ID(), "err", err)
 	return false
 }

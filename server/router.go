@@ -125,7 +125,7 @@ func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rt.next.ServeHTTP(w, r)
 }
 
-var errNoResponse = errors.New("the implementation returned neither an answer nor an error")
+var errNoResponse = errors.New("the implementation returned neither a response nor an error")
 
 // requireResponse responds with 500 if handler wrote nothing. net/http would send an empty 200.
 func requireResponse(handler http.HandlerFunc) http.Handler {

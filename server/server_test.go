@@ -252,7 +252,7 @@ func TestHandler_answersANilResponseWith500(t *testing.T) {
 		return nil, nil //nolint:nilnil // the tested mistake
 	}})
 	problem(t, do(handler, "POST", "/users/login", `{"email":"a","password":"b"}`), 500)
-	if !strings.Contains(log.String(), "neither an answer nor an error") {
+	if !strings.Contains(log.String(), "neither a response nor an error") {
 		t.Errorf("log: %s", log)
 	}
 }

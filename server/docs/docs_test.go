@@ -119,8 +119,8 @@ func TestNew_addsSamples(t *testing.T) {
 func TestNew_rejectsSamplesOfUnknownOperations(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"findPets.sh":  "docs: Config.Samples: the document has no operation findPets, of which there are samples",
-		"listPets.bat": "docs: Config.Samples: no language has the extension of listPets.bat",
+		"findPets.sh":  "docs: Config.Samples: samples of the unknown operation findPets",
+		"listPets.bat": "docs: Config.Samples: unknown file extension of listPets.bat",
 	} {
 		if _, err := docs.New([]byte(pets), docs.Config{Samples: fstest.MapFS{name: {}}}); err == nil || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", name, err, want)

@@ -40,7 +40,7 @@ func readSamples(files fs.FS) (map[string][]codeSample, error) {
 		}
 		extension := path.Ext(name)
 		if sources[extension] == nil {
-			return fmt.Errorf("no language has the extension of %s", name)
+			return fmt.Errorf("unknown file extension of %s", name)
 		}
 		source, err := fs.ReadFile(files, name)
 		sources[extension][strings.TrimSuffix(path.Base(name), extension)] = string(source)
@@ -78,7 +78,7 @@ func addSamples(document []byte, samples map[string][]codeSample) ([]byte, error
 		}
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("the document has no operation %s, of which there are samples", slices.Sorted(maps.Keys(missing))[0])
+		return nil, fmt.Errorf("samples of the unknown operation %s", slices.Sorted(maps.Keys(missing))[0])
 	}
 	return json.Marshal(root)
 }

@@ -51,7 +51,7 @@ func (cfg Config) bodyLimits(operationID string, anonymous bool) bodyLimits {
 func (v *Validator) checkLimits(cfg Config) error {
 	for _, id := range slices.Sorted(maps.Keys(cfg.OperationBodyBytes)) {
 		if cfg.OperationBodyBytes[id] <= 0 || !slices.ContainsFunc(v.operations, func(o *Operation) bool { return o.id == id }) {
-			return fmt.Errorf("validate: Config.OperationBodyBytes: %s is no operation, or its limit is not positive", id)
+			return fmt.Errorf("validate: Config.OperationBodyBytes: %s is not an operation, or its limit is not positive", id)
 		}
 	}
 	return nil

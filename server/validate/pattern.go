@@ -57,7 +57,7 @@ const (
 var (
 	errPatternClass  = errors.New("has a character class with a range of sets")
 	errPatternGroup  = errors.New("has a group that is not (…), (?:…) or (?<name>…)")
-	errPatternEscape = errors.New("has an escape that is not of ECMA-262, or that RE2 has no equal for")
+	errPatternEscape = errors.New("has an escape that is not in ECMA-262 or not supported by RE2")
 )
 
 // translator translates a pattern to the syntax of RE2.

@@ -29,7 +29,7 @@ var (
 	errRepeated = &decodeError{"repeated", "must be given once"}
 	errUTF8     = &decodeError{"type", "must be UTF-8"}
 	errEmpty    = &decodeError{"required", "must not be empty"}
-	errAbsent   = errors.New("the parameter is not there")
+	errAbsent   = errors.New("the parameter is missing")
 	errNotJSON  = &decodeError{"content", "must be valid JSON"}
 )
 

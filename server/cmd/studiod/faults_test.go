@@ -97,7 +97,7 @@ func TestProcess_damagedDatabaseIs503(t *testing.T) {
 	p.await("malformed")
 	check(t, os.WriteFile(path+".restored", whole, 0o600))
 	check(t, os.Rename(path+".restored", path))
-	p.awaitEnd("the file of the database has gone")
+	p.awaitEnd("the database file was deleted or replaced")
 	for _, log := range []string{"-wal", "-shm"} { // belongs to the damaged file
 		check(t, os.RemoveAll(path+log))
 	}
@@ -116,7 +116,7 @@ func TestProcess_exitsWhenDatabaseIsEmptied(t *testing.T) {
 	prepareDatabase(t, dsn)
 	p := startProcess(t, dsn)
 	check(t, os.Truncate(strings.TrimPrefix(dsn, "sqlite:"), 0))
-	p.awaitEnd("the file of the database has gone")
+	p.awaitEnd("the database file was deleted or replaced")
 }
 
 // awaitEnd waits until a process exits by itself, and checks that its log has the error.

@@ -42,13 +42,13 @@ type signingKey struct {
 // From on, until that of the next key. Its tokens remain valid until they expire.
 func (t *Tokens) SetKeys(keys []SigningKey) error {
 	if len(keys) == 0 {
-		return errors.New("auth: there is no signing key")
+		return errors.New("auth: no signing key")
 	}
 	keys = slices.SortedFunc(slices.Values(keys), func(a, b SigningKey) int { return a.From.Compare(b.From) })
 	all := make([]signingKey, len(keys))
 	for i, key := range keys {
 		if len(key.Seed) != ed25519.SeedSize {
-			return fmt.Errorf("auth: a signing key has %d bytes", ed25519.SeedSize)
+			return fmt.Errorf("auth: signing keys must have %d bytes", ed25519.SeedSize)
 		}
 		private := ed25519.NewKeyFromSeed(key.Seed)
 		all[i] = signingKey{private: private, id: jwkOf(private).thumbprint(), from: key.From}

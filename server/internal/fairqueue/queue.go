@@ -25,7 +25,7 @@ type Config struct {
 const Overhead = 4 << 10
 
 // ErrBusy is returned if a request waited longer than [Config.Wait].
-var ErrBusy = errors.New("fairqueue: the users before this one took too long")
+var ErrBusy = errors.New("fairqueue: the request waited too long")
 
 // Queue is a fair queue. The next request to proceed belongs to the waiting user who holds the fewest bytes,
 // and among those to the user whose last request proceeded the longest ago. Queue is safe for concurrent use.

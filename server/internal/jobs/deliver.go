@@ -105,7 +105,7 @@ func (j *Jobs) repairAll(stop context.Context) {
 	repaired, err := j.Store.Repair(stop)
 	j.report(stop, "repair", err)
 	for _, id := range repaired {
-		j.Logger.ErrorContext(stop, "a subject was due at another time than its first event", "subject", id)
+		j.Logger.ErrorContext(stop, "corrected the due time of a subject", "subject", id)
 	}
 }
 

@@ -115,7 +115,7 @@ func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 	h.lease = h.jobs.Store.NewLeaseHolder()
 	// A process that cannot renew stops by its own clock before another process takes over.
 	expiryTimer := time.AfterFunc(time.Hour, func() {
-		h.jobs.Logger.WarnContext(stop, "the lease has run out")
+		h.jobs.Logger.WarnContext(stop, "the lease has expired")
 		d.call(d.dropAllLanes)
 	})
 	defer expiryTimer.Stop()

@@ -74,7 +74,7 @@ func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject) error {
 	took := j.Now().Sub(began)
 	defer func() { j.OnRendering(kind, outcome, took) }()
 	if takenOver {
-		j.Logger.WarnContext(ctx, "rendered in vain", "id", subjectID, "err", errTakenOver)
+		j.Logger.WarnContext(ctx, "rendering result discarded", "id", subjectID, "err", errTakenOver)
 		return nil
 	}
 	var err error

@@ -23,11 +23,11 @@ const (
 
 // Errors of [Keyring.Open].
 var (
-	ErrNoKey   = errors.New("the key that the database is encrypted with is missing")
-	ErrChanged = errors.New("an encrypted value was changed, or is not where it was written")
+	ErrNoKey   = errors.New("the encryption key of the database is missing")
+	ErrChanged = errors.New("an encrypted value was changed or moved")
 )
 
-var errForm = errors.New("keys must be given one a line, each of 32 random bytes in base64")
+var errForm = errors.New("keys must be one per line, each with 32 random bytes in base64")
 
 // Keyring has one or more keys. The first key encrypts, and each key decrypts what it has encrypted. A nil
 // Keyring does not encrypt. Keyring is safe for concurrent use.

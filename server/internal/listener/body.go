@@ -65,7 +65,7 @@ type body struct {
 }
 
 var (
-	errNoRoom    = errors.New("listener: too many bytes of bodies in memory")
+	errNoRoom    = errors.New("listener: request bodies exceed the memory limit")
 	errNoStreams = errors.New("listener: too many requests")
 )
 

@@ -63,7 +63,7 @@ func (c *Certificate) Run(ctx context.Context, logger *slog.Logger) {
 		changed, err := c.load()
 		switch {
 		case err != nil && (changed || !unread):
-			logger.WarnContext(ctx, "certificate not loaded, the one before stays", "err", err)
+			logger.WarnContext(ctx, "certificate not loaded; the previous one stays in use", "err", err)
 		case changed:
 			logger.InfoContext(ctx, "certificate loaded", "expires", c.current.Load().Leaf.NotAfter)
 		}

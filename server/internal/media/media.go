@@ -70,7 +70,7 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 		return s, err
 	}
 	if dir == "" || strings.HasPrefix(dir, "//") {
-		return nil, errors.New("media: a directory is written file:DIRECTORY")
+		return nil, errors.New("media: a directory must have the form file:DIRECTORY")
 	}
 	if s.dir, err = filepath.Abs(dir); err != nil {
 		return nil, err

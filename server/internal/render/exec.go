@@ -258,7 +258,7 @@ func (e *Exec) storeFile(ctx context.Context, root *os.Root, name, key string) e
 	// Opening a named pipe would block.
 	info, err := root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return fmt.Errorf("%w: its result names %s, which is no file or empty", errProgram, name)
+		return fmt.Errorf("%w: its result contains %s, which is not a file or is empty", errProgram, name)
 	}
 	file, err := root.Open(name)
 	if err != nil {

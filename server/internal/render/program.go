@@ -21,7 +21,7 @@ import (
 const waitDelay = 2 * time.Second
 
 // errProgram is wrapped by every error that is the program's fault.
-var errProgram = errors.New("the renderer's program failed")
+var errProgram = errors.New("the rendering program failed")
 
 // program runs the program of a renderer. It is safe for concurrent use.
 type program struct {

@@ -77,7 +77,7 @@ func TestDatabaseLost_stopsDaemonAndRejectsWrites(t *testing.T) {
 				t.Errorf("the daemon exited %v after the loss", took)
 			}
 			creating.Wait()
-			if p.err == nil || !p.logged("the file of the database has gone") {
+			if p.err == nil || !p.logged("the database file was deleted or replaced") {
 				t.Errorf("the daemon exits with %v and does not log the reason", p.err)
 			}
 		})

@@ -19,7 +19,7 @@ var (
 	// ErrNotSQLite means that the database is not SQLite. Use pg_dump and pg_restore for PostgreSQL.
 	ErrNotSQLite = errors.New("this database is not SQLite")
 	// ErrDamaged means that the file is not a complete backup.
-	ErrDamaged = errors.New("this is not a whole backup")
+	ErrDamaged = errors.New("the backup is incomplete")
 	// ErrNewer means that a later version of this program made the backup.
 	ErrNewer = errors.New("this backup was made by a later version")
 )

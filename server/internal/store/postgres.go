@@ -50,10 +50,10 @@ var postgresSettings = map[string]string{
 var postgresMigrations embed.FS
 
 var (
-	errPostgresForm = errors.New("the database must be given as postgres://USER:PASSWORD@HOST:PORT/DATABASE, with settings that PostgreSQL and its pool know")
+	errPostgresForm = errors.New("the database must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with known settings")
 	errNoTables     = errors.New("the database has no tables yet")
 	errNoConnection = errors.New("no connection became free")
-	errTimeout      = errors.New("the database does not answer in time")
+	errTimeout      = errors.New("the database does not respond in time")
 )
 
 // postgres is the engine on PostgreSQL. Transactions are READ COMMITTED. They lock the rows that must not

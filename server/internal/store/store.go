@@ -74,7 +74,7 @@ var (
 )
 
 // ErrLost means that the file of an open SQLite database was deleted, replaced or emptied.
-var ErrLost = errors.New("the file of the database has gone")
+var ErrLost = errors.New("the database file was deleted or replaced")
 
 // Config configures [Open]. Its zero value is the configuration of a command.
 type Config struct {
@@ -214,7 +214,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		s.name = name
 		s.engine, err = openPostgres(ctx, settings, cfg)
 	default:
-		return nil, errors.New("the database must be given as sqlite:PATH or postgres://…")
+		return nil, errors.New("the database must be sqlite:PATH or postgres://…")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", s.name, err)
@@ -363,7 +363,7 @@ func (i instant) Scan(value any) error {
 	case int64:
 		*i.time = time.UnixMicro(value).UTC()
 	default:
-		return fmt.Errorf("store: a time is kept as %T", value)
+		return fmt.Errorf("store: a time is stored as %T", value)
 	}
 	return nil
 }

@@ -22,16 +22,16 @@ var (
 	// ErrKeyReused is returned if the idempotency key was used with a different request.
 	ErrKeyReused = errors.New("studio: the idempotency key belongs to another request")
 	// ErrKeySpent is returned if the subject created with the idempotency key has been deleted.
-	ErrKeySpent = errors.New("studio: what the idempotency key created has been deleted")
+	ErrKeySpent = errors.New("studio: the record of the idempotency key has been deleted")
 	// ErrCursor is returned if the cursor does not belong to the list.
-	ErrCursor = errors.New("studio: the cursor is not one of this list")
+	ErrCursor = errors.New("studio: the cursor does not belong to this list")
 	// ErrKeyInUse is returned if a creation with the idempotency key is in progress.
-	ErrKeyInUse = errors.New("studio: a creation with the idempotency key has not ended")
+	ErrKeyInUse = errors.New("studio: a creation with the idempotency key is in progress")
 	// ErrTitle is returned for a title with U+0000, which not all databases can store.
-	ErrTitle = errors.New("studio: the title has a U+0000")
+	ErrTitle = errors.New("studio: the title contains U+0000")
 	// ErrUnavailable is returned by a renderer if a resource that it needs, such as a disk, is full or
 	// unavailable. It is not an error of the user or the renderer.
-	ErrUnavailable = errors.New("studio: what a rendering needs is not there")
+	ErrUnavailable = errors.New("studio: a resource for rendering is not available")
 	// ErrTooMuchMedia is returned if the uploads of the user would exceed the limit on their total size.
 	ErrTooMuchMedia = errors.New("studio: too many bytes of uploads")
 	// ErrBusy is returned if too much work is queued. A retry may succeed.
@@ -41,9 +41,9 @@ var (
 // Errors of limits per user. A [*LimitError] wraps them with the time after which a retry may succeed.
 var (
 	// ErrTooManyTries is returned if a login must wait because of earlier failures.
-	ErrTooManyTries = errors.New("studio: too many failed tries")
+	ErrTooManyTries = errors.New("studio: too many failed logins")
 	// ErrTooManySecrets is returned if the user has the most webhook secrets in force.
-	ErrTooManySecrets = errors.New("studio: too many webhook secrets in force")
+	ErrTooManySecrets = errors.New("studio: too many active webhook secrets")
 	// ErrTooManyTests is returned if the user has sent too many sample notifications.
 	ErrTooManyTests = errors.New("studio: too many sample notifications")
 	// ErrTooManyCreations is returned if the user has too many creations in progress.

@@ -97,7 +97,7 @@ func (s *Subject) asCreated() Subject {
 // the transition is not allowed.
 func (s *Subject) enter(status Status, now time.Time, newID func() string) error {
 	if !slices.Contains(transitions[s.Kind][s.Status], status) {
-		return fmt.Errorf("studio: a %s cannot go from %q to %q", s.Kind, s.Status, status)
+		return fmt.Errorf("studio: a %s cannot change from %q to %q", s.Kind, s.Status, status)
 	}
 	s.Status, s.UpdatedAt = status, now
 	if s.WebhookURL == "" || !announces(s.Kind, status) {

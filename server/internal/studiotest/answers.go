@@ -81,7 +81,7 @@ var readAnswers = sync.OnceValues(func() (*Answers, error) {
 func (a *Answers) Check(t testing.TB, method, path string, status int, header http.Header, body []byte) {
 	t.Helper()
 	if err := a.check(method, path, status, header, body); err != nil {
-		t.Errorf("%s %s: the answer %d is not as documented: %v", method, path, status, err)
+		t.Errorf("%s %s: response %d does not match the document: %v", method, path, status, err)
 	}
 }
 

@@ -131,7 +131,7 @@ func readAvatar(ctx context.Context, files map[string]string) (*media, *track, e
 		return nil, nil, err
 	}
 	if source.width != t.Width || source.height != t.Height || source.picture != t.Picture || !t.valid() {
-		return nil, nil, errors.New("files of the avatar do not belong together")
+		return nil, nil, errors.New("files of the avatar do not match")
 	}
 	source.limit = maxFootage
 	return source, &t, nil

@@ -142,14 +142,14 @@ func parse(line []byte) (Message, error) {
 	}
 	if result := message.Result; result != nil {
 		if result.DurationSeconds < 0 || result.DurationSeconds > maxDuration {
-			return Message{}, errors.New("duration_seconds is impossible")
+			return Message{}, errors.New("duration_seconds is out of range")
 		}
 		if len(result.Files) > maxFiles {
 			return Message{}, errors.New("too many files")
 		}
 		for _, name := range append([]string{result.Video, result.Thumbnail}, result.Files...) {
 			if name != "" && !isFileName(name) {
-				return Message{}, fmt.Errorf("%q is no plain file name", name)
+				return Message{}, fmt.Errorf("%q is not a plain file name", name)
 			}
 		}
 		return message, cleanChecks(result.Checks)

@@ -27,7 +27,7 @@ const (
 )
 
 // ErrURL means that Config.URL is not the URL of a collector.
-var ErrURL = errors.New("the collector must be given as http://HOST:PORT or https://HOST:PORT, optionally with a path")
+var ErrURL = errors.New("the collector must be http://HOST:PORT or https://HOST:PORT, optionally with a path")
 
 // Config configures [New]. The OTEL_EXPORTER_OTLP_… environment variables also apply, for example for headers
 // and certificates.
