@@ -7,7 +7,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-func TestNew(t *testing.T) {
+func TestNew_validatesConfig(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-5150"
 	for name, test := range map[string]struct {
@@ -71,7 +71,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-func TestFromEnv(t *testing.T) {
+func TestFromEnv_readsEnvironment(t *testing.T) {
 	for name, value := range map[string]string{
 		"BASE_URL": "https://studio.example.com", "EMAIL": "ada@example.com", "PASSWORD": "p", "TOKEN": "t", "WORKSPACE": "w",
 	} {

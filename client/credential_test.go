@@ -88,7 +88,7 @@ func (g giving) Token(context.Context, client.Credential) (client.Credential, er
 var everything = &slog.HandlerOptions{Level: slog.Level(-100)}
 
 // The logger logs new tokens and retries, and no secret, query or body.
-func TestLogger(t *testing.T) {
+func TestLogger_logsTokensAndRetriesWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-5150"
 	var shown bytes.Buffer

@@ -16,7 +16,7 @@ import (
 )
 
 // The client does not follow redirects, which would send the password to another host.
-func TestRedirect(t *testing.T) {
+func TestClient_followsNoRedirects(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s %s was sent elsewhere", r.Method, r.URL)
@@ -112,7 +112,7 @@ func TestTransportError_hasNoQueryOrUser(t *testing.T) {
 }
 
 // The connection breaks in the middle of a response.
-func TestTransportError_InBody(t *testing.T) {
+func TestTransportError_isReturnedForBrokenBody(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.before = func(w http.ResponseWriter, _ *http.Request) bool {

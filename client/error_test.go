@@ -23,7 +23,7 @@ var classes = []error{
 	client.ErrConflict, client.ErrRateLimited, client.ErrServer, client.ErrDecode, client.ErrOutcomeUnknown,
 }
 
-func TestError(t *testing.T) {
+func TestError_describesResponse(t *testing.T) {
 	t.Parallel()
 	const (
 		html = "text/html; charset=utf-8"

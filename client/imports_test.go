@@ -8,7 +8,7 @@ import (
 )
 
 // A program that imports the client links the generated code and its dependencies, and nothing else.
-func TestImports(t *testing.T) {
+func TestImports_areGeneratedCodeOnly(t *testing.T) {
 	t.Parallel()
 	allowed := []string{
 		"github.com/avatarstudio/avatarstudio/client",

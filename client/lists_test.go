@@ -34,7 +34,7 @@ func createLipsyncs(t *testing.T, c *client.Client, n int) (ids []string) {
 }
 
 // A list is requested page by page to its end, and each iteration starts over.
-func TestLipsyncs(t *testing.T) {
+func TestLipsyncs_iteratesOverAllPages(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)
 	c := newStudio(t, service)

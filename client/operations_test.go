@@ -16,7 +16,7 @@ import (
 )
 
 // Each method sends the request of the document and returns its response.
-func TestOperations(t *testing.T) {
+func TestOperations_sendDocumentedRequests(t *testing.T) {
 	t.Parallel()
 	key := client.WithIdempotencyKey("key-1")
 	avatar := func(status gen.AvatarStatus) *gen.Avatar {
@@ -142,7 +142,7 @@ func TestListProjects_needsAWorkspace(t *testing.T) {
 }
 
 // Every path of the document is appended to the path of BaseURL.
-func TestBasePath(t *testing.T) {
+func TestBasePath_precedesEveryPath(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"http://localhost/studio/v9", "http://localhost/studio/v9/", "http://localhost/studio/x/../v9"} {
 		s := newService()
@@ -158,7 +158,7 @@ func TestBasePath(t *testing.T) {
 }
 
 // Raw calls the same operations with tokens and retries.
-func TestRaw(t *testing.T) {
+func TestRaw_usesTokensAndRetries(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	c := s.start(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-func TestOptions(t *testing.T) {
+func TestOptions_rejectInvalidValues(t *testing.T) {
 	t.Parallel()
 	const canary = "canary\n"
 	for name, options := range map[string][]client.CallOption{
@@ -29,7 +29,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestWithRetry(t *testing.T) {
+func TestWithRetry_overridesConfig(t *testing.T) {
 	t.Parallel()
 	s, times := timed("", 500, 500)
 	c := s.direct(t, static, once)
@@ -44,7 +44,7 @@ func TestWithRetry(t *testing.T) {
 	}
 }
 
-func TestWithResponse(t *testing.T) {
+func TestWithResponse_returnsResponse(t *testing.T) {
 	t.Parallel()
 	s, _ := timed("", 500)
 	var response client.Response

@@ -18,7 +18,7 @@ import (
 // the same way and three attempts are allowed.
 type seenBy struct{ read, named, create, keyless, login, refresh int }
 
-func TestRetry(t *testing.T) {
+func TestRetry_followsRetryRules(t *testing.T) {
 	t.Parallel()
 	const prob = "application/problem+json"
 	status := func(status int, header ...string) func(*testing.T) faulty {

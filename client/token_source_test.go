@@ -25,7 +25,7 @@ func (s *source) Token(_ context.Context, refused client.Credential) (client.Cre
 	return s.give(refused)
 }
 
-func TestTokenSource(t *testing.T) {
+func TestTokenSource_suppliesTokens(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {

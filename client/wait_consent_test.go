@@ -17,7 +17,7 @@ import (
 
 // A wait with UntilConsentPending ends at consent_pending, or at a final state that comes before, with and
 // without a receiver.
-func TestUntilConsentPending(t *testing.T) {
+func TestUntilConsentPending_endsWait(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"consent_pending", "published", "failed", "consent_failed"} {
 		t.Run(status, func(t *testing.T) {

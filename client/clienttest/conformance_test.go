@@ -40,7 +40,7 @@ type target struct {
 }
 
 // The same script gets the same responses and notifications from this package and from the daemon.
-func TestConformance(t *testing.T) {
+func TestService_respondsLikeDaemon(t *testing.T) {
 	t.Parallel()
 	fake, daemon := playTo(t, memoryTarget(t)), playTo(t, daemonTarget(t))
 	if diff := cmp.Diff(daemon, fake); diff != "" {

@@ -234,7 +234,7 @@ func TestService_failsTheTest(t *testing.T) {
 }
 
 // Sample returns an event for every type of the document.
-func TestSample(t *testing.T) {
+func TestSample_returnsEventOfEachType(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	r := newReceiver(t, s)

@@ -30,7 +30,7 @@ func TestImports(t *testing.T) {
 }
 
 // The example in the package comment is a tested example.
-func TestDocumentation(t *testing.T) {
+func TestDocumentation_containsTestedExample(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("service.go")
 	check(t, err)

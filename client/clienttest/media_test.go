@@ -11,7 +11,7 @@ import (
 )
 
 // A finished video can be downloaded until it is deleted.
-func TestDownload(t *testing.T) {
+func TestDownload_worksUntilDeletion(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)
 	studio, err := client.New(client.Config{BaseURL: service.URL, Email: service.Email, Password: client.Credential(service.Password)})

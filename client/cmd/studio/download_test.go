@@ -118,7 +118,7 @@ func TestDownload_resumes(t *testing.T) {
 }
 
 // A bar shows the progress and the remaining time, and is drawn at most ten times a second.
-func TestBar(t *testing.T) {
+func TestBar_showsProgressAndRemainingTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -7,7 +7,7 @@ import (
 )
 
 // The command uses only the public interface of the service.
-func TestImports(t *testing.T) {
+func TestImports_arePublic(t *testing.T) {
 	t.Parallel()
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	check(t, err)

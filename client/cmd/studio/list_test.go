@@ -7,7 +7,7 @@ import (
 )
 
 // All records can be listed, over several pages, and deleted.
-func TestListAndDelete(t *testing.T) {
+func TestList_printsAllPagesAndDeleteRemovesRecords(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	p := s.loggedIn(t)

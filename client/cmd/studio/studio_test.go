@@ -155,7 +155,7 @@ func TestJSON_printsAllMembers(t *testing.T) {
 	}
 }
 
-func TestExitCodes(t *testing.T) {
+func TestCommands_returnDocumentedExitCodes(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	p := s.loggedIn(t)
@@ -221,7 +221,7 @@ func TestCreate_namesTheKeyWhenTheOutcomeIsUnknown(t *testing.T) {
 }
 
 // On a terminal the elapsed time advances between changes. Elsewhere no line is printed twice.
-func TestProgress(t *testing.T) {
+func TestProgress_printsNoLineTwice(t *testing.T) {
 	t.Parallel()
 	for terminal, want := range map[bool]string{
 		true:  clearLine + "a processing 0s" + clearLine + "a processing 1s" + clearLine + "a processing 2s" + clearLine + "a processing 2s\n",
