@@ -64,7 +64,7 @@ func statements() []statement {
 		{"notifyAvatarEvent", "once for every state that the avatar enters, in order", "../server/internal/studio: TestAvatar_hasOneEventForEachState"},
 		{"notifyLipsyncInferenceEvent", "at the completion", "../server/internal/studio: TestInference_hasAnEventForFinalStatesOnly"},
 		{"responses/EventGone", "sends nothing more to this URL for its user", "../server/internal/jobs: TestTrigger_Run_switchesOffAnEndpointThatAnswers410"},
-		{"responses/EventRejected", "6 attempts in all", "../server/internal/jobs: TestDecide"},
+		{"responses/EventRejected", "6 attempts in all", "../server/internal/jobs: TestDecide_returnsOutcomeOfAttempt"},
 		{"responses/EventFailed", "15 seconds", "../server/sender: TestSend_endsByTheDeadline"},
 		{"responses/EventFailed", "12 attempts in all within about 3 days", "../server/internal/jobs: TestTrigger_Run_exhaustsAnEventAfterTheLastRetry"},
 		{"responses/EventFailed", "the next event of the same record waits", "../server/internal/jobs: TestTrigger_Run_keepsEveryDeliveryGuarantee"},

@@ -51,7 +51,7 @@ func TestNewSecret(t *testing.T) {
 	}
 }
 
-func TestSecret_Hidden(t *testing.T) {
+func TestSecret_hidesKey(t *testing.T) {
 	t.Parallel()
 	secret := standardwebhooks.NewSecret()
 	canary := strings.TrimPrefix(secret.Reveal(), "whsec_")

@@ -52,7 +52,7 @@ func mustSign(t testing.TB, header http.Header, id string, at time.Time, body []
 	}
 }
 
-func TestSign(t *testing.T) {
+func TestSign_followsSpecification(t *testing.T) {
 	t.Parallel()
 	header := http.Header{}
 	mustSign(t, header, specID, time.Unix(specTime, 999), []byte(specBody), mustSecret(t, specSecret))
@@ -92,7 +92,7 @@ func TestSign_refusesWhatVerifyRefuses(t *testing.T) {
 	}
 }
 
-func TestVerify(t *testing.T) {
+func TestVerify_acceptsOnlySignedMessages(t *testing.T) {
 	t.Parallel()
 	secret := mustSecret(t, specSecret)
 	now := time.Unix(specTime, 0)
@@ -138,7 +138,7 @@ func TestVerify(t *testing.T) {
 
 // A receiver that knows one of two secrets accepts a webhook signed with both. A receiver that knows both
 // accepts a webhook signed with either.
-func TestVerify_Rotation(t *testing.T) {
+func TestVerify_acceptsEitherSecretDuringRotation(t *testing.T) {
 	t.Parallel()
 	before, after, foreign := standardwebhooks.NewSecret(), standardwebhooks.NewSecret(), standardwebhooks.NewSecret()
 	now, body := time.Now(), []byte("{}")
@@ -168,7 +168,7 @@ func TestVerify_Rotation(t *testing.T) {
 
 // Moving a dot between id, timestamp and body does not change the signed bytes, so Verify must refuse the
 // id.
-func TestVerify_MovedDot(t *testing.T) {
+func TestVerify_rejectsMovedDot(t *testing.T) {
 	t.Parallel()
 	secret, body := standardwebhooks.NewSecret(), []byte("1614265331.{}")
 	header := http.Header{}

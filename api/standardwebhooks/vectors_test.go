@@ -13,7 +13,7 @@ import (
 
 // The vectors were made by the libraries in testdata/foreign, whose tests also verify the signatures of
 // this package.
-func TestVectors(t *testing.T) {
+func TestVectors_matchOtherLibraries(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("testdata/vectors.json")
 	if err != nil {

@@ -210,7 +210,8 @@
 //     TestExec_enforcesLimits in server/internal/render.
 //   - Secrets in logs, errors and responses: TestHandler_echoesNoSubmittedValue in server, and
 //     TestReceiver_hidesItsSecrets in client/webhook.
-//   - Forged or changed webhooks: TestVerify and TestVectors in api/standardwebhooks.
+//   - Forged or changed webhooks: TestVerify_acceptsOnlySignedMessages and TestVectors_matchOtherLibraries in
+//     api/standardwebhooks.
 //   - Keys and webhook secrets in a copy of the database: TestStore_Seal_encryptsKeysAndSecrets and
 //     TestStore_Seal_bindsAValueToItsRow in server/internal/store.
 //

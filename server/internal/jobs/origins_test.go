@@ -160,7 +160,7 @@ func TestOrigins_recoverGradually(t *testing.T) {
 }
 
 // A wrong URL of one user must not open the breaker for other users of the same origin.
-func TestVerdictOf(t *testing.T) {
+func TestVerdictOf_ignoresErrorsOfSingleURLs(t *testing.T) {
 	t.Parallel()
 	for attempt, want := range map[*sender.Attempt]verdict{
 		{Status: 200}: verdictUp,

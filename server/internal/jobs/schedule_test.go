@@ -9,7 +9,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-func TestDecide(t *testing.T) {
+func TestDecide_returnsOutcomeOfAttempt(t *testing.T) {
 	t.Parallel()
 	status := func(status int) sender.Attempt {
 		if status/100 == 2 {
