@@ -52,7 +52,7 @@ type Config struct {
 	Workspace string
 
 	// HTTPClient sends the requests. The client uses a copy that does not follow redirects. Its Transport
-	// sees each attempt, so tracing and metrics belong there. Defaults to a client with
+	// is called for each attempt, so it is the place for tracing and metrics. Defaults to a client with
 	// http.DefaultTransport.
 	HTTPClient *http.Client
 

@@ -60,7 +60,7 @@ func (c *Client) DownloadFile(ctx context.Context, file File, name string, optio
 	return os.Remove(name + etagSuffix)
 }
 
-// resume opens the files of an interrupted download if they say which version of the file they contain.
+// resume opens the files of an interrupted download if they contain the version of the file.
 func (d *download) resume(name string) (part *os.File, err error) {
 	etag, err := os.ReadFile(name + etagSuffix)
 	if err != nil || len(etag) == 0 || !headerValue(string(etag)) {

@@ -12,7 +12,7 @@ import (
 type operation struct {
 	id, method, path string
 	idempotent       bool // as RFC 9110 defines it, or x-idempotent in the document
-	keyed            bool // takes an Idempotency-Key
+	keyed            bool // accepts an Idempotency-Key
 	answer           answerKind
 	empty            bool // a success may have no body
 	notModified      bool // 304 is a success

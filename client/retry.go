@@ -77,7 +77,7 @@ func retryAfterOf(err error) time.Duration {
 	return 0
 }
 
-// class says when a request may be retried.
+// class is the condition for retries of a request.
 type class int
 
 const (

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Fault makes a call go wrong. It wraps the handler that processes the call, and may skip it, delay it or
+// Fault simulates a failure of a call. It wraps the handler that processes the call, and may skip it, delay it or
 // change its response. Tests may define their own faults. The service sends the response after the fault
 // returns. A fault that panics with [http.ErrAbortHandler] breaks the connection after what was written.
 type Fault func(next http.Handler) http.Handler

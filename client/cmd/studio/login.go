@@ -101,8 +101,8 @@ func (p *program) email(ctx context.Context, command *cli.Command) (string, erro
 	return email, nil
 }
 
-// password reads the password from a terminal or Stdin. It never takes one from the arguments, where other
-// users could see it.
+// password reads the password from a terminal or Stdin. It does not read arguments, because other
+// users can see them.
 func (p *program) password(ctx context.Context, command *cli.Command) (password string, err error) {
 	switch {
 	case command.Bool("password-stdin"):
