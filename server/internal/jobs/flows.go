@@ -68,7 +68,7 @@ func (d *deliverer) markDue(flows []store.Flow) (notHeld []store.Flow) {
 	return notHeld
 }
 
-// invalidate makes the deliveries in memory of the given flows be read again before they are sent. It
+// invalidate schedules a new read of the given flows before any of their deliveries in memory is sent. It
 // returns the flows that other processes hold.
 func (d *deliverer) invalidate(flows []store.Flow) (notHeld []store.Flow) {
 	for _, key := range flows {
@@ -82,7 +82,7 @@ func (d *deliverer) invalidate(flows []store.Flow) (notHeld []store.Flow) {
 	return notHeld
 }
 
-// scheduleFetch makes sure that a flow is read at a time or earlier. It reports whether this process holds
+// scheduleFetch schedules a read of a flow at the given time or earlier. It reports whether this process holds
 // the lane of the flow.
 func (d *deliverer) scheduleFetch(key store.Flow, at time.Time) bool {
 	lane := d.jobs.laneOf(key.Origin)
@@ -95,7 +95,7 @@ func (d *deliverer) scheduleFetch(key store.Flow, at time.Time) bool {
 	return true
 }
 
-// fetchBy makes a flow be read at a time or earlier. If a read is running, another one follows.
+// fetchBy schedules a read of a flow at the given time or earlier. If a read is running, another one follows.
 func (f *flow) fetchBy(at time.Time) {
 	if f.fetchAt.IsZero() || at.Before(f.fetchAt) {
 		f.fetchAt = at

@@ -175,7 +175,7 @@ func (h *leaseHolder) setClock(now, began time.Time) {
 	h.databaseTime, h.databaseTimeAt = now, began.Add(time.Since(began)/2)
 }
 
-// applyHolding makes d deliver for the lanes that the process holds. It drains the lanes above the fair
+// applyHolding sets the lanes of d to those that the process holds. It drains the lanes above the fair
 // share and releases those that are idle.
 func (h *leaseHolder) applyHolding(stop context.Context, d *deliverer, holding store.Holding, leaseEnd time.Time) {
 	if len(holding.Lanes) != h.laneCount {

@@ -27,7 +27,7 @@ const (
 // starts at one, with the same fraction of the rate; both rise after every rampSuccesses successes. The
 // store keeps open breakers across restarts.
 //
-// Events that wait for an origin stay due in the store. Waiting uses up none of their attempts.
+// Events that wait for an origin stay due in the store. Waiting does not count as an attempt.
 type origins struct {
 	cfg       Config
 	all       map[string]*origin
@@ -112,7 +112,7 @@ func (o *origins) beginAttempt(origin *origin, now time.Time) {
 	origin.nextStart = next.Add(o.interval(origin))
 }
 
-// verdict is what an attempt shows about its origin.
+// verdict is the effect of an attempt on its origin.
 type verdict int
 
 const (
@@ -212,7 +212,7 @@ func (o *origin) block(f *flow, at time.Time) (timed bool) {
 	return false
 }
 
-// clearTimed forgets that f is the scheduled flow.
+// clearTimed removes f as the scheduled flow.
 func (o *origin) clearTimed(f *flow) {
 	if o.timedFlow == f {
 		o.timedFlow = nil

@@ -135,8 +135,8 @@ type renderPool struct {
 	jobs         *Jobs
 	slots        chan struct{} // holds one value for each busy worker
 	wakeup       chan struct{}
-	leftOver     atomic.Bool   // renderings may be due that the last claim did not take
-	announce     chan struct{} // other processes should claim what is due; nil if there are none
+	leftOver     atomic.Bool   // renderings may be due that were not in the last claim
+	announce     chan struct{} // tells other processes to claim due renderings; nil without other processes
 	pollInterval time.Duration
 	clockOffset  time.Duration // of the clock of the database, relative to that of this process
 	clockRead    time.Time

@@ -27,7 +27,7 @@ type Trigger struct {
 
 // laneHolder decides for which lanes this process delivers.
 type laneHolder interface {
-	// run tells d which lanes the process holds, until stop ends.
+	// run sets the lanes of d to those that the process holds, until stop is done.
 	run(stop context.Context, d *deliverer)
 	// releaseAll releases all lanes to other processes. No attempt may be running.
 	releaseAll(ctx context.Context)

@@ -22,12 +22,12 @@ func (d *deliverer) startDue() time.Duration {
 	for c := range classes {
 		for {
 			f, load := d.queue.next(c)
-			// As many workers stay free as the user has busy, so that another user need not wait.
+			// At least as many workers stay free as the user has busy, so that another user does not wait.
 			full := load >= d.freeWorkers(c) || c != proven && load >= d.maxUnprovenPerUser()
 			if f == nil || full && !d.mayOvercommit(f.user, c) {
 				break
 			}
-			// A flow that became due after now would stay ready and never be started.
+			// Without this, a flow that became due after now would stay ready and never start.
 			d.startFlow(f, c, d.now())
 		}
 	}
