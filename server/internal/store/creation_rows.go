@@ -4,7 +4,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// creationRows is the rows of a group of creations in columns, which unnest turns into rows.
+// creationRows contains the rows of a group of creations by column, as arguments of unnest.
 type creationRows struct {
 	ids, kinds, users, requests, requestIDs, traceParents, urls, origins, statuses, consents, reasons []string
 

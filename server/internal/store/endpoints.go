@@ -9,7 +9,7 @@ import (
 
 // Endpoint is a URL that is switched off for a user. Events for it end as exhausted when they are due. They
 // can be replayed after the endpoint is enabled. A new registration of the URL does not enable it, because
-// the receiver answered that it is gone.
+// the receiver responded with 410.
 type Endpoint struct {
 	UserID     string
 	Email      string // of the user

@@ -17,7 +17,7 @@ func insertEvents(tx transaction, s studio.Subject) (statements []statement) {
 	return append(statements, updateDeliverAt(tx, s.ID))
 }
 
-// eventRows is the rows of new events in columns, which unnest turns into rows, and the flows of the events.
+// eventRows contains the rows of new events by column, as arguments of unnest, and the flows of the events.
 type eventRows struct {
 	ids, subjects, users []string
 	sequences            []int64

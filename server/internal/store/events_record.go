@@ -48,7 +48,7 @@ type Outcome struct {
 	State   EventState
 	RetryAt time.Time // when the next attempt of a pending event is due
 	Reason  Reason    // why the event is exhausted
-	// SwitchOff switches the URL of the event off for its user; see [Store.Endpoints].
+	// SwitchOff disables the URL of the event for its user; see [Store.Endpoints].
 	SwitchOff bool
 }
 

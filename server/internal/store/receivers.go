@@ -14,7 +14,7 @@ type Receiver struct {
 	URL        string // its query may hold a secret
 	DisabledAt time.Time
 	Reason     Reason    // why the URL is switched off; "" if it is not
-	OpenUntil  time.Time // when the circuit breaker of the origin lets a probe pass; zero if it is closed; past until a probe succeeds
+	OpenUntil  time.Time // when the circuit breaker of the origin allows a probe, which may be past; zero if the breaker is closed
 }
 
 // Receivers returns up to limit webhook URLs of a user, each once, ordered by URL. It starts after the URL of

@@ -343,7 +343,7 @@ func affected(result sql.Result, err error) (int64, error) {
 
 // eachRow calls each for every row and closes rows.
 func eachRow(rows *sql.Rows, each func(scan func(...any) error) error) error {
-	defer func() { _ = rows.Close() }() // Err reports what matters
+	defer func() { _ = rows.Close() }() // errors are those of rows.Err
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {
 			return err

@@ -7,7 +7,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// updateRows is the rows of a group of updates in columns, which unnest turns into rows.
+// updateRows contains the rows of a group of updates by column, as arguments of unnest.
 type updateRows struct {
 	ids, statuses, consents, reasons, renderings []string
 

@@ -42,7 +42,7 @@ func (s *Store) SetRole(ctx context.Context, userID string, role studio.Role) er
 // MaxInProgress is the highest count of creations in progress that [Store.Users] returns for a user.
 const MaxInProgress = 1000
 
-// Account is a user as an operator sees it.
+// Account is the information about a user for operators.
 type Account struct {
 	ID, Email  string
 	CreatedAt  time.Time
