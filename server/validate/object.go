@@ -174,7 +174,7 @@ func (w *walker) closeObject(e entry, count int, start int64) {
 	w.closeLiterals(n, start)
 }
 
-// duplicate reports a duplicate name, if that is what err is about.
+// duplicate reports a duplicate name if err is an error about one.
 func (w *walker) duplicate(base, end int, err error) {
 	syntactic := (*jsontext.SyntacticError)(nil)
 	if !errors.As(err, &syntactic) || !errors.Is(err, jsontext.ErrDuplicateName) {

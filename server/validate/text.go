@@ -27,7 +27,7 @@ type shape struct {
 	open     bool        // whether the object is meant to have members that are not declared
 }
 
-// restShape is what one schema says about undeclared members.
+// restShape is the constraint of one schema on undeclared members.
 type restShape struct {
 	patterns []patternShape
 	shape    *shape // of a member whose name matches no pattern

@@ -33,7 +33,7 @@ type tag struct {
 	name   string
 }
 
-// chooseByMember looks ahead in the object for the member that selects the alternative.
+// chooseByMember reads ahead in the object to the member that selects the alternative.
 func (w *walker) chooseByMember(u *union) *node {
 	at := w.tokens.InputOffset()
 	at += int64(bytes.IndexByte(w.text[at:], '{'))

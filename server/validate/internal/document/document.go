@@ -70,7 +70,7 @@ func Parse(file string, text []byte) (*Node, error) {
 		return parseYAML(file, text)
 	}
 	root, err := parseJSON(file, text)
-	if err != nil && err.syntax { // a flow mapping of YAML looks much the same
+	if err != nil && err.syntax { // it may be a flow mapping of YAML
 		if root, yamlErr := parseYAML(file, text); yamlErr == nil {
 			return root, nil
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonError is an error that knows whether the text is JSON at all.
+// jsonError is an error in a JSON text, or the error that the text is not JSON.
 type jsonError struct {
 	Error
 	syntax bool

@@ -30,7 +30,7 @@ func parseYAML(file string, text []byte) (*Node, error) {
 	return p.value(source.Content[0], nil, "", 1)
 }
 
-// yamlError places an error of the parser, which tells a line in its text only.
+// yamlError adds the position to an error of the parser, which has the line in its text only.
 func yamlError(file string, text []byte, err error) *Error {
 	detail := err.Error()
 	position := Position{file, 1, 1}
@@ -49,7 +49,7 @@ func yamlError(file string, text []byte, err error) *Error {
 
 type yamlParser struct {
 	file string
-	read map[*yaml.Node]*Node // what has an anchor; nil while it is being read
+	read map[*yaml.Node]*Node // nodes with an anchor; nil while they are being read
 }
 
 func (p *yamlParser) at(source *yaml.Node) Position {
@@ -119,7 +119,7 @@ func (p *yamlParser) members(n *Node, source *yaml.Node, depth int) error {
 	return nil
 }
 
-// scalar reads what the core schema of YAML 1.2 makes of a scalar.
+// scalar reads a scalar according to the core schema of YAML 1.2.
 func scalar(n *Node, source *yaml.Node) error {
 	n.Text = source.Value
 	switch tag := source.ShortTag(); tag {
