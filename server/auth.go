@@ -12,7 +12,7 @@ import (
 type Principal struct {
 	// UserID is the id of the caller in the access log.
 	UserID string
-	// Value is anything else that the authenticator knows about the caller, in a type of its own. See
+	// Value is additional information about the caller, in a type of the authenticator. See
 	// [PrincipalValue].
 	Value any
 }

@@ -76,7 +76,7 @@ func New(cfg Config) (*Sender, error) {
 	s.attempts.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
 		if tcp, ok := conn.(*net.TCPConn); ok {
-			_ = tcp.SetReadBuffer(readBuffer) // a larger one only makes floods cost more
+			_ = tcp.SetReadBuffer(readBuffer) // larger buffers only increase the cost of floods
 		}
 		return conn, err
 	}

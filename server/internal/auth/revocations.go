@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Revocations knows which access tokens are revoked: for each user those that were issued up to a time. It polls
+// Revocations contains the revoked access tokens: for each user, those that were issued up to a time. It polls
 // these times, which costs less than a query for each request. It is safe for concurrent use. Call
 // [Revocations.Load] before the first request is served, and then [Revocations.Run].
 type Revocations struct {

@@ -90,7 +90,7 @@ func (t *Tokens) Issue(userID string, at time.Time) (string, error) {
 	return token.SignedString(key.private)
 }
 
-// Authenticate returns the user of a valid token. Its error does not say what is wrong with a token. It can be
+// Authenticate returns the user of a valid token. Its error does not describe why a token is invalid. It can be
 // used as a [server.AuthenticatorFunc].
 func (t *Tokens) Authenticate(_ context.Context, token string) (server.Principal, error) {
 	if len(token) > maxTokenLength {

@@ -1,5 +1,5 @@
-// Package console serves the web pages at /console, on which users see, create and delete their avatars,
-// videos and lip-syncs, and manage their webhooks. Operators also see the users and the state of the service.
+// Package console serves the web pages at /console. Users view, create and delete their avatars, videos and lip-syncs,
+// and manage their webhooks. Operators also view the users and the state of the service.
 //
 // Pages are rendered on the server and work without JavaScript. With it, htmx updates them from server-sent
 // events, and console.js uploads files. All resources come from this origin. The Content-Security-Policy

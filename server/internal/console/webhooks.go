@@ -88,7 +88,7 @@ func (c *Console) rotateSecret(w http.ResponseWriter, r *http.Request, s session
 	return nil
 }
 
-// enableReceiver enables a URL that was switched off after a 410. The form names it by the id of a subject with
+// enableReceiver enables a URL that was disabled after a 410. The form identifies it by the id of a subject with
 // that URL, so that the URL is not in the page.
 func (c *Console) enableReceiver(w http.ResponseWriter, r *http.Request, s session) error {
 	subject, err := c.cfg.Store.Subject(r.Context(), r.PostFormValue("subject"))

@@ -152,7 +152,7 @@ func (l *Limiter) admit(userID string, class class) error {
 	}
 }
 
-// take takes a token. If there is none, it returns the time until the next one.
+// take removes a token from the bucket. If the bucket is empty, it returns the time until the next token.
 func (l *Limiter) take(userID string, class class) (wait time.Duration) {
 	now := time.Now()
 	k := key{userID, class}

@@ -65,7 +65,7 @@ func NewExec(cfg ExecConfig) (*Exec, error) {
 // Close removes the working directories of e. No rendering may be running.
 func (e *Exec) Close() error { return e.directory.close() }
 
-// errFailed returns the error that users see after a failure that is not about their input.
+// errFailed returns the error for users after a failure that is not caused by their input.
 func errFailed() error { return &studio.RenderError{Reason: "The renderer failed.", Retry: true} }
 
 // Render fetches the inputs of subject, runs the program and stores the files that it makes. An error that

@@ -35,8 +35,8 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// limitedName is the value of os.Args[0] that tells [RunLimited] to set limits and run another program.
-// Nobody starts a program by this name by hand.
+// limitedName is the value of os.Args[0] with which [RunLimited] sets limits and runs another program. It is not the
+// name of a real program.
 const limitedName = "studiod-limited"
 
 // limitedArgs returns the command line that [RunLimited] reads.

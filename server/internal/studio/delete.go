@@ -11,7 +11,7 @@ import (
 // DeletionMemory is how long a deletion can be repeated.
 const DeletionMemory = 24 * time.Hour
 
-// Erased lists what a deletion has erased from the store, and whose files must be erased.
+// Erased contains the records that a deletion has erased from the store. Their files must then be erased.
 type Erased struct {
 	IDs     []string // of subjects
 	Uploads []string // keys of uploaded files

@@ -10,7 +10,7 @@ import (
 const (
 	// creationPause is the Retry-After for a user with too many creations in progress.
 	creationPause = 5 * time.Second
-	// recountAfter is how long a count that left no room is valid.
+	// recountAfter is how long a count at the limit stays valid.
 	recountAfter = time.Second
 	// countedPart is the fraction of the limit that is admitted before the rows are counted again: one in
 	// this many. Each process exceeds the limit by at most that.
@@ -32,7 +32,7 @@ type counted struct {
 	left    int       // creations that may begin before the next count
 	running int       // creations that have begun; some may have a row already
 	ended   int       // creations that have ended, in total
-	full    time.Time // when a count left no room
+	full    time.Time // time of the last count at the limit
 }
 
 // begin admits a creation. The caller must call end when the row has been written. The error is

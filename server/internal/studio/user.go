@@ -22,7 +22,7 @@ type Role string
 // The roles.
 const (
 	NoRole   Role = ""
-	Operator Role = "operator" // sees who uses the service, and how it works
+	Operator Role = "operator" // can view all users and the state of the service
 )
 
 // Passwords hashes and compares passwords. Both are slow by design.

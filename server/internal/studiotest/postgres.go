@@ -154,7 +154,7 @@ type Cluster struct {
 }
 
 // clusterScript starts a server and restarts it for each line of its input. It stops the server and removes
-// its files at the end of its input, which comes however this process ends. It ignores signals that are
+// its files at the end of its input, which is reached even if this process is killed. It ignores signals that are
 // sent to the process group of the tests.
 const clusterScript = `
 trap '' HUP INT TERM

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// SyncMode says what happens if the pictures and the sound differ in length.
+// SyncMode is the handling of pictures and sound of different lengths.
 type SyncMode string
 
 // The modes. The video is as long as the sound, except with CutOff and Silence.

@@ -1,4 +1,4 @@
-// Package talkinghead makes faces speak. It finds the face in a picture or video, derives the shapes of a
+// Package talkinghead animates faces to speech. It finds the face in a picture or video, derives the shapes of a
 // mouth from sound, and paints that mouth into each frame. It needs no GPU. The programs ffmpeg and ffprobe
 // decode and encode. The package uses neither HTTP nor a database.
 //
@@ -28,7 +28,7 @@ type Config struct {
 	Progress func(done float64)
 }
 
-// A Video is a video that was made.
+// A Video is a finished video.
 type Video struct {
 	Path      string  // of an MP4 file
 	Thumbnail string  // path of a JPEG file
@@ -48,7 +48,7 @@ type Lipsync struct {
 	Mode SyncMode
 }
 
-// Speech is what an avatar says: the sound at the path Audio, or Text if Audio is empty.
+// Speech is the speech of an avatar: the sound at the path Audio, or Text if Audio is empty.
 type Speech struct{ Text, Audio string }
 
 // Names of the files in the output directory.

@@ -309,7 +309,7 @@ func measureFace(f *frame, marks landmarks) faceMeasures {
 	return faceMeasures{face.Scale, mean, math.Sqrt(max(squares/n-mean*mean, 0))}
 }
 
-// mouth returns the mouth of the scene for painting. picture says that the source is a picture.
+// mouth returns the mouth of the scene for painting. picture reports whether the source is a picture.
 func (s *scene) mouth(picture bool) *mouth {
 	return &mouth{
 		frame: &frame{s.Width, s.Height, s.Pix}, pose: s.Pose, lips: s.Lips, tones: s.Tones, picture: picture,

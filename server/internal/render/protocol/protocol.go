@@ -29,17 +29,17 @@ type Kind string
 
 // The kinds of renderings.
 const (
-	// Avatar asks the program to check the face in base_video_url and to prepare it for videos. Without
+	// Avatar is a request to check the face in base_video_url and to prepare it for videos. Without
 	// base_video_url, the program provides a face. The program returns what the videos need in
 	// [Result].Files.
 	Avatar Kind = "avatar"
-	// Video asks for a video of an avatar that speaks text or audio_url.
+	// Video is a request for a video of an avatar that speaks text or audio_url.
 	Video Kind = "video"
-	// Lipsync asks for a video in which the face in video_url speaks audio_url.
+	// Lipsync is a request for a video in which the face in video_url speaks audio_url.
 	Lipsync Kind = "lipsync"
 )
 
-// Request asks for one rendering. All paths in it are absolute.
+// Request is a request for one rendering. All paths in it are absolute.
 type Request struct {
 	// Version must equal the constant [Version].
 	Version int  `json:"version"`
@@ -70,7 +70,7 @@ type Message struct {
 // Result is the result of a rendering. Its files are names in the output directory, without a directory
 // part.
 type Result struct {
-	// Video is the made video. Required for videos and lip-syncs, optional for avatars.
+	// Video is the file of the video. Required for videos and lip-syncs, optional for avatars.
 	Video string `json:"video,omitempty"`
 	// Thumbnail is a picture of the video or avatar. Optional.
 	Thumbnail string `json:"thumbnail,omitempty"`
@@ -84,7 +84,7 @@ type Result struct {
 
 // Error is a failure that the program reports. It implements error.
 type Error struct {
-	// Reason is a sentence that the client sees. It is cut to [MaxText] characters.
+	// Reason is a sentence for the client. It is cut to [MaxText] characters.
 	Reason string `json:"reason"`
 	// Permanent means that the daemon must not retry the rendering.
 	Permanent bool `json:"permanent,omitzero"`
@@ -99,7 +99,7 @@ type Check struct {
 	// Name is in snake case, such as "one_face".
 	Name   string      `json:"name"`
 	Status CheckStatus `json:"status"`
-	// Message is a sentence that the client sees. It is cut to [MaxText] characters.
+	// Message is a sentence for the client. It is cut to [MaxText] characters.
 	Message string `json:"message"`
 }
 
