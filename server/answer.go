@@ -12,7 +12,8 @@ type Answer struct {
 	// OperationID is the id that [OperationID] returns. It is "" if the path and method are no operation of
 	// the document.
 	OperationID string
-	// Status is the HTTP status of the response. It is 0 if the connection broke before the response began.
+	// Status is the HTTP status of the response. It is 0 if the connection broke before the response began, or
+	// before the request failed.
 	Status   int
 	Duration time.Duration
 	// Violations are the violations of the problem document that was sent, if any. The set of keywords is
@@ -25,7 +26,7 @@ func (e *rootHandler) callOnAnswer(x *exchange, began time.Time) {
 	x.mu.Lock()
 	called, violations := x.called, x.violations
 	x.mu.Unlock()
-	answer := Answer{Status: x.status, Duration: time.Since(began), Violations: violations}
+	answer := Answer{Status: x.reportedStatus(), Duration: time.Since(began), Violations: violations}
 	if called.route != nil {
 		answer.OperationID = called.route.operation.ID()
 	}

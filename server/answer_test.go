@@ -3,8 +3,12 @@ package server_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
@@ -53,6 +57,44 @@ func TestHandler_callsOnAnswerForEachRequest(t *testing.T) {
 		}
 		if got[0].OperationID != test.operation || got[0].Status != test.status || !slices.Equal(keywords, test.keywords) || got[0].Duration <= 0 {
 			t.Errorf("%s %s %s: %+v, want %q, %d and %v", test.method, test.path, test.body, got[0], test.operation, test.status, test.keywords)
+		}
+	}
+}
+
+// A request that fails because the caller has disconnected is not counted as a failure of the service.
+func TestHandler_reportsNoFailureAfterADisconnect(t *testing.T) {
+	t.Parallel()
+	for _, failure := range []error{context.Canceled, server.Busy(time.Second, context.Canceled)} {
+		entered, answered := make(chan struct{}), make(chan server.Answer, 1)
+		handler, log := setup(t, service{getAvatar: func(ctx context.Context, _ string) (gen.GetAvatarResponseObject, error) {
+			close(entered)
+			<-ctx.Done()
+			return nil, failure
+		}}, func(cfg *server.Config) {
+			cfg.OnAnswer = func(_ context.Context, a server.Answer) { answered <- a }
+		})
+		service := httptest.NewServer(handler)
+		ctx, disconnect := context.WithCancel(t.Context())
+		go func() {
+			<-entered
+			disconnect()
+		}()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, service.URL+details, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer good")
+		response, err := http.DefaultClient.Do(request)
+		if err == nil {
+			_ = response.Body.Close()
+			t.Fatalf("the answer is %d", response.StatusCode)
+		}
+		if got := <-answered; got.Status != 0 || got.OperationID != "getAvatar" {
+			t.Errorf("%v: %+v, want status 0", failure, got)
+		}
+		service.Close()
+		if !strings.Contains(log.String(), `"status":0`) || strings.Contains(log.String(), "request failed") {
+			t.Errorf("the log is %s", log)
 		}
 	}
 }

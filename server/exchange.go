@@ -37,6 +37,7 @@ type exchange struct {
 	mu         sync.Mutex // a handler may outlive the Wrap that called it, as with http.TimeoutHandler
 	called     call
 	violations []gen.Violation // violations of the problem document that was sent
+	broken     bool            // the request failed after its connection broke
 }
 
 // call is the operation and the caller of a request.
@@ -68,6 +69,26 @@ func (x *exchange) setViolations(all []gen.Violation) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.violations = all
+}
+
+// setFailed records that the request failed. If its connection had broken before, the caller is the cause.
+func (x *exchange) setFailed() {
+	if x == nil || x.ctx.Err() == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.broken = true
+}
+
+// reportedStatus returns the status for the access log and for [Answer].
+func (x *exchange) reportedStatus() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.broken {
+		return 0
+	}
+	return x.status
 }
 
 // exchangeContext is the context of an exchange. It is part of the exchange to save an allocation.
@@ -191,7 +212,7 @@ func (e *rootHandler) log(x *exchange, r *http.Request, began time.Time) {
 	}
 	e.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
 		slog.String("request_id", x.id[0]), slog.String("method", r.Method), slog.String("route", route),
-		slog.Int("status", x.status), slog.Int64("bytes", x.bytes),
+		slog.Int("status", x.reportedStatus()), slog.Int64("bytes", x.bytes),
 		slog.Duration("duration", time.Since(began)), slog.String("user_id", called.principal.UserID),
 		slog.String("client", clientAddr(r).String()))
 }

@@ -23,8 +23,11 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writePro
 // writeProblem is WriteProblem for any error.
 func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	answer, x := toError(err), exchangeFrom(r.Context())
-	if answer.Status >= http.StatusInternalServerError && answer.Err != nil && r.Context().Err() == nil {
-		x.log().ErrorContext(r.Context(), "request failed", "request_id", x.requestID(), "err", answer.Err)
+	if answer.Status >= http.StatusInternalServerError && answer.Err != nil {
+		if r.Context().Err() == nil {
+			x.log().ErrorContext(r.Context(), "request failed", "request_id", x.requestID(), "err", answer.Err)
+		}
+		x.setFailed()
 	}
 	x.setViolations(answer.Violations)
 	if buffered, ok := w.(*bufferedResponse); ok {
