@@ -1,8 +1,8 @@
 // Package client calls the Avatar Studio service.
 //
 // A [Client] logs in when a call first needs an access token. It renews the token before it expires, or
-// when the service rejects it, with the refresh token or else with another login. Concurrent calls share
-// one login. If it fails with a transient error, each call waits for the next login if its own [Retry] and
+// when the service rejects it, with the refresh token, or otherwise with another login. Concurrent calls
+// share one login. If the login fails with a transient error, each call waits for the next login if its own [Retry] and
 // context allow that, and otherwise returns the error. The methods [Client.Login] and
 // [Client.RefreshTokens] only return tokens; they do not change those that the client uses. The client does
 // not follow redirects, and it logs nothing unless [Config].Logger is set.

@@ -57,7 +57,7 @@ type Config struct {
 	HTTPClient *http.Client
 
 	// NoAutoKey stops the client from adding an Idempotency-Key to creations, for services that do not
-	// know this header. Creations are then retried only if the service cannot have processed them.
+	// support this header. Creations are then retried only if the service cannot have processed them.
 	// [WithIdempotencyKey] still sets a key. By default the client adds a random key to each creation.
 	NoAutoKey bool
 

@@ -167,7 +167,7 @@ func allOperations() []*operation {
 // workspace. A project is unpublished unless its status is `published`, ignoring case. The response is
 // the same 403 if the workspace does not exist and if the caller is not a member of it.
 //
-// It is idempotent, so the client retries it.
+// The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.ProjectList, error) {
 	call := c.call(&operations.ListProjects, options)
@@ -185,7 +185,7 @@ func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.
 // is 429. Failures from other addresses never delay an address from which the user logged in within
 // the last 30 days.
 //
-// It is idempotent, so the client retries it.
+// The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) Login(ctx context.Context, body gen.LoginRequest, options ...CallOption) (*gen.TokenPair, error) {
 	call := c.call(&operations.Login, options)
@@ -198,7 +198,7 @@ func (c *Client) Login(ctx context.Context, body gen.LoginRequest, options ...Ca
 // Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the
 // service assumes that it was stolen, and revokes every token that descends from the same login.
 //
-// The client retries it only if the service cannot have processed it.
+// The client retries the operation only if the service cannot have processed the request.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrServer].
 func (c *Client) RefreshTokens(ctx context.Context, body gen.RefreshRequest, options ...CallOption) (*gen.TokenPair, error) {
 	call := c.call(&operations.RefreshTokens, options)
@@ -210,7 +210,7 @@ func (c *Client) RefreshTokens(ctx context.Context, body gen.RefreshRequest, opt
 //
 // Returns an avatar of the caller in its current state.
 //
-// It is idempotent, so the client retries it.
+// The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.GetAvatar, options)
@@ -228,7 +228,7 @@ func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options .
 // `avatar_inference_event` for each video made from the avatar. The response is 429 while too many
 // creations of the caller are in progress.
 //
-// The client retries it, with the same idempotency key each time.
+// The client retries the operation with the same idempotency key.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.CreateAvatar, options)
@@ -243,7 +243,7 @@ func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest,
 // with the avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is
 // published, and 429 while too many creations of the caller are in progress.
 //
-// The client retries it, with the same idempotency key each time.
+// The client retries the operation with the same idempotency key.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.CreateVideo, options)
@@ -259,7 +259,7 @@ func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, o
 // may still arrive. Afterwards, every other operation responds with 404 for the avatar. Deleting the
 // avatar again responds with 204 for 24 hours, and then with 404.
 //
-// It is idempotent, so the client retries it.
+// The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteAvatar, options)
@@ -274,7 +274,7 @@ func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest,
 // responds with 404 for the video. Deleting the video again responds with 204 for 24 hours, and then
 // with 404.
 //
-// It is idempotent, so the client retries it.
+// The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteVideo, options)
@@ -286,7 +286,7 @@ func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceReques
 //
 // Returns a video of the caller in its current state.
 //
-// It is idempotent, so the client retries it.
+// The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetVideo(ctx context.Context, inferenceID gen.InferenceID, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.GetVideo, options)
@@ -316,7 +316,7 @@ func (p ListAvatarsParams) apply(c *call) { c.params = p }
 // record that exists throughout the listing is returned exactly once. Use a cursor with the same
 // filters only.
 //
-// Its optional parameters are set by the option [ListAvatarsParams]. It is idempotent, so the client retries it.
+// The option [ListAvatarsParams] sets optional parameters. The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) ListAvatars(ctx context.Context, options ...CallOption) (*gen.AvatarList, error) {
 	call := c.call(&operations.ListAvatars, options)
@@ -353,7 +353,7 @@ func (p ListVideosParams) apply(c *call) { c.params = p }
 // record that exists throughout the listing is returned exactly once. Use a cursor with the same
 // filters only.
 //
-// Its optional parameters are set by the option [ListVideosParams]. It is idempotent, so the client retries it.
+// The option [ListVideosParams] sets optional parameters. The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) ListVideos(ctx context.Context, options ...CallOption) (*gen.VideoList, error) {
 	call := c.call(&operations.ListVideos, options)
@@ -373,7 +373,7 @@ func (c *Client) ListVideos(ctx context.Context, options ...CallOption) (*gen.Vi
 // is still `processing`. It then takes effect when the avatar becomes `consent_pending`. The response
 // is 409 if the avatar is in a final state.
 //
-// The client retries it only if the service cannot have processed it.
+// The client retries the operation only if the service cannot have processed the request.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) SubmitConsent(ctx context.Context, body gen.ConsentRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.SubmitConsent, options)
@@ -388,7 +388,7 @@ func (c *Client) SubmitConsent(ctx context.Context, body gen.ConsentRequest, opt
 // `lipsync_inference_event`. The response is 429 while too many creations of the caller are in
 // progress.
 //
-// The client retries it, with the same idempotency key each time.
+// The client retries the operation with the same idempotency key.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncRequest, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.CreateLipsync, options)
@@ -404,7 +404,7 @@ func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncReques
 // responds with 404 for the lip-sync. Deleting the lip-sync again responds with 204 for 24 hours, and
 // then with 404.
 //
-// It is idempotent, so the client retries it.
+// The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteLipsync, options)
@@ -416,7 +416,7 @@ func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequ
 //
 // Returns a lip-sync of the caller in its current state.
 //
-// It is idempotent, so the client retries it.
+// The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetLipsync(ctx context.Context, inferenceID gen.InferenceID, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.GetLipsync, options)
@@ -446,7 +446,7 @@ func (p ListLipsyncsParams) apply(c *call) { c.params = p }
 // a record that exists throughout the listing is returned exactly once. Use a cursor with the same
 // filters only.
 //
-// Its optional parameters are set by the option [ListLipsyncsParams]. It is idempotent, so the client retries it.
+// The option [ListLipsyncsParams] sets optional parameters. The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.LipsyncList, error) {
 	call := c.call(&operations.ListLipsyncs, options)
@@ -466,7 +466,7 @@ func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.
 // the service is configured differently. The total size of the caller's stored files is also limited.
 // Deleting an avatar, a video or a lip-sync also deletes the files that only it used.
 //
-// The client retries it only if the service cannot have processed it.
+// The client retries the operation only if the service cannot have processed the request.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Reader, options ...CallOption) (*gen.Media, error) {
 	call := c.call(&operations.UploadMedia, options)
@@ -479,7 +479,7 @@ func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Re
 // Creates a new secret. Previous secrets stay active for 24 hours. Every notification has a signature
 // by each active secret. While 10 secrets are active, the response is 429.
 //
-// The client retries it only if the service cannot have processed it.
+// The client retries the operation only if the service cannot have processed the request.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) RotateWebhookSecret(ctx context.Context, options ...CallOption) (*gen.WebhookSecretList, error) {
 	call := c.call(&operations.RotateWebhookSecret, options)
@@ -492,7 +492,7 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, options ...CallOption)
 // Returns the active secrets of the caller, newest first. They sign the notifications. The first call
 // creates the first secret. A receiver must accept a signature by any active secret.
 //
-// It is idempotent, so the client retries it.
+// The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (*gen.WebhookSecretList, error) {
 	call := c.call(&operations.GetWebhookSecrets, options)
@@ -506,7 +506,7 @@ func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (
 // service does not retry the attempt and registers nothing. A caller can send at most 10 samples per
 // minute. The response to a further request is 429.
 //
-// The client retries it only if the service cannot have processed it.
+// The client retries the operation only if the service cannot have processed the request.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) TestWebhook(ctx context.Context, body gen.WebhookTestRequest, options ...CallOption) (*gen.WebhookAttempt, error) {
 	call := c.call(&operations.TestWebhook, options)

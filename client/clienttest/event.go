@@ -149,7 +149,7 @@ func (s *studio) event(i int) *event {
 
 // Fire sends an event once and returns when the receiver has responded. The event need not come from the
 // service, and may have been sent before. Fire signs it with secrets or, if there are none, with the
-// secrets in force. Pass a secret that the receiver does not know to test an invalid signature. Fire sends
+// active secrets. Pass a secret that the receiver does not know to test an invalid signature. Fire sends
 // to loopback addresses only.
 func (s *Service) Fire(event Event, secrets ...webhook.Secret) sender.Attempt {
 	s.t.Helper()

@@ -17,7 +17,7 @@ const (
 	maxSecrets     = 10
 	maxTests       = 10
 	testWindow     = time.Minute
-	tooManySecrets = "Too many secrets are in force. Try again later."
+	tooManySecrets = "Too many secrets are active. Try again later."
 	tooManyTests   = "Too many sample notifications. Try again later."
 )
 
@@ -27,7 +27,7 @@ type secret struct {
 	expires time.Time
 }
 
-// Secrets returns the secrets in force of the user, newest first. Until a rotation that is only Secret.
+// Secrets returns the active secrets of the user, newest first. Until a rotation that is only Secret.
 func (s *Service) Secrets() []webhook.Secret {
 	s.studio.mu.Lock()
 	defer s.studio.mu.Unlock()
@@ -38,7 +38,7 @@ func (s *Service) Secrets() []webhook.Secret {
 	return secrets
 }
 
-// secretsOf returns the secrets in force of a user, and creates the first one if necessary. s.mu must be
+// secretsOf returns the active secrets of a user, and creates the first one if necessary. s.mu must be
 // held.
 func (s *studio) secretsOf(userID string) []secret {
 	s.expireSecrets(userID)

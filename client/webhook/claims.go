@@ -12,14 +12,14 @@ import (
 // claims only notifications that its verifier accepted.
 type Claims interface {
 	// Claim atomically claims id for the caller unless another caller holds it or it is committed. A claim
-	// must expire after some time, because the process that holds it may have died.
+	// must expire after some time, because the process that holds it may have been killed.
 	Claim(ctx context.Context, id string) (ClaimResult, error)
 
 	// Commit marks id as handled. The mark must last as long as the service may deliver the notification
-	// again, which is at least 4 days, as far as storage allows. The context outlives the request.
+	// again, which is at least 4 days, as far as storage allows. The context does not end with the request.
 	Commit(ctx context.Context, id string) error
 
-	// Release ends the claim, so that id can be claimed again. The context outlives the request.
+	// Release ends the claim, so that id can be claimed again. The context does not end with the request.
 	Release(ctx context.Context, id string) error
 }
 
@@ -28,9 +28,9 @@ type ClaimResult int
 
 // Results of a claim. The zero value is invalid.
 const (
-	Claimed ClaimResult = iota + 1 // the caller holds the claim and must commit or release it
-	InWork                         // another caller holds the claim
-	Done                           // the notification was handled
+	Claimed    ClaimResult = iota + 1 // the caller holds the claim and must commit or release it
+	InProgress                        // another caller holds the claim
+	Done                              // the notification was handled
 )
 
 const (
@@ -67,7 +67,7 @@ func (m *memoryClaims) Claim(_ context.Context, id string) (ClaimResult, error) 
 	case taken.done:
 		return Done, nil
 	case ok && now.Before(taken.until):
-		return InWork, nil
+		return InProgress, nil
 	}
 	m.ids.put(key, claim{until: now.Add(lease)})
 	return Claimed, nil

@@ -210,7 +210,7 @@ func TestReceiver_survivesFailingClaims(t *testing.T) {
 		"claim held":                     {brokenClaims{claim: webhook.ErrInProgress}, nil, "", []error{webhook.ErrClaims}, 500},
 		"no result":                      {brokenClaims{}, nil, "", []error{webhook.ErrClaims}, 500},
 		"done":                           {brokenClaims{result: webhook.Done}, boom, "", nil, 204},
-		"claimed by another caller":      {brokenClaims{result: webhook.InWork}, boom, "", []error{webhook.ErrInProgress}, 503},
+		"claimed by another caller":      {brokenClaims{result: webhook.InProgress}, boom, "", []error{webhook.ErrInProgress}, 503},
 		"commit":                         {brokenClaims{result: webhook.Claimed}, nil, "commit a", nil, 204},
 		"commit fails":                   {brokenClaims{result: webhook.Claimed, commit: lost}, nil, "commit a", nil, 204},
 		"release":                        {brokenClaims{result: webhook.Claimed}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
@@ -265,9 +265,9 @@ func TestNewMemoryClaims(t *testing.T) {
 			}
 		}
 		want("at first", webhook.Claimed)
-		want("taken", webhook.InWork)
+		want("taken", webhook.InProgress)
 		time.Sleep(5*time.Minute - time.Nanosecond)
-		want("before it lapses", webhook.InWork)
+		want("before it lapses", webhook.InProgress)
 		time.Sleep(time.Nanosecond)
 		want("lapsed", webhook.Claimed)
 		settle(claims.Release(ctx, "a"))

@@ -39,7 +39,7 @@ func (c sqlClaims) Claim(ctx context.Context, id string) (webhook.ClaimResult, e
 	if errors.Is(err, sql.ErrNoRows) { // another caller has just released it
 		err = nil
 	}
-	return webhook.InWork, err
+	return webhook.InProgress, err
 }
 
 func (c sqlClaims) Commit(ctx context.Context, id string) error {

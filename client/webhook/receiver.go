@@ -43,8 +43,8 @@ var (
 //     video or lip-sync. [Handlers.Stale] is called for it.
 //
 // A notification without an id is always handled, and one without a sequence is never stale. The Receiver
-// remembers the last event of 10,000 avatars, videos and lip-syncs in memory. It does not know what other
-// processes handled, and if two events of the same record arrive at the same time, it handles both.
+// stores the last event of 10,000 avatars, videos and lip-syncs in memory. It ignores the events of other
+// processes. If two events of the same record arrive at the same time, it handles both.
 //
 // A body must decode into the generated types. A member of the wrong type or a missing id is
 // [ErrMalformed]. Unknown members are ignored, and of duplicate members the last one wins.
@@ -54,7 +54,7 @@ type Receiver struct {
 	// delivery is handled.
 	//
 	// If Claim fails, the Receiver asks the service to retry the delivery. If Commit fails, the Receiver
-	// acknowledges the notification all the same, because it was handled. If Release fails, the claim
+	// still acknowledges the notification, because it was handled. If Release fails, the claim
 	// stays until it expires.
 	Claims Claims
 
@@ -160,7 +160,7 @@ func (r *Receiver) handle(ctx context.Context, n Notification) error {
 		return fmt.Errorf("%w: %w", ErrClaims, err)
 	case result == Done:
 		return nil
-	case result == InWork:
+	case result == InProgress:
 		return ErrInProgress
 	case result != Claimed:
 		return fmt.Errorf("%w: Claim returned %d", ErrClaims, result)
