@@ -66,7 +66,7 @@ var errorResponses = []struct {
 		Status: http.StatusTooManyRequests, Code: "too_many_login_tries", Detail: "Too many failed tries. Try again later.",
 	}},
 	{studio.ErrTooManySecrets, server.Error{
-		Status: http.StatusTooManyRequests, Code: "too_many_webhook_secrets", Detail: "Too many secrets are in force. Try again later.",
+		Status: http.StatusTooManyRequests, Code: "too_many_webhook_secrets", Detail: "Too many secrets are active. Try again later.",
 	}},
 	{studio.ErrTooManyTests, server.Error{
 		Status: http.StatusTooManyRequests, Code: "too_many_webhook_tests", Detail: "Too many sample notifications. Try again later.",

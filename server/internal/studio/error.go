@@ -42,7 +42,7 @@ var (
 var (
 	// ErrTooManyTries is returned if a login must wait because of earlier failures.
 	ErrTooManyTries = errors.New("studio: too many failed logins")
-	// ErrTooManySecrets is returned if the user has the most webhook secrets in force.
+	// ErrTooManySecrets is returned if the user has the maximum number of active webhook secrets.
 	ErrTooManySecrets = errors.New("studio: too many active webhook secrets")
 	// ErrTooManyTests is returned if the user has sent too many sample notifications.
 	ErrTooManyTests = errors.New("studio: too many sample notifications")

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// SecretOverlap is how long the previous webhook secrets of a user remain in force after a rotation.
+// SecretOverlap is how long the previous webhook secrets of a user remain active after a rotation.
 const SecretOverlap = 24 * time.Hour
 
-// maxSecrets limits the secrets of a user that are in force. Each notification is signed with all of them.
+// maxSecrets limits the active secrets of a user. Each notification is signed with all of them.
 const maxSecrets = 10
 
 // WebhookSecret is a secret with which the notifications of a user are signed.
@@ -41,9 +41,9 @@ func (s *Service) WebhookSecretsInForce(ctx context.Context, userID string) ([]W
 	return s.Store.WebhookSecrets(ctx, userID, s.now())
 }
 
-// RotateWebhookSecret creates a new secret for a user. The previous secrets remain in force for
-// [SecretOverlap]. It returns all secrets in force. The error is [ErrTooManySecrets] if too many are in
-// force.
+// RotateWebhookSecret creates a new secret for a user. The previous secrets remain active for
+// [SecretOverlap]. It returns all active secrets. The error is [ErrTooManySecrets] if too many are
+// active.
 func (s *Service) RotateWebhookSecret(ctx context.Context, userID string) ([]WebhookSecret, error) {
 	if err := s.addSecret(ctx, userID, false); err != nil {
 		return nil, err

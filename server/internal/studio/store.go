@@ -95,10 +95,10 @@ type Store interface {
 	// no such subject of this kind.
 	DeleteSubject(ctx context.Context, userID string, kind Kind, id string, now, again time.Time) (Erased, error)
 
-	// WebhookSecrets returns the secrets of a user that are in force at now, newest first.
+	// WebhookSecrets returns the secrets of a user that are active at now, newest first.
 	WebhookSecrets(ctx context.Context, userID string, now time.Time) ([]WebhookSecret, error)
-	// AddWebhookSecret adds a secret. The secrets in force then expire at oldEnd. If most secrets are in
-	// force, it adds nothing and returns [ErrTooManySecrets] with the time until the oldest expires.
+	// AddWebhookSecret adds a secret. The active secrets then expire at oldEnd. If most secrets are
+	// active, it adds nothing and returns [ErrTooManySecrets] with the time until the oldest expires.
 	AddWebhookSecret(ctx context.Context, userID, secret string, now, oldEnd time.Time, most int) error
 
 	// WebhookTests returns how many sample notifications were counted under key in the current window, and
