@@ -13,7 +13,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// loadDivisor reduces the load of the larger tests under the race detector, which makes SQLite very slow.
+// loadDivisor reduces the load of the larger tests in the short form, and under the race detector, which makes SQLite
+// very slow.
 var loadDivisor = 1
 
 // senderFunc is a Sender that calls a function.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +23,16 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		loadDivisor = max(loadDivisor, 10)
+		if err := flag.Set("test.parallel", "6"); err != nil { // tests on PostgreSQL mostly wait for timers
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // receiver is a Sender that records its messages. A test sets its answers.
 type receiver struct {

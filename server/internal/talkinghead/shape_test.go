@@ -131,7 +131,7 @@ func TestPlayer_readsFramesInAnyOrder(t *testing.T) {
 	dir := t.TempDir()
 	path := dir + "/clip.mp4"
 	// Frame n has the luma 20 + n.
-	if output, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=black:s=640x480:r=25,format=yuv420p,geq=lum=20+N:cb=128:cr=128",
+	if output, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=black:s=160x120:r=25,format=yuv420p,geq=lum=20+N:cb=128:cr=128",
 		"-frames:v", "150", "-c:v", "libx264", "-preset", "ultrafast", path).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
@@ -148,7 +148,7 @@ func TestPlayer_readsFramesInAnyOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.pix[640*240+320]; math.Abs(float64(got)-float64(20+want)) > 1 {
+		if got := f.pix[160*60+80]; math.Abs(float64(got)-float64(20+want)) > 1 {
 			t.Fatalf("frame %d, of %d after %d, has the luma %d", i, want, last, got)
 		}
 		last = want
