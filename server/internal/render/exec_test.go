@@ -24,8 +24,15 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
+func init() { runtime.LockOSThread() } //nolint:gochecknoinits // locks the main goroutine to the first thread
+
 func TestMain(m *testing.M) {
-	render.RunLimited()
+	executed := make(chan struct{})
+	go func() { // on another thread than the first, as may happen in a daemon
+		render.RunLimited()
+		close(executed)
+	}()
+	<-executed
 	if len(os.Args) > 2 && os.Args[1] == "program" {
 		program(os.Args[2])
 		return
@@ -118,6 +125,8 @@ func program(behaviour string) {
 			_, err = file.Write(make([]byte, 64<<10))
 		}
 		fmt.Println(`{"error":{"reason":"No video.","permanent":true}}`)
+	case "death signal":
+		fmt.Printf(`{"error":{"reason":"signal %d","permanent":true}}`, deathSignal())
 	case "opens many files":
 		for n := 0; ; n++ {
 			if _, err := os.Open(os.DevNull); err != nil {

@@ -27,6 +27,9 @@ func becomeLimited(limits, program []string) error {
 	if err := setLimit(syscall.RLIMIT_CORE, 0); err != nil {
 		return err
 	}
+	if err := keepDeathSignal(); err != nil {
+		return err
+	}
 	err := syscall.Exec(program[0], program, os.Environ()) //nolint:gosec // the program that the operator named
 	return fmt.Errorf("%s: %w", program[0], err)
 }

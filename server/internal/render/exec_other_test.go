@@ -1,0 +1,5 @@
+//go:build !linux
+
+package render_test
+
+func deathSignal() int32 { return 0 }
