@@ -15,11 +15,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
+// passwords hashes the passwords of users.
+var passwords studio.Passwords = auth.NewPasswords() //nolint:gochecknoglobals // TestMain sets it
+
 // studioConfig returns the configuration of the service that all commands share.
 func studioConfig(db *store.Store) studio.Config {
 	return studio.Config{
 		Store:     db,
-		Passwords: auth.NewPasswords(),
+		Passwords: passwords,
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		NewSecret: func() string { return standardwebhooks.NewSecret().Reveal() },
 		Now:       time.Now,
