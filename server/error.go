@@ -84,5 +84,5 @@ func toError(err error) *Error {
 
 // internalError returns the response for a failure of the service.
 func internalError(cause error) *Error {
-	return &Error{Status: http.StatusInternalServerError, Detail: "The service failed to answer this request.", Err: cause}
+	return &Error{Status: http.StatusInternalServerError, Detail: "The service failed to process this request.", Err: cause}
 }

@@ -48,7 +48,7 @@ func ExampleConfig_wrap() {
 		})
 	}})
 	// Output:
-	// 500  {"code":"internal_server_error","detail":"The service failed to answer this request.","instance":"urn:request:r-1","request_id":"r-1","status":500,"title":"Internal Server Error","type":"about:blank"}
+	// 500  {"code":"internal_server_error","detail":"The service failed to process this request.","instance":"urn:request:r-1","request_id":"r-1","status":500,"title":"Internal Server Error","type":"about:blank"}
 	// 429 60 {"code":"too_many_requests","instance":"urn:request:r-1","request_id":"r-1","status":429,"title":"Too Many Requests","type":"about:blank"}
 }
 
@@ -70,7 +70,7 @@ func ExampleConfig_middleware() {
 	}})
 	// Output:
 	// login failed: find user: sql: no rows in result set
-	// 500  {"code":"internal_server_error","detail":"The service failed to answer this request.","instance":"urn:request:r-1","request_id":"r-1","status":500,"title":"Internal Server Error","type":"about:blank"}
+	// 500  {"code":"internal_server_error","detail":"The service failed to process this request.","instance":"urn:request:r-1","request_id":"r-1","status":500,"title":"Internal Server Error","type":"about:blank"}
 	// 429 60 {"code":"too_many_logins","instance":"urn:request:r-1","request_id":"r-1","status":429,"title":"Too Many Requests","type":"about:blank"}
 }
 

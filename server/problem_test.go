@@ -50,7 +50,7 @@ func TestWriteProblem_writesADocumentWithTheRequestID(t *testing.T) {
 			nil,
 			map[string]any{
 				"type": "about:blank", "title": "Internal Server Error", "status": 500.0, "code": "internal_server_error",
-				"detail": "The service failed to answer this request.",
+				"detail": "The service failed to process this request.",
 			},
 		},
 	} {

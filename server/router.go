@@ -89,10 +89,10 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(&unmatched, r)
 	if unmatched.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", unmatched.header.Get("Allow"))
-		writeProblem(w, r, &Error{Status: http.StatusMethodNotAllowed, Detail: "This path does not take this method."})
+		writeProblem(w, r, &Error{Status: http.StatusMethodNotAllowed, Detail: "This path does not support this method."})
 		return
 	}
-	writeProblem(w, r, &Error{Status: http.StatusNotFound, Detail: "There is nothing at this path."})
+	writeProblem(w, r, &Error{Status: http.StatusNotFound, Detail: "No operation has this path."})
 }
 
 // route authenticates and serves the requests of one operation.

@@ -90,7 +90,7 @@ func (s *studio) create(ctx context.Context, made subject, request any, key *str
 		return subject{}, err
 	}
 	if strings.ContainsRune(value(made.title), 0) {
-		return subject{}, refused("title_invalid", "The title cannot be kept.", gen.Violation{
+		return subject{}, refused("title_invalid", "The title cannot be stored.", gen.Violation{
 			Pointer: "/title", Keyword: "text", Detail: "must not contain U+0000",
 		})
 	}
@@ -106,7 +106,7 @@ func (s *studio) create(ctx context.Context, made subject, request any, key *str
 				})
 			}
 			if s.subjects[earlier.created.id].deleted() {
-				return subject{}, &server.Error{Status: http.StatusConflict, Code: "idempotency_key_spent", Detail: "What the Idempotency-Key created has been deleted."}
+				return subject{}, &server.Error{Status: http.StatusConflict, Code: "idempotency_key_spent", Detail: "The record of this Idempotency-Key has been deleted."}
 			}
 			return earlier.created, nil
 		}

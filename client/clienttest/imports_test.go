@@ -10,7 +10,7 @@ import (
 
 const module = "github.com/avatarstudio/avatarstudio/"
 
-// The package links only what its users link anyway.
+// The package links only packages that its users also link.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	linked := func(format string, packages ...string) []string {

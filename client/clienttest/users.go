@@ -89,7 +89,7 @@ func (s *studio) Login(_ context.Context, request gen.LoginRequestObject) (gen.L
 	delay := min(maxLoginDelay, time.Second<<min(max(0, try.count-maxLoginTries), 20))
 	if wait := try.began.Add(delay).Sub(now); try.count >= maxLoginTries && wait > 0 {
 		return nil, &server.Error{
-			Status: http.StatusTooManyRequests, Code: "too_many_login_tries", Detail: "Too many failed tries. Try again later.", RetryAfter: wait,
+			Status: http.StatusTooManyRequests, Code: "too_many_login_tries", Detail: "Too many failed logins. Try again later.", RetryAfter: wait,
 		}
 	}
 	user := s.users[email]

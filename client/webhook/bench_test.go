@@ -33,7 +33,7 @@ func notifications(tb testing.TB, n int, secrets ...webhook.Secret) []notificati
 }
 
 // handling returns a function that handles one notification per call. There are more notifications than
-// the receiver remembers, so each call verifies, decodes, claims, handles and commits a notification and
+// the receiver stores, so each call verifies, decodes, claims, handles and commits a notification and
 // drops the oldest one.
 func handling(tb testing.TB, secrets ...webhook.Secret) func() {
 	tb.Helper()

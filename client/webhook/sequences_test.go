@@ -74,7 +74,7 @@ func TestReceiver_detectsStaleEvents(t *testing.T) {
 	}
 }
 
-// The hook Stale is optional, and the receiver remembers 10,000 subjects.
+// The hook Stale is optional, and the receiver stores 10,000 subjects.
 func TestReceiver_dropsStaleEventsWithoutHook(t *testing.T) {
 	t.Parallel()
 	called := &recorder{}

@@ -65,7 +65,7 @@ func (b *requestBody) check(w *walker, r *http.Request) (io.ReadCloser, error) {
 		return nil, &Error{Status: http.StatusUnsupportedMediaType, Detail: "The body must be " + b.accepted + "."}
 	}
 	if isEncoded(r.Header) {
-		return nil, &Error{Status: http.StatusUnsupportedMediaType, Detail: "The body must have no Content-Encoding but identity."}
+		return nil, &Error{Status: http.StatusUnsupportedMediaType, Detail: "The Content-Encoding must be identity."}
 	}
 	if c.streamed() {
 		return b.stream(w, r, c, params["boundary"])

@@ -30,7 +30,7 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 	return person, program
 }
 
-// seen returns a buffer that collects what the person sees until the test ends.
+// seen returns a buffer with the output of the terminal.
 func seen(t *testing.T, person *os.File, program *os.File) *lockedBuffer {
 	t.Helper()
 	shown, ended := &lockedBuffer{}, make(chan struct{})

@@ -144,7 +144,7 @@ func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		server.WriteProblem(w, r, &server.Error{
-			Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Detail: "This path has no such method.",
+			Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Detail: "This path does not support this method.",
 		})
 		return
 	}

@@ -253,5 +253,5 @@ func (c *Console) serverError(r *http.Request, err error) *server.Error {
 	if known := c.cfg.MapError(r.Context(), err); known != nil {
 		return known
 	}
-	return &server.Error{Status: http.StatusInternalServerError, Detail: "The service failed to answer this request. Its log contains the cause, with the request ID.", Err: err}
+	return &server.Error{Status: http.StatusInternalServerError, Detail: "The service failed to process this request. Its log contains the cause, with the request ID.", Err: err}
 }

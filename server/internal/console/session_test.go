@@ -74,7 +74,7 @@ func TestSession_delaysLoginsAfterFailures(t *testing.T) {
 		v.post("/console/login", url.Values{"email": {email}, "password": {"guess"}}).want(t, http.StatusUnauthorized)
 	}
 	late := v.post("/console/login", url.Values{"email": {email}, "password": {password}})
-	late.want(t, http.StatusTooManyRequests, "Too many failed tries.")
+	late.want(t, http.StatusTooManyRequests, "Too many failed logins.")
 }
 
 func TestSession_cookieIsRestrictedToOrigin(t *testing.T) {

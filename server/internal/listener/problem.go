@@ -54,15 +54,15 @@ func (c *conn) problemOf(status int, detail string) []byte {
 func detailOf(status int) string {
 	switch status {
 	case http.StatusExpectationFailed:
-		return "Expect may say 100-continue only."
+		return "Expect must be 100-continue."
 	case http.StatusRequestHeaderFieldsTooLarge:
 		return "The headers are too large."
 	case http.StatusNotImplemented:
-		return "Transfer-Encoding may say chunked only."
+		return "Transfer-Encoding must be chunked."
 	case http.StatusHTTPVersionNotSupported:
 		return "The version of HTTP is not supported."
 	case http.StatusServiceUnavailable:
 		return server.Busy(retryAfter, nil).Detail
 	}
-	return "This is not a request of HTTP that can be read."
+	return "The request is not valid HTTP."
 }

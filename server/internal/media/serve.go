@@ -83,7 +83,7 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if !s.verify(key, r.URL.Query()) {
 		server.WriteProblem(w, r, &server.Error{
-			Status: http.StatusForbidden, Detail: "This address is wrong or has expired. The details of the record have a new one.",
+			Status: http.StatusForbidden, Detail: "This URL is invalid or has expired. Read the record again for a new URL.",
 		})
 		return
 	}

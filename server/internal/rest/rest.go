@@ -52,18 +52,18 @@ var errorResponses = []struct {
 		},
 	}},
 	{studio.ErrTitle, server.Error{
-		Status: http.StatusUnprocessableEntity, Code: "title_invalid", Detail: "The title cannot be kept.",
+		Status: http.StatusUnprocessableEntity, Code: "title_invalid", Detail: "The title cannot be stored.",
 		Violations: []gen.Violation{{Pointer: "/title", Keyword: "text", Detail: "must not contain U+0000"}},
 	}},
 	{studio.ErrKeySpent, server.Error{
-		Status: http.StatusConflict, Code: "idempotency_key_spent", Detail: "What the Idempotency-Key created has been deleted.",
+		Status: http.StatusConflict, Code: "idempotency_key_spent", Detail: "The record of this Idempotency-Key has been deleted.",
 	}},
 	{studio.ErrCursor, server.Error{
 		Status: http.StatusBadRequest, Code: "cursor_invalid", Detail: "The request does not match the interface.",
 		Violations: []gen.Violation{{Pointer: "query:cursor", Keyword: "cursor", Detail: "must be a next_cursor of the same list"}},
 	}},
 	{studio.ErrTooManyTries, server.Error{
-		Status: http.StatusTooManyRequests, Code: "too_many_login_tries", Detail: "Too many failed tries. Try again later.",
+		Status: http.StatusTooManyRequests, Code: "too_many_login_tries", Detail: "Too many failed logins. Try again later.",
 	}},
 	{studio.ErrTooManySecrets, server.Error{
 		Status: http.StatusTooManyRequests, Code: "too_many_webhook_secrets", Detail: "Too many secrets are active. Try again later.",

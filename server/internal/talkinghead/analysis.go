@@ -126,8 +126,8 @@ func (a *analysis) check(t *tracker, name string, seconds float64) {
 		add("one_face", false, Check{}, say("There are %d faces, and only one can speak. Send a picture or video of one person.", t.faces))
 	default:
 		part := float64(shown) / float64(len(t.track.Places))
-		add("one_face", part >= minSeen, say("There is one face, and it is seen %.0f %% of the time.", math.Round(part*100)),
-			say("The face is seen too seldom: %.0f %% of the time.", math.Round(part*100)))
+		add("one_face", part >= minSeen, say("There is one face, visible for %.0f %% of the time.", math.Round(part*100)),
+			say("The face is visible for only %.0f %% of the time.", math.Round(part*100)))
 	}
 	m := t.measures
 	add("large_enough", m.size >= minEyes, say("The face is large enough."),
@@ -138,6 +138,6 @@ func (a *analysis) check(t *tracker, name string, seconds float64) {
 	case m.light > brightest:
 		add("lit", false, Check{}, say("The face is too bright: it is overexposed."))
 	default:
-		add("lit", m.contrast >= minContrast, say("The face is well lit."), say("The face can hardly be made out: there is too little contrast."))
+		add("lit", m.contrast >= minContrast, say("The face is well lit."), say("The face has too little contrast."))
 	}
 }

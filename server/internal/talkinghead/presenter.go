@@ -285,6 +285,6 @@ func (c Config) presenterAvatar(ctx context.Context, dir string) (Avatar, error)
 	if err != nil {
 		return Avatar{}, err
 	}
-	checks := []Check{{"readable", true, "There is no base_video_url: the presenter stands in."}}
+	checks := []Check{{"readable", true, "The base_video_url is missing, so the presenter is used."}}
 	return c.writeAvatar(ctx, source, t, Avatar{Checks: checks}, dir)
 }

@@ -17,7 +17,7 @@ const maxSpeech = 128 << 20
 // speak writes the spoken text to a file in dir and returns its path.
 func (c Config) speak(ctx context.Context, text, dir string) (path string, err error) {
 	if strings.TrimSpace(text) == "" {
-		return "", unusable("There is nothing to say: send text or audio_url.")
+		return "", unusable("The text and the audio_url are missing.")
 	}
 	program := c.Speech
 	if len(program) == 0 {

@@ -86,10 +86,10 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 		return Video{}, unusable("The sync_mode must be one of bounce, loop, cut_off, silence and remap.")
 	}
 	if l.Video == "" && l.UseAudioFromVideo {
-		return Video{}, unusable("There is no video to take the sound from: video_url is missing.")
+		return Video{}, unusable("The video_url is missing. The sound of the video is used.")
 	}
 	if l.Audio == "" && !l.UseAudioFromVideo {
-		return Video{}, unusable("There is nothing to say: audio_url is missing.")
+		return Video{}, unusable("The audio_url is missing.")
 	}
 	p := performance{Config: c, mode: l.Mode, dir: dir, work: work}
 	if l.Video == "" {

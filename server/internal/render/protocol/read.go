@@ -136,7 +136,7 @@ func parse(line []byte) (Message, error) {
 	}
 	if failure := message.Error; failure != nil {
 		if failure.Reason = Clean(failure.Reason); failure.Reason == "" {
-			failure.Reason = "The renderer failed and did not say why."
+			failure.Reason = "The renderer failed without a reason."
 		}
 		return message, cleanChecks(failure.Checks)
 	}
