@@ -36,7 +36,7 @@ func (k keeper) CreateLipsync(ctx context.Context, request gen.CreateLipsyncRequ
 	return k.creator.CreateLipsync(ctx, request)
 }
 
-// BenchmarkManyMembers is what a body of the largest size costs that is nothing but members.
+// BenchmarkManyMembers measures a body of maximum size with as many members as possible.
 func BenchmarkManyMembers(b *testing.B) {
 	handler, err := server.New(keeper{}, server.Config{Authenticator: tokens})
 	if err != nil {
@@ -77,7 +77,7 @@ func BenchmarkManyMembers(b *testing.B) {
 	}
 }
 
-// processorTime is what this process has used, on a machine that others use too.
+// processorTime returns the CPU time of this process, which other programs affect less than wall time.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

@@ -88,7 +88,7 @@ func FuzzDifferential(f *testing.F) {
 	})
 }
 
-// choices is a source of random numbers that are taken from the fuzzer's input first.
+// choices is a source of random numbers. The first numbers are the input of the fuzzer.
 type choices struct {
 	rest []byte
 	then *rand.PCG

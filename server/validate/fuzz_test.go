@@ -86,7 +86,7 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// isStrictJSON parses text with encoding/json and checks what encoding/json does not.
+// isStrictJSON parses text with encoding/json and checks the rules that encoding/json does not enforce.
 func isStrictJSON(text []byte) bool {
 	if !json.Valid(text) || !utf8.Valid(text) || hasLoneSurrogate(text) {
 		return false

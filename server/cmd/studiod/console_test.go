@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// visit signs in to the console of a daemon at a URL, and returns what then sends a form, or asks for a page.
+// visit signs in to the console of a daemon at a URL, and returns a function that sends a form or requests a page.
 func visit(t *testing.T, base string) (open func(method, path string, form url.Values) *http.Response) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)

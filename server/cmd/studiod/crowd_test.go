@@ -204,8 +204,8 @@ func besideCrowd(t testing.TB, p *process, c *crowd, token string, n, addresses,
 	return h
 }
 
-// TestProcess_survivesHostileConnections opens 1,000 hostile connections of each kind, or as many as
-// STUDIO_TEST_CROWD says. With -v it prints the results of a healthy client.
+// TestProcess_survivesHostileConnections opens 1,000 hostile connections of each kind, or
+// STUDIO_TEST_CROWD of each. With -v it prints the results of a healthy client.
 func TestProcess_survivesHostileConnections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it opens thousands of connections")

@@ -52,8 +52,8 @@ func from(t *testing.T, address net.IP) *http.Client {
 	return &http.Client{Transport: transport, Timeout: waitTimeout}
 }
 
-// TestProcess_correctLoginDuringGuessing sends wrong logins, 30 at once or as many as STUDIO_TEST_LOGINS
-// says, while the user logs in. With -v it prints how long that login takes.
+// TestProcess_correctLoginDuringGuessing sends concurrent wrong logins, 30 or STUDIO_TEST_LOGINS, while
+// the user logs in. With -v it prints the duration of the correct login.
 func TestProcess_correctLoginDuringGuessing(t *testing.T) {
 	guessers, _ := strconv.Atoi(cmp.Or(os.Getenv("STUDIO_TEST_LOGINS"), "30"))
 	for name, create := range studiotest.Databases() {

@@ -10,7 +10,7 @@ import (
 )
 
 // Guesses from one client of a trusted proxy do not delay its other clients, and a forged X-Forwarded-For
-// delays nobody.
+// has no effect.
 func TestDaemon_loginLimitsUseForwardedAddress(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) {

@@ -112,7 +112,7 @@ func TestSQLite_cancelsARenderingThatAnotherProcessTookOver(t *testing.T) { //no
 	})
 }
 
-// A user who comes later gets the next free worker, however many renderings of another user wait. Both users
+// A new user gets the next free worker, however many renderings of another user wait. Both users
 // then have the same number of workers.
 func TestTrigger_Run_sharesRenderWorkersFairly(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {

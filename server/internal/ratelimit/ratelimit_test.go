@@ -160,7 +160,7 @@ func TestLimiter_sharesLimitsBetweenDaemons(t *testing.T) {
 	}
 }
 
-// When a daemon is gone, the others use its share.
+// After a daemon stops, the others use its share.
 func TestLimiter_usesTheShareOfAStoppedDaemon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

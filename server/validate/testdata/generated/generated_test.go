@@ -161,7 +161,7 @@ func serve(t *testing.T) *ClientWithResponses {
 	return client
 }
 
-// try calls the operation of a style with a value, and says what has become of it.
+// try calls the operation of a style with a value, and returns the result.
 func try(client *ClientWithResponses, method, value string) string {
 	call := reflect.ValueOf(client.ClientInterface).MethodByName(method)
 	args := []reflect.Value{reflect.ValueOf(context.Background())}
@@ -198,8 +198,8 @@ func try(client *ClientWithResponses, method, value string) string {
 	return "ok"
 }
 
-// What the generated client writes is what the validator reads and the generated server binds, but
-// for what the generated client cannot write. The documentation of package validate lists that.
+// The validator and the generated server decode the values that the generated client writes, except for the values that
+// it cannot write. The documentation of package validate lists these.
 func TestStyles(t *testing.T) {
 	client := serve(t)
 	values := map[string]string{
