@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -107,4 +108,52 @@ func sendsNoEventOfWhatIsDeleted(t *testing.T, remove func(other *studio.Service
 			s.t.Errorf("%d events of what was deleted are sent", n)
 		}
 	})
+}
+
+// An attempt cannot be recorded if the rows of its event have been deleted, as by the restore of an earlier
+// backup. It occupies no worker then.
+func TestTrigger_Run_freesTheWorkerOfAnEventWithoutRows(t *testing.T) {
+	t.Parallel()
+	const lock = `UPDATE subjects SET sequence = sequence` // a rendering that has just ended adds an event before or after
+	for name, statements := range map[string][]string{
+		"event":   {lock, `DELETE FROM events`},
+		"subject": {lock, `DELETE FROM events`, `DELETE FROM idempotency_keys`, `DELETE FROM subjects`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEachDatabase(t, func(s *fixture) {
+				execute := func(statements ...string) {
+					db := studiotest.OpenSQL(s.t, s.dsn)
+					defer func() { _ = db.Close() }()
+					tx, err := db.BeginTx(s.t.Context(), nil)
+					if err != nil {
+						s.t.Error(err)
+						return
+					}
+					for _, statement := range statements {
+						if _, err := tx.ExecContext(s.t.Context(), statement); err != nil {
+							s.t.Error(err)
+						}
+					}
+					if err := tx.Commit(); err != nil {
+						s.t.Error(err)
+					}
+				}
+				s.config = jobs.Config{Workers: 1}
+				var sent []string
+				s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
+					if sent = append(sent, message.URL); len(sent) == 1 {
+						execute(statements...)
+						s.createFor("https://next.example.com/") //nolint:contextcheck // it has that of the test
+					}
+					return sender.Attempt{Status: 200}
+				})
+				s.createFor("https://hooks.example.com/")
+				s.work(time.Minute)
+				if !slices.Contains(sent, "https://next.example.com/") {
+					s.t.Errorf("%v are sent", sent)
+				}
+				execute(`UPDATE subjects SET deliver_at = NULL, webhook_url = ''`) // otherwise store.Check reports the missing event
+			})
+		})
+	}
 }

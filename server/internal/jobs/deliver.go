@@ -3,11 +3,13 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
@@ -126,8 +128,11 @@ func (j *Jobs) record(ctx context.Context, holder string, r store.Record) (nextD
 		return err
 	}
 	for wait := minRecordPause; ctx.Err() == nil; wait = min(2*wait, maxRecordPause) {
-		if try(ctx) == nil {
+		switch err := try(ctx); {
+		case err == nil:
 			return nextDue, nil
+		case errors.Is(err, studio.ErrNotFound): // the rows were deleted, by a restore for instance
+			return nextDue, fmt.Errorf("the event %s: %w", r.Event.ID, err)
 		}
 		if ctx.Err() == nil {
 			j.Logger.ErrorContext(ctx, "attempt not recorded", "event", r.Event.ID, "err", err)

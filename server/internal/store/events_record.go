@@ -81,7 +81,8 @@ func (r Record) dueAt() time.Time {
 // holder is the ID of a [LeaseHolder], as a fencing token: Record stores nothing and returns ErrLeaseLost
 // once another process has taken over. An empty holder is not checked. Record returns when the next event of
 // the subject is due, by the clock of the database, or the zero time if none is pending. On PostgreSQL it
-// returns [studio.ErrBusy] if another transaction locks the subject for more than about five seconds.
+// returns [studio.ErrBusy] if another transaction locks the subject for more than about five seconds. If the
+// event does not exist, it returns [studio.ErrNotFound].
 func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.Time, err error) {
 	if s.Shared() {
 		return s.recordInGroup(ctx, holder, r)

@@ -41,14 +41,21 @@ func (s *Store) newRecordQueue() *commitQueue[*record] {
 //
 // A group is one request. The server has received the whole request before it starts, so a process that
 // freezes during it holds no lock. Subjects that another transaction has locked are skipped and retried, so
-// that they do not delay the group. It returns studio.ErrBusy after recordTries tries.
+// that they do not delay the group. It returns studio.ErrBusy after recordTries tries, and studio.ErrNotFound if the
+// event does not exist.
 func (s *Store) recordInGroup(ctx context.Context, holder string, one Record) (next time.Time, err error) {
 	for range recordTries {
 		r := &record{Record: one, holder: holder, done: make(chan struct{})}
 		s.records.add(r)
 		<-r.done
 		if !r.skipped {
+			if s.engine.missingReference(r.err) {
+				r.err = studio.ErrNotFound
+			}
 			return r.next, r.err
+		}
+		if _, err := s.Event(ctx, one.Event.ID); err != nil {
+			return next, err
 		}
 		select {
 		case <-ctx.Done():
