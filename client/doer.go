@@ -116,7 +116,7 @@ func (d *rawDoer) Do(request *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	if content := response.Body.(*answer).content; !json.Valid(content) && (len(content) > 0 || !operation.empty) {
-		return nil, notPromised(response)
+		return nil, notDocumented(response)
 	}
 	return response, err
 }

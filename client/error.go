@@ -168,8 +168,8 @@ func newProblemError(response *http.Response, body []byte) *Error {
 	return e
 }
 
-// notPromised returns the error for a success with the wrong members.
-func notPromised(response *http.Response) error {
+// notDocumented returns the error for a success with the wrong members.
+func notDocumented(response *http.Response) error {
 	e := newError(response, noteNotPromised)
 	a := response.Body.(*answer)
 	e.Attempts = a.attempts

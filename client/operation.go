@@ -127,7 +127,7 @@ func decode[T any](response *http.Response, err error) (*T, error) {
 	}
 	value, leftOut, ok := read[T](a.content)
 	if !ok {
-		return nil, notPromised(response)
+		return nil, notDocumented(response)
 	}
 	if a.into != nil {
 		a.into.LeftOut = leftOut

@@ -532,7 +532,7 @@ func decodeWhole[T any](parse func(*http.Response) (*T, error)) func(*http.Respo
 		}
 		value, err := parse(response)
 		if err != nil {
-			return nil, notPromised(response)
+			return nil, notDocumented(response)
 		}
 		return value, nil
 	}

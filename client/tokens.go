@@ -238,7 +238,7 @@ func (t *tokens) exchange(ctx context.Context) (*gen.TokenPair, error) {
 func tokenPair(response *http.Response, err error) (*gen.TokenPair, error) {
 	pair, err := decode[gen.TokenPair](response, err)
 	if err == nil && pair.AccessToken == "" {
-		return nil, notPromised(response)
+		return nil, notDocumented(response)
 	}
 	return pair, err
 }
