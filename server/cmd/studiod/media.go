@@ -52,9 +52,9 @@ func mediaFlags() []cli.Flag {
 	}
 }
 
-func mediaFlag(normal string) cli.Flag {
+func mediaFlag(defaultText string) cli.Flag {
 	return &cli.StringFlag{
-		Name: "media", Usage: "storage of files: file:DIRECTORY or s3://BUCKET?region=…", DefaultText: normal,
+		Name: "media", Usage: "storage of files: file:DIRECTORY or s3://BUCKET?region=…", DefaultText: defaultText,
 		Sources: cli.EnvVars("STUDIO_MEDIA"),
 	}
 }

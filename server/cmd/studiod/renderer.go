@@ -64,12 +64,12 @@ func renderFlags() []cli.Flag {
 	}
 }
 
-func durationFlag(name, usage, variable string, value, least, most time.Duration) cli.Flag {
+func durationFlag(name, usage, variable string, value, minimum, maximum time.Duration) cli.Flag {
 	return &cli.DurationFlag{
 		Name: name, Usage: usage, Value: value, Sources: cli.EnvVars(variable),
 		Validator: func(d time.Duration) error {
-			if d < least || d > most {
-				return fmt.Errorf("must be between %v and %v", least, most)
+			if d < minimum || d > maximum {
+				return fmt.Errorf("must be between %v and %v", minimum, maximum)
 			}
 			return nil
 		},

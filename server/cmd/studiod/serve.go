@@ -144,16 +144,16 @@ func userFlags() []cli.Flag {
 	}
 }
 
-func limitFlag(name, usage, variable, normal string, most int) cli.Flag {
-	return numberFlag(name, usage, variable, normal, 1, most)
+func limitFlag(name, usage, variable, defaultText string, maximum int) cli.Flag {
+	return numberFlag(name, usage, variable, defaultText, 1, maximum)
 }
 
-func numberFlag(name, usage, variable, normal string, least, most int) cli.Flag {
+func numberFlag(name, usage, variable, defaultText string, minimum, maximum int) cli.Flag {
 	return &cli.IntFlag{
-		Name: name, Usage: usage, DefaultText: normal, Sources: cli.EnvVars(variable),
+		Name: name, Usage: usage, DefaultText: defaultText, Sources: cli.EnvVars(variable),
 		Validator: func(n int) error {
-			if n < least || n > most {
-				return fmt.Errorf("must be between %d and %d", least, most)
+			if n < minimum || n > maximum {
+				return fmt.Errorf("must be between %d and %d", minimum, maximum)
 			}
 			return nil
 		},

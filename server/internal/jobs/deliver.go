@@ -32,7 +32,7 @@ const (
 //
 //nolint:contextcheck // an attempt is recorded even after the lease has ended
 func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next store.Delivery) (nextDue time.Time) {
-	result := verdictNone
+	result := originUnaffected
 	inFlight := true
 	finish := func() {
 		if inFlight {
@@ -57,7 +57,7 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 		endAttempt(span, AttemptRetried, sent)
 		return d.databaseNow() // a canceled attempt is not recorded
 	}
-	result = verdictOf(sent)
+	result = originResultOf(sent)
 	finish()
 
 	tries := next.Tries + 1

@@ -112,43 +112,43 @@ func (o *origins) beginAttempt(origin *origin, now time.Time) {
 	origin.nextStart = next.Add(o.interval(origin))
 }
 
-// verdict is the effect of an attempt on its origin.
-type verdict int
+// originResult is the effect of an attempt on its origin.
+type originResult int
 
 const (
-	verdictNone verdict = iota // nothing about the origin
-	verdictUp                  // the origin answered, even if it refused the event
-	verdictDown                // the origin failed
+	originUnaffected originResult = iota // the attempt gives no information about the origin
+	originUp                             // the origin responded, even if it rejected the event
+	originDown                           // the origin failed
 )
 
-// verdictOf returns the verdict of an attempt. A failure that one URL causes, such as a 404, is no failure
+// originResultOf returns the result of an attempt. A failure of a single URL, such as a 404, is no failure
 // of the origin, because other users have other URLs there.
-func verdictOf(attempt sender.Attempt) verdict {
+func originResultOf(attempt sender.Attempt) originResult {
 	switch attempt.Failure {
 	case sender.FailureInvalid, sender.FailureBlocked, sender.FailureCanceled:
-		return verdictNone
+		return originUnaffected
 	case "":
-		return verdictUp
+		return originUp
 	case sender.FailureStatus:
 		if attempt.Status >= http.StatusInternalServerError || retriable(attempt.Status) {
-			return verdictDown
+			return originDown
 		}
-		return verdictUp
+		return originUp
 	default:
-		return verdictDown
+		return originDown
 	}
 }
 
 // endAttempt counts the end of an attempt. It returns for how long the breaker opened, 0 if it did not
 // open, and whether it closed.
-func (o *origins) endAttempt(origin *origin, v verdict, now time.Time) (opened time.Duration, closed bool) {
+func (o *origins) endAttempt(origin *origin, result originResult, now time.Time) (opened time.Duration, closed bool) {
 	origin.inFlight--
 	origin.lastUsed = now
-	switch v {
-	case verdictUp:
+	switch result {
+	case originUp:
 		origin.answered = true
 		return 0, o.recordSuccess(origin)
-	case verdictDown:
+	case originDown:
 		return o.recordFailure(origin, now), false
 	default:
 		return 0, false

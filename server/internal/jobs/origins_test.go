@@ -28,8 +28,8 @@ func (o testOrigins) tryBegin(name string) bool {
 	return free > 0
 }
 
-func (o testOrigins) endAttempt(name string, v verdict) (opened time.Duration, closed bool) {
-	return o.origins.endAttempt(o.get(name), v, o.clock.Now())
+func (o testOrigins) endAttempt(name string, result originResult) (opened time.Duration, closed bool) {
+	return o.origins.endAttempt(o.get(name), result, o.clock.Now())
 }
 
 func newTestOrigins() (testOrigins, *studiotest.Clock) {
@@ -42,7 +42,7 @@ func openBreaker(t *testing.T, o testOrigins, clock *studiotest.Clock) {
 	t.Helper()
 	for i := range 10 {
 		wantBegin(t, o, true)
-		opened, _ := o.endAttempt(testOrigin, verdictDown)
+		opened, _ := o.endAttempt(testOrigin, originDown)
 		if want := i == 9; (opened > 0) != want {
 			t.Fatalf("after %d failures the breaker opens for %v", i+1, opened)
 		}
@@ -72,7 +72,7 @@ func TestOrigins_free_limitsAttemptsInFlight(t *testing.T) {
 	}
 	clock.Add(time.Second)
 	wantBegin(t, o, false)
-	o.endAttempt(testOrigin, verdictUp)
+	o.endAttempt(testOrigin, originUp)
 	wantBegin(t, o, true)
 	wantBegin(t, o, false)
 }
@@ -84,7 +84,7 @@ func TestOrigins_free_limitsTheRate(t *testing.T) {
 	for range 10_000 { // ten seconds
 		for o.tryBegin(testOrigin) {
 			admitted++
-			o.endAttempt(testOrigin, verdictUp)
+			o.endAttempt(testOrigin, originUp)
 		}
 		clock.Add(time.Millisecond)
 	}
@@ -108,7 +108,7 @@ func TestOrigins_restore_opensTheBreakerForTheRemainingPause(t *testing.T) {
 		clock.Add(want)
 		wantBegin(t, o, true)
 		wantBegin(t, o, false) // one probe
-		if opened, _ := o.endAttempt(testOrigin, verdictDown); opened != time.Minute {
+		if opened, _ := o.endAttempt(testOrigin, originDown); opened != time.Minute {
 			t.Errorf("after a probe that fails the breaker opens for %v", opened)
 		}
 	}
@@ -126,7 +126,7 @@ func TestOrigins_breakerPauseDoublesAfterEachFailedProbe(t *testing.T) {
 		clock.Add(time.Millisecond)
 		wantBegin(t, o, true)
 		wantBegin(t, o, false) // one probe
-		o.endAttempt(testOrigin, verdictDown)
+		o.endAttempt(testOrigin, originDown)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestOrigins_recoverGradually(t *testing.T) {
 	var begun, most [5]int
 	for ms := range 5000 {
 		for len(ends) > 0 && !ends[0].After(clock.Now()) {
-			o.endAttempt(testOrigin, verdictUp)
+			o.endAttempt(testOrigin, originUp)
 			ends = ends[1:]
 		}
 		for o.tryBegin(testOrigin) {
@@ -160,27 +160,27 @@ func TestOrigins_recoverGradually(t *testing.T) {
 }
 
 // A wrong URL of one user must not open the breaker for other users of the same origin.
-func TestVerdictOf_ignoresErrorsOfSingleURLs(t *testing.T) {
+func TestOriginResultOf_ignoresErrorsOfSingleURLs(t *testing.T) {
 	t.Parallel()
-	for attempt, want := range map[*sender.Attempt]verdict{
-		{Status: 200}: verdictUp,
-		{Status: http.StatusMovedPermanently, Failure: sender.FailureStatus}:    verdictUp,
-		{Status: http.StatusNotFound, Failure: sender.FailureStatus}:            verdictUp,
-		{Status: http.StatusGone, Failure: sender.FailureStatus}:                verdictUp,
-		{Status: http.StatusRequestTimeout, Failure: sender.FailureStatus}:      verdictDown,
-		{Status: http.StatusTooManyRequests, Failure: sender.FailureStatus}:     verdictDown,
-		{Status: http.StatusInternalServerError, Failure: sender.FailureStatus}: verdictDown,
-		{Failure: sender.FailureTimeout}:                                        verdictDown,
-		{Failure: sender.FailureConnect}:                                        verdictDown,
-		{Failure: sender.FailureDNS}:                                            verdictDown,
-		{Failure: sender.FailureTLS}:                                            verdictDown,
-		{Failure: sender.FailureReset}:                                          verdictDown,
-		{Failure: sender.FailureProtocol}:                                       verdictDown,
-		{Failure: sender.FailureBlocked}:                                        verdictNone,
-		{Failure: sender.FailureInvalid}:                                        verdictNone,
-		{Failure: sender.FailureCanceled}:                                       verdictNone,
+	for attempt, want := range map[*sender.Attempt]originResult{
+		{Status: 200}: originUp,
+		{Status: http.StatusMovedPermanently, Failure: sender.FailureStatus}:    originUp,
+		{Status: http.StatusNotFound, Failure: sender.FailureStatus}:            originUp,
+		{Status: http.StatusGone, Failure: sender.FailureStatus}:                originUp,
+		{Status: http.StatusRequestTimeout, Failure: sender.FailureStatus}:      originDown,
+		{Status: http.StatusTooManyRequests, Failure: sender.FailureStatus}:     originDown,
+		{Status: http.StatusInternalServerError, Failure: sender.FailureStatus}: originDown,
+		{Failure: sender.FailureTimeout}:                                        originDown,
+		{Failure: sender.FailureConnect}:                                        originDown,
+		{Failure: sender.FailureDNS}:                                            originDown,
+		{Failure: sender.FailureTLS}:                                            originDown,
+		{Failure: sender.FailureReset}:                                          originDown,
+		{Failure: sender.FailureProtocol}:                                       originDown,
+		{Failure: sender.FailureBlocked}:                                        originUnaffected,
+		{Failure: sender.FailureInvalid}:                                        originUnaffected,
+		{Failure: sender.FailureCanceled}:                                       originUnaffected,
 	} {
-		if got := verdictOf(*attempt); got != want {
+		if got := originResultOf(*attempt); got != want {
 			t.Errorf("%d %s is %d, want %d", attempt.Status, attempt.Failure, got, want)
 		}
 	}
@@ -192,7 +192,7 @@ func TestOrigins_sweep_forgetsIdleOrigins(t *testing.T) {
 	for i := range 1000 {
 		name := fmt.Sprint(i)
 		o.tryBegin(name)
-		o.endAttempt(name, verdictDown)
+		o.endAttempt(name, originDown)
 	}
 	o.get(testOrigin).flows[new(flow)] = struct{}{} // a flow waits for this origin
 	clock.Add(forgetIdleAfter + time.Second)

@@ -136,10 +136,10 @@ func (d *deliverer) workDone(f *flow, c class, subjectID string, nextDue time.Ti
 }
 
 // attemptDone counts the end of an attempt for its origin. It saves and logs a change of the circuit breaker.
-func (d *deliverer) attemptDone(f *flow, v verdict) {
+func (d *deliverer) attemptDone(f *flow, result originResult) {
 	o := f.origin
 	before := o.class()
-	opened, closed := d.origins.endAttempt(o, v, d.now())
+	opened, closed := d.origins.endAttempt(o, result, d.now())
 	if o.class() != before {
 		d.queue.reclassify(o)
 	}

@@ -127,8 +127,8 @@ func openBackup(ctx context.Context, path string) (_ *sql.DB, err error) {
 
 // verifyBackup checks the integrity and the version of a backup.
 func verifyBackup(ctx context.Context, db *sql.DB) error {
-	var verdict string
-	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&verdict); err != nil || verdict != "ok" {
+	var result string
+	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&result); err != nil || result != "ok" {
 		return errors.Join(ErrDamaged, err)
 	}
 	var version int
