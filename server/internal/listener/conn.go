@@ -26,6 +26,8 @@ type conn struct {
 	serving  atomic.Int32 // requests that have been received completely and are being handled
 	handling atomic.Bool  // whether a handler has been called since the last response
 	begun    bool         // whether any data has been read
+	idle     *time.Timer  // runs between requests
+	closed   atomic.Bool
 }
 
 func newConn(l *Listener, inner net.Conn) *conn {
@@ -33,11 +35,25 @@ func newConn(l *Listener, inner net.Conn) *conn {
 	if ip := addressOf(inner.RemoteAddr()); ip.IsValid() && l.cfg.Trusted(ip) {
 		c.trusted, c.address = true, netip.PrefixFrom(ip, ip.BitLen()) // separate from other addresses of its network
 	}
+	c.idle = time.AfterFunc(time.Hour, c.endIdle)
+	c.idle.Stop()
 	c.touch()
 	return c
 }
 
 func (c *conn) touch() { c.active.Store(time.Now().UnixNano()) }
+
+func (c *conn) startIdle() {
+	if c.listener.idle > 0 {
+		c.idle.Reset(c.listener.idle)
+		if c.closed.Load() {
+			c.idle.Stop()
+		}
+	}
+}
+
+// endIdle fails the pending read, so that net/http closes the connection.
+func (c *conn) endIdle() { _ = c.SetReadDeadline(time.Now()) }
 
 type connKey struct{}
 
@@ -129,6 +145,8 @@ func (c *conn) CloseWrite() error {
 }
 
 func (c *conn) Close() error {
+	c.closed.Store(true)
+	c.idle.Stop()
 	c.listener.mu.Lock()
 	c.listener.remove(c)
 	c.listener.mu.Unlock()

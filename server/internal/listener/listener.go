@@ -83,7 +83,8 @@ type Listener struct {
 
 	cfg        Config
 	bodyBytes  atomic.Int64
-	handshakes *handshakes // nil without TLS
+	handshakes *handshakes   // nil without TLS
+	idle       time.Duration // set by Install; 0 is no limit
 
 	mu       sync.Mutex
 	networks map[netip.Prefix]*network
@@ -125,7 +126,8 @@ func New(inner net.Listener, cfg Config) *Listener {
 	return l
 }
 
-// Install wraps the handler of server and sets its hooks. It must be called before server serves l.
+// Install wraps the handler of server, sets its hooks and takes over its IdleTimeout. It must be called before
+// server serves l.
 func (l *Listener) Install(server *http.Server) {
 	server.Handler = l.handler(server.Handler)
 	server.HTTP2 = &http.HTTP2Config{
@@ -135,10 +137,19 @@ func (l *Listener) Install(server *http.Server) {
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, connOf(c))
 	}
+	// net/http restarts its idle timer when an HTTP/2 connection is closed during a request, and the timer
+	// keeps all memory of the connection for IdleTimeout. So the timer is disabled, and conn.idle replaces it.
+	l.idle, server.IdleTimeout = cmp.Or(server.IdleTimeout, server.ReadTimeout), -1
 	server.ConnState = func(c net.Conn, state http.ConnState) {
-		if c := connOf(c); c != nil && state == http.StateIdle {
-			c.handling.Store(false)
-			c.touch()
+		admitted := connOf(c)
+		switch {
+		case admitted == nil:
+		case state == http.StateActive:
+			admitted.idle.Stop()
+		case state == http.StateIdle:
+			admitted.handling.Store(false)
+			admitted.touch()
+			admitted.startIdle()
 		}
 	}
 }

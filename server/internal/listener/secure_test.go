@@ -5,14 +5,17 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,6 +145,87 @@ func TestListener_evictsAnHTTP2ConnectionWithoutProgress(t *testing.T) {
 		}
 		_ = answer.Body.Close()
 		ended.Wait()
+	})
+}
+
+func TestListener_freesHTTP2ConnectionsThatEndDuringARequest(t *testing.T) {
+	t.Parallel()
+	const connections = 10
+	p := &pipes{incoming: make(chan net.Conn), closed: make(chan struct{})}
+	l := listener.New(p, secureConfig(t, listener.Config{}))
+	s := &http.Server{ReadHeaderTimeout: time.Minute, IdleTimeout: time.Hour, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	})}
+	l.Install(s)
+	served := make(chan error)
+	go func() { served <- s.Serve(l) }()
+	var freed atomic.Int32
+	for range connections {
+		ours, theirs := net.Pipe()
+		connection := &remote{theirs, &net.TCPAddr{}}
+		runtime.AddCleanup(connection, func(freed *atomic.Int32) { freed.Add(1) }, &freed)
+		p.incoming <- connection
+		client := &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			c := tls.Client(ours, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+			return c, c.HandshakeContext(ctx)
+		}}
+		body, writer := io.Pipe()
+		go func() {
+			_, _ = writer.Write([]byte("h")) // the request has begun
+			_ = ours.Close()
+		}()
+		if answer, err := client.RoundTrip(post(t, body)); err == nil {
+			_ = answer.Body.Close()
+			t.Errorf("a closed connection is answered %d", answer.StatusCode)
+		}
+	}
+	// The last use of a few may remain on a stack or in a pool.
+	for end := time.Now().Add(10 * time.Second); freed.Load() < connections/2; runtime.GC() {
+		if time.Now().After(end) {
+			t.Errorf("the memory of %d connections of %d is freed", freed.Load(), connections)
+			break
+		}
+	}
+	_ = s.Close()
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
+}
+
+func TestListener_closesIdleConnections(t *testing.T) {
+	t.Parallel()
+	serve(t, listener.Config{}, func(t *testing.T, p *pipes) {
+		c := p.dial("192.0.2.1")
+		for range 3 {
+			if answer, _ := c.ask(get); answer.StatusCode != http.StatusOK {
+				t.Fatal("a connection is closed before the idle timeout")
+			}
+			time.Sleep(time.Hour - time.Second)
+		}
+		time.Sleep(2 * time.Second)
+		if !c.gone() {
+			t.Error("an idle connection stays open")
+		}
+	})
+	serve(t, secureConfig(t, listener.Config{}), func(t *testing.T, p *pipes) {
+		client, dials := p.http2("192.0.2.1"), 0
+		dial := client.DialTLSContext
+		client.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials++
+			return dial(ctx, network, address)
+		}
+		defer client.CloseIdleConnections()
+		for _, test := range []struct {
+			wait  time.Duration
+			dials int
+		}{{0, 1}, {time.Hour - time.Second, 1}, {time.Hour - time.Second, 1}, {time.Hour + time.Second, 2}} {
+			time.Sleep(test.wait)
+			answer, err := client.RoundTrip(post(t, nil))
+			if err != nil || dials != test.dials {
+				t.Fatalf("%v after the last request: error %v, %d connections, want %d", test.wait, err, dials, test.dials)
+			}
+			_ = answer.Body.Close()
+		}
 	})
 }
 
