@@ -13,7 +13,7 @@ const (
 	// with the usual 100 % there would be 100 collections a second under load.
 	gcPercent = 400
 	// baseMemory is enough for everything but connections and request bodies.
-	baseMemory          = 128 << 20
+	baseMemory          = 96 << 20
 	memoryPerConnection = 16 << 10
 )
 
