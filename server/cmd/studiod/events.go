@@ -22,7 +22,7 @@ func eventCommand() *cli.Command {
 	return &cli.Command{
 		Name: "event", Usage: "list, show and replay webhook events",
 		Commands: []*cli.Command{
-			described(leaf("list", "list events, newest first", "", append(rangeFlags(),
+			described(leaf("list", "list events, those of the newest avatar or video first", "", append(rangeFlags(),
 				&cli.StringFlag{Name: "state", Usage: "only events in this `STATE`: pending, delivered or exhausted", Validator: checkState},
 				&cli.IntFlag{Name: "limit", Usage: "maximum number of events", Value: defaultEvents, Validator: checkLimit},
 				&cli.StringFlag{Name: "after", Usage: "list events after the event with this `ID`, the last one of the previous page", Validator: checkID},

@@ -27,6 +27,8 @@ func (a *API) ListProjects(
 type projectList studio.ProjectList
 
 // listWriters have a buffer that holds most lists, because each write to w becomes a system call.
+//
+//nolint:gochecknoglobals // a pool
 var listWriters = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
 
 // VisitListProjectsResponse writes the response. The first page has been read, so an error can only be one in

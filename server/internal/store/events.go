@@ -64,8 +64,9 @@ func (f EventFilter) where() (conditions string, args []any) {
 	return strings.Join(all, " AND "), args
 }
 
-// Events returns up to limit events that the filter selects, newest first by ID. It starts after the event
-// with the ID after, or at the newest if after is "".
+// Events returns up to limit events that the filter selects, in descending order of ID: the newest subjects
+// first, and the newest events of a subject first. It starts after the event with the ID after, or at the first
+// if after is "".
 func (s *Store) Events(ctx context.Context, filter EventFilter, after string, limit int) ([]Event, error) {
 	where, args := filter.where()
 	if after != "" {

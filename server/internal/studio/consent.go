@@ -28,10 +28,10 @@ func (s *Service) applyConsent(avatar *Subject) error {
 	}
 	switch avatar.Consent {
 	case Granted:
-		return avatar.enter(Published, s.now(), s.NewID)
+		return avatar.enter(Published, s.now())
 	case Refused:
 		avatar.FailureReason = "Consent was refused."
-		return avatar.enter(ConsentFailed, s.now(), s.NewID)
+		return avatar.enter(ConsentFailed, s.now())
 	default:
 		return nil
 	}

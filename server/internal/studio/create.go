@@ -96,7 +96,7 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 	if s.TraceParent != nil {
 		subject.TraceParent = s.TraceParent(ctx)
 	}
-	if err := subject.enter(Processing, now, s.NewID); err != nil {
+	if err := subject.enter(Processing, now); err != nil {
 		return Subject{}, err
 	}
 	key := IdempotencyKey{Key: c.IdempotencyKey, After: now.Add(-IdempotencyLifetime)}

@@ -1,7 +1,10 @@
 package studio
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -12,6 +15,17 @@ type Event struct {
 	Sequence  int64 // 1, 2, 3 and so on, within the subject
 	Body      []byte
 	CreatedAt time.Time
+}
+
+// eventID returns the ID of the last event of a subject, which announces status. The ID is a UUID of version 8 (RFC
+// 9562). It depends only on the subject, the sequence and the status, so that an event has the same ID again if it
+// is created again after a restore. IDs are ordered by the creation time of the subjects, and then by sequence.
+func eventID(subject *Subject, status Status) string {
+	const version, variant, maxSequence = 8 << 12, 1 << 63, 1<<12 - 1
+	hash := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", subject.ID, subject.Sequence, status))
+	high := uint64(subject.CreatedAt.UnixMilli())<<16 | version | uint64(min(subject.Sequence, maxSequence)) //nolint:gosec // both are positive
+	low := variant | binary.BigEndian.Uint64(hash[:])>>2
+	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", high>>32, high>>16&0xffff, high&0xffff, low>>48, low&(1<<48-1))
 }
 
 // announces reports whether entering a state creates an event (interface, 6.2). For avatars, all states do,

@@ -64,9 +64,9 @@ func (s *Service) Rendered(ctx context.Context, id string, result Rendering, err
 		}
 		subject.RenderAt, subject.Progress, subject.Rendering = time.Time{}, 100, result
 		if subject.Kind != Avatar {
-			return subject.enter(Succeeded, s.now(), s.NewID)
+			return subject.enter(Succeeded, s.now())
 		}
-		if err := subject.enter(ConsentPending, s.now(), s.NewID); err != nil {
+		if err := subject.enter(ConsentPending, s.now()); err != nil {
 			return err
 		}
 		if subject.Consent == Undecided && s.AutoConsent != nil {
@@ -107,5 +107,5 @@ func (s *Service) renderFailed(subject *Subject, cause error) error {
 		return nil
 	}
 	subject.RenderAt = time.Time{}
-	return subject.enter(Failed, s.now(), s.NewID)
+	return subject.enter(Failed, s.now())
 }

@@ -95,7 +95,7 @@ func (s *Subject) asCreated() Subject {
 
 // enter moves the subject to a state and appends the event for it, if there is one. It returns an error if
 // the transition is not allowed.
-func (s *Subject) enter(status Status, now time.Time, newID func() string) error {
+func (s *Subject) enter(status Status, now time.Time) error {
 	if !slices.Contains(transitions[s.Kind][s.Status], status) {
 		return fmt.Errorf("studio: a %s cannot change from %q to %q", s.Kind, s.Status, status)
 	}
@@ -104,7 +104,7 @@ func (s *Subject) enter(status Status, now time.Time, newID func() string) error
 		return nil
 	}
 	s.Sequence++
-	event := Event{ID: newID(), SubjectID: s.ID, Sequence: s.Sequence, CreatedAt: now}
+	event := Event{ID: eventID(s, status), SubjectID: s.ID, Sequence: s.Sequence, CreatedAt: now}
 	var err error
 	event.Body, err = eventBody(s.Kind, s.ID, status)
 	s.Events = append(s.Events, event)

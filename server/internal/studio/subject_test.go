@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -326,4 +328,43 @@ func recordAttempt(
 ) error {
 	_, err := db.Record(ctx, "", store.Record{Event: event, Attempt: attempt, Outcome: outcome})
 	return err
+}
+
+// A receiver recognizes an event by its ID even if the event is created again because its creation was after the
+// backup that was restored.
+func TestEvent_hasTheSameIDAfterARestore(t *testing.T) {
+	t.Parallel()
+	backup, restored := filepath.Join(t.TempDir(), "backup.db"), "sqlite:"+filepath.Join(t.TempDir(), "studio.db")
+	db, clock := studiotest.Open(t, studiotest.NewSQLite(t)), studiotest.NewClock()
+	service := studio.New(studiotest.Config(db, clock.Now))
+	avatar, err := service.CreateAvatar(t.Context(), registered(studiotest.AddUser(t, service, "ada@example.com")))
+	check(t, err)
+	check(t, db.Backup(t.Context(), backup))
+	check(t, store.Restore(t.Context(), backup, restored))
+
+	finish := func(db *store.Store) (events []store.Event) {
+		service := studio.New(studiotest.Config(db, clock.Now))
+		clock.Add(time.Hour)
+		_, err := service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
+		check(t, err)
+		events, err = db.Events(t.Context(), store.EventFilter{SubjectID: avatar.ID}, "", 10)
+		check(t, err)
+		return events
+	}
+	before := finish(db)
+	after := finish(studiotest.Open(t, restored))
+	if len(before) != 2 || len(after) != 2 {
+		t.Fatalf("there are %d and %d events, want 2", len(before), len(after))
+	}
+	for i, event := range before {
+		if again := after[i]; again.ID != event.ID || string(again.Body) != string(event.Body) {
+			t.Errorf("event %d is %s %s, and after the restore %s %s", i, event.ID, event.Body, again.ID, again.Body)
+		}
+		if id, err := uuid.Parse(event.ID); err != nil || id.Version() != 8 || id.Variant() != uuid.RFC4122 {
+			t.Errorf("the ID %s is no UUID of version 8: %v", event.ID, err)
+		}
+	}
+	if before[0].Sequence != 2 || before[0].ID <= before[1].ID || before[0].CreatedAt.Equal(after[0].CreatedAt) {
+		t.Errorf("events are %+v and %+v", before[0], before[1])
+	}
 }
