@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"maps"
 	"net/http"
 	"strconv"
@@ -15,9 +16,9 @@ import (
 )
 
 // WriteProblem responds with err as a problem document (RFC 9457) that contains the request id. Middleware
-// may call it instead of the next handler. It logs err.Err if the status is 5xx. If the response has already
-// begun, WriteProblem aborts the connection by panicking with [http.ErrAbortHandler], so that the caller does
-// not mistake a partial response for a complete one.
+// may call it instead of the next handler. It logs err.Err if the status is 5xx, at level Warn if it is 503. If
+// the response has already begun, WriteProblem aborts the connection by panicking with
+// [http.ErrAbortHandler], so that the caller does not mistake a partial response for a complete one.
 func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writeProblem(w, r, err) }
 
 // writeProblem is WriteProblem for any error.
@@ -25,7 +26,11 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	answer, x := toError(err), exchangeFrom(r.Context())
 	if answer.Status >= http.StatusInternalServerError && answer.Err != nil {
 		if r.Context().Err() == nil {
-			x.log().ErrorContext(r.Context(), "request failed", "request_id", x.requestID(), "err", answer.Err)
+			level := slog.LevelError
+			if answer.Status == http.StatusServiceUnavailable { // the caller may try again
+				level = slog.LevelWarn
+			}
+			x.log().Log(r.Context(), level, "request failed", "request_id", x.requestID(), "err", answer.Err)
 		}
 		x.setFailed()
 	}

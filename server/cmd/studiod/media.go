@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -81,6 +82,9 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 	}
 	if cfg.PublicURL == "" && d.listener != nil {
 		cfg.PublicURL = d.url()
+		if address, ok := d.listener.Addr().(*net.TCPAddr); ok && address.IP.IsUnspecified() {
+			d.cfg.Logger.WarnContext(ctx, "clients cannot open the URLs of files; set --public-url", "url", cfg.PublicURL)
+		}
 	}
 	if cfg.Key, err = d.store.Key(ctx, mediaKeyName, newKey); err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 
 	"github.com/google/uuid"
@@ -57,11 +58,12 @@ func withKeys(ctx context.Context, command *cli.Command, create bool, do func(*s
 	return withoutKey(do(db, keys))
 }
 
-// openStore opens the database. It distinguishes a database that is locked or busy from a file that is not
-// a database.
+// openStore opens the database. It distinguishes a database that is locked, busy or stopped from a file that is
+// not a database.
 func openStore(ctx context.Context, dsn string, cfg store.Config) (*store.Store, error) {
 	db, err := store.Open(ctx, dsn, cfg)
-	if err != nil && !errors.Is(err, store.ErrInUse) && !errors.Is(err, studio.ErrBusy) {
+	_, stopped := errors.AsType[*net.OpError](err)
+	if err != nil && !stopped && !errors.Is(err, store.ErrInUse) && !errors.Is(err, studio.ErrBusy) {
 		err = usageError{err}
 	}
 	return db, err
