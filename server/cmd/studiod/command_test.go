@@ -109,7 +109,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{"another database", testPassword, []string{"user", "add", "--db=mysql:x", testEmail}, exitUsage, "sqlite:PATH"},
 		{"an invalid PostgreSQL URL", "", []string{"serve", "--db=postgres://ada:hunter2@localhost:port/studio"}, exitUsage, "postgres://"},
 		{"an invalid setting", "", []string{"serve", "--addr=127.0.0.1:0", "--db=postgres://ada:hunter2@localhost/studio?pool_max_conns=hunter2"}, exitUsage, "postgres://"},
-		{"an unreachable PostgreSQL", testPassword, []string{"user", "add", "--db=postgres://ada:hunter2@127.0.0.1:1/studio?sslmode=disable", testEmail}, exitUsage, "postgres://ada@127.0.0.1:1/studio"},
+		{"an unreachable PostgreSQL", testPassword, []string{"user", "add", "--db=postgres://ada:hunter2@127.0.0.1:1/studio?sslmode=disable", testEmail}, exitFailure, "postgres://ada@127.0.0.1:1/studio"},
 		{"no such directory", testPassword, []string{"user", "add", "--db=sqlite:/dev/null/studio.db", "bob@example.com"}, exitUsage, "/dev/null"},
 		{"an invalid email address", testPassword, []string{"user", "add", db, "ada"}, exitUsage, "email"},
 		{"an email address with a name", testPassword, []string{"user", "add", db, "Ada <ada@example.com>"}, exitUsage, "email"},
