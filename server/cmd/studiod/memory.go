@@ -11,7 +11,7 @@ import (
 const (
 	// gcPercent is the growth of the heap that starts a garbage collection. A daemon has so few live objects that
 	// with the usual 100 % there would be 100 collections a second under load.
-	gcPercent = 400
+	gcPercent = 200
 	// baseMemory is enough for everything but connections and request bodies.
 	baseMemory          = 96 << 20
 	memoryPerConnection = 16 << 10

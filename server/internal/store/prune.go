@@ -20,8 +20,8 @@ const pruneBatch = 500
 // Prune deletes the rows whose retention is over at now, in transactions of up to 500 rows: events with their
 // attempts after [Retention], deleted subjects after [studio.DeletionMemory] if no event or video refers to
 // them, idempotency keys, uploads, refresh tokens and webhook secrets that have expired, failed logins, known
-// addresses, revocations, and breakers a day after their pause. After an error, some rows may have been deleted. Prune may be called by several
-// processes at the same time.
+// addresses, revocations, and breakers a day after their pause. After an error, some rows may have been
+// deleted. Prune may be called by several processes at the same time.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	// The outer condition is checked again on a row that another transaction changed after the subquery.
 	for _, rule := range []struct {
