@@ -115,8 +115,8 @@
 // accept another connection, the daemon closes the one that has been idle longest, preferably of an address
 // with more than its share. After 10 seconds, a request body must arrive at --min-body-rate (8
 // KB/s). A body may have at most 16 KiB if its operation needs no token. All bodies together may use
-// --max-body-memory (24 MB), and a request whose body does not fit gets 503. The garbage collector is tuned to
-// keep the daemon below 256 MB at these limits. GOGC and GOMEMLIMIT override its settings.
+// --max-body-memory (24 MB), and a request whose body does not fit gets 503. At these limits
+// the daemon stays below 256 MB, unless GOMEMLIMIT sets another limit of the memory of the Go runtime.
 //
 // With --tls-cert FILE and --tls-key FILE, the port serves TLS 1.2 and 1.3 with HTTP/2 and HTTP/1.1. The
 // files are read again every second. New connections use the new certificate, and open connections are not
