@@ -4,10 +4,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -205,16 +207,25 @@ func TestSession_limitsConcurrentForms(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	v := s.signIn(t, email)
+	client := *v.http
+	transport := &http.Transport{ExpectContinueTimeout: time.Minute}
+	defer transport.CloseIdleConnections()
+	client.Transport = transport
 	var sending []*io.PipeWriter
-	var responses sync.WaitGroup
+	var admitted, responses sync.WaitGroup
 	defer responses.Wait()
 	for range 16 {
 		in, out := io.Pipe()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/console/events/replay", in)
+		admitted.Add(1)
+		done := sync.OnceFunc(admitted.Done)
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: done})
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/console/events/replay", in)
 		check(t, err)
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		request.Header.Set("Expect", "100-continue") // so that the server says when it reads the form
 		responses.Go(func() {
-			answer, err := v.http.Do(request)
+			answer, err := client.Do(request)
+			done()
 			if err != nil {
 				t.Error(err)
 				return
@@ -225,11 +236,8 @@ func TestSession_limitsConcurrentForms(t *testing.T) {
 		})
 		sending = append(sending, out)
 	}
-	var p page
-	for p.status != http.StatusTooManyRequests { // until the 16 forms have arrived
-		p = v.post("/console/events/replay", nil)
-	}
-	p.want(t, http.StatusTooManyRequests, "Too many forms are sent at once.")
+	admitted.Wait()
+	v.post("/console/events/replay", nil).want(t, http.StatusTooManyRequests, "Too many forms are sent at once.")
 	v.get("/console/events").want(t, http.StatusOK)
 	for _, out := range sending {
 		check(t, out.Close())
