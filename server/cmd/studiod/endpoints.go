@@ -32,7 +32,8 @@ func endpointCommand() *cli.Command {
 
 Example: studiod endpoint list`),
 			described(leaf("enable", "enable a URL again; missed events can then be replayed", "ID", []cli.Flag{jsonFlag()}, enableEndpoint),
-				`ID is an id of "studiod endpoint list". The argument is not the URL, because its query may contain a secret. With --json, the endpoint is printed as in the list.
+				`ID is an id of "studiod endpoint list". The argument is not the URL, because its query may contain a
+secret. With --json, the endpoint is printed as in the list.
 
 Example: studiod endpoint enable 5f1c0e9a7b3d2468`),
 		},
