@@ -129,7 +129,7 @@ func (w *walker) checkName(n *node, name []byte) {
 	}
 }
 
-// foldedMember returns a declared member whose name differs tokens name only in case, or nil.
+// foldedMember returns a declared member whose name differs from name only in case, or nil.
 func (w *walker) foldedMember(base, end int, name []byte) *member {
 	folded := false
 	for i := base; i < end; i++ {

@@ -58,7 +58,7 @@ type entry struct {
 	member *member // the last member that was read, if node declares it
 }
 
-// step leads tokens a container to a member or element.
+// step leads from a container to a member or element.
 type step struct {
 	token string // of a member
 	index int    // of an element, if token is ""
@@ -153,7 +153,7 @@ func (w *walker) record(v Violation) {
 	}
 }
 
-// activate adds n to the active nodes tokens base on. A nil node constrains nothing. A node is added only once.
+// activate adds n to the active nodes from base on. A nil node constrains nothing. A node is added only once.
 // Otherwise, schemas that refer to themselves in two ways would double at each level of nesting.
 func (w *walker) activate(base int, n *node) {
 	if n == nil {
@@ -237,7 +237,7 @@ func (w *walker) walkText(n *node) error {
 	return nil
 }
 
-// value checks the next value against the active nodes tokens base on. It may activate more nodes, which the
+// value checks the next value against the active nodes from base on. It may activate more nodes, which the
 // caller must remove.
 func (w *walker) value(base int) error {
 	kind := w.tokens.PeekKind()
@@ -268,7 +268,7 @@ func (w *walker) value(base int) error {
 	return nil
 }
 
-// needsTree reports whether an active node tokens base on needs a value of one of the types in memory.
+// needsTree reports whether an active node from base on needs a value of one of the types in memory.
 func (w *walker) needsTree(base int, types kinds) bool {
 	for i := base; i < len(w.active); i++ {
 		if w.active[i].node.tree&types != 0 {
@@ -278,7 +278,7 @@ func (w *walker) needsTree(base int, types kinds) bool {
 	return false
 }
 
-// inMemory reads the next value into memory and checks it against the active nodes tokens base on.
+// inMemory reads the next value into memory and checks it against the active nodes from base on.
 func (w *walker) inMemory(base int) error {
 	value, err := w.tokens.ReadValue()
 	if err != nil {
@@ -310,7 +310,7 @@ func (w *walker) unquote(value jsontext.Value) []byte {
 	return w.unquoteBuffer
 }
 
-// expand activates the schemas that the active nodes tokens base on apply to the same value.
+// expand activates the schemas that the active nodes from base on apply to the same value.
 func (w *walker) expand(base int, kind jsontext.Kind) {
 	for i := base; i < len(w.active); i++ {
 		n := w.active[i].node
