@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	defaultMaxAnswer = 64 << 20
-	maxProblem       = 64 << 10
+	defaultMaxResponseBytes = 64 << 20
+	maxProblem              = 64 << 10
 )
 
 // attempt is one request on the wire with its result.
@@ -31,7 +31,7 @@ type attempt struct {
 // send makes one attempt. It reads the whole response, unless the operation streams its success. The
 // timeout then applies only until the response begins.
 func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Duration, o *operation) (a attempt) {
-	ctx, cancel, begun := bound(request.Context(), timeout, o.answer == answerStream)
+	ctx, cancel, begun := bound(request.Context(), timeout, o.body == bodyStream)
 	defer func() {
 		if _, streaming := a.streamed(); !streaming {
 			cancel()
@@ -59,12 +59,12 @@ func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Dura
 	response.Request = request
 	a.response = response
 	success := o.success(response.StatusCode)
-	if success && o.answer == answerStream && begun() {
+	if success && o.body == bodyStream && begun() {
 		response.Body = &stream{response.Body, cancel}
 		return a
 	}
 	defer response.Body.Close()
-	limit := d.maxAnswer
+	limit := d.maxResponseBytes
 	if !success {
 		limit = maxProblem
 	}
@@ -145,8 +145,8 @@ func (u *redirectFilter) RoundTrip(request *http.Request) (*http.Response, error
 	return response, nil
 }
 
-// answer is the body of a successful response.
-type answer struct {
+// readBody is the body of a successful response that is not streamed. It was read as a whole.
+type readBody struct {
 	bytes.Reader
 
 	content   []byte
@@ -155,13 +155,13 @@ type answer struct {
 	into      *Response // Response of the call, or nil
 }
 
-func newAnswer(content []byte, attempts int, c *call) *answer {
-	a := &answer{content: content, attempts: attempts, operation: c.operation, into: c.into}
+func newReadBody(content []byte, attempts int, c *call) *readBody {
+	a := &readBody{content: content, attempts: attempts, operation: c.operation, into: c.into}
 	a.Reset(content)
 	return a
 }
 
-func (*answer) Close() error { return nil }
+func (*readBody) Close() error { return nil }
 
 // bound returns a context that ends after timeout. If the response is streamed, begun removes the timeout
 // and reports whether the response began in time. The context then ends only with cancel.
@@ -198,9 +198,9 @@ func (a *attempt) streamed() (*stream, bool) {
 // defines no body, any content is allowed.
 func (o *operation) promises(response *http.Response, content []byte) bool {
 	switch {
-	case o.answer == answerNone || o.empty && len(content) == 0:
+	case o.body == bodyNone || o.empty && len(content) == 0:
 		return true
-	case o.answer == answerText:
+	case o.body == bodyText:
 		return strings.HasPrefix(strings.ToLower(response.Header.Get("Content-Type")), "text/")
 	}
 	return isJSON(response)

@@ -72,9 +72,9 @@ type Config struct {
 	// See also [WithTimeout].
 	Timeout time.Duration
 
-	// MaxAnswer limits the body of a response, in bytes. A larger body is an [ErrDecode]. Streamed
+	// MaxResponseBytes limits the body of a response, in bytes. A larger body is an [ErrDecode]. Streamed
 	// responses are not limited. Defaults to 64 MiB.
-	MaxAnswer int64
+	MaxResponseBytes int64
 
 	// Receiver receives the notifications of the records that the client creates. If it is set,
 	// [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] return as soon as the event
@@ -133,8 +133,8 @@ func (c Config) validate() (*url.URL, error) {
 		return nil, errors.New("client: UserAgent: has a character that is not allowed in a header")
 	case c.Timeout < 0:
 		return nil, errors.New("client: Timeout: must not be negative")
-	case c.MaxAnswer < 0:
-		return nil, errors.New("client: MaxAnswer: must not be negative")
+	case c.MaxResponseBytes < 0:
+		return nil, errors.New("client: MaxResponseBytes: must not be negative")
 	}
 	return base, cmp.Or(c.Retry.validate(), c.Poll.validate())
 }

@@ -16,12 +16,12 @@ import (
 // doer sends the requests of the generated client. It handles tokens, retries, limits and errors for all
 // operations.
 type doer struct {
-	http      http.Client
-	logger    *slog.Logger
-	userAgent []string
-	tokens    source // nil without credentials
-	limits    limits
-	maxAnswer int64
+	http             http.Client
+	logger           *slog.Logger
+	userAgent        []string
+	tokens           source // nil without credentials
+	limits           limits
+	maxResponseBytes int64
 
 	// refused is a token that the service rejected when its call had no attempt left. The next call
 	// reports it to the token source.
@@ -32,10 +32,10 @@ var _, _, _ gen.HttpRequestDoer = (*doer)(nil), (*call)(nil), (*rawDoer)(nil)
 
 func newDoer(config Config) *doer {
 	d := &doer{
-		logger:    config.Logger,
-		userAgent: []string{cmp.Or(config.UserAgent, defaultUserAgent)},
-		limits:    limits{retry: config.Retry.withDefaults(), timeout: cmp.Or(config.Timeout, defaultTimeout)},
-		maxAnswer: min(cmp.Or(config.MaxAnswer, defaultMaxAnswer), math.MaxInt64-1), // send reads one byte more
+		logger:           config.Logger,
+		userAgent:        []string{cmp.Or(config.UserAgent, defaultUserAgent)},
+		limits:           limits{retry: config.Retry.withDefaults(), timeout: cmp.Or(config.Timeout, defaultTimeout)},
+		maxResponseBytes: min(cmp.Or(config.MaxResponseBytes, defaultMaxResponseBytes), math.MaxInt64-1), // send reads one byte more
 	}
 	if d.logger == nil {
 		d.logger = slog.New(slog.DiscardHandler)
@@ -64,7 +64,7 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 }
 
 // do sends a request with an access token, and retries it as far as that is allowed. If the error is nil,
-// the response is a success that the document allows. Its body is an *answer unless it is streamed.
+// the response is a success that the document allows. Its body is an *readBody unless it is streamed.
 func (d *doer) do(request *http.Request, c *call) (*http.Response, error) {
 	if workspace, sent := request.Header[headerWorkspace]; sent && workspace[0] == "" {
 		return nil, errNoWorkspace
@@ -89,8 +89,8 @@ func (d *doer) do(request *http.Request, c *call) (*http.Response, error) {
 		a := d.send(request, e.body, c.limits.timeout, c.operation)
 		a.record(c.into, request, e.attempts)
 		if a.err == nil {
-			if c.operation.answer != answerStream {
-				a.response.Body = newAnswer(a.content, e.attempts, c)
+			if c.operation.body != bodyStream {
+				a.response.Body = newReadBody(a.content, e.attempts, c)
 			}
 			return a.response, nil
 		}
@@ -106,16 +106,16 @@ type rawDoer struct{ *doer }
 // Do returns an error if the document requires JSON and the response has none.
 func (d *rawDoer) Do(request *http.Request) (*http.Response, error) {
 	operation := operationOf(request)
-	if operation.answer == answerStream {
+	if operation.body == bodyStream {
 		whole := *operation
-		whole.answer = answerNone
+		whole.body = bodyNone
 		operation = &whole
 	}
 	response, err := d.do(request, &call{limits: d.limits, operation: operation})
-	if err != nil || operation.answer != answerJSON {
+	if err != nil || operation.body != bodyJSON {
 		return response, err
 	}
-	if content := response.Body.(*answer).content; !json.Valid(content) && (len(content) > 0 || !operation.empty) {
+	if content := response.Body.(*readBody).content; !json.Valid(content) && (len(content) > 0 || !operation.empty) {
 		return nil, notDocumented(response)
 	}
 	return response, err
@@ -139,8 +139,8 @@ type exchange struct {
 
 // prepareRetry waits and prepares the next attempt after a, or returns the error of the call.
 func (e *exchange) prepareRetry(a *attempt) error {
-	if answer, ok := errors.AsType[*Error](a.err); ok {
-		answer.Attempts = e.attempts
+	if failure, ok := errors.AsType[*Error](a.err); ok {
+		failure.Attempts = e.attempts
 	}
 	// If an earlier attempt may still be running, a conflict says only that the service is processing it.
 	running := e.inFlight && e.keyed && errors.Is(a.err, ErrConflict)

@@ -171,7 +171,7 @@ func newProblemError(response *http.Response, body []byte) *Error {
 // notDocumented returns the error for a success with the wrong members.
 func notDocumented(response *http.Response) error {
 	e := newError(response, noteNotPromised)
-	a := response.Body.(*answer)
+	a := response.Body.(*readBody)
 	e.Attempts = a.attempts
 	return withOutcome(e, a.operation.class() == nonIdempotent)
 }

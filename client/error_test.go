@@ -82,7 +82,7 @@ func TestError_describesResponse(t *testing.T) {
 				_, _ = w.Write([]byte(test.body))
 				return true
 			}
-			c := s.start(t, static, once, func(c *client.Config) { c.MaxAnswer = 1000 })
+			c := s.start(t, static, once, func(c *client.Config) { c.MaxResponseBytes = 1000 })
 			_, err := c.GetAvatar(t.Context(), "canary")
 			answer, ok := errors.AsType[*client.Error](err)
 			if !ok {

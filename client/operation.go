@@ -13,20 +13,20 @@ type operation struct {
 	id, method, path string
 	idempotent       bool // as RFC 9110 defines it, or x-idempotent in the document
 	keyed            bool // accepts an Idempotency-Key
-	answer           answerKind
+	body             bodyKind
 	empty            bool // a success may have no body
 	notModified      bool // 304 is a success
 	accept           []string
 }
 
-// answerKind is the kind of body that a success has.
-type answerKind int
+// bodyKind is the kind of body that a success has.
+type bodyKind int
 
 const (
-	answerJSON answerKind = iota
-	answerNone
-	answerText
-	answerStream
+	bodyJSON bodyKind = iota
+	bodyNone
+	bodyText
+	bodyStream
 )
 
 // class returns the retry class of the operation.
@@ -121,7 +121,7 @@ func decode[T any](response *http.Response, err error) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := response.Body.(*answer)
+	a := response.Body.(*readBody)
 	if len(a.content) == 0 && a.operation.empty {
 		return nil, nil
 	}

@@ -35,102 +35,102 @@ var operations = struct {
 }{
 	ListProjects: operation{
 		id: "ListProjects", method: "GET", path: "/projects/v2",
-		idempotent: true, keyed: false, answer: answerJSON, empty: false,
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	Login: operation{
 		id: "Login", method: "POST", path: "/users/login",
-		idempotent: true, keyed: false, answer: answerJSON, empty: false,
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	RefreshTokens: operation{
 		id: "RefreshTokens", method: "POST", path: "/users/refresh",
-		idempotent: false, keyed: false, answer: answerJSON, empty: false,
+		idempotent: false, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	GetAvatar: operation{
 		id: "GetAvatar", method: "GET", path: "/v1/avatars/avatar_details",
-		idempotent: true, keyed: false, answer: answerJSON, empty: false,
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	CreateAvatar: operation{
 		id: "CreateAvatar", method: "POST", path: "/v1/avatars/create_avatar",
-		idempotent: false, keyed: true, answer: answerJSON, empty: false,
+		idempotent: false, keyed: true, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	CreateVideo: operation{
 		id: "CreateVideo", method: "POST", path: "/v1/avatars/create_video",
-		idempotent: false, keyed: true, answer: answerJSON, empty: false,
+		idempotent: false, keyed: true, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	DeleteAvatar: operation{
 		id: "DeleteAvatar", method: "POST", path: "/v1/avatars/delete_avatar",
-		idempotent: true, keyed: false, answer: answerNone, empty: true,
+		idempotent: true, keyed: false, body: bodyNone, empty: true,
 		notModified: false, accept: []string{"application/problem+json"},
 	},
 	DeleteVideo: operation{
 		id: "DeleteVideo", method: "POST", path: "/v1/avatars/delete_video",
-		idempotent: true, keyed: false, answer: answerNone, empty: true,
+		idempotent: true, keyed: false, body: bodyNone, empty: true,
 		notModified: false, accept: []string{"application/problem+json"},
 	},
 	GetVideo: operation{
 		id: "GetVideo", method: "GET", path: "/v1/avatars/inference_details",
-		idempotent: true, keyed: false, answer: answerJSON, empty: false,
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	ListAvatars: operation{
 		id: "ListAvatars", method: "GET", path: "/v1/avatars/list",
-		idempotent: true, keyed: false, answer: answerJSON, empty: false,
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	ListVideos: operation{
 		id: "ListVideos", method: "GET", path: "/v1/avatars/list_inferences",
-		idempotent: true, keyed: false, answer: answerJSON, empty: false,
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	SubmitConsent: operation{
 		id: "SubmitConsent", method: "POST", path: "/v1/avatars/submit_consent",
-		idempotent: false, keyed: false, answer: answerJSON, empty: false,
+		idempotent: false, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	CreateLipsync: operation{
 		id: "CreateLipsync", method: "POST", path: "/v1/lipsync/create_lipsync",
-		idempotent: false, keyed: true, answer: answerJSON, empty: false,
+		idempotent: false, keyed: true, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	DeleteLipsync: operation{
 		id: "DeleteLipsync", method: "POST", path: "/v1/lipsync/delete_lipsync",
-		idempotent: true, keyed: false, answer: answerNone, empty: true,
+		idempotent: true, keyed: false, body: bodyNone, empty: true,
 		notModified: false, accept: []string{"application/problem+json"},
 	},
 	GetLipsync: operation{
 		id: "GetLipsync", method: "GET", path: "/v1/lipsync/inference_details",
-		idempotent: true, keyed: false, answer: answerJSON, empty: false,
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	ListLipsyncs: operation{
 		id: "ListLipsyncs", method: "GET", path: "/v1/lipsync/list",
-		idempotent: true, keyed: false, answer: answerJSON, empty: false,
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	UploadMedia: operation{
 		id: "UploadMedia", method: "POST", path: "/v1/media",
-		idempotent: false, keyed: false, answer: answerJSON, empty: false,
+		idempotent: false, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	RotateWebhookSecret: operation{
 		id: "RotateWebhookSecret", method: "POST", path: "/v1/webhooks/rotate_secret",
-		idempotent: false, keyed: false, answer: answerJSON, empty: false,
+		idempotent: false, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	GetWebhookSecrets: operation{
 		id: "GetWebhookSecrets", method: "GET", path: "/v1/webhooks/secret",
-		idempotent: true, keyed: false, answer: answerJSON, empty: false,
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	TestWebhook: operation{
 		id: "TestWebhook", method: "POST", path: "/v1/webhooks/test",
-		idempotent: false, keyed: false, answer: answerJSON, empty: false,
+		idempotent: false, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 }
@@ -546,7 +546,7 @@ func decodeText(response *http.Response, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(response.Body.(*answer).content), nil
+	return string(response.Body.(*readBody).content), nil
 }
 
 // decodeStream returns the body of a response for the caller to read.

@@ -56,7 +56,7 @@ type Response struct {
 	// Header is the header of the last response.
 	Header http.Header
 
-	// Body is the body of the last response. The body of a success is limited by [Config].MaxAnswer, all
+	// Body is the body of the last response. The body of a success is limited by [Config].MaxResponseBytes, all
 	// other bodies are cut off after 64 KiB.
 	Body []byte
 

@@ -71,8 +71,8 @@ func (r Retry) allows(ctx context.Context, delay time.Duration, err error) bool 
 }
 
 func retryAfterOf(err error) time.Duration {
-	if answer, ok := errors.AsType[*Error](err); ok {
-		return answer.RetryAfter
+	if failure, ok := errors.AsType[*Error](err); ok {
+		return failure.RetryAfter
 	}
 	return 0
 }
@@ -91,42 +91,42 @@ const (
 // request has an idempotency key.
 func (c class) retries(a *attempt, keyed bool) bool {
 	repeatable := c == idempotent || c == login || keyed
-	answer, answered := errors.AsType[*Error](a.err)
-	if !answered {
+	failure, responded := errors.AsType[*Error](a.err)
+	if !responded {
 		return repeatable || a.unsent
 	}
-	switch answer.StatusCode {
+	switch failure.StatusCode {
 	case http.StatusTooManyRequests:
-		return answer.hasRetryAfter || repeatable && c != login
+		return failure.hasRetryAfter || repeatable && c != login
 	case http.StatusServiceUnavailable:
-		return repeatable || answer.hasRetryAfter
+		return repeatable || failure.hasRetryAfter
 	case http.StatusNotImplemented:
 		return false
 	case http.StatusRequestTimeout:
 		return repeatable
 	}
-	return repeatable && errors.Is(answer, ErrServer)
+	return repeatable && errors.Is(failure, ErrServer)
 }
 
 // uncertain reports whether the service may have processed attempt a, which failed. named reports whether
 // the caller chose the idempotency key and so can repeat the call after 408 and 5xx.
 func (c class) uncertain(a *attempt, named bool) bool {
-	answer, answered := errors.AsType[*Error](a.err)
+	failure, responded := errors.AsType[*Error](a.err)
 	switch {
 	case c != nonIdempotent:
 		return false
-	case !answered:
+	case !responded:
 		return !a.unsent
 	}
-	switch answer.StatusCode {
+	switch failure.StatusCode {
 	case http.StatusNotImplemented:
 		return false
 	case http.StatusServiceUnavailable:
-		return !named && !answer.hasRetryAfter
+		return !named && !failure.hasRetryAfter
 	case http.StatusRequestTimeout:
 		return !named
 	}
-	return errors.Is(answer, ErrDecode) || !named && errors.Is(answer, ErrServer)
+	return errors.Is(failure, ErrDecode) || !named && errors.Is(failure, ErrServer)
 }
 
 // pause waits for delay. If ctx ends first, it returns the error of ctx joined with cause.

@@ -227,8 +227,8 @@ func final(status string) bool {
 }
 
 func unsupported(err error) bool {
-	answer, ok := errors.AsType[*Error](err)
-	return ok && (answer.StatusCode == http.StatusNotImplemented || answer.StatusCode == http.StatusMethodNotAllowed)
+	failure, ok := errors.AsType[*Error](err)
+	return ok && (failure.StatusCode == http.StatusNotImplemented || failure.StatusCode == http.StatusMethodNotAllowed)
 }
 
 func awaitsConsent(status string) bool { return status == string(gen.AvatarStatusConsentPending) }
@@ -236,9 +236,9 @@ func awaitsConsent(status string) bool { return status == string(gen.AvatarStatu
 // temporary reports whether a later poll may succeed. That is true for transient responses of the service,
 // for any net.Error, and for errors whose method Temporary returns true.
 func temporary(err error) bool {
-	if answer, ok := errors.AsType[*Error](err); ok {
-		return answer.StatusCode == http.StatusRequestTimeout || errors.Is(answer, ErrRateLimited) ||
-			errors.Is(answer, ErrServer) && answer.StatusCode != http.StatusNotImplemented
+	if failure, ok := errors.AsType[*Error](err); ok {
+		return failure.StatusCode == http.StatusRequestTimeout || errors.Is(failure, ErrRateLimited) ||
+			errors.Is(failure, ErrServer) && failure.StatusCode != http.StatusNotImplemented
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true

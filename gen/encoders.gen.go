@@ -40,8 +40,8 @@ func (to *encoder) release() {
 	}
 }
 
-// answer sends the text and a newline, like json.Encoder, as the body of a response.
-func (to *encoder) answer(w http.ResponseWriter, status int) error {
+// send sends the text and a newline, like json.Encoder, as the body of a response.
+func (to *encoder) send(w http.ResponseWriter, status int) error {
 	w.WriteHeader(status)
 	to.text = append(to.text, '\n')
 	_, err := w.Write(to.text)

@@ -1229,7 +1229,7 @@ func (response ListProjects200JSONResponse) VisitListProjectsResponse(w http.Res
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // ListProjects400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -1247,7 +1247,7 @@ func (response ListProjects400ApplicationProblemPlusJSONResponse) VisitListProje
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // ListProjects401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -1268,7 +1268,7 @@ func (response ListProjects401ApplicationProblemPlusJSONResponse) VisitListProje
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // ListProjects403ApplicationProblemPlusJSONResponse is a response with status 403.
@@ -1286,7 +1286,7 @@ func (response ListProjects403ApplicationProblemPlusJSONResponse) VisitListProje
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 403)
+	return to.send(w, 403)
 }
 
 // ListProjects429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -1313,7 +1313,7 @@ func (response ListProjects429ApplicationProblemPlusJSONResponse) VisitListProje
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // ListProjects500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -1331,7 +1331,7 @@ func (response ListProjects500ApplicationProblemPlusJSONResponse) VisitListProje
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // ListProjects501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -1349,7 +1349,7 @@ func (response ListProjects501ApplicationProblemPlusJSONResponse) VisitListProje
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // ListProjects503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -1370,7 +1370,7 @@ func (response ListProjects503ApplicationProblemPlusJSONResponse) VisitListProje
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // LoginRequestObject is a decoded request.
@@ -1396,7 +1396,7 @@ func (response Login200JSONResponse) VisitLoginResponse(w http.ResponseWriter) e
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // Login400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -1414,7 +1414,7 @@ func (response Login400ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // Login401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -1435,7 +1435,7 @@ func (response Login401ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // Login413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -1453,7 +1453,7 @@ func (response Login413ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 413)
+	return to.send(w, 413)
 }
 
 // Login415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -1471,7 +1471,7 @@ func (response Login415ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 415)
+	return to.send(w, 415)
 }
 
 // Login429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -1492,7 +1492,7 @@ func (response Login429ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // Login500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -1510,7 +1510,7 @@ func (response Login500ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // Login501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -1528,7 +1528,7 @@ func (response Login501ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // Login503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -1549,7 +1549,7 @@ func (response Login503ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // RefreshTokensRequestObject is a decoded request.
@@ -1575,7 +1575,7 @@ func (response RefreshTokens200JSONResponse) VisitRefreshTokensResponse(w http.R
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // RefreshTokens400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -1593,7 +1593,7 @@ func (response RefreshTokens400ApplicationProblemPlusJSONResponse) VisitRefreshT
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // RefreshTokens401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -1614,7 +1614,7 @@ func (response RefreshTokens401ApplicationProblemPlusJSONResponse) VisitRefreshT
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // RefreshTokens413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -1632,7 +1632,7 @@ func (response RefreshTokens413ApplicationProblemPlusJSONResponse) VisitRefreshT
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 413)
+	return to.send(w, 413)
 }
 
 // RefreshTokens415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -1650,7 +1650,7 @@ func (response RefreshTokens415ApplicationProblemPlusJSONResponse) VisitRefreshT
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 415)
+	return to.send(w, 415)
 }
 
 // RefreshTokens500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -1668,7 +1668,7 @@ func (response RefreshTokens500ApplicationProblemPlusJSONResponse) VisitRefreshT
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // RefreshTokens501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -1686,7 +1686,7 @@ func (response RefreshTokens501ApplicationProblemPlusJSONResponse) VisitRefreshT
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // RefreshTokens503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -1707,7 +1707,7 @@ func (response RefreshTokens503ApplicationProblemPlusJSONResponse) VisitRefreshT
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // GetAvatarRequestObject is a decoded request.
@@ -1733,7 +1733,7 @@ func (response GetAvatar200JSONResponse) VisitGetAvatarResponse(w http.ResponseW
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // GetAvatar400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -1751,7 +1751,7 @@ func (response GetAvatar400ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // GetAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -1772,7 +1772,7 @@ func (response GetAvatar401ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // GetAvatar404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -1790,7 +1790,7 @@ func (response GetAvatar404ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 404)
+	return to.send(w, 404)
 }
 
 // GetAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -1817,7 +1817,7 @@ func (response GetAvatar429ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // GetAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -1835,7 +1835,7 @@ func (response GetAvatar500ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // GetAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -1853,7 +1853,7 @@ func (response GetAvatar501ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // GetAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -1874,7 +1874,7 @@ func (response GetAvatar503ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // CreateAvatarRequestObject is a decoded request.
@@ -1902,7 +1902,7 @@ func (response CreateAvatar200JSONResponse) VisitCreateAvatarResponse(w http.Res
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // CreateAvatar400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -1920,7 +1920,7 @@ func (response CreateAvatar400ApplicationProblemPlusJSONResponse) VisitCreateAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // CreateAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -1941,7 +1941,7 @@ func (response CreateAvatar401ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // CreateAvatar409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -1959,7 +1959,7 @@ func (response CreateAvatar409ApplicationProblemPlusJSONResponse) VisitCreateAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 409)
+	return to.send(w, 409)
 }
 
 // CreateAvatar413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -1977,7 +1977,7 @@ func (response CreateAvatar413ApplicationProblemPlusJSONResponse) VisitCreateAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 413)
+	return to.send(w, 413)
 }
 
 // CreateAvatar415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -1995,7 +1995,7 @@ func (response CreateAvatar415ApplicationProblemPlusJSONResponse) VisitCreateAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 415)
+	return to.send(w, 415)
 }
 
 // CreateAvatar422ApplicationProblemPlusJSONResponse is a response with status 422.
@@ -2013,7 +2013,7 @@ func (response CreateAvatar422ApplicationProblemPlusJSONResponse) VisitCreateAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 422)
+	return to.send(w, 422)
 }
 
 // CreateAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2040,7 +2040,7 @@ func (response CreateAvatar429ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // CreateAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2058,7 +2058,7 @@ func (response CreateAvatar500ApplicationProblemPlusJSONResponse) VisitCreateAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // CreateAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2076,7 +2076,7 @@ func (response CreateAvatar501ApplicationProblemPlusJSONResponse) VisitCreateAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // CreateAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2097,7 +2097,7 @@ func (response CreateAvatar503ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // CreateVideoRequestObject is a decoded request.
@@ -2125,7 +2125,7 @@ func (response CreateVideo200JSONResponse) VisitCreateVideoResponse(w http.Respo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // CreateVideo400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2143,7 +2143,7 @@ func (response CreateVideo400ApplicationProblemPlusJSONResponse) VisitCreateVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // CreateVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2164,7 +2164,7 @@ func (response CreateVideo401ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // CreateVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -2182,7 +2182,7 @@ func (response CreateVideo404ApplicationProblemPlusJSONResponse) VisitCreateVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 404)
+	return to.send(w, 404)
 }
 
 // CreateVideo409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -2200,7 +2200,7 @@ func (response CreateVideo409ApplicationProblemPlusJSONResponse) VisitCreateVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 409)
+	return to.send(w, 409)
 }
 
 // CreateVideo413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -2218,7 +2218,7 @@ func (response CreateVideo413ApplicationProblemPlusJSONResponse) VisitCreateVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 413)
+	return to.send(w, 413)
 }
 
 // CreateVideo415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -2236,7 +2236,7 @@ func (response CreateVideo415ApplicationProblemPlusJSONResponse) VisitCreateVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 415)
+	return to.send(w, 415)
 }
 
 // CreateVideo422ApplicationProblemPlusJSONResponse is a response with status 422.
@@ -2254,7 +2254,7 @@ func (response CreateVideo422ApplicationProblemPlusJSONResponse) VisitCreateVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 422)
+	return to.send(w, 422)
 }
 
 // CreateVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2281,7 +2281,7 @@ func (response CreateVideo429ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // CreateVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2299,7 +2299,7 @@ func (response CreateVideo500ApplicationProblemPlusJSONResponse) VisitCreateVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // CreateVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2317,7 +2317,7 @@ func (response CreateVideo501ApplicationProblemPlusJSONResponse) VisitCreateVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // CreateVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2338,7 +2338,7 @@ func (response CreateVideo503ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // DeleteAvatarRequestObject is a decoded request.
@@ -2377,7 +2377,7 @@ func (response DeleteAvatar400ApplicationProblemPlusJSONResponse) VisitDeleteAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // DeleteAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2398,7 +2398,7 @@ func (response DeleteAvatar401ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // DeleteAvatar404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -2416,7 +2416,7 @@ func (response DeleteAvatar404ApplicationProblemPlusJSONResponse) VisitDeleteAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 404)
+	return to.send(w, 404)
 }
 
 // DeleteAvatar413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -2434,7 +2434,7 @@ func (response DeleteAvatar413ApplicationProblemPlusJSONResponse) VisitDeleteAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 413)
+	return to.send(w, 413)
 }
 
 // DeleteAvatar415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -2452,7 +2452,7 @@ func (response DeleteAvatar415ApplicationProblemPlusJSONResponse) VisitDeleteAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 415)
+	return to.send(w, 415)
 }
 
 // DeleteAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2479,7 +2479,7 @@ func (response DeleteAvatar429ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // DeleteAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2497,7 +2497,7 @@ func (response DeleteAvatar500ApplicationProblemPlusJSONResponse) VisitDeleteAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // DeleteAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2515,7 +2515,7 @@ func (response DeleteAvatar501ApplicationProblemPlusJSONResponse) VisitDeleteAva
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // DeleteAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2536,7 +2536,7 @@ func (response DeleteAvatar503ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // DeleteVideoRequestObject is a decoded request.
@@ -2575,7 +2575,7 @@ func (response DeleteVideo400ApplicationProblemPlusJSONResponse) VisitDeleteVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // DeleteVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2596,7 +2596,7 @@ func (response DeleteVideo401ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // DeleteVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -2614,7 +2614,7 @@ func (response DeleteVideo404ApplicationProblemPlusJSONResponse) VisitDeleteVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 404)
+	return to.send(w, 404)
 }
 
 // DeleteVideo413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -2632,7 +2632,7 @@ func (response DeleteVideo413ApplicationProblemPlusJSONResponse) VisitDeleteVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 413)
+	return to.send(w, 413)
 }
 
 // DeleteVideo415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -2650,7 +2650,7 @@ func (response DeleteVideo415ApplicationProblemPlusJSONResponse) VisitDeleteVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 415)
+	return to.send(w, 415)
 }
 
 // DeleteVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2677,7 +2677,7 @@ func (response DeleteVideo429ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // DeleteVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2695,7 +2695,7 @@ func (response DeleteVideo500ApplicationProblemPlusJSONResponse) VisitDeleteVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // DeleteVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2713,7 +2713,7 @@ func (response DeleteVideo501ApplicationProblemPlusJSONResponse) VisitDeleteVide
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // DeleteVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2734,7 +2734,7 @@ func (response DeleteVideo503ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // GetVideoRequestObject is a decoded request.
@@ -2760,7 +2760,7 @@ func (response GetVideo200JSONResponse) VisitGetVideoResponse(w http.ResponseWri
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // GetVideo400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2778,7 +2778,7 @@ func (response GetVideo400ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // GetVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2799,7 +2799,7 @@ func (response GetVideo401ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // GetVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -2817,7 +2817,7 @@ func (response GetVideo404ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 404)
+	return to.send(w, 404)
 }
 
 // GetVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2844,7 +2844,7 @@ func (response GetVideo429ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // GetVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2862,7 +2862,7 @@ func (response GetVideo500ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // GetVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2880,7 +2880,7 @@ func (response GetVideo501ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // GetVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2901,7 +2901,7 @@ func (response GetVideo503ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // ListAvatarsRequestObject is a decoded request.
@@ -2927,7 +2927,7 @@ func (response ListAvatars200JSONResponse) VisitListAvatarsResponse(w http.Respo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // ListAvatars400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2945,7 +2945,7 @@ func (response ListAvatars400ApplicationProblemPlusJSONResponse) VisitListAvatar
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // ListAvatars401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2966,7 +2966,7 @@ func (response ListAvatars401ApplicationProblemPlusJSONResponse) VisitListAvatar
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // ListAvatars429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2993,7 +2993,7 @@ func (response ListAvatars429ApplicationProblemPlusJSONResponse) VisitListAvatar
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // ListAvatars500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3011,7 +3011,7 @@ func (response ListAvatars500ApplicationProblemPlusJSONResponse) VisitListAvatar
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // ListAvatars501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3029,7 +3029,7 @@ func (response ListAvatars501ApplicationProblemPlusJSONResponse) VisitListAvatar
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // ListAvatars503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3050,7 +3050,7 @@ func (response ListAvatars503ApplicationProblemPlusJSONResponse) VisitListAvatar
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // ListVideosRequestObject is a decoded request.
@@ -3076,7 +3076,7 @@ func (response ListVideos200JSONResponse) VisitListVideosResponse(w http.Respons
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // ListVideos400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3094,7 +3094,7 @@ func (response ListVideos400ApplicationProblemPlusJSONResponse) VisitListVideosR
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // ListVideos401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3115,7 +3115,7 @@ func (response ListVideos401ApplicationProblemPlusJSONResponse) VisitListVideosR
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // ListVideos429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3142,7 +3142,7 @@ func (response ListVideos429ApplicationProblemPlusJSONResponse) VisitListVideosR
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // ListVideos500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3160,7 +3160,7 @@ func (response ListVideos500ApplicationProblemPlusJSONResponse) VisitListVideosR
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // ListVideos501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3178,7 +3178,7 @@ func (response ListVideos501ApplicationProblemPlusJSONResponse) VisitListVideosR
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // ListVideos503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3199,7 +3199,7 @@ func (response ListVideos503ApplicationProblemPlusJSONResponse) VisitListVideosR
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // SubmitConsentRequestObject is a decoded request.
@@ -3225,7 +3225,7 @@ func (response SubmitConsent200JSONResponse) VisitSubmitConsentResponse(w http.R
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // SubmitConsent400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3243,7 +3243,7 @@ func (response SubmitConsent400ApplicationProblemPlusJSONResponse) VisitSubmitCo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // SubmitConsent401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3264,7 +3264,7 @@ func (response SubmitConsent401ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // SubmitConsent404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3282,7 +3282,7 @@ func (response SubmitConsent404ApplicationProblemPlusJSONResponse) VisitSubmitCo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 404)
+	return to.send(w, 404)
 }
 
 // SubmitConsent409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -3300,7 +3300,7 @@ func (response SubmitConsent409ApplicationProblemPlusJSONResponse) VisitSubmitCo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 409)
+	return to.send(w, 409)
 }
 
 // SubmitConsent413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -3318,7 +3318,7 @@ func (response SubmitConsent413ApplicationProblemPlusJSONResponse) VisitSubmitCo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 413)
+	return to.send(w, 413)
 }
 
 // SubmitConsent415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -3336,7 +3336,7 @@ func (response SubmitConsent415ApplicationProblemPlusJSONResponse) VisitSubmitCo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 415)
+	return to.send(w, 415)
 }
 
 // SubmitConsent429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3363,7 +3363,7 @@ func (response SubmitConsent429ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // SubmitConsent500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3381,7 +3381,7 @@ func (response SubmitConsent500ApplicationProblemPlusJSONResponse) VisitSubmitCo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // SubmitConsent501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3399,7 +3399,7 @@ func (response SubmitConsent501ApplicationProblemPlusJSONResponse) VisitSubmitCo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // SubmitConsent503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3420,7 +3420,7 @@ func (response SubmitConsent503ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // CreateLipsyncRequestObject is a decoded request.
@@ -3448,7 +3448,7 @@ func (response CreateLipsync200JSONResponse) VisitCreateLipsyncResponse(w http.R
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // CreateLipsync400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3466,7 +3466,7 @@ func (response CreateLipsync400ApplicationProblemPlusJSONResponse) VisitCreateLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // CreateLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3487,7 +3487,7 @@ func (response CreateLipsync401ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // CreateLipsync409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -3505,7 +3505,7 @@ func (response CreateLipsync409ApplicationProblemPlusJSONResponse) VisitCreateLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 409)
+	return to.send(w, 409)
 }
 
 // CreateLipsync413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -3523,7 +3523,7 @@ func (response CreateLipsync413ApplicationProblemPlusJSONResponse) VisitCreateLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 413)
+	return to.send(w, 413)
 }
 
 // CreateLipsync415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -3541,7 +3541,7 @@ func (response CreateLipsync415ApplicationProblemPlusJSONResponse) VisitCreateLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 415)
+	return to.send(w, 415)
 }
 
 // CreateLipsync422ApplicationProblemPlusJSONResponse is a response with status 422.
@@ -3559,7 +3559,7 @@ func (response CreateLipsync422ApplicationProblemPlusJSONResponse) VisitCreateLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 422)
+	return to.send(w, 422)
 }
 
 // CreateLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3586,7 +3586,7 @@ func (response CreateLipsync429ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // CreateLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3604,7 +3604,7 @@ func (response CreateLipsync500ApplicationProblemPlusJSONResponse) VisitCreateLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // CreateLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3622,7 +3622,7 @@ func (response CreateLipsync501ApplicationProblemPlusJSONResponse) VisitCreateLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // CreateLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3643,7 +3643,7 @@ func (response CreateLipsync503ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // DeleteLipsyncRequestObject is a decoded request.
@@ -3682,7 +3682,7 @@ func (response DeleteLipsync400ApplicationProblemPlusJSONResponse) VisitDeleteLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // DeleteLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3703,7 +3703,7 @@ func (response DeleteLipsync401ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // DeleteLipsync404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3721,7 +3721,7 @@ func (response DeleteLipsync404ApplicationProblemPlusJSONResponse) VisitDeleteLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 404)
+	return to.send(w, 404)
 }
 
 // DeleteLipsync413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -3739,7 +3739,7 @@ func (response DeleteLipsync413ApplicationProblemPlusJSONResponse) VisitDeleteLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 413)
+	return to.send(w, 413)
 }
 
 // DeleteLipsync415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -3757,7 +3757,7 @@ func (response DeleteLipsync415ApplicationProblemPlusJSONResponse) VisitDeleteLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 415)
+	return to.send(w, 415)
 }
 
 // DeleteLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3784,7 +3784,7 @@ func (response DeleteLipsync429ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // DeleteLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3802,7 +3802,7 @@ func (response DeleteLipsync500ApplicationProblemPlusJSONResponse) VisitDeleteLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // DeleteLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3820,7 +3820,7 @@ func (response DeleteLipsync501ApplicationProblemPlusJSONResponse) VisitDeleteLi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // DeleteLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3841,7 +3841,7 @@ func (response DeleteLipsync503ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // GetLipsyncRequestObject is a decoded request.
@@ -3867,7 +3867,7 @@ func (response GetLipsync200JSONResponse) VisitGetLipsyncResponse(w http.Respons
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // GetLipsync400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3885,7 +3885,7 @@ func (response GetLipsync400ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // GetLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3906,7 +3906,7 @@ func (response GetLipsync401ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // GetLipsync404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3924,7 +3924,7 @@ func (response GetLipsync404ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 404)
+	return to.send(w, 404)
 }
 
 // GetLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3951,7 +3951,7 @@ func (response GetLipsync429ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // GetLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3969,7 +3969,7 @@ func (response GetLipsync500ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // GetLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3987,7 +3987,7 @@ func (response GetLipsync501ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // GetLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4008,7 +4008,7 @@ func (response GetLipsync503ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // ListLipsyncsRequestObject is a decoded request.
@@ -4034,7 +4034,7 @@ func (response ListLipsyncs200JSONResponse) VisitListLipsyncsResponse(w http.Res
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // ListLipsyncs400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4052,7 +4052,7 @@ func (response ListLipsyncs400ApplicationProblemPlusJSONResponse) VisitListLipsy
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // ListLipsyncs401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4073,7 +4073,7 @@ func (response ListLipsyncs401ApplicationProblemPlusJSONResponse) VisitListLipsy
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // ListLipsyncs429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4100,7 +4100,7 @@ func (response ListLipsyncs429ApplicationProblemPlusJSONResponse) VisitListLipsy
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // ListLipsyncs500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4118,7 +4118,7 @@ func (response ListLipsyncs500ApplicationProblemPlusJSONResponse) VisitListLipsy
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // ListLipsyncs501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4136,7 +4136,7 @@ func (response ListLipsyncs501ApplicationProblemPlusJSONResponse) VisitListLipsy
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // ListLipsyncs503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4157,7 +4157,7 @@ func (response ListLipsyncs503ApplicationProblemPlusJSONResponse) VisitListLipsy
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // UploadMediaRequestObject is a decoded request.
@@ -4185,7 +4185,7 @@ func (response UploadMedia201JSONResponse) VisitUploadMediaResponse(w http.Respo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 201)
+	return to.send(w, 201)
 }
 
 // UploadMedia400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4203,7 +4203,7 @@ func (response UploadMedia400ApplicationProblemPlusJSONResponse) VisitUploadMedi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // UploadMedia401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4224,7 +4224,7 @@ func (response UploadMedia401ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // UploadMedia413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -4242,7 +4242,7 @@ func (response UploadMedia413ApplicationProblemPlusJSONResponse) VisitUploadMedi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 413)
+	return to.send(w, 413)
 }
 
 // UploadMedia415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -4260,7 +4260,7 @@ func (response UploadMedia415ApplicationProblemPlusJSONResponse) VisitUploadMedi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 415)
+	return to.send(w, 415)
 }
 
 // UploadMedia429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4287,7 +4287,7 @@ func (response UploadMedia429ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // UploadMedia500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4305,7 +4305,7 @@ func (response UploadMedia500ApplicationProblemPlusJSONResponse) VisitUploadMedi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // UploadMedia501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4323,7 +4323,7 @@ func (response UploadMedia501ApplicationProblemPlusJSONResponse) VisitUploadMedi
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // UploadMedia503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4344,7 +4344,7 @@ func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // RotateWebhookSecretRequestObject is a decoded request.
@@ -4369,7 +4369,7 @@ func (response RotateWebhookSecret200JSONResponse) VisitRotateWebhookSecretRespo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // RotateWebhookSecret400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4387,7 +4387,7 @@ func (response RotateWebhookSecret400ApplicationProblemPlusJSONResponse) VisitRo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // RotateWebhookSecret401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4408,7 +4408,7 @@ func (response RotateWebhookSecret401ApplicationProblemPlusJSONResponse) VisitRo
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // RotateWebhookSecret429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4435,7 +4435,7 @@ func (response RotateWebhookSecret429ApplicationProblemPlusJSONResponse) VisitRo
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // RotateWebhookSecret500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4453,7 +4453,7 @@ func (response RotateWebhookSecret500ApplicationProblemPlusJSONResponse) VisitRo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // RotateWebhookSecret501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4471,7 +4471,7 @@ func (response RotateWebhookSecret501ApplicationProblemPlusJSONResponse) VisitRo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // RotateWebhookSecret503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4492,7 +4492,7 @@ func (response RotateWebhookSecret503ApplicationProblemPlusJSONResponse) VisitRo
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // GetWebhookSecretsRequestObject is a decoded request.
@@ -4517,7 +4517,7 @@ func (response GetWebhookSecrets200JSONResponse) VisitGetWebhookSecretsResponse(
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // GetWebhookSecrets400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4535,7 +4535,7 @@ func (response GetWebhookSecrets400ApplicationProblemPlusJSONResponse) VisitGetW
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // GetWebhookSecrets401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4556,7 +4556,7 @@ func (response GetWebhookSecrets401ApplicationProblemPlusJSONResponse) VisitGetW
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // GetWebhookSecrets429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4583,7 +4583,7 @@ func (response GetWebhookSecrets429ApplicationProblemPlusJSONResponse) VisitGetW
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // GetWebhookSecrets500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4601,7 +4601,7 @@ func (response GetWebhookSecrets500ApplicationProblemPlusJSONResponse) VisitGetW
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // GetWebhookSecrets501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4619,7 +4619,7 @@ func (response GetWebhookSecrets501ApplicationProblemPlusJSONResponse) VisitGetW
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // GetWebhookSecrets503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4640,7 +4640,7 @@ func (response GetWebhookSecrets503ApplicationProblemPlusJSONResponse) VisitGetW
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // TestWebhookRequestObject is a decoded request.
@@ -4666,7 +4666,7 @@ func (response TestWebhook200JSONResponse) VisitTestWebhookResponse(w http.Respo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.answer(w, 200)
+	return to.send(w, 200)
 }
 
 // TestWebhook400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4684,7 +4684,7 @@ func (response TestWebhook400ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 400)
+	return to.send(w, 400)
 }
 
 // TestWebhook401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4705,7 +4705,7 @@ func (response TestWebhook401ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
-	return to.answer(w, 401)
+	return to.send(w, 401)
 }
 
 // TestWebhook413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -4723,7 +4723,7 @@ func (response TestWebhook413ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 413)
+	return to.send(w, 413)
 }
 
 // TestWebhook415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -4741,7 +4741,7 @@ func (response TestWebhook415ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 415)
+	return to.send(w, 415)
 }
 
 // TestWebhook422ApplicationProblemPlusJSONResponse is a response with status 422.
@@ -4759,7 +4759,7 @@ func (response TestWebhook422ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 422)
+	return to.send(w, 422)
 }
 
 // TestWebhook429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4786,7 +4786,7 @@ func (response TestWebhook429ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 429)
+	return to.send(w, 429)
 }
 
 // TestWebhook500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4804,7 +4804,7 @@ func (response TestWebhook500ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 500)
+	return to.send(w, 500)
 }
 
 // TestWebhook501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4822,7 +4822,7 @@ func (response TestWebhook501ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 		return to.err
 	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.answer(w, 501)
+	return to.send(w, 501)
 }
 
 // TestWebhook503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4843,7 +4843,7 @@ func (response TestWebhook503ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
-	return to.answer(w, 503)
+	return to.send(w, 503)
 }
 
 // StrictServerInterface has a method for each operation of the document.
@@ -4995,13 +4995,13 @@ func decodeJSON(from io.Reader, into any) error {
 // ownPackage is the path of this package, whose types never encode a slice or map as null.
 var ownPackage = reflect.TypeFor[strictHandler]().PkgPath()
 
-// withArrays returns answer with each required slice or map that is nil replaced by an empty one, because
+// withArrays returns response with each required slice or map that is nil replaced by an empty one, because
 // encoding/json would write null. It changes a copy.
-func withArrays(answer any) any {
-	if filled := fillArrays(reflect.ValueOf(answer)); filled.IsValid() {
+func withArrays(response any) any {
+	if filled := fillArrays(reflect.ValueOf(response)); filled.IsValid() {
 		return filled.Interface()
 	}
-	return answer
+	return response
 }
 
 // fillArrays returns a changed copy of v, or the zero Value if nothing needs to change.
@@ -5113,10 +5113,10 @@ func serveStrict[Request, Response any](
 	operation func(StrictServerInterface, context.Context, Request) (Response, error),
 	write func(Response, http.ResponseWriter) error,
 ) {
-	var answer any
+	var response any
 	var err error
 	if len(h.middlewares) == 0 {
-		answer, err = operation(h.ssi, r.Context(), request)
+		response, err = operation(h.ssi, r.Context(), request)
 	} else {
 		handler := StrictHandlerFunc(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, request any) (any, error) {
 			return operation(h.ssi, ctx, request.(Request))
@@ -5124,16 +5124,16 @@ func serveStrict[Request, Response any](
 		for _, middleware := range h.middlewares {
 			handler = middleware(handler, operationID)
 		}
-		answer, err = handler(r.Context(), w, r, request)
+		response, err = handler(r.Context(), w, r, request)
 	}
-	if err == nil && answer != nil {
-		if reflect.TypeOf(answer).PkgPath() != ownPackage {
-			answer = withArrays(answer)
+	if err == nil && response != nil {
+		if reflect.TypeOf(response).PkgPath() != ownPackage {
+			response = withArrays(response)
 		}
-		if response, ok := answer.(Response); ok {
-			err = write(response, w)
+		if typed, ok := response.(Response); ok {
+			err = write(typed, w)
 		} else {
-			err = fmt.Errorf("unexpected response type: %T", answer)
+			err = fmt.Errorf("unexpected response type: %T", response)
 		}
 	}
 	if err != nil {

@@ -31,7 +31,7 @@ type Authenticator interface {
 	//
 	// Authenticate must check that the principal has the scopes of the credential. If the error is an
 	// [*Error], it is the response, such as 403 for a missing scope or 503 if the authenticator is
-	// unavailable. Any other error is answered with 401.
+	// unavailable. Any other error results in 401.
 	Authenticate(ctx context.Context, credential Credential) (context.Context, Principal, error)
 }
 

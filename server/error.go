@@ -11,9 +11,9 @@ import (
 
 // Error is an error response. Implementations, middleware and authenticators return it. All fields except Err
 // are sent to the caller and must not contain values that the caller submitted; Err is logged. Any other
-// error is answered with 500 and a fixed detail.
+// error results in 500 and a fixed detail.
 type Error struct {
-	// Status is the HTTP status, from 400 to 599. Any other value is answered with 500.
+	// Status is the HTTP status, from 400 to 599. Any other value results in 500.
 	Status int
 	// Code identifies the kind of problem for programs, in snake case, such as "avatar_not_published".
 	// Defaults to the text of the status in snake case, such as "not_found".

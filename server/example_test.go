@@ -15,7 +15,7 @@ import (
 
 // library serves the projects of one workspace and nothing else.
 type library struct {
-	server.Unimplemented // answers 501 for the rest of the contract
+	server.Unimplemented // responds with 501 to the rest of the contract
 }
 
 func (library) ListProjects(ctx context.Context, request gen.ListProjectsRequestObject) (gen.ListProjectsResponseObject, error) {

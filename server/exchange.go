@@ -81,7 +81,7 @@ func (x *exchange) setFailed() {
 	x.broken = true
 }
 
-// reportedStatus returns the status for the access log and for [Answer].
+// reportedStatus returns the status for the access log and for [Response].
 func (x *exchange) reportedStatus() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -173,10 +173,10 @@ func (x *exchange) log() *slog.Logger {
 
 // rootHandler assigns a request id, writes the access log and recovers from panics.
 type rootHandler struct {
-	next      http.Handler
-	logger    *slog.Logger
-	onAnswer  func(context.Context, Answer) // may be nil
-	challenge string
+	next       http.Handler
+	logger     *slog.Logger
+	onResponse func(context.Context, Response) // may be nil
+	challenge  string
 }
 
 func (e *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -192,8 +192,8 @@ func (e *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.ctx = exchangeContext{r.Context(), x}
 	x.request = *r.WithContext(&x.ctx) //nolint:contextcheck // derived from the context of r
 	r = &x.request
-	if e.onAnswer != nil {
-		defer e.callOnAnswer(x, time.Now()) //nolint:contextcheck // x has the context; deferred so that aborted requests are counted too
+	if e.onResponse != nil {
+		defer e.callOnResponse(x, time.Now()) //nolint:contextcheck // x has the context; deferred so that aborted requests are counted too
 	}
 	if e.logger.Enabled(r.Context(), slog.LevelInfo) { //nolint:contextcheck // as above
 		defer e.log(x, r, time.Now()) // as above

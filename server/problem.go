@@ -23,43 +23,43 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writePro
 
 // writeProblem is WriteProblem for any error.
 func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
-	answer, x := toError(err), exchangeFrom(r.Context())
-	if answer.Status >= http.StatusInternalServerError && answer.Err != nil {
+	problem, x := toError(err), exchangeFrom(r.Context())
+	if problem.Status >= http.StatusInternalServerError && problem.Err != nil {
 		if r.Context().Err() == nil {
 			level := slog.LevelError
-			if answer.Status == http.StatusServiceUnavailable { // the caller may try again
+			if problem.Status == http.StatusServiceUnavailable { // the caller may try again
 				level = slog.LevelWarn
 			}
-			x.log().Log(r.Context(), level, "request failed", "request_id", x.requestID(), "err", answer.Err)
+			x.log().Log(r.Context(), level, "request failed", "request_id", x.requestID(), "err", problem.Err)
 		}
 		x.setFailed()
 	}
-	x.setViolations(answer.Violations)
+	x.setViolations(problem.Violations)
 	if buffered, ok := w.(*bufferedResponse); ok {
 		_, buffered.rejectsRequest = errors.AsType[*validate.Error](err)
 	}
 	if hasBegun(w, r) {
 		panic(http.ErrAbortHandler)
 	}
-	body, err := answer.encode(x.requestID())
+	body, err := problem.encode(x.requestID())
 	if err != nil {
 		x.log().ErrorContext(r.Context(), "extensions of a problem cannot be encoded", "request_id", x.requestID(), "err", err)
 	}
 	header := w.Header()
-	maps.Copy(header, answer.Header)
+	maps.Copy(header, problem.Header)
 	header.Set("Content-Type", "application/problem+json")
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	header.Set("X-Content-Type-Options", "nosniff")
-	if answer.Status == http.StatusUnauthorized && header.Get("WWW-Authenticate") == "" {
+	if problem.Status == http.StatusUnauthorized && header.Get("WWW-Authenticate") == "" {
 		if challenge := x.challenge(); challenge != "" {
 			header.Set("WWW-Authenticate", challenge)
 		}
 	}
-	if answer.RetryAfter > 0 {
-		seconds := (answer.RetryAfter + time.Second - 1) / time.Second
+	if problem.RetryAfter > 0 {
+		seconds := (problem.RetryAfter + time.Second - 1) / time.Second
 		header.Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
 	}
-	w.WriteHeader(answer.Status)
+	w.WriteHeader(problem.Status)
 	_, _ = w.Write(body) // the caller may have disconnected
 }
 

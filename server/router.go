@@ -66,7 +66,7 @@ func (rt *router) handler() (http.Handler, error) {
 	if rt.cfg.Wrap != nil {
 		next = rt.cfg.Wrap(rt)
 	}
-	return &rootHandler{next: next, logger: rt.cfg.Logger, onAnswer: rt.cfg.OnAnswer, challenge: challenges(security)}, nil
+	return &rootHandler{next: next, logger: rt.cfg.Logger, onResponse: rt.cfg.OnResponse, challenge: challenges(security)}, nil
 }
 
 // ServeHTTP routes the request. If no operation matches, it responds with a problem document: 405 with Allow

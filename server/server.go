@@ -14,7 +14,7 @@
 //
 // Implementations, middleware and an [Authenticator] respond with an error by returning an [*Error].
 // [Config.MapError] converts all other errors to an [*Error] in one place. Plain HTTP middleware calls
-// [WriteProblem]. Any remaining error is answered with 500 and a fixed detail; its cause is logged with the
+// [WriteProblem]. The response to any other error is 500 and a fixed detail; its cause is logged with the
 // request id.
 //
 // # Authentication
@@ -22,7 +22,7 @@
 // Package server supports HTTP bearer and basic authentication, OAuth 2, OpenID Connect, API keys in headers,
 // queries and cookies, and mutual TLS. Requirements may have scopes, be combined, be alternatives, or be
 // optional. Invalid credentials are never ignored: if authentication is optional, a request with an invalid
-// credential is answered with 401 and is not treated as anonymous. A 401 lists the schemes of the operation
+// credential results in 401 and is not treated as anonymous. A 401 lists the schemes of the operation
 // in WWW-Authenticate.
 package server
 
@@ -51,7 +51,7 @@ type Config struct {
 	Authenticator Authenticator
 	// Admit is called for each request to an operation, after authentication and before the body is read, for
 	// example to enforce a rate limit per caller; [PrincipalFrom] returns the caller. If Admit returns an
-	// error, the request is answered with that error like an error of the implementation. If nil, all
+	// error, it is the response, like an error of the implementation. If nil, all
 	// requests are admitted.
 	Admit func(ctx context.Context, operationID string) error
 	// Middleware wraps each operation. It is called once for each operation, with the operationId. The first
@@ -66,7 +66,7 @@ type Config struct {
 	Wrap func(http.Handler) http.Handler
 	// MapError returns the response for an error of Admit, Middleware or the implementation that is not an
 	// [*Error]. If it returns nil, the response is 500 with a fixed detail. The original error becomes the
-	// Err of a returned Error that has none. If MapError is nil, all such errors are answered with 500.
+	// Err of a returned Error that has none. If MapError is nil, all such errors result in 500.
 	MapError func(ctx context.Context, err error) *Error
 	// Logger receives one record for each request and the causes of 5xx responses. If nil, nothing is logged.
 	Logger *slog.Logger
@@ -82,10 +82,10 @@ type Config struct {
 	// OnInvalidResponse is called for each response that does not match the document, for counting. It may be
 	// called concurrently. It is never called with ResponsesUnchecked.
 	OnInvalidResponse func(operationID string)
-	// OnAnswer is called once for each request, also those to unknown paths, when its response has been
+	// OnResponse is called once for each request, also those to unknown paths, when its response has been
 	// written or its connection broken, with the context of the request, for counting. It may be called
 	// concurrently.
-	OnAnswer func(context.Context, Answer)
+	OnResponse func(context.Context, Response)
 }
 
 // New returns a handler that serves implementation. The handler sets no timeouts and does not limit headers;
@@ -120,11 +120,11 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 func (cfg *Config) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if _, ok := errors.AsType[*Error](err); !ok && cfg.MapError != nil {
 		if mapped := cfg.MapError(r.Context(), err); mapped != nil {
-			answer := *mapped
-			if answer.Err == nil {
-				answer.Err = err
+			problem := *mapped
+			if problem.Err == nil {
+				problem.Err = err
 			}
-			err = &answer
+			err = &problem
 		}
 	}
 	writeProblem(w, r, err)

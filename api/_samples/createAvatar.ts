@@ -23,5 +23,5 @@ const response = await fetch(`${process.env.STUDIO_BASE_URL}/v1/avatars/create_a
 if (!response.ok) {
   throw new Error(`${response.status}: ${await response.text()}`);
 }
-const answer: components["schemas"]["Avatar"] = await response.json();
-console.log(answer);
+const result: components["schemas"]["Avatar"] = await response.json();
+console.log(result);

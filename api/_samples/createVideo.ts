@@ -18,5 +18,5 @@ const response = await fetch(`${process.env.STUDIO_BASE_URL}/v1/avatars/create_v
 if (!response.ok) {
   throw new Error(`${response.status}: ${await response.text()}`);
 }
-const answer: components["schemas"]["Video"] = await response.json();
-console.log(answer);
+const result: components["schemas"]["Video"] = await response.json();
+console.log(result);

@@ -8,5 +8,5 @@ const response = await fetch(`${process.env.STUDIO_BASE_URL}/v1/lipsync/list`, {
 if (!response.ok) {
   throw new Error(`${response.status}: ${await response.text()}`);
 }
-const answer: components["schemas"]["LipsyncList"] = await response.json();
-console.log(answer);
+const result: components["schemas"]["LipsyncList"] = await response.json();
+console.log(result);

@@ -9,5 +9,5 @@ const response = await fetch(`${process.env.STUDIO_BASE_URL}/projects/v2`, {
 if (!response.ok) {
   throw new Error(`${response.status}: ${await response.text()}`);
 }
-const answer: components["schemas"]["ProjectList"] = await response.json();
-console.log(answer);
+const result: components["schemas"]["ProjectList"] = await response.json();
+console.log(result);

@@ -14,5 +14,5 @@ const response = await fetch(`${process.env.STUDIO_BASE_URL}/users/refresh`, {
 if (!response.ok) {
   throw new Error(`${response.status}: ${await response.text()}`);
 }
-const answer: components["schemas"]["TokenPair"] = await response.json();
-console.log(answer);
+const result: components["schemas"]["TokenPair"] = await response.json();
+console.log(result);

@@ -9,5 +9,5 @@ const response = await fetch(`${process.env.STUDIO_BASE_URL}/v1/webhooks/rotate_
 if (!response.ok) {
   throw new Error(`${response.status}: ${await response.text()}`);
 }
-const answer: components["schemas"]["WebhookSecretList"] = await response.json();
-console.log(answer);
+const result: components["schemas"]["WebhookSecretList"] = await response.json();
+console.log(result);

@@ -14,5 +14,5 @@ const response = await fetch(`${process.env.STUDIO_BASE_URL}/v1/media`, {
 if (!response.ok) {
   throw new Error(`${response.status}: ${await response.text()}`);
 }
-const answer: components["schemas"]["Media"] = await response.json();
-console.log(answer);
+const result: components["schemas"]["Media"] = await response.json();
+console.log(result);

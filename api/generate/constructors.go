@@ -23,19 +23,19 @@ type constructor struct {
 // item of a list in one. With constructors, a new required member breaks callers at compile time. A Go literal could
 // omit it.
 func constructors(document *openapi3.T) ([]constructor, error) {
-	answers := map[string]*openapi3.Schema{}
+	schemas := map[string]*openapi3.Schema{}
 	for _, item := range document.Paths.Map() {
 		for _, operation := range item.Operations() {
 			for status, response := range operation.Responses.Map() {
 				if media := response.Value.Content.Get("application/json"); media != nil && strings.HasPrefix(status, "2") {
-					collect(answers, media.Schema)
+					collect(schemas, media.Schema)
 				}
 			}
 		}
 	}
 	var all []constructor
-	for _, name := range slices.Sorted(maps.Keys(answers)) {
-		schema, err := codegen.GenerateGoSchema(&openapi3.SchemaRef{Value: answers[name]}, []string{name})
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		schema, err := codegen.GenerateGoSchema(&openapi3.SchemaRef{Value: schemas[name]}, []string{name})
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func constructors(document *openapi3.T) ([]constructor, error) {
 		if strings.ContainsAny(name[:1], "AEIOU") {
 			c.Article = "an"
 		}
-		for _, required := range answers[name].Required {
+		for _, required := range schemas[name].Required {
 			for _, p := range schema.Properties {
 				if p.JsonFieldName == required {
 					c.Members = append(c.Members, parameter{Field: p.GoFieldName(), Argument: argument(p.GoFieldName()), Type: p.GoTypeDef()})
@@ -58,15 +58,15 @@ func constructors(document *openapi3.T) ([]constructor, error) {
 }
 
 // collect adds the component that ref refers to, and the components of the items of its lists.
-func collect(answers map[string]*openapi3.Schema, ref *openapi3.SchemaRef) {
+func collect(schemas map[string]*openapi3.Schema, ref *openapi3.SchemaRef) {
 	if ref == nil || ref.Value == nil {
 		return
 	}
-	if name, ok := componentName(ref.Ref); ok && len(ref.Value.Properties) > 0 && answers[name] == nil {
-		answers[name] = ref.Value
+	if name, ok := componentName(ref.Ref); ok && len(ref.Value.Properties) > 0 && schemas[name] == nil {
+		schemas[name] = ref.Value
 		for _, property := range ref.Value.Properties {
-			collect(answers, property.Value.Items)
+			collect(schemas, property.Value.Items)
 		}
 	}
-	collect(answers, ref.Value.Items)
+	collect(schemas, ref.Value.Items)
 }

@@ -62,7 +62,7 @@ func run(path string) error {
 	if err != nil {
 		return err
 	}
-	answers, err := constructors(document)
+	schemas, err := constructors(document)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func run(path string) error {
 		{"client/operations.gen.go", clientSource, all},
 		{"server/unimplemented.gen.go", unimplementedSource, all},
 		{"client/webhook/handlers.gen.go", handlersSource, notifications},
-		{"gen/constructors.gen.go", constructorsSource, answers},
+		{"gen/constructors.gen.go", constructorsSource, schemas},
 		{"gen/encoders.gen.go", encodersSource, encoders},
 		{"gen/events.gen.go", eventsSource, notifications},
 		{"gen/nullable.gen.go", nullableSource, nil},

@@ -30,7 +30,7 @@ type operation struct {
 	Workspace    string // field for the workspace id, or empty
 	HasParams    bool   // gen declares a struct for the parameters
 	Body         body
-	Answer       answer
+	Success      result
 }
 
 type parameter struct {
@@ -48,9 +48,9 @@ type body struct {
 	ContentType string // media type of an io.Reader, or empty if the caller gives it
 }
 
-// answer describes the result of a client method.
-type answer struct {
-	Kind        string // answerNone, answerJSON, answerText or answerStream
+// result describes the result of a client method.
+type result struct {
+	Kind        string // bodyNone, bodyJSON, bodyText or bodyStream
 	Type        string // Go type of the JSON
 	Slice       bool   // Type is a slice or map, returned without a pointer
 	Whole       bool   // successes have different types, so the method returns the generated response
@@ -108,7 +108,7 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 	if o.Body, err = bodyOf(d); err != nil {
 		return o, err
 	}
-	o.Answer, err = answerOf(d)
+	o.Success, err = resultOf(d)
 	return o, err
 }
 

@@ -30,19 +30,19 @@ var sampleTemplates embed.FS
 type sample struct {
 	operation
 
-	Bearer  bool
-	Target  string // path and query, escaped
-	Headers []sampleHeader
-	JSON    any    // body in JSON, nil without one
-	Schema  string // type of the body in TypeScript
-	File    string // name of the file that is the body, empty without one
-	Answers string // type of the answer in TypeScript, empty unless it is JSON
+	Bearer       bool
+	Target       string // path and query, escaped
+	Headers      []sampleHeader
+	JSON         any    // body in JSON, nil without one
+	Schema       string // type of the body in TypeScript
+	File         string // name of the file that is the body, empty without one
+	ResponseType string // type of the response in TypeScript, empty unless it is JSON
 
 	examples map[string]any // of parameters, by name
 
 	Arguments []string // arguments of the Go method after ctx
 	Prepare   string   // Go statements that declare the arguments
-	Result    string   // Go variable for the answer
+	Result    string   // Go variable for the result
 }
 
 type sampleHeader struct {
@@ -122,7 +122,7 @@ func describeSample(document *openapi3.T, o operation) (sample, error) {
 		s.Target += "?" + query.Encode()
 	}
 	s.describeBody(definition)
-	s.describeAnswer(definition)
+	s.describeResponse(definition)
 	return s, nil
 }
 
@@ -169,11 +169,11 @@ func (s *sample) describeBody(definition *openapi3.Operation) {
 	s.Headers = append(s.Headers, sampleHeader{Name: "Content-Type", Value: contentType})
 }
 
-func (s *sample) describeAnswer(definition *openapi3.Operation) {
+func (s *sample) describeResponse(definition *openapi3.Operation) {
 	for _, status := range slices.Sorted(maps.Keys(definition.Responses.Map())) {
 		media := definition.Responses.Value(status).Value.Content["application/json"]
 		if strings.HasPrefix(status, "2") && media != nil {
-			s.Answers = typescriptType(media.Schema, `operations["`+s.ID+`"]["responses"]["`+status+`"]["content"]["application/json"]`)
+			s.ResponseType = typescriptType(media.Schema, `operations["`+s.ID+`"]["responses"]["`+status+`"]["content"]["application/json"]`)
 			return
 		}
 	}
@@ -236,8 +236,8 @@ func (s *sample) call(models *literals) error {
 		}
 		s.Arguments = append(s.Arguments, "body")
 	}
-	s.Result = "answer"
-	if name, ok := strings.CutPrefix(s.Answer.Type, "gen."); ok && ast.IsExported(name) {
+	s.Result = "result"
+	if name, ok := strings.CutPrefix(s.Success.Type, "gen."); ok && ast.IsExported(name) {
 		s.Result = argument(name)
 	}
 	return nil
@@ -295,7 +295,7 @@ func shellQuote(text string) string {
 func (s *sample) Imports() string {
 	var names []string
 	for _, name := range []string{"components", "operations"} {
-		if strings.HasPrefix(s.Schema, name) || strings.HasPrefix(s.Answers, name) {
+		if strings.HasPrefix(s.Schema, name) || strings.HasPrefix(s.ResponseType, name) {
 			names = append(names, name)
 		}
 	}

@@ -115,14 +115,14 @@ func (s *studio) create(ctx context.Context, made subject, request any, key *str
 	s.subjects[kept.id] = kept
 	s.enter(kept, processing)
 	kept.updatedAt = kept.createdAt
-	answer := *kept
+	created := *kept
 	if key != nil {
-		s.keys[named] = creation{kind: made.kind, request: string(body), created: answer}
+		s.keys[named] = creation{kind: made.kind, request: string(body), created: created}
 	}
 	if s.autoFinish {
 		s.finish(kept)
 	}
-	return answer, nil
+	return created, nil
 }
 
 // registration returns the webhook URL that a creation registers, or "".

@@ -88,7 +88,7 @@ func DropBefore() Fault {
 func DropAfter() Fault {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(&heldAnswer{header: http.Header{}}, r)
+			next.ServeHTTP(&bufferedResponse{header: http.Header{}}, r)
 			panic(http.ErrAbortHandler)
 		})
 	}
@@ -98,11 +98,11 @@ func DropAfter() Fault {
 func DropMid() Fault {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			answer := &heldAnswer{header: http.Header{}}
-			next.ServeHTTP(answer, r)
-			answer.header.Set("Content-Length", strconv.Itoa(answer.body.Len()))
-			answer.body.Truncate(answer.body.Len() / 2)
-			answer.send(w)
+			response := &bufferedResponse{header: http.Header{}}
+			next.ServeHTTP(response, r)
+			response.header.Set("Content-Length", strconv.Itoa(response.body.Len()))
+			response.body.Truncate(response.body.Len() / 2)
+			response.send(w)
 			panic(http.ErrAbortHandler)
 		})
 	}

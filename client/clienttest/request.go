@@ -64,24 +64,24 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		Header:    r.Header.Clone(),
 	}
 	next := s.arrived(record)
-	answer := &heldAnswer{header: http.Header{}}
+	response := &bufferedResponse{header: http.Header{}}
 	defer func() {
 		cause := recover()
 		if cause == nil {
 			_, _ = io.CopyN(io.Discard, r.Body, maxRecorded) // the rest of the body, which the response did not depend on
 		}
 		s.mu.Lock()
-		record.Body, record.Status = read.data, answer.status
+		record.Body, record.Status = read.data, response.status
 		s.mu.Unlock()
-		answer.send(w)
+		response.send(w)
 		if cause != nil {
-			if answer.status != 0 {
+			if response.status != 0 {
 				_ = http.NewResponseController(w).Flush() // send what was written before the connection ends
 			}
 			panic(cause)
 		}
 	}()
-	next.ServeHTTP(answer, r)
+	next.ServeHTTP(response, r)
 }
 
 // arrived records a request and returns the handler for it.
@@ -89,39 +89,39 @@ func (s *Service) arrived(record *Request) http.Handler {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, record)
-	answering := http.Handler(http.HandlerFunc(s.answer))
+	handler := http.Handler(http.HandlerFunc(s.respond))
 	if fault := s.nextFault(record.Operation); fault != nil {
-		return fault(answering)
+		return fault(handler)
 	}
-	return answering
+	return handler
 }
 
-// answer handles a request without faults.
-func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
-	answer := &heldAnswer{header: http.Header{}}
-	s.handler.ServeHTTP(answer, r)
-	answer.send(w)
+// respond handles a request without faults.
+func (s *Service) respond(w http.ResponseWriter, r *http.Request) {
+	response := &bufferedResponse{header: http.Header{}}
+	s.handler.ServeHTTP(response, r)
+	response.send(w)
 
 	_, known := s.operations[r.Method+" "+r.URL.Path]
-	switch status := answer.status; {
+	switch status := response.status; {
 	case r.Context().Err() != nil: // the request was incomplete
 	case status == http.StatusInternalServerError:
 		s.t.Errorf("clienttest: the response to %s %s does not match the document; see the log", r.Method, r.URL.Path)
 	case status == http.StatusBadRequest, status == http.StatusMethodNotAllowed,
 		status == http.StatusRequestEntityTooLarge, status == http.StatusUnsupportedMediaType,
 		status == http.StatusNotFound && !known:
-		s.forbidden(r, answer)
+		s.forbidden(r, response)
 	}
 }
 
 // forbidden fails the test if the document forbids the request, unless AllowInvalid was called.
-func (s *Service) forbidden(r *http.Request, answer *heldAnswer) {
+func (s *Service) forbidden(r *http.Request, response *bufferedResponse) {
 	s.mu.Lock()
 	allowed := s.allowInvalid
 	s.mu.Unlock()
 	if !allowed {
 		s.t.Errorf("clienttest: %s %s does not match the document (status %d):%s\nIf the test sends it on purpose, call AllowInvalid.",
-			r.Method, r.URL.Path, answer.status, explain(answer.body.Bytes()))
+			r.Method, r.URL.Path, response.status, explain(response.body.Bytes()))
 	}
 }
 
@@ -140,34 +140,34 @@ func explain(body []byte) string {
 	return strings.Join(lines, "\n")
 }
 
-// heldAnswer buffers a response in memory.
-type heldAnswer struct {
+// bufferedResponse buffers a response in memory.
+type bufferedResponse struct {
 	header http.Header
 	status int // 0 until the response begins
 	body   bytes.Buffer
 }
 
-func (a *heldAnswer) Header() http.Header { return a.header }
+func (b *bufferedResponse) Header() http.Header { return b.header }
 
-func (a *heldAnswer) WriteHeader(status int) {
-	if a.status == 0 {
-		a.status = status
+func (b *bufferedResponse) WriteHeader(status int) {
+	if b.status == 0 {
+		b.status = status
 	}
 }
 
-func (a *heldAnswer) Write(data []byte) (int, error) {
-	a.WriteHeader(http.StatusOK)
-	return a.body.Write(data)
+func (b *bufferedResponse) Write(data []byte) (int, error) {
+	b.WriteHeader(http.StatusOK)
+	return b.body.Write(data)
 }
 
-// send writes the buffered response to w, which may be the connection or another heldAnswer.
-func (a *heldAnswer) send(w http.ResponseWriter) {
-	if a.status == 0 {
+// send writes the buffered response to w, which may be the connection or another bufferedResponse.
+func (b *bufferedResponse) send(w http.ResponseWriter) {
+	if b.status == 0 {
 		return
 	}
-	maps.Copy(w.Header(), a.header)
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body.Bytes()) // the client may have disconnected
+	maps.Copy(w.Header(), b.header)
+	w.WriteHeader(b.status)
+	_, _ = w.Write(b.body.Bytes()) // the client may have disconnected
 }
 
 // limitedBuffer is a buffer that discards bytes beyond a limit.

@@ -111,14 +111,14 @@ func (s *studio) TestWebhook(ctx context.Context, request gen.TestWebhookRequest
 	if err != nil {
 		return nil, err
 	}
-	answer := gen.TestWebhook200JSONResponse{Delivered: attempt.Delivered(), DurationMs: attempt.Duration.Milliseconds()}
+	response := gen.TestWebhook200JSONResponse{Delivered: attempt.Delivered(), DurationMs: attempt.Duration.Milliseconds()}
 	if attempt.Status != 0 {
-		answer.Status = &attempt.Status
+		response.Status = &attempt.Status
 	}
 	if attempt.Failure != "" {
-		answer.Error = new(string(attempt.Failure))
+		response.Error = new(string(attempt.Failure))
 	}
-	return answer, json.Unmarshal(sample.Body, &answer.Event)
+	return response, json.Unmarshal(sample.Body, &response.Event)
 }
 
 // countTest counts a sample notification and returns the secrets to sign it with.

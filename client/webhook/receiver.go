@@ -111,7 +111,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 				if request.ProtoMajor == 1 {
 					w.Header().Set("Connection", "close") // net/http closes the connection, so the sender must not reuse it
 				}
-				answerAndFlush(w, http.StatusInternalServerError)
+				respondAndFlush(w, http.StatusInternalServerError)
 			}
 			panic(reason)
 		}
@@ -229,8 +229,8 @@ func status(err error) int {
 	return http.StatusBadRequest
 }
 
-// answerAndFlush sends the response at once, because net/http sends nothing after a panic.
-func answerAndFlush(w http.ResponseWriter, status int) {
+// respondAndFlush sends the response at once, because net/http sends nothing after a panic.
+func respondAndFlush(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Length", "0")
 	w.WriteHeader(status)
 	_ = http.NewResponseController(w).Flush()

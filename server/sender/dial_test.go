@@ -82,7 +82,7 @@ func TestSend_blocksANameWithAPrivateAddress(t *testing.T) {
 func TestSend_blocksDNSRebinding(t *testing.T) {
 	t.Parallel()
 	outside, inside := listenOnBoth(t, "127.0.0.2", "127.0.0.1")
-	once := faultserver.Answer(http.StatusOK, http.Header{"Connection": {"close"}}, "")
+	once := faultserver.Respond(http.StatusOK, http.Header{"Connection": {"close"}}, "")
 	faultserver.New(t, faultserver.Config{Listener: outside, Script: faultserver.InOrder(once)})
 	forbidDials(t, inside)
 	var address atomic.Value

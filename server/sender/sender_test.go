@@ -20,7 +20,7 @@ import (
 func TestSend_sendsASignedRequest(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
-	server := receiver(t, faultserver.Answer(http.StatusAccepted, nil, "thanks"))
+	server := receiver(t, faultserver.Respond(http.StatusAccepted, nil, "thanks"))
 	m := message(server.URL() + "/hook?token=topsecret#part")
 	m.Secrets = append(m.Secrets, webhook.NewSecret())
 	m.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -140,7 +140,7 @@ func TestSend_reusesConnections(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			server := receiver(t, faultserver.Answer(http.StatusOK, nil, strings.Repeat("x", tt.size)))
+			server := receiver(t, faultserver.Respond(http.StatusOK, nil, strings.Repeat("x", tt.size)))
 			s := newSender(t, sender.Config{})
 			for range 3 {
 				attempt := s.Send(t.Context(), message(server.URL()))

@@ -18,7 +18,7 @@ type trace struct {
 	mu        sync.Mutex
 	address   string
 	tlsFailed bool
-	answered  bool // whether any byte of a response was received
+	responded bool // whether any byte of a response was received
 }
 
 func (t *trace) attach(ctx context.Context) context.Context {
@@ -35,7 +35,7 @@ func (t *trace) attach(ctx context.Context) context.Context {
 			t.set(func() { t.tlsFailed = err != nil })
 		},
 		GotFirstResponseByte: func() {
-			t.set(func() { t.answered = true })
+			t.set(func() { t.responded = true })
 		},
 	})
 }
@@ -69,7 +69,7 @@ func (t *trace) failure(err error) Failure {
 		return FailureTLS
 	case isDial(err):
 		return FailureConnect
-	case !t.answered:
+	case !t.responded:
 		return FailureReset
 	default:
 		return FailureProtocol

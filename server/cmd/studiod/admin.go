@@ -109,7 +109,7 @@ func (a *admin) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		answerState(w, http.StatusOK, readiness{Status: "alive"})
+		writeState(w, http.StatusOK, readiness{Status: "alive"})
 	})
 	mux.HandleFunc("GET /readyz", a.ready)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -151,30 +151,30 @@ type queueWaiting struct {
 func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	state := a.state.Load()
 	if state.db == nil {
-		answerState(w, http.StatusServiceUnavailable, readiness{Status: state.name})
+		writeState(w, http.StatusServiceUnavailable, readiness{Status: state.name})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
 	switch err := state.db.Ready(ctx); {
 	case errors.Is(err, store.ErrNotMigrated):
-		answerState(w, http.StatusServiceUnavailable, readiness{Status: "database not migrated"})
+		writeState(w, http.StatusServiceUnavailable, readiness{Status: "database not migrated"})
 		return
 	case err != nil:
-		answerState(w, http.StatusServiceUnavailable, readiness{Status: "database unavailable"})
+		writeState(w, http.StatusServiceUnavailable, readiness{Status: "database unavailable"})
 		return
 	}
-	answer := readiness{Status: state.name}
+	body := readiness{Status: state.name}
 	if waits, err := a.metrics.Status(ctx); err == nil {
-		answer.Rendering = &queueWaiting{waits.Rendering.Count, waits.Rendering.Oldest.Seconds()}
-		answer.Delivery = &queueWaiting{waits.Delivery.Count, waits.Delivery.Oldest.Seconds()}
+		body.Rendering = &queueWaiting{waits.Rendering.Count, waits.Rendering.Oldest.Seconds()}
+		body.Delivery = &queueWaiting{waits.Delivery.Count, waits.Delivery.Oldest.Seconds()}
 	}
-	answerState(w, http.StatusOK, answer)
+	writeState(w, http.StatusOK, body)
 }
 
-func answerState(w http.ResponseWriter, status int, answer readiness) {
+func writeState(w http.ResponseWriter, status int, body readiness) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer) // the client may have disconnected
+	_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
 }

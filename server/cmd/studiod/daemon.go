@@ -154,7 +154,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		},
 	}
 	if d.admin != nil || d.traces != nil {
-		api.OnAnswer = d.recordResponse
+		api.OnResponse = d.recordResponse
 	}
 	handler, err := server.New(rest.New(d.studio), api)
 	if err != nil {
@@ -327,7 +327,7 @@ func (d *daemon) run(ctx context.Context) error {
 	var working, reading sync.WaitGroup
 	working.Go(func() { d.trigger.Run(work, stop) })
 	working.Go(func() { d.sweepMedia(stop) })
-	reading.Go(func() { d.revocations.Run(read) }) // until all requests have been answered
+	reading.Go(func() { d.revocations.Run(read) }) // until all responses have been written
 	reading.Go(func() { d.tokens.RunKeys(read, d.readSigningKeys, d.cfg.Logger) })
 	if d.certificate != nil {
 		reading.Go(func() { d.certificate.Run(read, d.cfg.Logger) })

@@ -62,7 +62,7 @@ func testReceiverGone(t *testing.T, dsn string) {
 		if back.Load() {
 			return faultserver.Status(http.StatusNoContent)
 		}
-		return faultserver.Answer(http.StatusGone, nil, hostile)
+		return faultserver.Respond(http.StatusGone, nil, hostile)
 	}})
 	p := startProcess(t, dsn, "--render-time", "0s")
 	avatar, err := p.client.CreateAvatar(t.Context(), avatarRequest("Ada", receiver.URL()+"/hooks?key=canary-query"))

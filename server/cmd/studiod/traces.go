@@ -52,11 +52,11 @@ func (d *daemon) openMonitoring(ctx context.Context) (err error) {
 }
 
 // recordResponse records the outcome of a request in metrics and traces.
-func (d *daemon) recordResponse(ctx context.Context, answer server.Answer) {
+func (d *daemon) recordResponse(ctx context.Context, response server.Response) {
 	if d.admin != nil {
-		d.admin.metrics.Answered(answer)
+		d.admin.metrics.RecordResponse(response)
 	}
 	if d.traces != nil {
-		tracing.RecordResponse(ctx, answer.OperationID, answer.Status, server.RequestID(ctx))
+		tracing.RecordResponse(ctx, response.OperationID, response.Status, server.RequestID(ctx))
 	}
 }

@@ -232,16 +232,16 @@ func notFound(http.ResponseWriter, *http.Request, session) error { return studio
 
 // fail shows the error page, and logs errors of the service.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
-	answer := c.serverError(r, err)
-	if answer.Status >= http.StatusInternalServerError {
+	problem := c.serverError(r, err)
+	if problem.Status >= http.StatusInternalServerError {
 		c.cfg.Logger.ErrorContext(r.Context(), "console request failed", "request_id", server.RequestID(r.Context()), "err", err)
 	}
-	maps.Copy(w.Header(), answer.Header)
-	if answer.RetryAfter > 0 {
-		w.Header().Set("Retry-After", fmt.Sprint(math.Ceil(answer.RetryAfter.Seconds())))
+	maps.Copy(w.Header(), problem.Header)
+	if problem.RetryAfter > 0 {
+		w.Header().Set("Retry-After", fmt.Sprint(math.Ceil(problem.RetryAfter.Seconds())))
 	}
-	c.render(w, r, answer.Status, "error", view{
-		Title: http.StatusText(answer.Status), Data: map[string]any{"Detail": answer.Detail, "RequestID": server.RequestID(r.Context())},
+	c.render(w, r, problem.Status, "error", view{
+		Title: http.StatusText(problem.Status), Data: map[string]any{"Detail": problem.Detail, "RequestID": server.RequestID(r.Context())},
 	})
 }
 

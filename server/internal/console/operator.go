@@ -24,7 +24,7 @@ type Daemon struct {
 	RenderWorkers int
 }
 
-// requireOperator shows a page to operators and answers 404 to all other users. A change of the role takes
+// requireOperator shows a page to operators and responds with 404 to all other users. A change of the role takes
 // effect with the next request, because each request reads the user from the database.
 func (c *Console) requireOperator(page page) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {

@@ -98,16 +98,16 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	form := loginForm{Email: r.PostFormValue("email"), Next: localPath(r.PostFormValue("next"))}
 	pair, err := c.cfg.Studio.Login(r.Context(), server.ClientAddr(r.Context()), form.Email, r.PostFormValue("password"))
 	if err != nil {
-		answer := c.serverError(r, err)
-		if answer.Status >= http.StatusInternalServerError && answer.RetryAfter == 0 {
+		problem := c.serverError(r, err)
+		if problem.Status >= http.StatusInternalServerError && problem.RetryAfter == 0 {
 			c.fail(w, r, err)
 			return
 		}
-		form.Problem = answer.Detail
+		form.Problem = problem.Detail
 		if errors.Is(err, studio.ErrUnauthorized) {
 			form.Problem = "The email or the password is wrong."
 		}
-		c.render(w, r, answer.Status, "login", view{Title: "Sign in", Data: form})
+		c.render(w, r, problem.Status, "login", view{Title: "Sign in", Data: form})
 		return
 	}
 	cookie := c.cookie(r) //nolint:gosec // its attributes depend on TLS

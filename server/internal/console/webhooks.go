@@ -67,14 +67,14 @@ func (c *Console) testWebhook(w http.ResponseWriter, r *http.Request, s session)
 	test := testForm{URL: r.PostFormValue("webhook_url"), Kind: r.PostFormValue("kind")}
 	attempt, err := c.cfg.Studio.TestWebhook(r.Context(), s.ID, test.URL, studio.Kind(test.Kind))
 	if err != nil {
-		answer := c.serverError(r, err)
-		if answer.Status >= http.StatusInternalServerError {
+		problem := c.serverError(r, err)
+		if problem.Status >= http.StatusInternalServerError {
 			return err
 		}
-		if test.Error = answer.Detail; len(answer.Violations) > 0 {
-			test.Error = answer.Violations[0].Detail
+		if test.Error = problem.Detail; len(problem.Violations) > 0 {
+			test.Error = problem.Violations[0].Detail
 		}
-		return c.showWebhooks(w, r, s, answer.Status, test)
+		return c.showWebhooks(w, r, s, problem.Status, test)
 	}
 	test.Attempt, test.Body = &attempt, string(attempt.Event.Body)
 	return c.showWebhooks(w, r, s, http.StatusOK, test)

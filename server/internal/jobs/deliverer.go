@@ -135,7 +135,7 @@ func (d *deliverer) dropAllLanes() {
 }
 
 // leaseExpired reports whether the lease has expired. The timer that drops the lanes may not have fired
-// yet: a process that was frozen may receive the answers to its attempts before its timers fire.
+// yet: a process that was frozen may receive the responses to its attempts before its timers fire.
 func (d *deliverer) leaseExpired() bool {
 	end := d.leaseEnd.Load()
 	return end != nil && d.now().After(*end)

@@ -41,7 +41,7 @@ type origin struct {
 	maxInFlight int       // Config.InFlight, or less while the origin recovers
 	nextStart   time.Time // when the next attempt begins at an even rate
 	lastUsed    time.Time
-	answered    bool          // an attempt was answered at least once
+	responded   bool          // the origin has responded at least once
 	failures    int           // consecutive
 	successes   int           // since maxInFlight last changed
 	breakPause  time.Duration // how long the breaker opens the next time
@@ -61,7 +61,7 @@ func (o *origin) class() class {
 	switch {
 	case o.failures > 0:
 		return failing
-	case o.answered:
+	case o.responded:
 		return proven
 	default:
 		return untried
@@ -146,7 +146,7 @@ func (o *origins) endAttempt(origin *origin, result originResult, now time.Time)
 	origin.lastUsed = now
 	switch result {
 	case originUp:
-		origin.answered = true
+		origin.responded = true
 		return 0, o.recordSuccess(origin)
 	case originDown:
 		return o.recordFailure(origin, now), false

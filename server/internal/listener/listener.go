@@ -45,7 +45,8 @@ type Config struct {
 	// address do not apply to trusted addresses. By default, no address is trusted.
 	Trusted func(netip.Addr) bool
 	// MaxBodyBytes limits the bytes of request bodies in memory, excluding the first 4 KiB of each. One
-	// address can use half of it, unless it is trusted. A body that exceeds the limit is answered with 503. Defaults to DefaultMaxBodyBytes.
+	// address can use half of it, unless it is trusted. A body that exceeds the limit results in 503. Defaults
+	// to DefaultMaxBodyBytes.
 	MaxBodyBytes int64
 	// MinBodyRate is the minimum rate at which a body must arrive, in bytes per second, after the first 10
 	// seconds. Defaults to 8 KiB per second.

@@ -24,10 +24,10 @@ func (logins) Login(context.Context, gen.LoginRequestObject) (gen.LoginResponseO
 // BenchmarkRequest measures the cost of counting a request with a trivial handler.
 func BenchmarkRequest(b *testing.B) {
 	m := metrics.New("v1")
-	for name, count := range map[string]func(context.Context, server.Answer){"not counted": nil, "counted": func(_ context.Context, a server.Answer) { m.Answered(a) }} {
+	for name, count := range map[string]func(context.Context, server.Response){"not counted": nil, "counted": func(_ context.Context, a server.Response) { m.RecordResponse(a) }} {
 		handler, err := server.New(logins{}, server.Config{
 			Authenticator: server.AuthenticatorFunc(func(context.Context, string) (server.Principal, error) { return server.Principal{}, nil }),
-			OnAnswer:      count,
+			OnResponse:    count,
 		})
 		check(b, err)
 		b.Run(name, func(b *testing.B) {
@@ -35,10 +35,10 @@ func BenchmarkRequest(b *testing.B) {
 			for b.Loop() {
 				request := httptest.NewRequest(http.MethodPost, "/users/login", strings.NewReader(`{"email":"ada@example.com","password":"secret"}`))
 				request.Header.Set("Content-Type", "application/json")
-				answer := httptest.NewRecorder()
-				handler.ServeHTTP(answer, request)
-				if answer.Code != http.StatusOK {
-					b.Fatal(answer.Code, answer.Body)
+				response := httptest.NewRecorder()
+				handler.ServeHTTP(response, request)
+				if response.Code != http.StatusOK {
+					b.Fatal(response.Code, response.Body)
 				}
 			}
 		})

@@ -131,8 +131,8 @@ func (m *Metrics) Watch(db *store.Store) { m.database.watch(db) }
 // the longer the query takes. Scrapes use the same cache. It returns an error until Watch is called.
 func (m *Metrics) Status(ctx context.Context) (store.Status, error) { return m.database.status(ctx) }
 
-// Answered counts a request. It can be used as the OnAnswer function of server.Config.
-func (m *Metrics) Answered(a server.Answer) {
+// RecordResponse counts a response. It can be used as the OnResponse function of server.Config.
+func (m *Metrics) RecordResponse(a server.Response) {
 	metrics := m.of(response{a.OperationID, a.Status})
 	metrics.requests.Inc()
 	metrics.durations.Observe(a.Duration.Seconds())

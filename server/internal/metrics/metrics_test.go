@@ -22,9 +22,9 @@ func check(t testing.TB, err error) {
 }
 
 func scrape(m *metrics.Metrics) string {
-	answer := httptest.NewRecorder()
-	m.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
-	return answer.Body.String()
+	response := httptest.NewRecorder()
+	m.Handler().ServeHTTP(response, httptest.NewRequest("GET", "/metrics", nil))
+	return response.Body.String()
 }
 
 func want(t *testing.T, m *metrics.Metrics, lines ...string) {
@@ -47,9 +47,9 @@ func TestAnswered_countsEachKeywordOnce(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
 	violations := []gen.Violation{{Keyword: "type", Pointer: "/a"}, {Keyword: "required"}, {Keyword: "type", Pointer: "/b"}}
-	m.Answered(server.Answer{OperationID: "createAvatar", Status: 400, Duration: 2 * time.Millisecond, Violations: violations})
-	m.Answered(server.Answer{OperationID: "createAvatar", Status: 500, Violations: violations}) // violations of the response
-	m.Answered(server.Answer{Status: 404})
+	m.RecordResponse(server.Response{OperationID: "createAvatar", Status: 400, Duration: 2 * time.Millisecond, Violations: violations})
+	m.RecordResponse(server.Response{OperationID: "createAvatar", Status: 500, Violations: violations}) // violations of the response
+	m.RecordResponse(server.Response{Status: 404})
 	want(
 		t, m,
 		`studiod_http_requests_total{operation="createAvatar",status="400"} 1`,
@@ -65,8 +65,8 @@ func TestAnswered_countsLoginsByOutcome(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
 	for _, status := range []int{200, 200, 401, 429, 503, 400, 413, 500, 0} {
-		m.Answered(server.Answer{OperationID: "login", Status: status})
-		m.Answered(server.Answer{OperationID: "refreshTokens", Status: status})
+		m.RecordResponse(server.Response{OperationID: "login", Status: status})
+		m.RecordResponse(server.Response{OperationID: "refreshTokens", Status: status})
 	}
 	want(
 		t, m,
@@ -135,8 +135,8 @@ func backlog(t testing.TB, dsn, userID string, subjects int) {
 
 func TestAnswered_allocatesNothing(t *testing.T) {
 	m := metrics.New("v1")
-	answer := server.Answer{OperationID: "createLipsync", Status: 200, Duration: time.Millisecond}
-	if n := testing.AllocsPerRun(100, func() { m.Answered(answer) }); n > 0 {
+	response := server.Response{OperationID: "createLipsync", Status: 200, Duration: time.Millisecond}
+	if n := testing.AllocsPerRun(100, func() { m.RecordResponse(response) }); n > 0 {
 		t.Errorf("counting a request takes %v allocations", n)
 	}
 }

@@ -26,19 +26,19 @@ func (a *API) CreateAvatar(
 func (a *API) avatar(s studio.Subject) gen.Avatar {
 	var input gen.CreateAvatarRequest
 	readInput(s, &input)
-	answer := gen.NewAvatar(s.ID, gen.AvatarStatus(s.Status))
-	answer.Title = s.Title
-	answer.BaseVideo = input.BaseVideoURL.Value
-	answer.Thumbnail = optional(a.studio.ResultURL(s.ID, s.Rendering.Thumbnail))
-	answer.Progress = progress(s)
-	answer.AvatarProcessingResults = checks(s.Rendering.Checks)
-	answer.CreatedAt = &s.CreatedAt
-	answer.UpdatedAt = &s.UpdatedAt
-	answer.FailureReason = optional(s.FailureReason)
+	avatar := gen.NewAvatar(s.ID, gen.AvatarStatus(s.Status))
+	avatar.Title = s.Title
+	avatar.BaseVideo = input.BaseVideoURL.Value
+	avatar.Thumbnail = optional(a.studio.ResultURL(s.ID, s.Rendering.Thumbnail))
+	avatar.Progress = progress(s)
+	avatar.AvatarProcessingResults = checks(s.Rendering.Checks)
+	avatar.CreatedAt = &s.CreatedAt
+	avatar.UpdatedAt = &s.UpdatedAt
+	avatar.FailureReason = optional(s.FailureReason)
 	if s.WebhookURL != "" {
-		answer.AvatarWebhook = &gen.AvatarWebhook{WebhookURL: &s.WebhookURL}
+		avatar.AvatarWebhook = &gen.AvatarWebhook{WebhookURL: &s.WebhookURL}
 	}
-	return answer
+	return avatar
 }
 
 // checks returns the results of the checks of an avatar, or nil if there are none.

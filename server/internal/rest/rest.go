@@ -28,8 +28,8 @@ func New(studio *studio.Service) *API { return &API{studio: studio} }
 // busyRetryAfter is the Retry-After of a 503.
 const busyRetryAfter = 5 * time.Second
 
-// errorResponses maps the errors of the domain to responses. The first match is used. All other errors are
-// answered with 500.
+// errorResponses maps the errors of the domain to responses. The first match is used. All other errors
+// result in 500.
 //
 //nolint:gochecknoglobals // a table
 var errorResponses = []struct {

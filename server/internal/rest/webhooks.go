@@ -38,13 +38,13 @@ func (a *API) TestWebhook(
 	if err != nil {
 		return nil, err
 	}
-	answer := gen.TestWebhook200JSONResponse{
+	response := gen.TestWebhook200JSONResponse{
 		Delivered: attempt.Delivered, DurationMs: attempt.Duration.Milliseconds(), Error: optional(attempt.Failure),
 	}
 	if attempt.Status != 0 {
-		answer.Status = &attempt.Status
+		response.Status = &attempt.Status
 	}
-	return answer, json.Unmarshal(attempt.Event.Body, &answer.Event)
+	return response, json.Unmarshal(attempt.Event.Body, &response.Event)
 }
 
 func kindOf(event gen.EventType) studio.Kind {

@@ -18,7 +18,7 @@ const (
 	// maxCreationGroup bounds the creations of a group.
 	maxCreationGroup = 128
 	// creationTimeout bounds the commit of a group. acquireTimeout bounds the wait before it.
-	creationTimeout = answerTimeout - acquireTimeout
+	creationTimeout = queryTimeout - acquireTimeout
 )
 
 // creation is a subject that waits for its group.

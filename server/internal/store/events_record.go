@@ -28,7 +28,7 @@ type Reason string
 const (
 	ReasonSchedule Reason = "schedule"     // every attempt of the schedule failed
 	ReasonRefused  Reason = "refused"      // the receiver refused the event permanently
-	ReasonGone     Reason = "gone"         // the receiver answered 410
+	ReasonGone     Reason = "gone"         // the receiver responded with 410
 	ReasonOff      Reason = "endpoint off" // the URL is switched off
 )
 
@@ -38,9 +38,9 @@ type Attempt struct {
 	At       time.Time
 	Duration time.Duration
 	Address  string // "" if no address was reached
-	Status   int    // 0 if there was no answer
+	Status   int    // 0 if there was no response
 	Failure  string // "" if the event was delivered
-	Excerpt  []byte // the start of the answer's body
+	Excerpt  []byte // the start of the response body
 }
 
 // Outcome is the state of an event after an attempt.

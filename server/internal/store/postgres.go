@@ -26,8 +26,8 @@ const (
 	// connectTimeout bounds opening a connection. acquireTimeout bounds the wait for a connection of the pool.
 	connectTimeout = 5 * time.Second
 	acquireTimeout = 5 * time.Second
-	// answerTimeout bounds a query or a transaction including all waits, in case the server hangs.
-	answerTimeout = 12 * time.Second
+	// queryTimeout bounds a query or a transaction including all waits, in case the server hangs.
+	queryTimeout = 12 * time.Second
 	// postgresTries is for retryAborted.
 	postgresTries = 5
 )
@@ -138,7 +138,7 @@ func (e *postgres) query(
 			err = fmt.Errorf("%w: %w", studio.ErrBusy, err)
 		}
 	}()
-	timeoutContext, cancel := context.WithTimeoutCause(ctx, answerTimeout, errTimeout)
+	timeoutContext, cancel := context.WithTimeoutCause(ctx, queryTimeout, errTimeout)
 	defer cancel()
 	connection, err := e.acquire(timeoutContext)
 	if err != nil {
@@ -152,7 +152,7 @@ func (e *postgres) query(
 func (e *postgres) queryAll(
 	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
 ) (err error) {
-	timeoutContext, cancel := context.WithTimeoutCause(ctx, answerTimeout, errTimeout)
+	timeoutContext, cancel := context.WithTimeoutCause(ctx, queryTimeout, errTimeout)
 	defer cancel()
 	connection, err := e.acquire(timeoutContext)
 	if err != nil {
@@ -173,7 +173,7 @@ func (e *postgres) queryAll(
 	return connection.SendBatch(timeoutContext, batch).Close()
 }
 
-// markTimeout wraps err in errTimeout if the context ended by answerTimeout.
+// markTimeout wraps err in errTimeout if the context ended by queryTimeout.
 func markTimeout(timeoutContext context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(timeoutContext), errTimeout) {
 		err = fmt.Errorf("%w: %w", errTimeout, err)
@@ -182,7 +182,7 @@ func markTimeout(timeoutContext context.Context, err error) error {
 }
 
 func (e *postgres) write(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
-	timeoutContext, cancel := context.WithTimeoutCause(ctx, answerTimeout, errTimeout)
+	timeoutContext, cancel := context.WithTimeoutCause(ctx, queryTimeout, errTimeout)
 	defer cancel()
 	return retryAborted(func() error { return markTimeout(timeoutContext, e.writeOnce(timeoutContext, signal, change)) })
 }

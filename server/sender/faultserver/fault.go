@@ -40,8 +40,8 @@ func Func(serve func(ctx context.Context, conn net.Conn, r Request) (keep bool))
 	return Fault{serve: serve}
 }
 
-// Answer responds with a well-formed response. The connection stays open.
-func Answer(status int, header http.Header, body string) Fault {
+// Respond responds with a well-formed response. The connection stays open.
+func Respond(status int, header http.Header, body string) Fault {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "HTTP/1.1 %03d %s\r\n", status, http.StatusText(status))
 	_ = header.Write(&text)
@@ -58,16 +58,16 @@ func Answer(status int, header http.Header, body string) Fault {
 }
 
 // Status responds with a status and no body.
-func Status(status int) Fault { return Answer(status, nil, "") }
+func Status(status int) Fault { return Respond(status, nil, "") }
 
 // RetryAfter responds with a Retry-After header of any value, such as "120", a date, "-1" or "soon".
 func RetryAfter(status int, value string) Fault {
-	return Answer(status, http.Header{"Retry-After": {value}}, "")
+	return Respond(status, http.Header{"Retry-After": {value}}, "")
 }
 
 // Redirect responds with a Location header.
 func Redirect(status int, location string) Fault {
-	return Answer(status, http.Header{"Location": {location}}, "")
+	return Respond(status, http.Header{"Location": {location}}, "")
 }
 
 // Raw writes text, and then keeps the connection open until the sender closes it.

@@ -240,11 +240,11 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, number int) {
 			return
 		}
 		limited.N = math.MaxInt64
-		keep = s.answer(ctx, conn, number, request)
+		keep = s.respond(ctx, conn, number, request)
 	}
 }
 
-func (s *Server) answer(ctx context.Context, conn net.Conn, number int, request *http.Request) (keep bool) {
+func (s *Server) respond(ctx context.Context, conn net.Conn, number int, request *http.Request) (keep bool) {
 	received := Request{
 		Connection: number, At: time.Now(), Method: request.Method, URL: request.URL,
 		Host: request.Host, Proto: request.Proto, Header: request.Header,

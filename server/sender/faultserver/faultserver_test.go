@@ -60,8 +60,8 @@ func TestFault_sendsWellFormedResponses(t *testing.T) {
 	}{
 		"zero value":  {faultserver.Fault{}, 200, "Content-Length: 0", ""},
 		"status":      {faultserver.Status(503), 503, "Content-Length: 0", ""},
-		"no content":  {faultserver.Answer(204, nil, "ignored"), 204, "Content-Length: ", ""},
-		"answer":      {faultserver.Answer(404, http.Header{"X-Why": {"gone"}}, "no such hook"), 404, "X-Why: gone", "no such hook"},
+		"no content":  {faultserver.Respond(204, nil, "ignored"), 204, "Content-Length: ", ""},
+		"answer":      {faultserver.Respond(404, http.Header{"X-Why": {"gone"}}, "no such hook"), 404, "X-Why: gone", "no such hook"},
 		"retry after": {faultserver.RetryAfter(429, "-1"), 429, "Retry-After: -1", ""},
 		"redirect":    {faultserver.Redirect(307, "http://127.0.0.1/"), 307, "Location: http://127.0.0.1/", ""},
 		"late":        {faultserver.Late(time.Nanosecond), 200, "Content-Length: 0", ""},

@@ -9,10 +9,10 @@ import (
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
-// answerOf describes the result of the client method of an operation. If responses have several media types, JSON is
+// resultOf describes the result of the client method of an operation. If responses have several media types, JSON is
 // preferred to text, and text to all others.
-func answerOf(d codegen.OperationDefinition) (answer, error) {
-	a := answer{Kind: "answerNone"}
+func resultOf(d codegen.OperationDefinition) (result, error) {
+	a := result{Kind: "bodyNone"}
 	types := map[string]bool{}
 	var media []string
 	for _, response := range successes(d.Responses) {
@@ -31,13 +31,13 @@ func answerOf(d codegen.OperationDefinition) (answer, error) {
 	isText := func(m string) bool { return strings.HasPrefix(m, "text/") }
 	switch {
 	case len(types) > 0:
-		a.Kind = "answerJSON"
+		a.Kind = "bodyJSON"
 		media = slices.DeleteFunc(media, func(m string) bool { return !strings.Contains(m, "json") })
 	case len(media) > 0 && slices.ContainsFunc(media, isText):
-		a.Kind = "answerText"
+		a.Kind = "bodyText"
 		media = slices.DeleteFunc(media, func(m string) bool { return !isText(m) })
 	case len(media) > 0:
-		a.Kind = "answerStream"
+		a.Kind = "bodyStream"
 	}
 	slices.Sort(media)
 	a.Accept = strings.Join(append(slices.Compact(media), "application/problem+json"), ", ")

@@ -14,10 +14,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// OnAnswer is called once for each request, whatever its outcome.
-func TestHandler_callsOnAnswerForEachRequest(t *testing.T) {
+// OnResponse is called once for each request, whatever its outcome.
+func TestHandler_callsOnResponseForEachRequest(t *testing.T) {
 	t.Parallel()
-	var got []server.Answer
+	var got []server.Response
 	var login error
 	handler, _ := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
 		if login == nil {
@@ -25,7 +25,7 @@ func TestHandler_callsOnAnswerForEachRequest(t *testing.T) {
 		}
 		return nil, login
 	}}, func(cfg *server.Config) {
-		cfg.OnAnswer = func(ctx context.Context, a server.Answer) {
+		cfg.OnResponse = func(ctx context.Context, a server.Response) {
 			if got = append(got, a); server.RequestID(ctx) == "" {
 				t.Errorf("the context of %+v is not that of the request", a)
 			}
@@ -65,13 +65,13 @@ func TestHandler_callsOnAnswerForEachRequest(t *testing.T) {
 func TestHandler_reportsNoFailureAfterADisconnect(t *testing.T) {
 	t.Parallel()
 	for _, failure := range []error{context.Canceled, server.Busy(time.Second, context.Canceled)} {
-		entered, answered := make(chan struct{}), make(chan server.Answer, 1)
+		entered, answered := make(chan struct{}), make(chan server.Response, 1)
 		handler, log := setup(t, service{getAvatar: func(ctx context.Context, _ string) (gen.GetAvatarResponseObject, error) {
 			close(entered)
 			<-ctx.Done()
 			return nil, failure
 		}}, func(cfg *server.Config) {
-			cfg.OnAnswer = func(_ context.Context, a server.Answer) { answered <- a }
+			cfg.OnResponse = func(_ context.Context, a server.Response) { answered <- a }
 		})
 		service := httptest.NewServer(handler)
 		ctx, disconnect := context.WithCancel(t.Context())

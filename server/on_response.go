@@ -6,9 +6,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Answer describes a finished request, for counting. It contains nothing that identifies the caller and
+// Response describes how a request ended, for counting. It contains nothing that identifies the caller and
 // nothing that the caller sent.
-type Answer struct {
+type Response struct {
 	// OperationID is the id that [OperationID] returns. It is "" if the path and method are no operation of
 	// the document.
 	OperationID string
@@ -21,14 +21,14 @@ type Answer struct {
 	Violations []gen.Violation
 }
 
-// callOnAnswer calls Config.OnAnswer.
-func (e *rootHandler) callOnAnswer(x *exchange, began time.Time) {
+// callOnResponse calls Config.OnResponse.
+func (e *rootHandler) callOnResponse(x *exchange, began time.Time) {
 	x.mu.Lock()
 	called, violations := x.called, x.violations
 	x.mu.Unlock()
-	answer := Answer{Status: x.reportedStatus(), Duration: time.Since(began), Violations: violations}
+	response := Response{Status: x.reportedStatus(), Duration: time.Since(began), Violations: violations}
 	if called.route != nil {
-		answer.OperationID = called.route.operation.ID()
+		response.OperationID = called.route.operation.ID()
 	}
-	e.onAnswer(&x.ctx, answer)
+	e.onResponse(&x.ctx, response)
 }
