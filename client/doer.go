@@ -64,7 +64,7 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 }
 
 // do sends a request with an access token, and retries it as far as that is allowed. If the error is nil,
-// the response is a success that the document allows. Its body is an *readBody unless it is streamed.
+// the response is a success that the document allows. Its body is a *readBody unless it is streamed.
 func (d *doer) do(request *http.Request, c *call) (*http.Response, error) {
 	if workspace, sent := request.Header[headerWorkspace]; sent && workspace[0] == "" {
 		return nil, errNoWorkspace
@@ -139,8 +139,8 @@ type exchange struct {
 
 // prepareRetry waits and prepares the next attempt after a, or returns the error of the call.
 func (e *exchange) prepareRetry(a *attempt) error {
-	if failure, ok := errors.AsType[*Error](a.err); ok {
-		failure.Attempts = e.attempts
+	if errorResponse, ok := errors.AsType[*Error](a.err); ok {
+		errorResponse.Attempts = e.attempts
 	}
 	// If an earlier attempt may still be running, a conflict says only that the service is processing it.
 	running := e.inFlight && e.keyed && errors.Is(a.err, ErrConflict)

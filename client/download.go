@@ -146,8 +146,8 @@ func (d *download) run(ctx context.Context) error {
 
 // expired reports whether the URL has expired or expires too soon for the rest of the file.
 func expired(err error) bool {
-	if failure, ok := errors.AsType[*Error](err); ok {
-		switch failure.StatusCode {
+	if errorResponse, ok := errors.AsType[*Error](err); ok {
+		switch errorResponse.StatusCode {
 		case http.StatusForbidden, http.StatusGone, http.StatusPartialContent, http.StatusRequestedRangeNotSatisfiable:
 			return true
 		}

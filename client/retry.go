@@ -71,8 +71,8 @@ func (r Retry) allows(ctx context.Context, delay time.Duration, err error) bool 
 }
 
 func retryAfterOf(err error) time.Duration {
-	if failure, ok := errors.AsType[*Error](err); ok {
-		return failure.RetryAfter
+	if errorResponse, ok := errors.AsType[*Error](err); ok {
+		return errorResponse.RetryAfter
 	}
 	return 0
 }
@@ -91,42 +91,42 @@ const (
 // request has an idempotency key.
 func (c class) retries(a *attempt, keyed bool) bool {
 	repeatable := c == idempotent || c == login || keyed
-	failure, responded := errors.AsType[*Error](a.err)
+	errorResponse, responded := errors.AsType[*Error](a.err)
 	if !responded {
 		return repeatable || a.unsent
 	}
-	switch failure.StatusCode {
+	switch errorResponse.StatusCode {
 	case http.StatusTooManyRequests:
-		return failure.hasRetryAfter || repeatable && c != login
+		return errorResponse.hasRetryAfter || repeatable && c != login
 	case http.StatusServiceUnavailable:
-		return repeatable || failure.hasRetryAfter
+		return repeatable || errorResponse.hasRetryAfter
 	case http.StatusNotImplemented:
 		return false
 	case http.StatusRequestTimeout:
 		return repeatable
 	}
-	return repeatable && errors.Is(failure, ErrServer)
+	return repeatable && errors.Is(errorResponse, ErrServer)
 }
 
 // uncertain reports whether the service may have processed attempt a, which failed. named reports whether
 // the caller chose the idempotency key and so can repeat the call after 408 and 5xx.
 func (c class) uncertain(a *attempt, named bool) bool {
-	failure, responded := errors.AsType[*Error](a.err)
+	errorResponse, responded := errors.AsType[*Error](a.err)
 	switch {
 	case c != nonIdempotent:
 		return false
 	case !responded:
 		return !a.unsent
 	}
-	switch failure.StatusCode {
+	switch errorResponse.StatusCode {
 	case http.StatusNotImplemented:
 		return false
 	case http.StatusServiceUnavailable:
-		return !named && !failure.hasRetryAfter
+		return !named && !errorResponse.hasRetryAfter
 	case http.StatusRequestTimeout:
 		return !named
 	}
-	return errors.Is(failure, ErrDecode) || !named && errors.Is(failure, ErrServer)
+	return errors.Is(errorResponse, ErrDecode) || !named && errors.Is(errorResponse, ErrServer)
 }
 
 // pause waits for delay. If ctx ends first, it returns the error of ctx joined with cause.

@@ -194,8 +194,8 @@ func (t *tokens) finish(r *renewal, pair *gen.TokenPair, err error) (expires tim
 // pause returns how long after r no other renewal may start. Repeating a wrong password, or ignoring
 // Retry-After, could lock the account.
 func (r *renewal) pause(err error) time.Duration {
-	if failure, responded := errors.AsType[*Error](err); responded {
-		failure.Attempts = r.attempts
+	if errorResponse, responded := errors.AsType[*Error](err); responded {
+		errorResponse.Attempts = r.attempts
 	}
 	switch {
 	case errors.Is(err, ErrUnauthorized):
@@ -221,11 +221,11 @@ func (t *tokens) exchange(ctx context.Context) (*gen.TokenPair, error) {
 		if refresh.retries(&attempt{err: err, unsent: sent.unsent}, false) {
 			t.refresh = token
 		}
-		failure, responded := errors.AsType[*Error](err)
+		errorResponse, responded := errors.AsType[*Error](err)
 		if !responded {
 			return pair, err
 		}
-		switch status := failure.StatusCode; {
+		switch status := errorResponse.StatusCode; {
 		case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented:
 			t.noRefresh = true
 		case status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:

@@ -227,8 +227,8 @@ func final(status string) bool {
 }
 
 func unsupported(err error) bool {
-	failure, ok := errors.AsType[*Error](err)
-	return ok && (failure.StatusCode == http.StatusNotImplemented || failure.StatusCode == http.StatusMethodNotAllowed)
+	errorResponse, ok := errors.AsType[*Error](err)
+	return ok && (errorResponse.StatusCode == http.StatusNotImplemented || errorResponse.StatusCode == http.StatusMethodNotAllowed)
 }
 
 func awaitsConsent(status string) bool { return status == string(gen.AvatarStatusConsentPending) }
@@ -236,9 +236,9 @@ func awaitsConsent(status string) bool { return status == string(gen.AvatarStatu
 // temporary reports whether a later poll may succeed. That is true for transient responses of the service,
 // for any net.Error, and for errors whose method Temporary returns true.
 func temporary(err error) bool {
-	if failure, ok := errors.AsType[*Error](err); ok {
-		return failure.StatusCode == http.StatusRequestTimeout || errors.Is(failure, ErrRateLimited) ||
-			errors.Is(failure, ErrServer) && failure.StatusCode != http.StatusNotImplemented
+	if errorResponse, ok := errors.AsType[*Error](err); ok {
+		return errorResponse.StatusCode == http.StatusRequestTimeout || errors.Is(errorResponse, ErrRateLimited) ||
+			errors.Is(errorResponse, ErrServer) && errorResponse.StatusCode != http.StatusNotImplemented
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true

@@ -51,8 +51,7 @@ type Config struct {
 	Authenticator Authenticator
 	// Admit is called for each request to an operation, after authentication and before the body is read, for
 	// example to enforce a rate limit per caller; [PrincipalFrom] returns the caller. If Admit returns an
-	// error, it is the response, like an error of the implementation. If nil, all
-	// requests are admitted.
+	// error, it is the response, like an error of the implementation. If nil, all requests are admitted.
 	Admit func(ctx context.Context, operationID string) error
 	// Middleware wraps each operation. It is called once for each operation, with the operationId. The first
 	// element is the outermost. Middleware runs after authentication and validation. It sees the decoded

@@ -46,11 +46,11 @@ type Config struct {
 	Samples fs.FS
 }
 
-// New returns a handler for GET and HEAD requests. Other methods get 405, and other paths 404. It serves the page at /docs, the files of the page below
-// /docs/, and the document at /openapi.yaml and /openapi.json. Use [http.StripPrefix] to serve them below a
-// prefix. The document may be JSON or YAML. The page and /openapi.yaml keep the order of its members, and
-// /openapi.json sorts them. New returns an error if the document is invalid, or if Samples has a file for an
-// unknown operation or language.
+// New returns a handler for GET and HEAD requests. Other methods get 405, and other paths 404. It serves the
+// page at /docs, the files of the page below /docs/, and the document at /openapi.yaml and /openapi.json. Use
+// [http.StripPrefix] to serve them below a prefix. The document may be JSON or YAML. The page and
+// /openapi.yaml keep the order of its members, and /openapi.json sorts them. New returns an error if the
+// document is invalid, or if Samples has a file for an unknown operation or language.
 func New(document []byte, cfg Config) (http.Handler, error) {
 	asJSON, err := yaml.YAMLToJSON(document)
 	if err != nil {

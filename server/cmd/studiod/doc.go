@@ -89,8 +89,9 @@
 // 410 ends them at once. Webhooks are sent to public https addresses only. The flags --allow-http-webhooks and
 // --webhook-allow 10.0.0.0/8 allow others.
 //
-// A daemon makes up to --workers (256) concurrent delivery attempts. If no worker is free, a user
-// without a running attempt still gets one. A receiver is a scheme, host and port. For each receiver, all daemons together make up to
+// A daemon makes up to --workers (256) concurrent delivery attempts. If no worker is free, a user without a
+// running attempt still gets one. A receiver is a scheme, host and port. For each receiver, all daemons
+// together make up to
 // --receiver-in-flight (4) concurrent attempts and up to --receiver-rate (50) attempts per second. After 10 consecutive failures, the circuit breaker
 // of a receiver opens for 30 seconds to 5 minutes. Attempts are shared fairly between users, and between
 // the receivers of a user.

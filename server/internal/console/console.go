@@ -110,7 +110,7 @@ func New(cfg Config) (*Console, error) {
 }
 
 // Stop ends all event streams, which would otherwise block [http.Server.Shutdown]. Browsers reconnect until a
-// service answers.
+// service responds.
 func (c *Console) Stop() { c.stop() }
 
 // Wrap returns a handler that serves the pages and passes all other requests to api. It is used for

@@ -64,14 +64,13 @@
 //
 // # Assignment of deliveries
 //
-// No two attempts for one subject run at the same time. On SQLite, one process owns the database. On
-// PostgreSQL, a hash assigns each origin to one of 256 lanes, and one process holds each lane. One process
-// therefore enforces all limits of an origin, however many daemons run. A lease holder is a row that its
-// process renews every 750 ms on a separate connection. If the row is not renewed for [store.Lease],
-// another process deletes it and takes the lanes. By then, the first process has ended its attempts, according to
-// its own clock. A record of an attempt contains its lease holder as a fencing token: the transaction changes nothing if the
-// row of the lease holder was deleted. The record is one request to the server, so a process that freezes during it
-// holds no lock.
+// No two attempts for one subject run at the same time. On SQLite, one process owns the database. On PostgreSQL, a
+// hash assigns each origin to one of 256 lanes, and one process holds each lane. One process therefore enforces all
+// limits of an origin, however many daemons run. A lease holder is a row that its process renews every 750 ms on a
+// separate connection. If the row is not renewed for [store.Lease], another process deletes it and takes the lanes.
+// By then, the first process has ended its attempts, according to its own clock. A record of an attempt contains its
+// lease holder as a fencing token: the transaction changes nothing if the row of the lease holder was deleted. The
+// record is one request to the server, so a process that freezes during it holds no lock.
 //
 // Lanes are rows and not jobs of a queue such as River. A job has no lease of a few seconds and no fencing token that a
 // transaction could check. It is also written four times, and a lane only once for each new holder. A process announces

@@ -5,8 +5,9 @@ import (
 	"errors"
 )
 
-// Session returns the user of a refresh token without exchanging the token. The console, which keeps a refresh
-// token in a cookie, calls it for each request. A session lasts as long as its token is valid. The error is [ErrUnauthorized] if the token is not valid.
+// Session returns the user of a refresh token without exchanging the token. The console, which keeps a
+// refresh token in a cookie, calls it for each request. A session lasts as long as its token is valid. The
+// error is [ErrUnauthorized] if the token is not valid.
 func (s *Service) Session(ctx context.Context, token string) (User, error) {
 	user, err := s.Store.UserByRefreshToken(ctx, hashToken(token), s.now())
 	if errors.Is(err, ErrNotFound) {
