@@ -91,10 +91,9 @@
 //
 // A daemon makes up to --workers (256) concurrent delivery attempts. If no worker is free, a user without a
 // running attempt still gets one. A receiver is a scheme, host and port. For each receiver, all daemons
-// together make up to
-// --receiver-in-flight (4) concurrent attempts and up to --receiver-rate (50) attempts per second. After 10 consecutive failures, the circuit breaker
-// of a receiver opens for 30 seconds to 5 minutes. Attempts are shared fairly between users, and between
-// the receivers of a user.
+// together make up to --receiver-in-flight (4) concurrent attempts, and up to --receiver-rate (50) attempts per
+// second. After 10 consecutive failures, the circuit breaker of a receiver opens for 30 seconds to 5 minutes.
+// Attempts are shared fairly between users, and between the receivers of a user.
 //
 // An event whose last attempt fails is exhausted. studiod keeps it for 30 days. After a long outage of a receiver,
 // list the missed events and replay them. --since and --until apply to the creation of events, not to attempts:
