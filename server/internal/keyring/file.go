@@ -2,6 +2,7 @@ package keyring
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,7 +15,7 @@ const heading = `# The keys that encrypt what is secret in the database of studi
 // Load reads the keys from a file in the format of [Parse]. If a key is missing later, [Keyring.Open] reads the
 // file again, so that a process finds the key that another process has added by [Keyring.Rotate].
 func Load(path string) (*Keyring, error) {
-	text, err := os.ReadFile(path)
+	text, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (k *Keyring) Rotate() error {
 	if k.path == "" {
 		return errors.New("the keys are not in a file")
 	}
-	text, err := os.ReadFile(k.path)
+	text, err := readFile(k.path)
 	if err != nil {
 		return err
 	}
@@ -78,6 +79,18 @@ func (k *Keyring) Rotate() error {
 	return nil
 }
 
+// readFile reads a regular file. It rejects a pipe, because opening one would block.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	return os.ReadFile(path)
+}
+
 func withoutHeading(text string) string {
 	if len(text) >= len(heading) && text[:len(heading)] == heading {
 		return text[len(heading):]
@@ -90,7 +103,7 @@ func (k *Keyring) reload() bool {
 	if k.path == "" {
 		return false
 	}
-	text, err := os.ReadFile(k.path)
+	text, err := readFile(k.path)
 	if err != nil {
 		return false
 	}
