@@ -174,7 +174,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-func TestWalkthrough(t *testing.T) {
+func TestWalkthrough_worksWithTheChangedContract(t *testing.T) {
 	s := clienttest.New(t)
 	s.AllowInvalid()
 	c := newClient(t, s)
@@ -300,7 +300,7 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 			t.Error(output)
 		}
 	}
-	if output, err := w.run("go", "test", "-run", "^TestWalkthrough$", "./client/clienttest"); err != nil {
+	if output, err := w.run("go", "test", "-run", "^TestWalkthrough_", "./client/clienttest"); err != nil {
 		t.Error(output)
 	}
 }

@@ -62,7 +62,7 @@ func (testAuthenticator) Authenticate(ctx context.Context, c Credential) (contex
 	return context.WithValue(ctx, trailKey{}, is), Principal{UserID: before.UserID + is}, nil
 }
 
-func TestAuthentication(t *testing.T) {
+func TestHandler_authenticatesByTheSecurityOfTheDocument(t *testing.T) {
 	t.Parallel()
 	const (
 		bearer = `[{"bearer": []}]`

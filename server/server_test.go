@@ -108,7 +108,7 @@ func TestNew_requiresAnAuthenticator(t *testing.T) {
 	}
 }
 
-func TestHandler_answersUnmatchedRequestsWithAProblem(t *testing.T) {
+func TestHandler_respondsWithAProblemToUnmatchedRequests(t *testing.T) {
 	t.Parallel()
 	handler, _ := setup(t, server.Unimplemented{})
 	for _, test := range []struct {
@@ -208,7 +208,7 @@ func TestHandler_rejectsInvalidRequests(t *testing.T) {
 	problem(t, do(handler, "GET", "/projects/v2", "", bearer("good")...), 400)
 }
 
-func TestHandler_answersUnimplementedOperationsWith501(t *testing.T) {
+func TestHandler_respondsWith501ToUnimplementedOperations(t *testing.T) {
 	t.Parallel()
 	handler, _ := setup(t, server.Unimplemented{})
 	problem(t, do(handler, "GET", details, "", bearer("good")...), 501)
@@ -246,7 +246,7 @@ func TestHandler_logsCausesAndDoesNotSendThem(t *testing.T) {
 	}
 }
 
-func TestHandler_answersANilResponseWith500(t *testing.T) {
+func TestHandler_respondsWith500ToANilResponse(t *testing.T) {
 	t.Parallel()
 	handler, log := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
 		return nil, nil //nolint:nilnil // the tested mistake
@@ -374,7 +374,7 @@ func TestHandler_abortsATruncatedResponse(t *testing.T) {
 	}
 }
 
-func TestHandler_answersAnInvalidErrorStatusWith500(t *testing.T) {
+func TestHandler_respondsWith500ToAnInvalidErrorStatus(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{0, 200, 302, 600, 1000} {
 		handler, _ := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {

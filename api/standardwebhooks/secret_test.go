@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 )
 
-func TestParseSecret(t *testing.T) {
+func TestParseSecret_acceptsKeysOf24To64Bytes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		text string
@@ -40,7 +40,7 @@ func TestParseSecret(t *testing.T) {
 	}
 }
 
-func TestNewSecret(t *testing.T) {
+func TestNewSecret_isRandomAndParseable(t *testing.T) {
 	t.Parallel()
 	one, other := standardwebhooks.NewSecret(), standardwebhooks.NewSecret()
 	if one.Reveal() == other.Reveal() {

@@ -142,7 +142,7 @@ func TestHandler_slowSendersDelayNoOther(t *testing.T) {
 }
 
 // A creation that waits too long is answered with 503 and Retry-After.
-func TestHandler_answersATimeoutWith503(t *testing.T) {
+func TestHandler_respondsWith503AfterATimeout(t *testing.T) {
 	t.Parallel()
 	s, url := startServer(t, time.Nanosecond)
 	var first sync.WaitGroup

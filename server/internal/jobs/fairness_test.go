@@ -256,7 +256,7 @@ func TestSQLite_recoveredReceiverGetsEveryEventGradually(t *testing.T) {
 	})
 }
 
-func TestTrigger_Run_switchesOffAnEndpointThatAnswers410(t *testing.T) {
+func TestTrigger_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		const gone = "https://hooks.example.com/gone"
 		sent := new(attemptTimes)

@@ -308,7 +308,7 @@ func TestListener_limitsTheBytesOfBodiesInMemory(t *testing.T) {
 	})
 }
 
-func TestListener_answersErrorsOfNetHTTPWithAProblem(t *testing.T) {
+func TestListener_replacesErrorsOfNetHTTPWithProblems(t *testing.T) {
 	t.Parallel()
 	for request, want := range map[string]int{
 		"GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n":                           417,

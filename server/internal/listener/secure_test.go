@@ -268,7 +268,7 @@ func TestListener_limitsTheTLSHandshake(t *testing.T) {
 	})
 }
 
-func TestListener_answersWithAProblemOverTLS(t *testing.T) {
+func TestListener_respondsWithProblemsOverTLS(t *testing.T) {
 	t.Parallel()
 	for name, plain := range map[string]bool{"a request without TLS": true, "a request that is none, over TLS": false} {
 		serve(t, secureConfig(t, listener.Config{}), func(t *testing.T, p *pipes) {

@@ -43,7 +43,7 @@ func want(t *testing.T, m *metrics.Metrics, lines ...string) {
 	}
 }
 
-func TestAnswered_countsEachKeywordOnce(t *testing.T) {
+func TestMetrics_RecordResponse_countsEachKeywordOnce(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
 	violations := []gen.Violation{{Keyword: "type", Pointer: "/a"}, {Keyword: "required"}, {Keyword: "type", Pointer: "/b"}}
@@ -61,7 +61,7 @@ func TestAnswered_countsEachKeywordOnce(t *testing.T) {
 	)
 }
 
-func TestAnswered_countsLoginsByOutcome(t *testing.T) {
+func TestMetrics_RecordResponse_countsLoginsByOutcome(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
 	for _, status := range []int{200, 200, 401, 429, 503, 400, 413, 500, 0} {
@@ -133,7 +133,7 @@ func backlog(t testing.TB, dsn, userID string, subjects int) {
 	check(t, sql.Close())
 }
 
-func TestAnswered_allocatesNothing(t *testing.T) {
+func TestMetrics_RecordResponse_allocatesNothing(t *testing.T) {
 	m := metrics.New("v1")
 	response := server.Response{OperationID: "createLipsync", Status: 200, Duration: time.Millisecond}
 	if n := testing.AllocsPerRun(100, func() { m.RecordResponse(response) }); n > 0 {

@@ -284,7 +284,7 @@ func TestClose_endsAllFaults(t *testing.T) {
 }
 
 // Invalid requests, and headers over 1 MiB, get 400.
-func TestServer_answersInvalidRequestsWith400(t *testing.T) {
+func TestServer_respondsWith400ToInvalidRequests(t *testing.T) {
 	t.Parallel()
 	server := faultserver.New(t, faultserver.Config{})
 	for _, text := range []string{"EHLO there\r\n\r\n", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 1<<20)} {

@@ -1,4 +1,4 @@
-// Signs and verifies what stands on stdin with the npm package standardwebhooks.
+// Signs and verifies the notifications on stdin with the npm package standardwebhooks.
 "use strict";
 const { Webhook } = require("standardwebhooks");
 const { sign, verify } = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
@@ -6,7 +6,7 @@ const { sign, verify } = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
 const signatures = sign.map(({ secret, id, timestamp, body }) =>
   new Webhook(secret).sign(id, new Date(timestamp * 1000), Buffer.from(body, "base64")));
 
-const refusals = verify.map(({ secret, header, body, now }) => {
+const failures = verify.map(({ secret, header, body, now }) => {
   Date.now = () => now;
   try {
     new Webhook(secret).verify(Buffer.from(body, "base64"), header, { jsonParse: false });
@@ -16,4 +16,4 @@ const refusals = verify.map(({ secret, header, body, now }) => {
   }
 });
 
-process.stdout.write(JSON.stringify({ signatures, refusals }));
+process.stdout.write(JSON.stringify({ signatures, failures }));

@@ -1,6 +1,6 @@
-// Package foreign_test holds api/standardwebhooks to other implementations of Standard Webhooks.
-// It is a module of its own, so that none of them enters go.mod. `go test -update` writes
-// what they sign to ../vectors.json.
+// Package foreign_test compares api/standardwebhooks with other implementations of Standard Webhooks. It is
+// a separate module, so that they are not in the go.mod of the main module. "go test -update" writes their
+// signatures to ../vectors.json.
 package foreign_test
 
 import (
@@ -30,14 +30,14 @@ const npm = "npm standardwebhooks"
 
 var update = flag.Bool("update", false, "write ../vectors.json")
 
-// vector is a notification and what each library signs it with.
+// vector is a notification with the signatures of each library.
 type vector struct {
 	Name       string            `json:"name"`
 	Secrets    []string          `json:"secrets"`
 	ID         string            `json:"id"`
 	Timestamp  int64             `json:"timestamp"`
 	Body       []byte            `json:"body"`
-	Times      int               `json:"times"`      // how often Body is repeated
+	Times      int               `json:"times"`      // number of repetitions of Body
 	Signatures map[string]string `json:"signatures"` // by library
 }
 
@@ -79,8 +79,8 @@ func vectors() []vector {
 	}
 }
 
-// judgement is a notification that a library is to verify.
-type judgement struct {
+// verification is a notification for a library to verify.
+type verification struct {
 	Secret string            `json:"secret"`
 	Header map[string]string `json:"header"`
 	Body   []byte            `json:"body"`
@@ -88,12 +88,12 @@ type judgement struct {
 }
 
 type library struct {
-	name  string
-	takes func(body []byte) bool
-	sign  func(*testing.T, []vector) []string // with the first secret of each
+	name     string
+	supports func(body []byte) bool              // whether the library can sign a body
+	sign     func(*testing.T, []vector) []string // with the first secret of each
 
-	// verify returns why each was refused.
-	verify func(*testing.T, []judgement) []string
+	// verify returns the error of each verification, or "".
+	verify func(*testing.T, []verification) []string
 }
 
 func eachLibrary(t *testing.T, f func(*testing.T, library)) {
@@ -121,8 +121,8 @@ func goLibrary[W goWebhook](newWebhook func(secret string) (W, error)) func(*tes
 	}
 	return func(_ *testing.T, name string) library {
 		return library{
-			name:  name,
-			takes: func([]byte) bool { return true },
+			name:     name,
+			supports: func([]byte) bool { return true },
 			sign: func(t *testing.T, all []vector) (signatures []string) {
 				for _, v := range all {
 					signature, err := load(t, v.Secrets[0]).Sign(v.ID, time.Unix(v.Timestamp, 0), v.body())
@@ -133,25 +133,25 @@ func goLibrary[W goWebhook](newWebhook func(secret string) (W, error)) func(*tes
 				}
 				return signatures
 			},
-			// These libraries ask for the time themselves; in a bubble it begins in 2000.
-			verify: func(t *testing.T, all []judgement) (refusals []string) {
+			// These libraries call time.Now, which returns a time of 2000 at the start of a synctest bubble.
+			verify: func(t *testing.T, all []verification) (failures []string) {
 				for _, j := range all {
 					synctest.Test(t, func(t *testing.T) {
 						time.Sleep(time.Until(time.UnixMilli(j.Now)))
-						refusal := ""
+						failure := ""
 						if err := load(t, j.Secret).Verify(j.Body, canonical(j.Header)); err != nil {
-							refusal = err.Error()
+							failure = err.Error()
 						}
-						refusals = append(refusals, refusal)
+						failures = append(failures, failure)
 					})
 				}
-				return refusals
+				return failures
 			},
 		}
 	}
 }
 
-// nodeLibrary skips the test where there is no Node.js, which in CI there must be.
+// nodeLibrary returns the npm package. It skips the test if Node.js is not installed, and fails it in CI.
 func nodeLibrary(t *testing.T, name string) library {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
@@ -191,41 +191,41 @@ func nodeLibrary(t *testing.T, name string) library {
 		Body      []byte `json:"body"`
 	}
 	type request struct {
-		Sign   []signature `json:"sign"`
-		Verify []judgement `json:"verify"`
+		Sign   []signature    `json:"sign"`
+		Verify []verification `json:"verify"`
 	}
-	type answer struct {
+	type output struct {
 		Signatures []string `json:"signatures"`
-		Refusals   []string `json:"refusals"`
+		Failures   []string `json:"failures"`
 	}
-	ask := func(t *testing.T, q request) (a answer) {
+	runNode := func(t *testing.T, q request) (result output) {
 		stdin, err := json.Marshal(q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(run(t, stdin, "node", "foreign.js"), &a); err != nil {
+		if err := json.Unmarshal(run(t, stdin, "node", "foreign.js"), &result); err != nil {
 			t.Fatal(err)
 		}
-		return a
+		return result
 	}
 	return library{
-		name:  name,
-		takes: utf8.Valid, // it signs text
+		name:     name,
+		supports: utf8.Valid, // it signs strings
 		sign: func(t *testing.T, all []vector) []string {
-			q := request{Sign: []signature{}, Verify: []judgement{}}
+			q := request{Sign: []signature{}, Verify: []verification{}}
 			for _, v := range all {
 				q.Sign = append(q.Sign, signature{v.Secrets[0], v.ID, v.Timestamp, v.body()})
 			}
-			return ask(t, q).Signatures
+			return runNode(t, q).Signatures
 		},
-		verify: func(t *testing.T, all []judgement) []string {
-			return ask(t, request{Sign: []signature{}, Verify: all}).Refusals
+		verify: func(t *testing.T, all []verification) []string {
+			return runNode(t, request{Sign: []signature{}, Verify: all}).Failures
 		},
 	}
 }
 
-// What a library signs is what the vectors say, and api/standardwebhooks is tested with those.
-func TestSign(t *testing.T) {
+// The libraries sign as the vectors say. The tests of api/standardwebhooks use the same vectors.
+func TestSign_equalsOtherLibraries(t *testing.T) {
 	const path = "../vectors.json"
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -237,7 +237,7 @@ func TestSign(t *testing.T) {
 	}
 	all := vectors()
 	if len(all) != len(committed) && !*update {
-		t.Fatalf("%s has %d vectors, not %d: go test -update writes it", path, len(committed), len(all))
+		t.Fatalf("%s has %d vectors, want %d: run go test -update", path, len(committed), len(all))
 	}
 	for i := range all {
 		all[i].Signatures = map[string]string{}
@@ -247,7 +247,7 @@ func TestSign(t *testing.T) {
 	}
 	eachLibrary(t, func(t *testing.T, l library) {
 		for i, v := range all {
-			if !l.takes(v.body()) {
+			if !l.supports(v.body()) {
 				continue
 			}
 			var each []vector
@@ -266,26 +266,26 @@ func TestSign(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if !reflect.DeepEqual(all, committed) {
-		t.Errorf("%s is not what the libraries sign: go test -update writes it", path)
+		t.Errorf("%s does not contain the signatures of the libraries: run go test -update", path)
 	}
 }
 
-// What standardwebhooks.Sign signs is accepted by every library that knows one of the secrets, and by
-// none when anything else was signed.
-func TestVerify(t *testing.T) {
+// Every library that knows one of the secrets accepts a signature of standardwebhooks.Sign, and refuses it
+// for another body, id or secret.
+func TestVerify_agreesWithOtherLibraries(t *testing.T) {
 	eachLibrary(t, func(t *testing.T, l library) {
 		var names []string
-		var judgements []judgement
-		add := func(name string, j judgement) {
-			names, judgements = append(names, name), append(judgements, j)
+		var verifications []verification
+		add := func(name string, j verification) {
+			names, verifications = append(names, name), append(verifications, j)
 		}
 		for _, v := range vectors() {
-			if !l.takes(v.body()) {
+			if !l.supports(v.body()) {
 				continue
 			}
 			header := sign(t, v.ID, time.Unix(v.Timestamp, 0), v.body(), v.Secrets...)
 			for _, secret := range v.Secrets {
-				original := judgement{secret, header, v.body(), v.Timestamp * 1000}
+				original := verification{secret, header, v.body(), v.Timestamp * 1000}
 				add("", original)
 				other := original
 				other.Body = append(slices.Clone(other.Body), ' ')
@@ -299,16 +299,16 @@ func TestVerify(t *testing.T) {
 				add("other secret", other)
 			}
 		}
-		for i, refusal := range l.verify(t, judgements) {
-			if (refusal == "") != (names[i] == "") {
-				t.Errorf("%s of %q: refused for %q", names[i], judgements[i].Header[standardwebhooks.HeaderID], refusal)
+		for i, failure := range l.verify(t, verifications) {
+			if (failure == "") != (names[i] == "") {
+				t.Errorf("%s of %q: the error is %q", names[i], verifications[i].Header[standardwebhooks.HeaderID], failure)
 			}
 		}
 	})
 }
 
-// All agree at whole seconds. Within a second they need not: the npm package counts whole
-// seconds, and so accepts almost one more of age.
+// All libraries agree at whole seconds. Within a second they differ: the npm package compares whole seconds,
+// so it accepts timestamps that are almost a second older.
 func TestVerify_acceptsTimestampsWithinFiveMinutes(t *testing.T) {
 	now := time.Unix(1765272000, 0)
 	body, secret := []byte(published), parse(t, shortest)
@@ -326,8 +326,8 @@ func TestVerify_acceptsTimestampsWithinFiveMinutes(t *testing.T) {
 			10 * 365 * 24 * time.Hour:             false,
 		} {
 			at := now.Add(-ahead)
-			if refusal := l.verify(t, []judgement{{shortest, header, body, at.UnixMilli()}})[0]; (refusal == "") != accepted {
-				t.Errorf("%v ahead: refused for %q", ahead, refusal)
+			if failure := l.verify(t, []verification{{shortest, header, body, at.UnixMilli()}})[0]; (failure == "") != accepted {
+				t.Errorf("%v ahead: the error is %q", ahead, failure)
 			}
 			ours := standardwebhooks.Verify(canonical(header), body, at, secret) == nil
 			if ours != accepted && ahead%time.Second == 0 {

@@ -200,7 +200,7 @@ func try(client *ClientWithResponses, method, value string) string {
 
 // The validator and the generated server decode the values that the generated client writes, except for the values that
 // it cannot write. The documentation of package validate lists these.
-func TestStyles(t *testing.T) {
+func TestStyles_areDecodedAsTheClientEncodesThem(t *testing.T) {
 	client := serve(t)
 	values := map[string]string{
 		"Array": `["red","b l&=%+/ue"]`, "Numbers": `[1,-20]`, "Words": `{"name":"a b","word":"it's"}`, "Object": `{"name":"a","x":7}`,
@@ -246,7 +246,7 @@ func TestStyles(t *testing.T) {
 	}
 }
 
-func TestBodies(t *testing.T) {
+func TestBodies_areDecodedByMediaType(t *testing.T) {
 	client, ctx := serve(t), t.Context()
 	gone, err := client.DeleteThingWithResponse(ctx, 1)
 	if err != nil || gone.StatusCode() != 204 || len(gone.Body) != 0 {
@@ -303,7 +303,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-func TestParts(t *testing.T) {
+func TestParts_areCheckedByMediaType(t *testing.T) {
 	client := serve(t)
 	for media, want := range map[string]int{"video/mp4": 200, "image/png": 400} {
 		var body bytes.Buffer
