@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,6 +26,42 @@ func TestREADME_showsTestedExamples(t *testing.T) {
 		}
 		if !strings.Contains(string(source), string(block[2])) {
 			t.Errorf("%s does not contain the example that names it", block[1])
+		}
+	}
+}
+
+// A test that the README or the Makefile runs by its name exists.
+func TestREADME_namesExistingTests(t *testing.T) {
+	t.Parallel()
+	var named [][]string
+	for _, file := range []string{"../README.md", "../Makefile"} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands := regexp.MustCompile(`go test [^\n]*-run \S*?(Test[^ ')]+)\S* (\./[a-z/-]+)`).FindAllStringSubmatch(string(content), -1)
+		named = append(named, commands...)
+	}
+	if len(named) != 3 {
+		t.Fatalf("the commands are %q", named)
+	}
+	for _, command := range named {
+		files, err := filepath.Glob("../" + command[2] + "/*_test.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var source strings.Builder
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			source.Write(content)
+		}
+		for name := range strings.SplitSeq(command[1], "|") {
+			if !strings.Contains(source.String(), "\nfunc "+name) {
+				t.Errorf("%s has no test %s", command[2], name)
+			}
 		}
 	}
 }
