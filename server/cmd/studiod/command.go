@@ -35,9 +35,12 @@ type failureError struct{ error }
 
 func (e failureError) Unwrap() error { return e.error }
 
-// run runs the command line. It returns the exit code, and writes at most one line to stderr.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	err := rootCommand(stdin, stdout, stderr).Run(ctx, args)
+// run runs the command line, with passwords for the passwords of users. It returns the exit code, and writes at most
+// one line to stderr.
+func run(ctx context.Context, passwords studio.Passwords, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := rootCommand(stdin, stdout, stderr)
+	root.Metadata = map[string]any{passwordsKey: passwords}
+	err := root.Run(ctx, args)
 	if err == nil {
 		return exitOK
 	}

@@ -21,7 +21,7 @@ import (
 func studiod(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(t.Context(), append([]string{"studiod"}, args...), strings.NewReader(stdin), &out, &errs)
+	code = run(t.Context(), testPasswords, append([]string{"studiod"}, args...), strings.NewReader(stdin), &out, &errs)
 	return code, strings.TrimSpace(out.String()), strings.TrimSpace(errs.String())
 }
 

@@ -55,6 +55,7 @@ type daemonConfig struct {
 	Addr              string
 	Database          string
 	Keys              keySource
+	Passwords         studio.Passwords
 	Render            renderConfig
 	Media             string // see media.Config; defaults to a directory beside the database
 	MediaURLTTL       time.Duration
@@ -265,7 +266,7 @@ func (d *daemon) openJobs(ctx context.Context) (*jobs.Jobs, error) {
 
 // renderingConfig returns the configuration of the service for rendering.
 func (d *daemon) renderingConfig() studio.Config {
-	cfg := studioConfig(d.store)
+	cfg := studioConfig(d.store, d.cfg.Passwords)
 	cfg.Media = d.media
 	if d.cfg.AutoConsent {
 		cfg.AutoConsent = render.Consent

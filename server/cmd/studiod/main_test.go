@@ -46,6 +46,9 @@ func (weakPasswords) Hash(_ context.Context, password string) (hash string, err 
 	return argon2id.CreateHash(password, &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32})
 }
 
+// testPasswords hashes the passwords of all tests. TestMain makes it weak in the short form.
+var testPasswords studio.Passwords = auth.NewPasswords()
+
 func TestMain(m *testing.M) {
 	render.RunLimited()
 	_ = os.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50") // milliseconds after which spans are sent
@@ -54,15 +57,14 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if os.Getenv(withWeakPasswords) != "" {
-		passwords = weakPasswords{}
+		testPasswords = weakPasswords{}
 	}
 	if os.Getenv(asDaemon) != "" {
-		main()
-		return
+		os.Exit(run(context.Background(), testPasswords, os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
 	flag.Parse()
 	if testing.Short() {
-		passwords = weakPasswords{}
+		testPasswords = weakPasswords{}
 		_ = os.Setenv(withWeakPasswords, "1")
 		if err := flag.Set("test.parallel", "6"); err != nil { // a test mostly waits for processes and timers
 			panic(err)
@@ -101,7 +103,7 @@ func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	t.Helper()
 	log := &lockedBuffer{}
 	cfg := daemonConfig{
-		Addr: "127.0.0.1:0", Database: newDatabase(t), AutoConsent: true, AllowHTTP: true, AllowNetworks: loopback(),
+		Addr: "127.0.0.1:0", Database: newDatabase(t), Passwords: testPasswords, AutoConsent: true, AllowHTTP: true, AllowNetworks: loopback(),
 		ValidateResponses: server.ResponsesEnforced, StopTimeout: stopTimeout, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}
 	for _, f := range change {
@@ -298,4 +300,4 @@ func demoProjectsOf(d *testDaemon) ([]studio.Project, error) {
 	return projects, err
 }
 
-func studioOf(db *store.Store) *studio.Service { return studio.New(studioConfig(db)) }
+func studioOf(db *store.Store) *studio.Service { return studio.New(studioConfig(db, testPasswords)) }

@@ -177,7 +177,7 @@ func testKilled(t *testing.T, dsn string) {
 func TestDaemon_stopTimeoutIsKept(t *testing.T) {
 	t.Parallel()
 	cfg := daemonConfig{
-		Addr: "127.0.0.1:0", Database: newDatabase(t), AllowHTTP: true, AllowNetworks: loopback(), Render: renderConfig{Time: time.Hour},
+		Addr: "127.0.0.1:0", Database: newDatabase(t), Passwords: testPasswords, AllowHTTP: true, AllowNetworks: loopback(), Render: renderConfig{Time: time.Hour},
 		StopTimeout: 300 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
 	}
 	d, err := openDaemon(t.Context(), cfg)

@@ -87,6 +87,7 @@ func rendererFlags() []cli.Flag {
 func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
 	cfg = daemonConfig{
 		Keys:        keySourceOf(command),
+		Passwords:   passwordsOf(command),
 		Render:      renderConfigOf(command),
 		Media:       command.String("media"),
 		AutoConsent: command.String("consent") == consentAuto,

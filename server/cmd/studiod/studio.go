@@ -10,17 +10,20 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
-	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// passwords hashes the passwords of users.
-var passwords studio.Passwords = auth.NewPasswords() //nolint:gochecknoglobals // TestMain sets it
+// passwordsKey is the key of the studio.Passwords in the metadata of the root command.
+const passwordsKey = "passwords"
+
+func passwordsOf(command *cli.Command) studio.Passwords {
+	return command.Root().Metadata[passwordsKey].(studio.Passwords) //nolint:forcetypeassert // run sets it
+}
 
 // studioConfig returns the configuration of the service that all commands share.
-func studioConfig(db *store.Store) studio.Config {
+func studioConfig(db *store.Store, passwords studio.Passwords) studio.Config {
 	return studio.Config{
 		Store:     db,
 		Passwords: passwords,
@@ -31,7 +34,7 @@ func studioConfig(db *store.Store) studio.Config {
 }
 
 func withStudio(ctx context.Context, command *cli.Command, create bool, do func(*studio.Service) error) error {
-	return withStore(ctx, command, create, func(db *store.Store) error { return do(studio.New(studioConfig(db))) })
+	return withStore(ctx, command, create, func(db *store.Store) error { return do(studio.New(studioConfig(db, passwordsOf(command)))) })
 }
 
 // withStore opens the database of a command and calls do. A daemon may be running on the same database.

@@ -115,7 +115,7 @@ func awaitRevocation(ctx context.Context) error {
 func deleteUser(ctx context.Context, command *cli.Command) error {
 	email := command.Args().First()
 	return withStore(ctx, command, false, func(db *store.Store) (err error) {
-		cfg := studioConfig(db)
+		cfg := studioConfig(db, passwordsOf(command))
 		bucket := command.String("media")
 		if bucket == "" {
 			if bucket, err = defaultMedia(db.Name()); err != nil {
