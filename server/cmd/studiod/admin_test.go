@@ -161,7 +161,7 @@ func TestDaemon_defaultAdminAddressMayBeTaken(t *testing.T) {
 	defer func() { check(t, taken.Close()) }()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Admin = adminConfig{Addr: taken.Addr().String(), Optional: true} })
 	eventually(t, "a warning", func() bool { return strings.Contains(d.log.String(), "level=WARN msg=\"admin address not available") })
-	code, _, stderr := studiod(t, "", "serve", "--db="+newDatabase(t), "--addr=127.0.0.1:0", "--admin-addr="+taken.Addr().String())
+	code, _, stderr := studiod(t, "", "serve", "--db="+studiotest.NewSQLite(t), "--addr=127.0.0.1:0", "--admin-addr="+taken.Addr().String())
 	if code != exitFailure || !strings.Contains(stderr, "address already in use") || strings.Contains(stderr, "\n") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}

@@ -91,7 +91,7 @@ func testCommands(t *testing.T, dsn string) {
 
 func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 	t.Parallel()
-	dsn := newDatabase(t)
+	dsn := studiotest.NewSQLite(t)
 	db := "--db=" + dsn
 	must(t, testPassword, "user", "add", db, testEmail)
 	workspace := must(t, "", "workspace", "add", db, "Team")
@@ -225,7 +225,7 @@ func TestServe_failsIfPortIsTaken(t *testing.T) {
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	check(t, err)
 	defer func() { check(t, listener.Close()) }()
-	code, _, stderr := studiod(t, "", "serve", "--db="+newDatabase(t), "--addr", listener.Addr().String())
+	code, _, stderr := studiod(t, "", "serve", "--db="+studiotest.NewSQLite(t), "--addr", listener.Addr().String())
 	if code != exitFailure || !strings.Contains(stderr, "address already in use") || strings.Contains(stderr, "\n") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
@@ -241,7 +241,7 @@ func TestServe_failsIfAnotherDaemonHasTheFile(t *testing.T) {
 }
 
 func TestCommands_readTheEnvironment(t *testing.T) {
-	dsn := newDatabase(t)
+	dsn := studiotest.NewSQLite(t)
 	t.Setenv("STUDIO_DB", dsn)
 	must(t, testPassword, "user", "add", testEmail)
 	if code, _, stderr := studiod(t, testPassword, "user", "add", "--db="+dsn, testEmail); code != exitUsage {

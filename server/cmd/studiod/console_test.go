@@ -68,7 +68,7 @@ func TestProcess_operatorsSeeAllDaemons(t *testing.T) {
 // Event streams of open pages end when the daemon stops, so they do not delay the stop.
 func TestProcess_stopEndsConsoleStreams(t *testing.T) {
 	t.Parallel()
-	dsn := newDatabase(t)
+	dsn := studiotest.NewSQLite(t)
 	prepareDatabase(t, dsn)
 	p := startProcess(t, dsn)
 	stream := visit(t, p.url)(http.MethodGet, "/console/avatars/live", nil)

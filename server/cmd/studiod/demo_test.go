@@ -13,6 +13,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // showDemoOf returns the output of the demo.
@@ -96,7 +97,7 @@ func TestDemo_rejectsDatabaseOfOthers(t *testing.T) {
 // demoDatabaseOf creates a database whose demo was interrupted after it had added the user.
 func demoDatabaseOf(t *testing.T) string {
 	t.Helper()
-	dsn := newDatabase(t)
+	dsn := studiotest.NewSQLite(t)
 	db, err := store.Open(t.Context(), dsn, store.Config{})
 	check(t, err)
 	_, err = studioOf(db).AddWorkspace(t.Context(), demoWorkspace, "Demo")

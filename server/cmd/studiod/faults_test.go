@@ -52,7 +52,7 @@ func TestServe_rejectsFilesThatAreNoDatabase(t *testing.T) {
 // The start removes the permissions of other users from the database file, and logs that once.
 func TestServe_makesDatabasePrivate(t *testing.T) {
 	t.Parallel()
-	dsn := newDatabase(t)
+	dsn := studiotest.NewSQLite(t)
 	path := strings.TrimPrefix(dsn, "sqlite:")
 	check(t, os.WriteFile(path, nil, 0o600))
 	check(t, os.Chmod(path, 0o644))
@@ -73,7 +73,7 @@ func TestServe_makesDatabasePrivate(t *testing.T) {
 // replaced, the daemon exits, and the next one serves.
 func TestProcess_damagedDatabaseIs503(t *testing.T) {
 	t.Parallel()
-	dsn := newDatabase(t)
+	dsn := studiotest.NewSQLite(t)
 	prepareDatabase(t, dsn)
 	path := strings.TrimPrefix(dsn, "sqlite:")
 	whole, err := os.ReadFile(path)
@@ -112,7 +112,7 @@ func TestProcess_damagedDatabaseIs503(t *testing.T) {
 // A daemon exits when its database is emptied, as it does when the file is deleted.
 func TestProcess_exitsWhenDatabaseIsEmptied(t *testing.T) {
 	t.Parallel()
-	dsn := newDatabase(t)
+	dsn := studiotest.NewSQLite(t)
 	prepareDatabase(t, dsn)
 	p := startProcess(t, dsn)
 	check(t, os.Truncate(strings.TrimPrefix(dsn, "sqlite:"), 0))

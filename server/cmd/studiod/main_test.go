@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -103,7 +102,7 @@ func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	t.Helper()
 	log := &lockedBuffer{}
 	cfg := daemonConfig{
-		Addr: "127.0.0.1:0", Database: newDatabase(t), Passwords: testPasswords, AutoConsent: true, AllowHTTP: true, AllowNetworks: loopback(),
+		Addr: "127.0.0.1:0", Database: studiotest.NewSQLite(t), Passwords: testPasswords, AutoConsent: true, AllowHTTP: true, AllowNetworks: loopback(),
 		ValidateResponses: server.ResponsesEnforced, StopTimeout: stopTimeout, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}
 	for _, f := range change {
@@ -149,11 +148,6 @@ func newClient(t *testing.T, cfg client.Config) *client.Client {
 	c, err := client.New(cfg)
 	check(t, err)
 	return c
-}
-
-func newDatabase(t *testing.T) string {
-	t.Helper()
-	return "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
 }
 
 // inbox is a webhook receiver on its own server. It stores the events it receives.

@@ -177,7 +177,7 @@ func testKilled(t *testing.T, dsn string) {
 func TestDaemon_stopTimeoutIsKept(t *testing.T) {
 	t.Parallel()
 	cfg := daemonConfig{
-		Addr: "127.0.0.1:0", Database: newDatabase(t), Passwords: testPasswords, AllowHTTP: true, AllowNetworks: loopback(), Render: renderConfig{Time: time.Hour},
+		Addr: "127.0.0.1:0", Database: studiotest.NewSQLite(t), Passwords: testPasswords, AllowHTTP: true, AllowNetworks: loopback(), Render: renderConfig{Time: time.Hour},
 		StopTimeout: 300 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
 	}
 	d, err := openDaemon(t.Context(), cfg)
@@ -231,7 +231,7 @@ func TestProcess_demoServesLoopback(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable()
 	check(t, err)
-	demo := exec.CommandContext(t.Context(), program, "serve", "--demo", "--addr", "127.0.0.1:0", "--db", newDatabase(t), "--render-time", "0s")
+	demo := exec.CommandContext(t.Context(), program, "serve", "--demo", "--addr", "127.0.0.1:0", "--db", studiotest.NewEmptySQLite(t), "--render-time", "0s")
 	demo.Env = append(os.Environ(), asDaemon+"=1")
 	stdout, err := demo.StdoutPipe()
 	check(t, err)
@@ -268,7 +268,7 @@ func TestProcess_demoServesLoopback(t *testing.T) {
 
 func TestProcess_stopFinishesWorkInFlight(t *testing.T) {
 	t.Parallel()
-	dsn := newDatabase(t)
+	dsn := studiotest.NewSQLite(t)
 	secret := prepareDatabase(t, dsn)
 	arrived, release := make(chan struct{}), make(chan struct{})
 	in := startInbox(t, secret, func(http.ResponseWriter, string) bool {

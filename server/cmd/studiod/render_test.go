@@ -15,6 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // need skips the test if a program is not installed. In CI it fails the test instead.
@@ -135,7 +136,7 @@ func TestDaemon_deletionKillsRenderer(t *testing.T) {
 	script := filepath.Join(dir, "hangs")
 	check(t, os.WriteFile(script, []byte("#!/bin/sh\necho $$ > "+dir+"/pid.new && mv "+dir+"/pid.new "+dir+"/pid && sleep 600\n"), 0o700))
 	d := startDaemon(t, func(cfg *daemonConfig) {
-		cfg.Database, cfg.Render = newDatabase(t), renderConfig{Program: []string{script}}
+		cfg.Database, cfg.Render = studiotest.NewSQLite(t), renderConfig{Program: []string{script}}
 	})
 	lipsync, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{Title: gen.Value("Greeting")})
 	check(t, err)

@@ -14,7 +14,7 @@ import (
 
 func TestServe_appliesReceiverLimits(t *testing.T) {
 	t.Parallel()
-	dsn := newDatabase(t)
+	dsn := studiotest.NewSQLite(t)
 	prepareDatabase(t, dsn)
 	const events = 20
 	var inFlight, most, all atomic.Int64

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // certificate returns a certificate for 127.0.0.1 and its key, as PEM.
@@ -64,7 +66,7 @@ func shown(t *testing.T, client *http.Client, url string) (status int, proto, na
 
 func TestProcess_reloadsTLSCertificate(t *testing.T) {
 	t.Parallel()
-	dsn := newDatabase(t)
+	dsn := studiotest.NewSQLite(t)
 	prepareDatabase(t, dsn)
 	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
 	write := func(cert, key []byte) {
@@ -148,7 +150,7 @@ func TestServe_rejectsIncompleteTLSFlags(t *testing.T) {
 		{"--tls-cert", certFile, "--tls-key", keyFile},
 		{"--tls-cert", certFile, "--tls-key", keyFile + ".missing"},
 	} {
-		code, _, stderr := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", newDatabase(t)}, args...)...)
+		code, _, stderr := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", studiotest.NewSQLite(t)}, args...)...)
 		if code != exitUsage || strings.Count(stderr, "\n") > 1 {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
 		}

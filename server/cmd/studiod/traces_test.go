@@ -172,7 +172,7 @@ func TestTraces_hungCollectorDelaysNothing(t *testing.T) {
 		return false
 	})
 	t.Cleanup(func() { close(released) })
-	dsn := newDatabase(t)
+	dsn := studiotest.NewSQLite(t)
 	secret := prepareDatabase(t, dsn)
 	inbox := startInbox(t, secret, nil)
 	p := startProcess(t, dsn, "--otlp", collector.URL, "--render-time", "1ms")
@@ -197,7 +197,7 @@ func TestTraces_rejectInvalidCollectorURL(t *testing.T) {
 		{"--otlp", "http://collector", "--otlp-sample", "0"},
 		{"--otlp", "http://collector", "--otlp-sample", "1.5"},
 	} {
-		code, _, said := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", newDatabase(t)}, test...)...)
+		code, _, said := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", studiotest.NewSQLite(t)}, test...)...)
 		if code != exitUsage || strings.Contains(said, "canary") {
 			t.Errorf("%v ends with %d: %s", test, code, said)
 		}

@@ -318,7 +318,7 @@ func TestServe_abortedUploadLeavesNoFile(t *testing.T) {
 // and renders again.
 func TestServe_rendersAgainAfterKill(t *testing.T) {
 	t.Parallel()
-	f := &fleet{t: t, dsn: newDatabase(t), media: "file:" + filepath.Join(t.TempDir(), "media"), directory: t.TempDir()}
+	f := &fleet{t: t, dsn: studiotest.NewSQLite(t), media: "file:" + filepath.Join(t.TempDir(), "media"), directory: t.TempDir()}
 	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
 	f.serve = startProcess(t, f.dsn, f.rendering()...)
 	lipsync := f.create()
@@ -343,7 +343,7 @@ func TestServe_rendersAgainAfterKill(t *testing.T) {
 // The disk of the media is full. The rendering is stored when there is room again.
 func TestServe_survivesFullDisk(t *testing.T) {
 	t.Parallel()
-	f := &fleet{t: t, dsn: newDatabase(t), media: "file:" + studiotest.SmallDisk(t), directory: t.TempDir()}
+	f := &fleet{t: t, dsn: studiotest.NewSQLite(t), media: "file:" + studiotest.SmallDisk(t), directory: t.TempDir()}
 	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
 	f.serve = startProcess(t, f.dsn, f.rendering()...)
 	lipsync := f.create()

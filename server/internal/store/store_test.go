@@ -60,7 +60,7 @@ func subject(id string, events int) studio.Subject {
 func TestOpen_concurrentlyCreatesOneDatabase(t *testing.T) {
 	t.Parallel()
 	for name, create := range map[string]func(testing.TB) string{
-		"SQLite": studiotest.NewSQLite, "PostgreSQL": studiotest.NewEmptyPostgres,
+		"SQLite": studiotest.NewEmptySQLite, "PostgreSQL": studiotest.NewEmptyPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -66,23 +66,25 @@ var templateSQLite = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// NewSQLite returns the DSN of a new SQLite file that is removed after the test.
+// NewSQLite returns the DSN of a new, migrated SQLite file that is removed after the test.
 func NewSQLite(t testing.TB) (dsn string) {
+	t.Helper()
+	dsn = NewEmptySQLite(t)
+	file, err := templateSQLite()
+	check(t, err)
+	check(t, os.WriteFile(strings.TrimPrefix(dsn, "sqlite:"), file, 0o600))
+	return dsn
+}
+
+// NewEmptySQLite returns the DSN of a SQLite file that does not exist and is removed after the test.
+func NewEmptySQLite(t testing.TB) (dsn string) {
 	t.Helper()
 	return "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
 }
 
-// Open opens a database and closes it after the test. A SQLite file that does not exist is created with all
-// tables.
+// Open opens a database and closes it after the test.
 func Open(t testing.TB, dsn string) *store.Store {
 	t.Helper()
-	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			file, err := templateSQLite()
-			check(t, err)
-			check(t, os.WriteFile(path, file, 0o600))
-		}
-	}
 	db, err := store.Open(context.Background(), dsn, store.Config{})
 	if err != nil {
 		t.Fatal(err)
