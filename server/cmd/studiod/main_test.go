@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alexedwards/argon2id"
 	"go.uber.org/goleak"
 
 	"github.com/avatarstudio/avatarstudio/client"
@@ -34,18 +33,12 @@ import (
 // processes.
 const asDaemon = "STUDIOD_TEST_AS_DAEMON"
 
-// withWeakPasswords is an environment variable that makes this program, and daemons that it starts, use weakPasswords.
+// withWeakPasswords is an environment variable that makes this program, and daemons that it starts, hash passwords
+// weakly.
 const withWeakPasswords = "STUDIOD_TEST_WEAK_PASSWORDS"
 
-// weakPasswords hashes with argon2id in 64 KiB instead of 19 MiB. Hashing takes a third of the CPU time of the short
-// form otherwise.
-type weakPasswords struct{ auth.Passwords }
-
-func (weakPasswords) Hash(_ context.Context, password string) (hash string, err error) {
-	return argon2id.CreateHash(password, &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32})
-}
-
-// testPasswords hashes the passwords of all tests. TestMain makes it weak in the short form.
+// testPasswords hashes the passwords of all tests. TestMain makes it weak in the short form, where hashing would take a
+// third of the CPU time.
 var testPasswords studio.Passwords = auth.NewPasswords()
 
 func TestMain(m *testing.M) {
@@ -56,16 +49,16 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if os.Getenv(withWeakPasswords) != "" {
-		testPasswords = weakPasswords{}
+		testPasswords = studiotest.WeakPasswords{}
 	}
 	if os.Getenv(asDaemon) != "" {
 		os.Exit(run(context.Background(), testPasswords, os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
 	flag.Parse()
 	if testing.Short() {
-		testPasswords = weakPasswords{}
+		testPasswords = studiotest.WeakPasswords{}
 		_ = os.Setenv(withWeakPasswords, "1")
-		if err := flag.Set("test.parallel", "6"); err != nil { // a test mostly waits for processes and timers
+		if err := flag.Set("test.parallel", "12"); err != nil { // a test mostly waits for processes and timers
 			panic(err)
 		}
 	}

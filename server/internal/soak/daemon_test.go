@@ -26,7 +26,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -55,7 +54,7 @@ func deploy(t *testing.T, dsn string) *deployment {
 	db, err := store.Open(t.Context(), dsn, store.Config{})
 	check(t, err)
 	cfg := studiotest.Config(db, time.Now)
-	cfg.Passwords = auth.NewPasswords()
+	cfg.Passwords = studiotest.WeakPasswords{}
 	service := studio.New(cfg)
 	user, err := service.AddUser(t.Context(), "", email, password)
 	check(t, err)
@@ -156,7 +155,7 @@ func (d *deployment) start(args ...string) *daemon {
 func (d *deployment) startAs(command []string, dsn string, args ...string) *daemon {
 	d.t.Helper()
 	command = slices.Concat(command, []string{
-		"serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8",
+		"serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--docs=false", "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8",
 		"--render-time", "0s",
 	}, args)
 	p := d.launch(command)
