@@ -55,64 +55,62 @@ func from(t *testing.T, address net.IP) *http.Client {
 // TestProcess_correctLoginDuringGuessing sends concurrent wrong logins, 30 or STUDIO_TEST_LOGINS, while
 // the user logs in. With -v it prints the duration of the correct login.
 func TestProcess_correctLoginDuringGuessing(t *testing.T) {
+	t.Parallel()
 	guessers, _ := strconv.Atoi(cmp.Or(os.Getenv("STUDIO_TEST_LOGINS"), "30"))
-	for name, create := range studiotest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			dsn := create(t)
-			prepareDatabase(t, dsn)
-			p := startProcess(t, dsn)
-			home := from(t, net.IPv4(127, 0, 0, 1))
-			if status, _ := tryLogin(t.Context(), home, p.url, testEmail, testPassword); status != http.StatusOK {
-				t.Fatalf("the first login is answered %d", status)
-			}
-			for _, attack := range []struct {
-				name      string
-				addresses int
-				email     func(i int) string
-			}{
-				{"one account from one other address", 1, func(int) string { return testEmail }},
-				{"one account from 500 addresses", 500, func(int) string { return testEmail }},
-				{"many accounts from the same address", 0, func(i int) string { return fmt.Sprintf("%d@example.com", i) }},
-				{"many accounts from 500 addresses", 500, func(i int) string { return fmt.Sprintf("%d@example.com", i) }},
-			} {
-				ctx, stop := context.WithCancel(t.Context())
-				var guessing sync.WaitGroup
-				var answers sync.Map
-				for i := range guessers {
-					client := home
-					if attack.addresses > 0 {
-						client = from(t, net.IPv4(127, 0, byte(1+i%attack.addresses/250), byte(1+i%attack.addresses%250)))
-					}
-					guessing.Go(func() {
-						for ctx.Err() == nil {
-							status, _ := tryLogin(ctx, client, p.url, attack.email(i), "a guess")
-							n, _ := answers.LoadOrStore(status, new(atomic.Int64))
-							n.(*atomic.Int64).Add(1)
-							select { // the rate of one guesser
-							case <-ctx.Done():
-							case <-time.After(time.Second):
-							}
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		prepareDatabase(t, dsn)
+		p := startProcess(t, dsn)
+		home := from(t, net.IPv4(127, 0, 0, 1))
+		if status, _ := tryLogin(t.Context(), home, p.url, testEmail, testPassword); status != http.StatusOK {
+			t.Fatalf("the first login is answered %d", status)
+		}
+		for _, attack := range []struct {
+			name      string
+			addresses int
+			email     func(i int) string
+		}{
+			{"one account from one other address", 1, func(int) string { return testEmail }},
+			{"one account from 500 addresses", 500, func(int) string { return testEmail }},
+			{"many accounts from the same address", 0, func(i int) string { return fmt.Sprintf("%d@example.com", i) }},
+			{"many accounts from 500 addresses", 500, func(i int) string { return fmt.Sprintf("%d@example.com", i) }},
+		} {
+			ctx, stop := context.WithCancel(t.Context())
+			var guessing sync.WaitGroup
+			var answers sync.Map
+			for i := range guessers {
+				client := home
+				if attack.addresses > 0 {
+					client = from(t, net.IPv4(127, 0, byte(1+i%attack.addresses/250), byte(1+i%attack.addresses%250)))
+				}
+				guessing.Go(func() {
+					for ctx.Err() == nil {
+						status, _ := tryLogin(ctx, client, p.url, attack.email(i), "a guess")
+						n, _ := answers.LoadOrStore(status, new(atomic.Int64))
+						n.(*atomic.Int64).Add(1)
+						select { // the rate of one guesser
+						case <-ctx.Done():
+						case <-time.After(time.Second):
 						}
-					})
-				}
-				owner := from(t, net.IPv4(127, 0, 0, 1))
-				var longest time.Duration
-				for range 4 {
-					began := time.Now()
-					if status, _ := tryLogin(t.Context(), owner, p.url, testEmail, testPassword); status != http.StatusOK {
-						t.Errorf("%s: the right login is answered %d", attack.name, status)
 					}
-					longest = max(longest, time.Since(began))
-				}
-				stop()
-				guessing.Wait()
-				seen := map[any]int64{}
-				answers.Range(func(status, n any) bool { seen[status] = n.(*atomic.Int64).Load(); return true })
-				t.Logf("%d guessers, %s: the longest of 4 right logins took %v; guesses were answered %v", guessers, attack.name, longest, seen)
+				})
 			}
-			check(t, p.end(syscall.SIGTERM))
-		})
-	}
+			owner := from(t, net.IPv4(127, 0, 0, 1))
+			var longest time.Duration
+			for range 4 {
+				began := time.Now()
+				if status, _ := tryLogin(t.Context(), owner, p.url, testEmail, testPassword); status != http.StatusOK {
+					t.Errorf("%s: the right login is answered %d", attack.name, status)
+				}
+				longest = max(longest, time.Since(began))
+			}
+			stop()
+			guessing.Wait()
+			seen := map[any]int64{}
+			answers.Range(func(status, n any) bool { seen[status] = n.(*atomic.Int64).Load(); return true })
+			t.Logf("%d guessers, %s: the longest of 4 right logins took %v; guesses were answered %v", guessers, attack.name, longest, seen)
+		}
+		check(t, p.end(syscall.SIGTERM))
+	})
 }
 
 func TestCommands_endSessions(t *testing.T) {
