@@ -196,7 +196,7 @@
 //     TestHungReceiver_oneOfAHundredDelaysNoOther in server/internal/soak.
 //   - Clients that exhaust connections or the memory for bodies: TestProcess_survivesHostileConnections
 //     in server/cmd/studiod.
-//   - Password guessing, and guesses that block the owner: TestProcess_correctLoginDuringGuessing in
+//   - Password guessing, and guesses that block the owner: TestProcess_acceptsCorrectLoginDuringGuessing in
 //     server/cmd/studiod.
 //   - Tokens that are forged, revoked, or belong to a deleted user: TestTokens_rejectForeignTokens
 //     in server/internal/auth, and TestCommands_endSessions in server/cmd/studiod.

@@ -51,7 +51,7 @@ func (in *inbox) want(t *testing.T, id string, want []string) {
 
 // This test calls every operation of the contract. A user logs in, lists projects, creates avatars, videos
 // and lip-syncs, and gives and refuses consent. A receiver is notified of every status, in order and once.
-func TestStudio_everyOperationAndNotification(t *testing.T) {
+func TestStudio_performsEveryOperationAndSendsEveryNotification(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, testStudio)
 }

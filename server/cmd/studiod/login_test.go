@@ -52,9 +52,9 @@ func from(t *testing.T, address net.IP) *http.Client {
 	return &http.Client{Transport: transport, Timeout: waitTimeout}
 }
 
-// TestProcess_correctLoginDuringGuessing sends concurrent wrong logins, 30 or STUDIO_TEST_LOGINS, while
+// TestProcess_acceptsCorrectLoginDuringGuessing sends concurrent wrong logins, 30 or STUDIO_TEST_LOGINS, while
 // the user logs in. With -v it prints the duration of the correct login.
-func TestProcess_correctLoginDuringGuessing(t *testing.T) {
+func TestProcess_acceptsCorrectLoginDuringGuessing(t *testing.T) {
 	t.Parallel()
 	guessers, _ := strconv.Atoi(cmp.Or(os.Getenv("STUDIO_TEST_LOGINS"), "30"))
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {

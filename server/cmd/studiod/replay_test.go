@@ -49,7 +49,7 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 }
 
 // An operator replays events after an outage of a receiver, while the daemon is running.
-func TestEventReplay_afterReceiverOutage(t *testing.T) {
+func TestEventReplay_deliversAfterReceiverOutage(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, testReceiverGone)
 }
