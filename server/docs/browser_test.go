@@ -19,6 +19,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
 )
 
+func TestMain(m *testing.M) { browsertest.Main(m) }
+
 // operation returns the selector for an operation on the page.
 func operation(tag, id string) string { return "#operations-" + tag + "-" + id }
 

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,15 +30,28 @@ import (
 // testTimeout bounds a test. It is long, because the machine may be busy.
 const testTimeout = 5 * time.Minute
 
-// axe is the script of axe-core, which "make axe" downloads.
+// axeGzip is the script of axe-core, which "make axe" downloads.
 //
 //go:embed axe/axe.min.js.gz
-var axe []byte
+var axeGzip []byte
+
+//nolint:gochecknoglobals // it is decompressed once
+var axe = sync.OnceValue(func() string {
+	unpacked, err := gzip.NewReader(bytes.NewReader(axeGzip))
+	if err != nil {
+		panic(err)
+	}
+	script, err := io.ReadAll(unpacked)
+	if err != nil {
+		panic(err)
+	}
+	return string(script)
+})
 
 //nolint:gochecknoglobals // a flag
 var pictures = flag.String("pictures", "", "write the screenshots of [Tab.Inspect] to this directory")
 
-// Tab is a browser with one tab. Its methods fail the test on errors.
+// Tab is a tab of a browser. Its methods fail the test on errors.
 type Tab struct {
 	t      *testing.T
 	ctx    context.Context //nolint:containedctx // chromedp keeps the tab in it
@@ -48,8 +62,62 @@ type Tab struct {
 	received float64 // bytes
 }
 
-// Open starts a browser. The test fails if a page logs an error or a warning, throws an exception, or sends a
-// request to another origin, unless the test calls [Tab.Faults].
+// shared is the browser of all tabs. It is closed when nothing uses it.
+//
+//nolint:gochecknoglobals // a start takes as much CPU time as six pages
+var shared struct {
+	mu    sync.Mutex
+	users int
+	ctx   context.Context //nolint:containedctx // chromedp keeps the browser in it
+	close context.CancelFunc
+}
+
+// Main runs the tests of a package with one browser. Without it, the browser is closed whenever no test uses it. Call it
+// in TestMain.
+func Main(m *testing.M) {
+	shared.users++
+	defer release()
+	m.Run()
+}
+
+// acquire returns the shared browser, which it starts if necessary. The caller must call release after use.
+func acquire(path string) (context.Context, error) {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.close == nil {
+		var err error
+		if shared.ctx, shared.close, err = start(path); err != nil {
+			return nil, err
+		}
+	}
+	shared.users++
+	return shared.ctx, nil
+}
+
+// start starts a browser. If it fails, the function it returns is nil.
+func start(path string) (context.Context, context.CancelFunc, error) {
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, // CI runs as root
+		chromedp.Flag("disable-dev-shm-usage", false))...) // Debian's start script sets it if /dev/shm is small
+	ctx, _ = chromedp.NewContext(ctx)
+	if err := chromedp.Do(ctx); err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	return ctx, cancel, nil
+}
+
+func release() {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.users--; shared.users == 0 && shared.close != nil {
+		shared.close()
+		shared.close = nil
+	}
+}
+
+// Open opens a tab with its own cookies, storage and cache. The test fails if a page logs an error or a warning, throws
+// an exception, or sends a request to another origin, unless the test calls [Tab.Faults].
 func Open(t *testing.T, origin string) *Tab {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -59,23 +127,28 @@ func Open(t *testing.T, origin string) *Tab {
 		}
 		t.Skipf("%v (install Debian's package chromium)", err)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, // CI runs as root
-		chromedp.WSURLReadTimeout(testTimeout), chromedp.UserDataDir(filepath.Join(t.TempDir(), "chromium")))
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, testTimeout)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	tab := &Tab{t: t, ctx: ctx, origin: origin}
-	if err := chromedp.Listen(ctx, tab.handleEvent); err != nil {
+	ctx, err := acquire(path)
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(release)
+	ctx, cancel := context.WithTimeout(ctx, testTimeout)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+	tab := &Tab{t: t, ctx: ctx, origin: origin}
 	t.Cleanup(func() {
 		cancel() // no event is handled after it
 		for _, fault := range tab.Faults() {
 			t.Error(fault)
 		}
 	})
+	if err := chromedp.Listen(ctx, tab.handleEvent); err != nil {
+		t.Fatal(err)
+	}
+	// Only one tab of a browser has the focus otherwise.
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
 	return tab
 }
 
@@ -139,6 +212,15 @@ func Read[T any](tab *Tab, action chromedp.Action[T]) T {
 	return value
 }
 
+// SetCookie sets a cookie for a path of the origin and the paths below it.
+func (tab *Tab) SetCookie(path string, cookie *http.Cookie) {
+	tab.t.Helper()
+	params := network.SetCookieParams{Name: cookie.Name, Value: cookie.Value, URL: tab.origin, Path: path}
+	if _, err := chromedp.Call(tab.ctx, network.SetCookie, params); err != nil {
+		tab.t.Fatal(err)
+	}
+}
+
 // Visit navigates to a path and waits until an element that matches the selector is visible.
 func (tab *Tab) Visit(path, selector string) {
 	tab.t.Helper()
@@ -178,11 +260,12 @@ func (tab *Tab) Prefer(scheme string) {
 	}
 }
 
-// Clipboard returns the text in the clipboard.
+// Clipboard returns the text in the clipboard, which all tabs share.
 func (tab *Tab) Clipboard() string {
 	tab.t.Helper()
 	permission := browser.SetPermissionParams{
 		Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: browser.PermissionSettingGranted, Origin: tab.origin,
+		BrowserContextID: chromedp.FromContext(tab.ctx).BrowserContextID,
 	}
 	if _, err := chromedp.Call(tab.ctx, browser.SetPermission, permission); err != nil {
 		tab.t.Fatal(err)
@@ -194,12 +277,16 @@ func (tab *Tab) Clipboard() string {
 func Widths() []int64 { return []int64{360, 768, 1440} }
 
 // Inspect checks the current page in both color schemes at each of [Widths]. The page must not be wider than the
-// window, and axe-core must find no serious accessibility problem.
+// window, and axe-core must find no serious accessibility problem. With -short, the width is checked in light only.
 func (tab *Tab) Inspect(name string) {
 	tab.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
 		tab.Prefer(scheme)
-		for _, width := range Widths() {
+		widths := Widths()
+		if scheme == "dark" && testing.Short() {
+			widths = nil
+		}
+		for _, width := range widths {
 			tab.Do(chromedp.EmulateViewport(width, 900))
 			needed := Read(tab, chromedp.Evaluate[int64](layoutWidth, chromedp.EvalAwaitPromise))
 			if needed > width {
@@ -207,7 +294,7 @@ func (tab *Tab) Inspect(name string) {
 			}
 			tab.saveScreenshot(fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
 		}
-		tab.audit(name + ", " + scheme)
+		tab.audit(name, scheme)
 	}
 }
 
@@ -225,26 +312,23 @@ func (tab *Tab) saveScreenshot(name string) {
 	}
 }
 
-// audit fails the test for each problem that axe-core rates as serious or critical, and logs the others.
-func (tab *Tab) audit(name string) {
+// audit fails the test for each problem that axe-core rates as serious or critical, and logs the others. The audit in
+// dark follows that in light, from which only the contrast can differ.
+func (tab *Tab) audit(name, scheme string) {
 	tab.t.Helper()
-	unpacked, err := gzip.NewReader(bytes.NewReader(axe))
-	if err != nil {
-		tab.t.Fatal(err)
+	options := `{resultTypes: ["violations"], runOnly: ["color-contrast"]}`
+	if scheme == "light" {
+		options = `{resultTypes: ["violations"]}`
+		tab.Do(chromedp.Evaluate[chromedp.Void](axe() + "\n;undefined"))
 	}
-	script, err := io.ReadAll(unpacked)
-	if err != nil {
-		tab.t.Fatal(err)
-	}
-	tab.Do(chromedp.Evaluate[chromedp.Void](string(script) + "\n;undefined"))
 	type violation struct{ ID, Impact, Where string }
-	found := Read(tab, chromedp.Evaluate[[]violation](`axe.run().then(result => result.violations.flatMap(v => v.nodes.map(
+	found := Read(tab, chromedp.Evaluate[[]violation](`axe.run(`+options+`).then(result => result.violations.flatMap(v => v.nodes.map(
 		n => ({ID: v.id, Impact: v.impact, Where: n.html + " " + n.failureSummary}))))`, chromedp.EvalAwaitPromise))
 	for _, v := range found {
 		if v.Impact == "serious" || v.Impact == "critical" {
-			tab.t.Errorf("%s: %s (%s): %s", name, v.ID, v.Impact, v.Where)
+			tab.t.Errorf("%s, %s: %s (%s): %s", name, scheme, v.ID, v.Impact, v.Where)
 		} else {
-			tab.t.Logf("%s: %s (%s): %s", name, v.ID, v.Impact, v.Where)
+			tab.t.Logf("%s, %s: %s (%s): %s", name, scheme, v.ID, v.Impact, v.Where)
 		}
 	}
 }
