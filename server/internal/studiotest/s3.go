@@ -48,6 +48,8 @@ func NewS3(t testing.TB) *S3 {
 	t.Cleanup(server.Close)
 	s.Bucket = "s3://studio?" + url.Values{
 		"region": {"eu-central-1"}, "endpoint": {server.URL}, "use_path_style": {"true"},
+		"response_checksum_validation": {"when_required"}, // gofakes3 sends no checksums
+		"rate_limiter_capacity":        {"1"},             // less than a retry costs, because the backoff takes seconds
 	}.Encode()
 	return s
 }
