@@ -67,10 +67,10 @@ func ffmpeg(t testing.TB, args ...string) []byte {
 
 // A film is a decoded video. Its frames contain luma only.
 type film struct {
+	path          string
 	width, height int
 	rate          float64
 	frames        [][]byte
-	samples       []int16 // 16 kHz, mono
 	// video and audio are the lengths of the streams, in seconds.
 	video, audio float64
 	streams      []stream
@@ -103,7 +103,7 @@ func watch(t testing.TB, path string) *film {
 	if err := json.Unmarshal(command(t, "ffprobe", "-v", "error", "-of", "json", "-show_streams", "-show_format", path), &info); err != nil {
 		t.Fatal(err)
 	}
-	f := &film{streams: info.Streams, comment: info.Format.Tags.Comment}
+	f := &film{path: path, streams: info.Streams, comment: info.Format.Tags.Comment}
 	for _, s := range info.Streams {
 		seconds, err := strconv.ParseFloat(s.Duration, 64)
 		if err != nil {
@@ -127,23 +127,22 @@ func watch(t testing.TB, path string) *film {
 	for part := range slices.Chunk(pixels, f.width*f.height) {
 		f.frames = append(f.frames, part)
 	}
-	if f.audio > 0 {
-		sound := ffmpeg(t, "-i", path, "-map", "0:a", "-f", "s16le", "-ac", "1", "-ar", "16000", "-")
-		f.samples = make([]int16, len(sound)/2)
-		if err := binary.Read(bytes.NewReader(sound), binary.LittleEndian, f.samples); err != nil && err != io.EOF {
-			t.Fatal(err)
-		}
-	}
 	return f
 }
 
 // loudness returns the perceived loudness during each frame, by Stevens's power law.
-func (f *film) loudness() []float64 {
+func (f *film) loudness(t testing.TB) []float64 {
+	t.Helper()
+	sound := ffmpeg(t, "-i", f.path, "-map", "0:a", "-f", "s16le", "-ac", "1", "-ar", "16000", "-")
+	samples := make([]int16, len(sound)/2)
+	if err := binary.Read(bytes.NewReader(sound), binary.LittleEndian, samples); err != nil && err != io.EOF {
+		t.Fatal(err)
+	}
 	heard := make([]float64, len(f.frames))
 	for i := range heard {
 		from, to := int(float64(i)/f.rate*16000), int(float64(i+1)/f.rate*16000)
 		var sum float64
-		for _, v := range f.samples[min(from, len(f.samples)):min(to, len(f.samples))] {
+		for _, v := range samples[min(from, len(samples)):min(to, len(samples))] {
 			sum += float64(v) * float64(v)
 		}
 		heard[i] = math.Pow(math.Sqrt(sum/float64(to-from))/math.MaxInt16, 0.6)
