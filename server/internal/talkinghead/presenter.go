@@ -246,7 +246,8 @@ func presenterSource(ctx context.Context, dir string) (*media, *track, error) {
 		return nil, nil, err
 	}
 	defer file.Close()
-	if err := png.Encode(file, drawPresenter()); err != nil {
+	encoder := png.Encoder{CompressionLevel: png.BestSpeed} // the file is temporary
+	if err := encoder.Encode(file, drawPresenter()); err != nil {
 		return nil, nil, err
 	}
 	if err := file.Close(); err != nil {
