@@ -199,11 +199,15 @@ func (s styled) texts(g *generator, n int) []string {
 func TestStyles_decodeWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	const name = "it"
+	rounds := 300
+	if testing.Short() {
+		rounds = 50
+	}
 	for _, s := range styles() {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			g := &generator{Rand: rand.New(rand.NewPCG(7, 11))}
-			for range 300 {
+			for range rounds {
 				kind := pick(g, "array", "object")
 				if s.style == "deepObject" || (s.style == "spaceDelimited" || s.style == "pipeDelimited") && s.explode {
 					kind = map[bool]string{true: "object", false: "array"}[s.style == "deepObject"]
