@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -50,7 +51,46 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// service is a daemon process with a user who is a member of a workspace with two projects.
+// accounts is a database with a user who is a member of a workspace with two projects.
+type accounts struct {
+	database          []byte // an SQLite file
+	workspace, secret string
+}
+
+// newAccounts makes the database once for all tests, because it takes five processes.
+var newAccounts = sync.OnceValues(func() (a accounts, err error) {
+	program, err := studiod()
+	if err != nil {
+		return a, err
+	}
+	directory, err := os.MkdirTemp("", "")
+	if err != nil {
+		return a, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
+	file := filepath.Join(directory, "studio.db")
+	manage := func(stdin string, args ...string) string {
+		command := exec.CommandContext(context.Background(), program, append(args, "--db=sqlite:"+file)...)
+		command.Stdin = strings.NewReader(stdin)
+		output, failure := command.Output()
+		err = errors.Join(err, failure)
+		return strings.TrimSpace(string(output))
+	}
+	manage(testPassword, "user", "add", testEmail)
+	a.workspace = manage("", "workspace", "add", "Team")
+	manage("", "workspace", "member", a.workspace, testEmail)
+	manage(`{"data":[
+		{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One\u001b[2J","status":"draft","created_at":"2026-01-12T11:30:00Z"},
+		{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21","later":[1]}
+	]}`, "project", "import", "--workspace", a.workspace, "-")
+	a.secret = manage("", "secret", "show", testEmail)
+	if err == nil {
+		a.database, err = os.ReadFile(file)
+	}
+	return a, err
+})
+
+// service is a daemon process with the accounts.
 type service struct {
 	url, workspace, secretFile string
 }
@@ -59,27 +99,16 @@ func startService(t *testing.T, args ...string) *service {
 	t.Helper()
 	program, err := studiod()
 	check(t, err)
+	a, err := newAccounts()
+	check(t, err)
 	directory := t.TempDir()
-	db := "--db=sqlite:" + filepath.Join(directory, "studio.db")
-	manage := func(stdin string, args ...string) string {
-		t.Helper()
-		command := exec.CommandContext(t.Context(), program, args...)
-		command.Stdin = strings.NewReader(stdin)
-		output, err := command.Output()
-		check(t, err)
-		return strings.TrimSpace(string(output))
-	}
-	manage(testPassword, "user", "add", db, testEmail)
-	s := &service{workspace: manage("", "workspace", "add", db, "Team"), secretFile: filepath.Join(directory, "secret.txt")}
-	manage("", "workspace", "member", db, s.workspace, testEmail)
-	manage(`{"data":[
-		{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One\u001b[2J","status":"draft","created_at":"2026-01-12T11:30:00Z"},
-		{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21","later":[1]}
-	]}`, "project", "import", db, "--workspace", s.workspace, "-")
-	check(t, os.WriteFile(s.secretFile, []byte(manage("", "secret", "show", db, testEmail)+"\n"), 0o600))
+	s := &service{workspace: a.workspace, secretFile: filepath.Join(directory, "secret.txt")}
+	check(t, os.WriteFile(s.secretFile, []byte(a.secret+"\n"), 0o600))
+	db := filepath.Join(directory, "studio.db")
+	check(t, os.WriteFile(db, a.database, 0o600))
 
 	daemon := exec.CommandContext(context.Background(), program, append([]string{
-		"serve", db, "--log-format=text", "--addr=127.0.0.1:0", "--render-time=10ms", "--allow-http-webhooks", "--webhook-allow=127.0.0.0/8",
+		"serve", "--db=sqlite:" + db, "--log-format=text", "--addr=127.0.0.1:0", "--render-time=10ms", "--allow-http-webhooks", "--webhook-allow=127.0.0.0/8",
 	}, args...)...)
 	stderr, err := daemon.StderrPipe()
 	check(t, err)
