@@ -9,7 +9,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-func TestParseDateTime(t *testing.T) {
+func TestParseDateTime_acceptsISO8601Only(t *testing.T) {
 	t.Parallel()
 	utc := time.Date(2026, time.January, 12, 9, 30, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{

@@ -56,7 +56,7 @@ func TestRedirect_withAnInvalidLocation(t *testing.T) {
 	}
 }
 
-func TestTransportError(t *testing.T) {
+func TestTransportError_wrapsTheCause(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -77,7 +77,7 @@ func TestTransportError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newClient(t, func(c *client.Config) { c.BaseURL, c.HTTPClient = closed, nil }, test.change)
+			c := newClient(t, func(c *client.Config) { c.BaseURL, c.HTTPClient = closed, nil }, test.change, fast)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if test.canceled {
@@ -97,7 +97,7 @@ func TestTransportError(t *testing.T) {
 func TestTransportError_hasNoQueryOrUser(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
-	c := newClient(t, static, func(c *client.Config) {
+	c := newClient(t, static, fast, func(c *client.Config) {
 		c.HTTPClient = &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) { return nil, boom })}
 	})
 	userinfo := func(_ context.Context, r *http.Request) error {
@@ -121,14 +121,14 @@ func TestTransportError_isReturnedForBrokenBody(t *testing.T) {
 		_, _ = w.Write([]byte(`{"avatar_id":"canary`))
 		return true
 	}
-	err := get(t, s.start(t, static))
+	err := get(t, s.start(t, static, fast))
 	wrapped, ok := errors.AsType[*url.Error](err)
 	if !ok || wrapped.Op != http.MethodGet || strings.Contains(err.Error(), "canary") || errors.Is(err, client.ErrDecode) {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestUserAgent(t *testing.T) {
+func TestUserAgent_isSentInEveryRequest(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	mustGet(t, s.direct(t, func(c *client.Config) { c.UserAgent = "mine/1" }))

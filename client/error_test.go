@@ -122,7 +122,7 @@ func TestError_isTheSameFromRaw(t *testing.T) {
 	}
 }
 
-func TestError_RetryAfter(t *testing.T) {
+func TestError_containsRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for header, want := range map[string]time.Duration{

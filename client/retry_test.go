@@ -251,11 +251,11 @@ func TestRetry_unknownOutcomeStaysUnknown(t *testing.T) {
 	}
 }
 
-func TestOutcomeUnknown_Text(t *testing.T) {
+func TestOutcomeUnknown_textNamesTheRequest(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.before = failing(create, http.StatusBadGateway)
-	_, err := s.direct(t, static).CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+	_, err := s.direct(t, static, fast).CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
 	const want = "client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 502 Bad Gateway: As the test wants it. (request r-1)"
 	if err == nil || err.Error() != want || !errors.Is(err, client.ErrServer) {
 		t.Errorf("error %v", err)

@@ -100,7 +100,7 @@ func TestWait_endsAfterManyOtherEvents(t *testing.T) {
 	})
 }
 
-func TestPoll(t *testing.T) {
+func TestPoll_boundsTheIntervals(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		poll            client.Poll

@@ -137,7 +137,7 @@ func TestDeliver_sendsRefusedEventsAgain(t *testing.T) {
 	}
 }
 
-func TestFire(t *testing.T) {
+func TestFire_reportsTheStatusOfTheReceiver(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	r := newReceiver(t, s)

@@ -96,7 +96,7 @@ func TestTitles_whileTheServiceIsDown(t *testing.T) {
 
 // A receiver accepts a notification that is delivered twice, and refuses one that the service did not
 // sign.
-func TestReceiver(t *testing.T) {
+func TestReceiver_acceptsDuplicatesAndRefusesForgeries(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)
 	states := map[string]gen.AvatarStatus{}

@@ -31,7 +31,7 @@ func login(ctx context.Context, s *clienttest.Service) (*http.Response, []byte, 
 	return response, answer, err
 }
 
-func TestFault(t *testing.T) {
+func TestFault_changesTheResponse(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		fault       clienttest.Fault
@@ -143,7 +143,7 @@ func TestFault_dropAfterProcessesTheCall(t *testing.T) {
 	}
 }
 
-func TestFault_Delay(t *testing.T) {
+func TestFault_delayEndsWithTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := clienttest.NewInMemory(t)

@@ -11,7 +11,7 @@ import (
 const module = "github.com/avatarstudio/avatarstudio/"
 
 // The package links only packages that its users also link.
-func TestImports(t *testing.T) {
+func TestImports_areThoseOfUsers(t *testing.T) {
 	t.Parallel()
 	linked := func(format string, packages ...string) []string {
 		t.Helper()

@@ -169,7 +169,7 @@ func TestService_usesTheClockOfTheBubble(t *testing.T) {
 	})
 }
 
-func TestService_ExpireTokens(t *testing.T) {
+func TestService_refusesExpiredTokens(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	c := newClient(t, s)
@@ -209,7 +209,7 @@ func TestService_acceptsConsentBeforeConsentPending(t *testing.T) {
 	}
 }
 
-func TestService_AutoFinish(t *testing.T) {
+func TestService_finishesRenderingsWithAutoFinish(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	s.AutoFinish()
@@ -240,7 +240,7 @@ func TestService_AutoFinish(t *testing.T) {
 	}
 }
 
-func TestService_Requests(t *testing.T) {
+func TestService_recordsRequests(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	_, err := newClient(t, s).CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value("Ada")}, client.WithIdempotencyKey("key"))

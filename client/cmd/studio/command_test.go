@@ -105,7 +105,7 @@ func TestCommands_haveHelpWithExamples(t *testing.T) {
 	}
 }
 
-func TestCompletion(t *testing.T) {
+func TestCompletion_supportsEachShell(t *testing.T) {
 	t.Parallel()
 	p := newTest(t)
 	for _, shell := range []string{"bash", "zsh", "fish", "pwsh"} {

@@ -42,7 +42,7 @@ func startMediaService(t *testing.T, breaks int) (p *program, ranges *atomic.Val
 	return p, ranges
 }
 
-func TestDownload(t *testing.T) {
+func TestDownload_writesMediaAndThumbnails(t *testing.T) {
 	t.Parallel()
 	p, _ := startMediaService(t, 0)
 	for _, test := range []struct {

@@ -53,7 +53,7 @@ func TestList_printsAllPagesAndDeleteRemovesRecords(t *testing.T) {
 	}
 }
 
-func TestWebhookCommands(t *testing.T) {
+func TestWebhook_rotatesSecretsAndSendsTests(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	p := s.loggedIn(t)

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestPrintable(t *testing.T) {
+func TestPrintable_escapesControlCharacters(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Ada, l’équipe 日本": "Ada, l’équipe 日本",

@@ -91,7 +91,7 @@ func TestStudio_createsWatchesAndForwards(t *testing.T) {
 	}
 }
 
-func TestConsent(t *testing.T) {
+func TestConsent_isGrantedOrRefused(t *testing.T) {
 	t.Parallel()
 	s := startService(t, "--consent=manual")
 	p := s.loggedIn(t)
@@ -242,7 +242,7 @@ func TestProgress_printsNoLineTwice(t *testing.T) {
 }
 
 // A watch on a terminal rewrites one line.
-func TestWatch_onATerminal(t *testing.T) {
+func TestWatch_overwritesItsLineOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	p := s.loggedIn(t)

@@ -51,7 +51,7 @@ func seen(t *testing.T, person *os.File, program *os.File) *lockedBuffer {
 	return shown
 }
 
-func TestLogin_onATerminal(t *testing.T) {
+func TestLogin_hidesThePasswordOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	for name, test := range map[string]struct {
