@@ -171,6 +171,34 @@ func TestPostgres_Prune_keepsAKeyUsedAgainConcurrently(t *testing.T) {
 	}
 }
 
+// An event that another process adds to a subject while its user is deleted ends like the others.
+func TestPostgres_DeleteUser_endsAConcurrentEvent(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	db := studiotest.Open(t, dsn)
+	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	create(t, db, subject("a", 1))
+	beside := connect(t, dsn)
+	tx, err := beside.Begin(t.Context())
+	check(t, err)
+	_, err = tx.Exec(t.Context(), `UPDATE subjects SET sequence = 2`)
+	check(t, err)
+	_, err = tx.Exec(t.Context(), `INSERT INTO events (id, user_id, subject_id, sequence, body, state, created_at)
+		VALUES ('a-2', 'ada', 'a', 2, '{}', 'pending', 0)`)
+	check(t, err)
+	deleted := make(chan error, 1)
+	go func() {
+		_, _, err := db.DeleteUser(t.Context(), "ada", noon())
+		deleted <- err
+	}()
+	awaitLock(t, connect(t, dsn), beside)
+	check(t, tx.Commit(t.Context()))
+	check(t, <-deleted)
+	if pending := pendingEvents(t, db); len(pending) > 0 {
+		t.Errorf("%v are pending", pending)
+	}
+}
+
 // awaitLock waits until another transaction waits for a lock that holder has.
 func awaitLock(t *testing.T, connection, holder *pgx.Conn) {
 	t.Helper()

@@ -91,7 +91,8 @@ func (s *Store) SetPassword(ctx context.Context, userID, hash string, now time.T
 	})
 }
 
-// DeleteUser keeps the row with the ID of the user, because subjects refer to it until they are pruned.
+// DeleteUser keeps the row with the ID of the user, because subjects refer to it until they are pruned. It locks the
+// subjects before it ends their events, so that no concurrent update adds another event.
 func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (subjects, uploads []string, err error) {
 	var flows []Flow
 	err = s.write(ctx, func(tx transaction) error {
@@ -105,7 +106,7 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 			err := scan(&id, &flow.Origin)
 			subjects, flows = append(subjects, id), append(flows, flow)
 			return err
-		}, `SELECT id, origin FROM subjects WHERE user_id = $1 AND deleted_at IS NULL`, userID)
+		}, `SELECT id, origin FROM subjects WHERE user_id = $1 AND deleted_at IS NULL ORDER BY id`+tx.forUpdate(), userID)
 		if err != nil {
 			return err
 		}
