@@ -110,6 +110,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{"an invalid PostgreSQL URL", "", []string{"serve", "--db=postgres://ada:hunter2@localhost:port/studio"}, exitUsage, "postgres://"},
 		{"an invalid setting", "", []string{"serve", "--addr=127.0.0.1:0", "--db=postgres://ada:hunter2@localhost/studio?pool_max_conns=hunter2"}, exitUsage, "postgres://"},
 		{"an unreachable PostgreSQL", testPassword, []string{"user", "add", "--db=postgres://ada:hunter2@127.0.0.1:1/studio?sslmode=disable", testEmail}, exitFailure, "postgres://ada@127.0.0.1:1/studio"},
+		{"an unknown host", testPassword, []string{"user", "add", "--db=postgres://ada:hunter2@db.invalid/studio", testEmail}, exitFailure, "postgres://ada@db.invalid:5432/studio"},
 		{"no such directory", testPassword, []string{"user", "add", "--db=sqlite:/dev/null/studio.db", "bob@example.com"}, exitUsage, "/dev/null"},
 		{"an invalid email address", testPassword, []string{"user", "add", db, "ada"}, exitUsage, "email"},
 		{"an email address with a name", testPassword, []string{"user", "add", db, "Ada <ada@example.com>"}, exitUsage, "email"},

@@ -10,7 +10,7 @@
 //
 // Each flag of serve has an environment variable: the variable of --render-time is STUDIO_RENDER_TIME.
 // Commands also work while a daemon is running. On failure, a command prints one line. Its exit code is 2 after
-// invalid input and 1 otherwise.
+// invalid input and 1 otherwise, also if the host of the database is unknown.
 //
 // # In the browser
 //

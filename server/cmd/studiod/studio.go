@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
 	"time"
 
 	"github.com/google/uuid"
@@ -61,12 +60,10 @@ func withKeys(ctx context.Context, command *cli.Command, create bool, do func(*s
 	return withoutKey(do(db, keys))
 }
 
-// openStore opens the database. It distinguishes a database that is locked, busy or stopped from a file that is
-// not a database.
+// openStore opens the database. An error is a usage error unless the database is in use or unavailable.
 func openStore(ctx context.Context, dsn string, cfg store.Config) (*store.Store, error) {
 	db, err := store.Open(ctx, dsn, cfg)
-	_, stopped := errors.AsType[*net.OpError](err)
-	if err != nil && !stopped && !errors.Is(err, store.ErrInUse) && !errors.Is(err, studio.ErrBusy) {
+	if err != nil && !errors.Is(err, store.ErrInUse) && !errors.Is(err, studio.ErrBusy) {
 		err = usageError{err}
 	}
 	return db, err

@@ -98,9 +98,6 @@ func parsePostgres(dsn string) (cfg *pgxpool.Config, name string, err error) {
 }
 
 func openPostgres(ctx context.Context, settings *pgxpool.Config, cfg Config) (*postgres, error) {
-	if err := migratePostgres(ctx, settings, cfg.MustExist); err != nil {
-		return nil, err
-	}
 	if cfg.Traces != nil {
 		settings.ConnConfig.Tracer = newPostgresTracer(cfg.Traces)
 	}
@@ -108,7 +105,11 @@ func openPostgres(ctx context.Context, settings *pgxpool.Config, cfg Config) (*p
 	if err != nil {
 		return nil, err
 	}
-	return &postgres{pool: pool}, nil
+	e := &postgres{pool: pool}
+	if err := migratePostgres(ctx, pool, cfg.MustExist); err != nil {
+		return nil, errors.Join(markUnavailable(e, err), e.close())
+	}
+	return e, nil
 }
 
 func (e *postgres) close() error {
@@ -133,11 +134,7 @@ func (e *postgres) changed(context.Context) (bool, error) { return false, nil }
 func (e *postgres) query(
 	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
 ) (err error) {
-	defer func() {
-		if e.busy(err) {
-			err = fmt.Errorf("%w: %w", studio.ErrBusy, err)
-		}
-	}()
+	defer func() { err = markUnavailable(e, err) }()
 	timeoutContext, cancel := context.WithTimeoutCause(ctx, queryTimeout, errTimeout)
 	defer cancel()
 	connection, err := e.acquire(timeoutContext)

@@ -19,17 +19,9 @@ const (
 	migrationPeriods = 60
 )
 
-// migratePostgres migrates the tables of a schema. It uses connections of its own and a lock, so that any
-// number of daemons may start at the same time.
-func migratePostgres(ctx context.Context, settings *pgxpool.Config, mustExist bool) (err error) {
-	settings = settings.Copy()
-	settings.ConnConfig.RuntimeParams["statement_timeout"] = "0"          // building an index may take long
-	settings.MaxConns, settings.MinConns, settings.MinIdleConns = 2, 0, 0 // one for the lock, one for goose
-	pool, err := pgxpool.NewWithConfig(ctx, settings)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
+// migratePostgres migrates the tables of a schema. It uses a lock, so that any number of daemons may start at the
+// same time.
+func migratePostgres(ctx context.Context, pool *pgxpool.Pool, mustExist bool) (err error) {
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var exists bool
@@ -42,35 +34,33 @@ func migratePostgres(ctx context.Context, settings *pgxpool.Config, mustExist bo
 	if mustExist && !exists {
 		return errNoTables
 	}
-	migrations, err := migrationsOf(db)
-	if err != nil {
-		return err
-	}
 	if exists {
+		migrations, err := migrationsOf(db)
+		if err != nil {
+			return err
+		}
 		if pending, err := migrations.HasPending(ctx); err != nil || !pending {
 			return err
 		}
 	}
-	return withMigrationLock(ctx, db, schema.Int64, func() error {
-		// Each migration is a transaction, which may be in a deadlock with a running daemon.
-		return retryAborted(func() error {
-			_, err := migrations.Up(ctx)
-			return err
-		})
-	})
+	return migrateWithLock(ctx, pool.Config(), schema.Int64)
 }
 
-// migrationsOf returns the migrations of this package.
-func migrationsOf(db *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(postgresMigrations, "migrations/postgres")
+// migrateWithLock migrates the tables while it holds the advisory lock with an ID. It uses connections of its own.
+func migrateWithLock(ctx context.Context, settings *pgxpool.Config, id int64) (err error) {
+	settings.ConnConfig.RuntimeParams["statement_timeout"] = "0"          // building an index may take long
+	settings.MaxConns, settings.MinConns, settings.MinIdleConns = 2, 0, 0 // one for the lock, one for goose
+	pool, err := pgxpool.NewWithConfig(ctx, settings)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return goose.NewProvider(goose.DialectPostgres, db, files)
-}
-
-// withMigrationLock runs migrate while it holds the advisory lock with an ID.
-func withMigrationLock(ctx context.Context, db *sql.DB, id int64, migrate func() error) (err error) {
+	defer pool.Close()
+	db := stdlib.OpenDBFromPool(pool)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	migrations, err := migrationsOf(db)
+	if err != nil {
+		return err
+	}
 	locker, err := lock.NewPostgresSessionLocker(
 		lock.WithLockID(id), lock.WithLockTimeout(migrationPeriod, migrationPeriods))
 	if err != nil {
@@ -85,5 +75,18 @@ func withMigrationLock(ctx context.Context, db *sql.DB, id int64, migrate func()
 		return err
 	}
 	defer func() { err = errors.Join(err, locker.SessionUnlock(context.WithoutCancel(ctx), connection)) }()
-	return migrate()
+	// Each migration is a transaction, which may be in a deadlock with a running daemon.
+	return retryAborted(func() error {
+		_, err := migrations.Up(ctx)
+		return err
+	})
+}
+
+// migrationsOf returns the migrations of this package.
+func migrationsOf(db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(postgresMigrations, "migrations/postgres")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectPostgres, db, files)
 }

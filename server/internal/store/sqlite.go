@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"embed"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
@@ -19,8 +18,6 @@ import (
 	"github.com/pressly/goose/v3"
 	sqlitedriver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
-
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
@@ -73,7 +70,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	e.writes = e.newCommitQueue()
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, e.close())
+			err = errors.Join(markUnavailable(e, err), e.close())
 		}
 	}()
 	if err := createPrivate(path); err != nil {
@@ -306,7 +303,7 @@ func (q sqliteQuerier) query(
 ) (err error) {
 	defer func() {
 		if sqliteUnavailable(err) {
-			err = fmt.Errorf("%w: %w", studio.ErrBusy, err)
+			err = unavailableError{err}
 		}
 	}()
 	statement, err := q.readers.get(ctx, query) //nolint:sqlclosecheck // the statement stays prepared

@@ -65,7 +65,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Errors of [Open]. Any other error concerns the path or the server.
+// Errors of [Open]. If the database is locked, damaged or unreachable, the error wraps [studio.ErrBusy]. Any other
+// error concerns the DSN.
 var (
 	// ErrInUse means that another daemon uses the SQLite database.
 	ErrInUse = errors.New("another daemon uses this database")
@@ -283,8 +284,18 @@ func (s *Store) domainError(err error) error {
 	if s.engine.missingReference(err) {
 		return studio.ErrNotFound
 	}
-	if s.engine.busy(err) {
-		return fmt.Errorf("%w: %w", studio.ErrBusy, err)
+	return markUnavailable(s.engine, err)
+}
+
+// unavailableError is an error of the database that wraps studio.ErrBusy and has the text of the cause only.
+type unavailableError struct{ error }
+
+func (e unavailableError) Unwrap() []error { return []error{studio.ErrBusy, e.error} }
+
+// markUnavailable returns an unavailableError if err means that the database is unavailable for now, and else err.
+func markUnavailable(e interface{ busy(err error) bool }, err error) error {
+	if e.busy(err) {
+		return unavailableError{err}
 	}
 	return err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -76,6 +78,27 @@ func TestOpen_concurrentlyCreatesOneDatabase(t *testing.T) {
 				}
 			})...)
 		})
+	}
+}
+
+func TestOpen_returnsErrBusyOnlyIfTheDatabaseIsUnavailable(t *testing.T) {
+	t.Parallel()
+	damaged := filepath.Join(t.TempDir(), "studio.db")
+	check(t, os.WriteFile(damaged, append([]byte("SQLite format 3\x00"), make([]byte, 4096)...), 0o600))
+	for dsn, busy := range map[string]bool{
+		"postgres://ada@127.0.0.1:1/studio?sslmode=disable": true,
+		"postgres://ada@db.invalid/studio":                  true,
+		"postgres://ada@127.0.0.1:port/studio":              false,
+		"sqlite:" + damaged:                                 true,
+		"sqlite:/dev/null/studio.db":                        false,
+	} {
+		db, err := store.Open(t.Context(), dsn, store.Config{})
+		if err == nil {
+			check(t, db.Close())
+		}
+		if err == nil || errors.Is(err, studio.ErrBusy) != busy {
+			t.Errorf("%s: error is %v, want ErrBusy: %v", dsn, err, busy)
+		}
 	}
 }
 
