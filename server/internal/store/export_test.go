@@ -37,6 +37,15 @@ func (s *Store) Pragma(t *testing.T, pool, name string) []string {
 	return values
 }
 
+// SetBusyTimeout sets how long the writer waits for the lock of another process on SQLite.
+func (s *Store) SetBusyTimeout(t *testing.T, d time.Duration) {
+	t.Helper()
+	_, err := s.engine.(*sqlite).writer.ExecContext(t.Context(), fmt.Sprintf("PRAGMA busy_timeout(%d)", d.Milliseconds()))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Setting returns a setting of PostgreSQL on a connection of the pool.
 func (s *Store) Setting(t *testing.T, name string) (value string) {
 	t.Helper()

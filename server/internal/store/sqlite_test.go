@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -54,6 +55,7 @@ func TestSQLite_returnsErrBusyOnALock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "studio.db")
 	db := studiotest.Open(t, "sqlite:"+path)
+	db.SetBusyTimeout(t, 50*time.Millisecond)
 	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
 	check(t, err)
 	defer func() { check(t, other.Close()) }()
