@@ -83,13 +83,20 @@ func sendsNoEventOfWhatIsDeleted(t *testing.T, remove func(other *studio.Service
 			}
 			return sender.Attempt{Status: 200}
 		})
-		s.createFor(url) // this one is due first
-		victim = s.createFor(url)
 		trigger := jobs.NewTrigger(s.jobs())
 		trigger.SetRescanInterval(time.Hour)
 		defer start(trigger)()
 		answer := sync.OnceFunc(func() { close(release) })
 		defer answer()
+		db := studiotest.OpenSQL(s.t, s.dsn)
+		s.eventually("the daemon listens", func() bool { // earlier notifications would be lost
+			var listens bool
+			err := db.QueryRowContext(s.t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity
+				WHERE datname = current_database() AND state = 'idle' AND query LIKE 'LISTEN "studio_due%')`).Scan(&listens)
+			return err == nil && listens
+		})
+		s.createFor(url) // this one is due first
+		victim = s.createFor(url)
 		s.eventually("a delivery waits for the one before", func() bool {
 			n, _ := trigger.Loaded(flow)
 			return n > 0
