@@ -79,7 +79,11 @@ func TestStore_queriesScanNoGrowingTable(t *testing.T) {
 func callEveryMethod(t *testing.T, db *store.Store) {
 	t.Helper()
 	ctx, now := t.Context(), planNow()
-	for range 7 { // PostgreSQL may choose another plan for a repeated statement
+	calls := 1
+	if db.Shared() {
+		calls = 7 // PostgreSQL may choose another plan for a repeated statement
+	}
+	for range calls {
 		_, err := db.UserByEmail(ctx, "u5")
 		check(t, err)
 		check(t, db.SetPassword(ctx, "u5", "new", now))
