@@ -280,7 +280,11 @@ func TestConsole_handlesHostileValues(t *testing.T) {
 		s := newSite(t, db)
 		check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
 		v := s.signIn(t, email)
-		for _, value := range []string{"\x00", "\xff\xfe", "a\x00b", "'; DROP TABLE users; --", "%", "..", "../../etc/passwd", strings.Repeat("9", 5000), "💥\u202e", "\r\nX-Evil: 1", hostile, "-1", "{}", "null"} {
+		values := []string{"\x00", "\xff\xfe", "'; DROP TABLE users; --", "../../etc/passwd", strings.Repeat("9", 5000), "\r\nX-Evil: 1", hostile}
+		if !testing.Short() {
+			values = append(values, "a\x00b", "%", "..", "💥\u202e", "-1", "{}", "null")
+		}
+		for _, value := range values {
 			for _, path := range []string{"projects", "avatars", "videos", "lipsyncs", "avatars/new", "videos/new", "webhooks", "events", "users", "service", "login"} {
 				for _, name := range []string{"cursor", "workspace", "status", "avatar_id", "state", "subject", "from", "to", "email", "done", "next"} {
 					p := v.get("/console/" + path + "?" + url.Values{name: {value}}.Encode())
