@@ -16,8 +16,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// If the path cannot be a database, the start fails with one line that explains why.
-func TestServe_rejectsFilesThatAreNoDatabase(t *testing.T) {
+// If the file is not a database or is damaged, the start fails with one line that explains why.
+func TestServe_rejectsUnusableFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(name string, content []byte) string {
@@ -32,16 +32,19 @@ func TestServe_rejectsFilesThatAreNoDatabase(t *testing.T) {
 	damaged, err := os.ReadFile(whole)
 	check(t, err)
 	copy(damaged[100:], bytes.Repeat([]byte{0xff}, 4000)) // the schema in the first page
-	for name, path := range map[string]string{
-		"a named pipe":       pipe,
-		"a directory":        dir,
-		"a text":             write("text", []byte("This is no database.")),
-		"zeros":              write("zeros", make([]byte, 8192)),
-		"a damaged database": write("damaged", damaged),
-		"a device":           "/dev/null",
+	for name, test := range map[string]struct {
+		path string
+		code int
+	}{
+		"a named pipe":       {pipe, exitUsage},
+		"a directory":        {dir, exitUsage},
+		"a text":             {write("text", []byte("This is no database.")), exitUsage},
+		"zeros":              {write("zeros", make([]byte, 8192)), exitUsage},
+		"a damaged database": {write("damaged", damaged), exitFailure},
+		"a device":           {"/dev/null", exitUsage},
 	} {
-		code, _, says := studiod(t, "", "serve", "--addr=127.0.0.1:0", "--db=sqlite:"+path)
-		if code != exitUsage || strings.Count(says, "\n") > 0 || !strings.Contains(says, path) {
+		code, _, says := studiod(t, "", "serve", "--addr=127.0.0.1:0", "--db=sqlite:"+test.path)
+		if code != test.code || strings.Count(says, "\n") > 0 || !strings.Contains(says, test.path) {
 			t.Errorf("%s: exit code %d, %q", name, code, says)
 		}
 	}
