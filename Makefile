@@ -91,9 +91,10 @@ axe: ## Update axe-core, which audits pages in tests, from npm
 pictures: ## Take the pictures in README.md (needs chromium, ffmpeg and espeak-ng)
 	go test -count=1 -run '^(TestConsole_makesVideos|TestDocs_tryOperations)$$' ./server/cmd/studiod -readme '$(CURDIR)/.readme'
 
+# One more test program than there are CPUs runs at a time, because many tests wait for processes and timers.
 .PHONY: test
 test: ## Run the tests, some of them shortened
-	go test -short -shuffle=on ./...
+	go test -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -short -shuffle=on ./...
 
 # Packages without concurrent code. Their tests build programs, run browsers and render videos.
 UNRACED := /api$$|/api/generate$$|/server/docs$$|/server/internal/console$$|/server/cmd/studio-render$$|/server/internal/talkinghead$$
