@@ -137,7 +137,7 @@ func newClient(t *testing.T, cfg client.Config) *client.Client {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	cfg.HTTPClient = &http.Client{Transport: studiotest.NewAnswers(t).Transport(t, transport), Timeout: waitTimeout}
+	cfg.HTTPClient = &http.Client{Transport: studiotest.NewResponseChecker(t).Transport(t, transport), Timeout: waitTimeout}
 	c, err := client.New(cfg)
 	check(t, err)
 	return c

@@ -14,6 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/otlptest"
 )
 
 // A trace contains a creation, its work in the database, its rendering, each delivery attempt, and the
@@ -22,7 +23,7 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		secret := prepareDatabase(t, dsn)
-		collector := studiotest.NewCollector(t, nil)
+		collector := otlptest.New(t, nil)
 		parents := make(chan string, 2)
 		answers := make(chan int, 2)
 		answers <- http.StatusInternalServerError
@@ -102,7 +103,7 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 }
 
 // only returns the single span of a trace with the given name.
-func only(t *testing.T, collector *studiotest.Collector, trace, name string) studiotest.Span {
+func only(t *testing.T, collector *otlptest.Collector, trace, name string) otlptest.Span {
 	t.Helper()
 	spans := collector.Named(trace, name)
 	if len(spans) != 1 {
@@ -116,7 +117,7 @@ func TestTraces_includeDatabaseWork(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		prepareDatabase(t, dsn)
-		collector := studiotest.NewCollector(t, nil)
+		collector := otlptest.New(t, nil)
 		p := startProcess(t, dsn, "--otlp", collector.URL, "--render-time", "1ms")
 		const creations = 20
 		var working sync.WaitGroup
@@ -144,7 +145,7 @@ func TestTraces_includeRenderingOfWorker(t *testing.T) {
 	t.Parallel()
 	dsn, media := studiotest.NewPostgres(t), "file:"+t.TempDir()
 	in := startInbox(t, prepareDatabase(t, dsn), nil)
-	collector := studiotest.NewCollector(t, nil)
+	collector := otlptest.New(t, nil)
 	serve := startProcess(t, dsn, "--otlp", collector.URL, "--render-workers=0", "--media", media)
 	worker, _ := startCommand(t, "msg=working", "work", "--db", dsn, "--media", media, "--otlp", collector.URL,
 		"--renderer", "simulate", "--render-time", "1ms")
@@ -167,9 +168,9 @@ func TestTraces_includeRenderingOfWorker(t *testing.T) {
 func TestTraces_hungCollectorDelaysNothing(t *testing.T) {
 	t.Parallel()
 	released := make(chan struct{})
-	collector := studiotest.NewCollector(t, func(http.ResponseWriter, *http.Request) bool {
+	collector := otlptest.New(t, func(http.ResponseWriter, *http.Request) bool {
 		<-released
-		return false
+		return true
 	})
 	t.Cleanup(func() { close(released) })
 	dsn := studiotest.NewSQLite(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/s3test"
 )
 
 // asRenderer is an environment variable that makes the test program run as a renderer, which is controlled
@@ -268,8 +269,8 @@ func TestWork_survivesBucketOutage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it waits for timeouts")
 	}
-	bucket := studiotest.NewS3(t)
-	f := startFleet(t, bucket.Bucket)
+	bucket := s3test.New(t)
+	f := startFleet(t, bucket.URL)
 	worker := f.work()
 	before := f.create()
 	f.finish()
@@ -300,8 +301,8 @@ func TestWork_survivesBucketOutage(t *testing.T) {
 
 func TestServe_abortedUploadLeavesNoFile(t *testing.T) {
 	t.Parallel()
-	bucket := studiotest.NewS3(t)
-	f := startFleet(t, bucket.Bucket)
+	bucket := s3test.New(t)
+	f := startFleet(t, bucket.URL)
 	bucket.Cut.Store(true)
 	if sent, err := f.serve.client.UploadMedia(t.Context(), "video/mp4", strings.NewReader(content)); err == nil {
 		t.Errorf("the upload is %+v", sent)

@@ -15,20 +15,21 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/s3test"
 )
 
-func setupS3(t *testing.T) (*fixture, *studiotest.S3) {
+func setupS3(t *testing.T) (*fixture, *s3test.Bucket) {
 	t.Helper()
-	store := studiotest.NewS3(t)
+	bucket := s3test.New(t)
 	b := &fixture{t: t, clock: studiotest.NewClock()}
 	b.clock.Add(time.Since(b.clock.Now())) // signatures and modification times use the system clock
 	var err error
 	b.Store, err = media.Open(t.Context(), media.Config{
-		Bucket: store.Bucket, PublicURL: "https://studio.example.com", Key: []byte("key"), Now: b.clock.Now,
+		Bucket: bucket.URL, PublicURL: "https://studio.example.com", Key: []byte("key"), Now: b.clock.Now,
 	})
 	check(t, err)
 	t.Cleanup(func() { check(t, b.Close()) })
-	return b, store
+	return b, bucket
 }
 
 // content returns the content of a key. found is false if there is no file.

@@ -105,7 +105,7 @@ func (s *setup) do(method, target, body string, header map[string]string) (statu
 	if response.Code == http.StatusInternalServerError {
 		s.t.Errorf("%s %s failed: %s", method, target, s.log.String())
 	}
-	studiotest.NewAnswers(s.t).Check(s.t, method, request.URL.Path, response.Code, response.Header(), content)
+	studiotest.NewResponseChecker(s.t).Check(s.t, method, request.URL.Path, response.Code, response.Header(), content)
 	return response.Code, string(content)
 }
 

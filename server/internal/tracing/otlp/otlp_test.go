@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/otlptest"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing/otlp"
 )
 
@@ -34,7 +34,7 @@ func open(t *testing.T, cfg otlp.Config) *otlp.Exporter {
 // Spans are exported with allowed attributes only, and without the texts of errors.
 func TestExporter_removesPersonalDataAndSecrets(t *testing.T) {
 	t.Parallel()
-	collector := studiotest.NewCollector(t, nil)
+	collector := otlptest.New(t, nil)
 	exporter := open(t, otlp.Config{URL: collector.URL, Version: "v1"})
 	_, span := exporter.Tracer().Start(t.Context(), "deliver", trace.WithAttributes(
 		attribute.String("studio.event", "e-1"), attribute.String("url.full", "https://a/?canary"), attribute.String("user.email", "canary"),
@@ -55,12 +55,12 @@ func TestExporter_removesPersonalDataAndSecrets(t *testing.T) {
 func TestExporter_dropsSpansWhenCollectorHangs(t *testing.T) {
 	t.Parallel()
 	hanging := make(chan struct{})
-	collector := studiotest.NewCollector(t, func(_ http.ResponseWriter, r *http.Request) bool {
+	collector := otlptest.New(t, func(_ http.ResponseWriter, r *http.Request) bool {
 		select {
 		case <-hanging:
 		case <-r.Context().Done():
 		}
-		return true
+		return false
 	})
 	var log bytes.Buffer
 	exporter := open(t, otlp.Config{URL: collector.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -83,12 +83,12 @@ func TestExporter_dropsSpansWhenCollectorHangs(t *testing.T) {
 func TestExporter_logsFailuresOnce(t *testing.T) {
 	t.Parallel()
 	var unavailable atomic.Bool
-	collector := studiotest.NewCollector(t, func(w http.ResponseWriter, _ *http.Request) bool {
+	collector := otlptest.New(t, func(w http.ResponseWriter, _ *http.Request) bool {
 		if unavailable.Load() {
 			w.WriteHeader(http.StatusBadRequest)
-			return false
+			return true
 		}
-		return true
+		return false
 	})
 	var log bytes.Buffer
 	exporter := open(t, otlp.Config{URL: collector.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -110,7 +110,7 @@ func TestExporter_logsFailuresOnce(t *testing.T) {
 // Sampling selects whole traces: all spans of a trace are exported, or none.
 func TestExporter_samplesWholeTraces(t *testing.T) {
 	t.Parallel()
-	collector := studiotest.NewCollector(t, nil)
+	collector := otlptest.New(t, nil)
 	exporter := open(t, otlp.Config{URL: collector.URL, Sample: 0.1})
 	var working sync.WaitGroup
 	for range 10 {

@@ -1,4 +1,5 @@
-package studiotest
+// Package s3test provides tests with an object store that ends with the test.
+package s3test
 
 import (
 	"net/http"
@@ -13,32 +14,32 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
 
-// S3 is an object store with one bucket, on its own HTTP server.
-type S3 struct {
-	// Bucket is the URL of the bucket.
-	Bucket string
+// Bucket is an object store with one bucket, on its own HTTP server.
+type Bucket struct {
+	// URL is the URL of the bucket for package media.
+	URL string
 	// Down makes every request fail with 503.
 	Down atomic.Bool
 	// Cut aborts every upload halfway.
 	Cut atomic.Bool
 }
 
-// NewS3 starts an object store that ends with the test. It sets credentials in the environment, so that
+// New starts an object store that ends with the test. It sets credentials in the environment, so that
 // processes of the test can use the store too.
-func NewS3(t testing.TB) *S3 {
+func New(t testing.TB) *Bucket {
 	t.Helper()
 	setCredentials()
 	backend := s3mem.New()
 	if err := backend.CreateBucket("studio"); err != nil {
 		t.Fatal(err)
 	}
-	s := new(S3)
+	b := new(Bucket)
 	handler := gofakes3.New(backend).Server()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case s.Down.Load():
+		case b.Down.Load():
 			w.WriteHeader(http.StatusServiceUnavailable)
-		case s.Cut.Load() && r.Method == http.MethodPut:
+		case b.Cut.Load() && r.Method == http.MethodPut:
 			_, _ = r.Body.Read(make([]byte, r.ContentLength/2+1))
 			panic(http.ErrAbortHandler)
 		default:
@@ -46,12 +47,12 @@ func NewS3(t testing.TB) *S3 {
 		}
 	}))
 	t.Cleanup(server.Close)
-	s.Bucket = "s3://studio?" + url.Values{
+	b.URL = "s3://studio?" + url.Values{
 		"region": {"eu-central-1"}, "endpoint": {server.URL}, "use_path_style": {"true"},
 		"response_checksum_validation": {"when_required"}, // gofakes3 sends no checksums
 		"rate_limiter_capacity":        {"1"},             // less than a retry costs, because the backoff takes seconds
 	}.Encode()
-	return s
+	return b
 }
 
 // setCredentials sets the credentials of the object store in the environment of this process.

@@ -18,9 +18,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/api"
 )
 
-// Answers checks responses against the document, more strictly than clients do. A member, header or status
+// ResponseChecker checks responses against the document, more strictly than clients do. A member, header or status
 // that the document does not name is an error. It is safe for concurrent use.
-type Answers struct {
+type ResponseChecker struct {
 	document map[string]any
 	schemas  map[string]*jsonschema.Schema // by the JSON pointer of the schema
 }
@@ -31,17 +31,17 @@ var commonHeaders = []string{
 	"X-Content-Type-Options", "X-Request-Id",
 }
 
-// NewAnswers returns a checker of the embedded document. The document is parsed once per process.
-func NewAnswers(t testing.TB) *Answers {
+// NewResponseChecker returns a checker of the embedded document. The document is parsed once per process.
+func NewResponseChecker(t testing.TB) *ResponseChecker {
 	t.Helper()
-	answers, err := readAnswers()
+	checker, err := readResponseChecker()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answers
+	return checker
 }
 
-var readAnswers = sync.OnceValues(func() (*Answers, error) {
+var readResponseChecker = sync.OnceValues(func() (*ResponseChecker, error) {
 	data, err := yaml.YAMLToJSON(api.Spec)
 	if err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ var readAnswers = sync.OnceValues(func() (*Answers, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Answers{document: document.(map[string]any), schemas: make(map[string]*jsonschema.Schema)} //nolint:forcetypeassert // a document is an object
-	for name, schema := range at(a.document, "components", "schemas") {
+	c := &ResponseChecker{document: document.(map[string]any), schemas: make(map[string]*jsonschema.Schema)} //nolint:forcetypeassert // a document is an object
+	for name, schema := range at(c.document, "components", "schemas") {
 		if name != "Project" { // imported projects keep members that the document does not name
 			closeObjects(schema)
 		}
@@ -61,35 +61,35 @@ var readAnswers = sync.OnceValues(func() (*Answers, error) {
 	if err := compiler.AddResource("openapi.json", document); err != nil {
 		return nil, err
 	}
-	for path, item := range at(a.document, "paths") {
+	for path, item := range at(c.document, "paths") {
 		for method, operation := range item.(map[string]any) { //nolint:forcetypeassert // as above
 			for status := range at(operation, "responses") {
-				response, pointer := a.response(path, method, status)
+				response, pointer := c.response(path, method, status)
 				for media := range at(response, "content") {
 					place := pointer + "/content/" + escape(media) + "/schema"
-					if a.schemas[place], err = compiler.Compile("openapi.json#" + place); err != nil {
+					if c.schemas[place], err = compiler.Compile("openapi.json#" + place); err != nil {
 						return nil, err
 					}
 				}
 			}
 		}
 	}
-	return a, nil
+	return c, nil
 })
 
 // Check fails the test if a response is not as documented.
-func (a *Answers) Check(t testing.TB, method, path string, status int, header http.Header, body []byte) {
+func (c *ResponseChecker) Check(t testing.TB, method, path string, status int, header http.Header, body []byte) {
 	t.Helper()
-	if err := a.check(method, path, status, header, body); err != nil {
+	if err := c.check(method, path, status, header, body); err != nil {
 		t.Errorf("%s %s: response %d does not match the document: %v", method, path, status, err)
 	}
 }
 
-func (a *Answers) check(method, path string, status int, header http.Header, body []byte) error {
-	if at(a.document, "paths", path, strings.ToLower(method)) == nil {
+func (c *ResponseChecker) check(method, path string, status int, header http.Header, body []byte) error {
+	if at(c.document, "paths", path, strings.ToLower(method)) == nil {
 		return nil // the response, a 404 or 405, belongs to no operation
 	}
-	response, pointer := a.response(path, strings.ToLower(method), strconv.Itoa(status))
+	response, pointer := c.response(path, strings.ToLower(method), strconv.Itoa(status))
 	if response == nil {
 		return fmt.Errorf("the operation has no such status")
 	}
@@ -114,7 +114,7 @@ func (a *Answers) check(method, path string, status int, header http.Header, bod
 	if err != nil {
 		return err
 	}
-	schema := a.schemas[pointer+"/content/"+escape(media)+"/schema"]
+	schema := c.schemas[pointer+"/content/"+escape(media)+"/schema"]
 	if schema == nil {
 		return fmt.Errorf("content type %s is not documented", media)
 	}
@@ -126,28 +126,28 @@ func (a *Answers) check(method, path string, status int, header http.Header, bod
 }
 
 // response returns the documented response for a status, with its JSON pointer.
-func (a *Answers) response(path, method, status string) (response map[string]any, pointer string) {
+func (c *ResponseChecker) response(path, method, status string) (response map[string]any, pointer string) {
 	pointer = "/paths/" + escape(path) + "/" + method + "/responses/" + status
-	response = at(a.document, "paths", path, method, "responses", status)
+	response = at(c.document, "paths", path, method, "responses", status)
 	if ref, ok := response["$ref"].(string); ok {
 		pointer = strings.TrimPrefix(ref, "#")
-		response = at(a.document, strings.Split(strings.TrimPrefix(pointer, "/"), "/")...)
+		response = at(c.document, strings.Split(strings.TrimPrefix(pointer, "/"), "/")...)
 	}
 	return response, pointer
 }
 
 // Transport returns a RoundTripper that checks every response of next.
-func (a *Answers) Transport(t testing.TB, next http.RoundTripper) http.RoundTripper {
-	return answersTransport{t, a, next}
+func (c *ResponseChecker) Transport(t testing.TB, next http.RoundTripper) http.RoundTripper {
+	return checkingTransport{t, c, next}
 }
 
-type answersTransport struct {
+type checkingTransport struct {
 	t       testing.TB
-	answers *Answers
+	checker *ResponseChecker
 	next    http.RoundTripper
 }
 
-func (c answersTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c checkingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := c.next.RoundTrip(r)
 	if err != nil {
 		return response, err
@@ -158,7 +158,7 @@ func (c answersTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
-	c.answers.Check(c.t, r.Method, r.URL.Path, response.StatusCode, response.Header, body)
+	c.checker.Check(c.t, r.Method, r.URL.Path, response.StatusCode, response.Header, body)
 	return response, nil
 }
 

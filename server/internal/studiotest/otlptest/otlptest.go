@@ -1,4 +1,5 @@
-package studiotest
+// Package otlptest provides tests with a collector of OpenTelemetry traces.
+package otlptest
 
 import (
 	"encoding/hex"
@@ -18,9 +19,9 @@ import (
 type Collector struct {
 	URL string
 
-	mu     sync.Mutex
-	spans  []Span
-	answer func(w http.ResponseWriter, r *http.Request) (taken bool)
+	mu      sync.Mutex
+	spans   []Span
+	respond func(w http.ResponseWriter, r *http.Request) (responded bool)
 }
 
 // Span is a span that a Collector received.
@@ -34,11 +35,11 @@ type Span struct {
 	Text       string
 }
 
-// NewCollector starts a Collector. If answer is not nil, it is called for each request before the spans are
-// stored. If it returns false, it must have written the response, and the spans are not stored.
-func NewCollector(t testing.TB, answer func(w http.ResponseWriter, r *http.Request) (taken bool)) *Collector {
+// New starts a Collector. If respond is not nil, it is called for each request. If it returns true, it has
+// written the response, and the spans are not stored.
+func New(t testing.TB, respond func(w http.ResponseWriter, r *http.Request) (responded bool)) *Collector {
 	t.Helper()
-	c := &Collector{answer: answer}
+	c := &Collector{respond: respond}
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	c.URL = server.URL
@@ -46,7 +47,7 @@ func NewCollector(t testing.TB, answer func(w http.ResponseWriter, r *http.Reque
 }
 
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if c.answer != nil && !c.answer(w, r) {
+	if c.respond != nil && c.respond(w, r) {
 		return
 	}
 	var request collector.ExportTraceServiceRequest

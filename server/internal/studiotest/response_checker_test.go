@@ -9,7 +9,7 @@ import (
 // A response that is not fully documented is rejected, even if clients would accept it.
 func TestAnswers_rejectUndocumentedParts(t *testing.T) {
 	t.Parallel()
-	answers := NewAnswers(t)
+	checker := NewResponseChecker(t)
 	const path, good = "/users/login", `{"access_token":"a","refresh_token":"b"}`
 	problem := `{"type":"about:blank","title":"Unauthorized","status":401}`
 	for _, test := range []struct {
@@ -37,7 +37,7 @@ func TestAnswers_rejectUndocumentedParts(t *testing.T) {
 		if name, value, ok := strings.Cut(test.header, ": "); ok {
 			header.Set(name, value)
 		}
-		if err := answers.check(http.MethodPost, path, test.status, header, []byte(test.body)); (err == nil) != test.ok {
+		if err := checker.check(http.MethodPost, path, test.status, header, []byte(test.body)); (err == nil) != test.ok {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
