@@ -27,7 +27,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// testTimeout bounds a test. It is long, because the machine may be busy.
+// testTimeout bounds the start of a browser and a test. It is long, because the machine may be busy.
 const testTimeout = 5 * time.Minute
 
 // axeGzip is the script of axe-core, which "make axe" downloads.
@@ -97,7 +97,7 @@ func acquire(path string) (context.Context, error) {
 // start starts a browser. If it fails, the function it returns is nil.
 func start(path string) (context.Context, context.CancelFunc, error) {
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, // CI runs as root
+		chromedp.ExecPath(path), chromedp.WSURLReadTimeout(testTimeout), chromedp.NoSandbox, // CI runs as root
 		chromedp.Flag("disable-dev-shm-usage", false))...) // Debian's start script sets it if /dev/shm is small
 	ctx, _ = chromedp.NewContext(ctx)
 	if err := chromedp.Do(ctx); err != nil {
