@@ -99,7 +99,11 @@ func program(behaviour string) {
 		out("out.mp4", "video")
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
 	case "uses memory":
-		out("out.mp4", string(make([]byte, 1<<30)[:1]))
+		var all [][]byte // several allocations, because the first one over the limit may succeed
+		for range 64 {
+			all = append(all, make([]byte, 64<<20))
+		}
+		out("out.mp4", string(all[0][:1]))
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
 	case "uses CPU":
 		for request.Attempt > 0 {
