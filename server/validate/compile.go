@@ -103,11 +103,11 @@ func (c *compiler) types(n *node, source *document.Node) {
 		kind := kindNamed(name.Text)
 		if kind == 0 || name.Kind != '"' || n.types&kind != 0 {
 			c.fail(name, "must be array, boolean, integer, null, number, object or string, and occur once")
-			return
+			continue
 		}
 		n.types |= kind
 	}
-	if n.types == 0 {
+	if len(names) == 0 {
 		c.fail(t, "must be the name of a type, or several")
 	}
 }
@@ -128,7 +128,7 @@ func (c *compiler) literal(at *document.Node, keyword string, values []*document
 		canonical, text, depth, err := canonicalLiteral(value)
 		if err != nil {
 			c.fail(at, err.Error())
-			return l
+			continue
 		}
 		l.values[canonical] = struct{}{}
 		l.depth = max(l.depth, depth)
@@ -192,18 +192,12 @@ func (c *compiler) format(n *node, name *document.Node) {
 	if own := c.formats[name.Text]; own != nil {
 		f, ok = customFormat(name.Text, own), true
 	}
-	types := n.types
-	if types == 0 {
-		types = kindString // only string formats apply to values of any type
-	}
-	switch {
+	switch { // a format constrains the values of its own type only
 	case !ok:
 		c.unsupported(name, "is a format that is not known: "+name.Text)
-	case f.types&types == 0:
-		c.unsupported(name, "is a format of another type: "+name.Text)
-	case f.types == kindString:
+	case f.types == kindString && n.allows(kindString):
 		n.format = f
-	default:
+	case f.types == kindInteger && n.allows(kindInteger|kindNumber), f.types == kindNumber && n.allows(kindNumber):
 		n.number = f
 	}
 }
@@ -364,8 +358,9 @@ func most(n *document.Node) limit {
 	return limit{count, ok}
 }
 
-// rejectCycles reports schemas that contain themselves at the same location of a value.
-func (c *compiler) rejectCycles() {
+// rejectCycles reports schemas that contain themselves at the same location of a value, and whether there are
+// any.
+func (c *compiler) rejectCycles() (found bool) {
 	const open, done = 1, 2
 	state := make(map[*node]int)
 	var visit func(at *document.Node, n *node)
@@ -375,6 +370,7 @@ func (c *compiler) rejectCycles() {
 			return
 		case state[n] == open:
 			c.fail(at, "contains itself without a member or an element between")
+			found = true
 			return
 		}
 		state[n] = open
@@ -386,4 +382,5 @@ func (c *compiler) rejectCycles() {
 	for _, p := range c.order {
 		visit(p.at, p.node)
 	}
+	return found
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
@@ -22,10 +23,11 @@ func (c *compiler) parameters(shared, own *document.Node) []*parameter {
 		}
 		for _, element := range list.Elements {
 			source := c.resolve(element)
-			if source == nil {
+			name, in := source.Get("name"), source.Get("in")
+			if name == nil || in == nil || in.Text == inHeader && isIgnoredHeader(name.Text) {
 				continue
 			}
-			p := c.parameter(source, source.Get("name").Text, source.Get("in"))
+			p := c.parameter(source, name.Text, in)
 			if !slices.ContainsFunc(parameters, func(q *parameter) bool { return q.pointer == p.pointer }) {
 				parameters = append(parameters, p)
 			}
@@ -39,6 +41,12 @@ func (c *compiler) parameters(shared, own *document.Node) []*parameter {
 		}
 	}
 	return parameters
+}
+
+// isIgnoredHeader reports whether a parameter is ignored, as OpenAPI requires: the content and the security
+// requirements describe these headers.
+func isIgnoredHeader(name string) bool {
+	return slices.Contains([]string{"Accept", "Content-Type", "Authorization"}, textproto.CanonicalMIMEHeaderKey(name))
 }
 
 // parameter compiles a parameter, or a header of a response or part, which has no in.
@@ -60,12 +68,6 @@ func (c *compiler) parameter(source *document.Node, name string, in *document.No
 		p.unescape = url.PathUnescape
 	case inHeader:
 		p.canonical = textproto.CanonicalMIMEHeaderKey(name)
-		switch p.canonical {
-		case "Accept", "Content-Type", "Authorization", "Host":
-			if in != nil {
-				c.fail(source.Get("name"), "is no header that a parameter can have: "+name)
-			}
-		}
 	case inQuery:
 		styles = []string{styleForm, styleSpaceDelimited, stylePipeDelimited, styleDeepObject}
 		p.unescape = url.QueryUnescape
@@ -158,26 +160,21 @@ func (c *compiler) contentOf(p *parameter, source, content *document.Node) {
 }
 
 // locate finds the position of each path parameter in the path.
-func (c *compiler) locate(o *Operation, at *document.Node) {
-	segments := strings.Split(o.path, "/")
-	for i, segment := range segments {
-		name, ok := strings.CutPrefix(segment, "{")
-		name, closed := strings.CutSuffix(name, "}")
-		if ok && closed && !strings.ContainsAny(name, "{}") {
-			for _, p := range o.parameters {
-				if p.in == inPath && p.name == name {
-					p.fromEnd = len(segments) - 1 - i
-				}
+func (o *Operation) locate() {
+	t, _ := pathtemplate.Parse(o.path) // the loader reports errors
+	for i, segment := range t.Segments {
+		for _, p := range o.parameters {
+			if nth := slices.Index(segment.Names, p.name); p.in == inPath && nth >= 0 {
+				p.segment, p.nth, p.fromEnd = segment, nth, len(t.Segments)-1-i
 			}
-		} else if strings.Contains(segment, "{") { // net/http cannot route other patterns
-			c.fail(at, "has a path with a parameter that is not a whole segment: "+segment)
 		}
 	}
 }
 
 func (c *compiler) requestBody(source *document.Node) *requestBody {
-	body := &requestBody{required: isTrue(source.Get("required")), contents: c.contents(source.Get("content"))}
-	if content := source.Get("content"); len(content.Members) == 0 {
+	content := source.Get("content")
+	body := &requestBody{required: isTrue(source.Get("required")), contents: c.contents(content)}
+	if content != nil && len(content.Members) == 0 {
 		c.fail(content, "must have a media type")
 	}
 	body.accepted = body.contents.String()
@@ -226,6 +223,8 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 		result.multipart = &multiparts{parts: make(map[string]*part)}
 		headers := c.encodingHeaders(at)
 		c.whenCompiled(func(known shapes) { c.multipart(at, result.multipart, known.of(result.node), headers) })
+	case inRange(mediaJSON, media) && !isLength(result.node):
+		result.inJSON = &content{media: media, json: true, node: result.node}
 	default:
 		result.size = c.opaque(at.Get("schema"), result.node)
 	}
@@ -254,8 +253,19 @@ func (c *compiler) mediaType(media *document.Node, isForm bool) *node {
 // opaque returns the minimum and maximum size of a body whose content is not checked. It reports a schema
 // that constrains anything else as unsupported.
 func (c *compiler) opaque(at *document.Node, n *node) (size [2]limit) {
+	if !isLength(n) {
+		c.unsupported(at, "says more than the length of a body that is not looked into")
+	}
 	if n == nil {
 		return size
+	}
+	return [2]limit{n.minLength, n.maxLength}
+}
+
+// isLength reports whether a schema constrains only the length of a text.
+func isLength(n *node) bool {
+	if n == nil {
+		return true
 	}
 	rest := *n
 	rest.types &^= kindString
@@ -264,10 +274,7 @@ func (c *compiler) opaque(at *document.Node, n *node) (size [2]limit) {
 	if rest.format.isBinary() {
 		rest.format = nil
 	}
-	if !reflect.ValueOf(rest).IsZero() {
-		c.unsupported(at, "says more than the length of a body that is not looked into")
-	}
-	return [2]limit{n.minLength, n.maxLength}
+	return reflect.ValueOf(rest).IsZero()
 }
 
 func (c *compiler) responses(o *Operation, source *document.Node) {
@@ -282,9 +289,10 @@ func (c *compiler) responses(o *Operation, source *document.Node) {
 		case err == nil:
 			o.exact[code] = r
 			if r != nil && len(r.contents) > 0 && (code < 200 || code == http.StatusNoContent || code == http.StatusResetContent) {
-				c.fail(declared, "has content, which this status does not have")
+				c.unsupported(declared, "has content, which this status does not have")
+				o.exact[code] = &response{headers: r.headers}
 			}
-		default: // a range such as 2XX
+		case isStatus(status): // a range such as 2XX
 			o.ranges[status[0]-'0'] = r
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 )
@@ -62,14 +63,24 @@ func formatOf(name string) (*format, bool) {
 		f.check, f.detail = isRegex, "must be a regular expression of ECMA-262"
 	case "byte":
 		f.check, f.detail = isBase64, "must be base64"
+	case "base64url":
+		f.check, f.detail = isBase64URL, "must be base64url"
+	case "decimal":
+		f.check, f.detail = isDecimal, "must be a decimal number"
+	case "http-date":
+		f.check, f.detail = isHTTPDate, "must be a date of HTTP, RFC 9110"
+	case "unixtime":
+		f.types, f.check, f.detail = kindNumber, fitsFloat(64), "must be a Unix time"
 	case "binary": // any bytes, in a body or part whose content is not checked
 		f.check = func([]byte) bool { return true }
-	case "password": // a hint for user interfaces only
-		f.check, f.detail = func([]byte) bool { return true }, "must be a password"
-	case "int32":
-		f.types, f.check, f.detail = kindInteger, fitsInt(32), "must fit 32 bits"
-	case "int64":
-		f.types, f.check, f.detail = kindInteger, fitsInt(64), "must fit 64 bits"
+	case "commonmark", "html", "password": // hints for user interfaces only
+		f.check, f.detail = func([]byte) bool { return true }, "must be text"
+	case "int8", "int16", "int32", "int64":
+		size, _ := strconv.Atoi(name[len("int"):])
+		f.types, f.check, f.detail = kindInteger, fitsInt(size), "must fit "+strconv.Itoa(size)+" bits"
+	case "uint8", "uint16", "uint32", "uint64":
+		size, _ := strconv.Atoi(name[len("uint"):])
+		f.types, f.check, f.detail = kindInteger, fitsUint(size), "must fit "+strconv.Itoa(size)+" bits without a sign"
 	case "float":
 		f.types, f.check, f.detail = kindNumber, fitsFloat(32), "must fit a 32 bit floating-point number"
 	case "double":
@@ -92,6 +103,13 @@ func customFormat(name string, check func(string) bool) *format {
 func fitsInt(size int) func([]byte) bool {
 	return func(text []byte) bool {
 		_, err := strconv.ParseInt(string(text), 10, size)
+		return err == nil
+	}
+}
+
+func fitsUint(size int) func([]byte) bool {
+	return func(text []byte) bool {
+		_, err := strconv.ParseUint(string(text), 10, size)
 		return err == nil
 	}
 }
@@ -128,6 +146,22 @@ func isBase64(text []byte) bool {
 		return false
 	}
 	_, err := base64.StdEncoding.AppendDecode(nil, text)
+	return err == nil
+}
+
+func isBase64URL(text []byte) bool {
+	_, err := base64.RawURLEncoding.AppendDecode(nil, bytes.TrimRight(text, "="))
+	return err == nil && !bytes.ContainsAny(text, "\r\n")
+}
+
+func isDecimal(text []byte) bool {
+	var scratch [32]byte
+	_, ok := parseDecimal(scratch[:], text)
+	return ok
+}
+
+func isHTTPDate(text []byte) bool {
+	_, err := http.ParseTime(string(text))
 	return err == nil
 }
 

@@ -17,6 +17,7 @@ type keywordCase struct{ schema, valid, invalid string }
 var keywordCases = map[string]keywordCase{
 	"$anchor":               {`{"properties": {"a": {"$ref": "#it"}}, "$defs": {"x": {"$anchor": "it", "type": "null"}}}`, `{"a": null}`, `{"a": 1}`},
 	"$defs":                 {`{"$id": "s:a", "properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": "null"}}}`, `{"a": null}`, `{"a": 1}`},
+	"definitions":           {`{"$id": "s:d", "properties": {"a": {"$ref": "#/definitions/x"}}, "definitions": {"x": {"type": "null"}}}`, `{"a": null}`, `{"a": 1}`},
 	"$dynamicAnchor":        {`{"$id": "s:b", "$dynamicAnchor": "it", "maxProperties": 1, "properties": {"a": {"$dynamicRef": "#it"}}}`, `{"a": {}}`, `{"a": {"b": 1, "c": 1}}`},
 	"$dynamicRef":           {`{"$id": "s:c", "$dynamicAnchor": "it", "maxProperties": 1, "properties": {"a": {"$dynamicRef": "#it"}}}`, `{"a": {}}`, `{"a": {"b": 1, "c": 1}}`},
 	"$id":                   {`{"$id": "https://a.example/s", "items": {"$ref": "/t"}, "$defs": {"x": {"$id": "t", "type": "null"}}}`, `[null]`, `[1]`},

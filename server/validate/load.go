@@ -22,7 +22,9 @@ type loader struct {
 
 	objects    map[string]object
 	visited    map[visit]bool
-	resources  map[string]*resource         // by URI
+	unfit      map[*document.Node]bool      // nodes whose type is wrong
+	lossy      map[*document.Node]bool      // nodes that have lost such a child
+	resources  map[string]*resource         // by URI; nil for a document that cannot be read
 	roots      map[*document.Node]*resource // by root node
 	root       *document.Node               // root of the main document
 	links      []link                       // references to resolve
@@ -50,6 +52,8 @@ func newLoader(cfg Config) *loader {
 		documents: make(map[string][]byte),
 		objects:   make(map[string]object),
 		visited:   make(map[visit]bool),
+		unfit:     make(map[*document.Node]bool),
+		lossy:     make(map[*document.Node]bool),
 		resources: make(map[string]*resource),
 		roots:     make(map[*document.Node]*resource),
 		targets:   make(map[*document.Node]*document.Node),
@@ -69,11 +73,12 @@ func fileURI(name string) *url.URL {
 	return &url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(name, "/")}
 }
 
-// load reads the main document and all documents that it refers to.
-func (l *loader) load(name string, text []byte) {
+// load reads the main document and all documents that it refers to. It reports whether the document can be
+// compiled. What does not conform to OpenAPI is reported and is missing from the compiled document.
+func (l *loader) load(name string, text []byte) bool {
 	root := l.read(name, fileURI(name), text)
 	if root == nil {
-		return
+		return false
 	}
 	l.root = root
 	if version := root.Get("openapi"); version == nil || version.Text != "3.1" && !strings.HasPrefix(version.Text, "3.1.") {
@@ -81,13 +86,13 @@ func (l *loader) load(name string, text []byte) {
 			version = root
 		}
 		l.fail(version, "must be OpenAPI 3.1")
-		return
+		return false
 	}
 	l.conform(root, "OpenAPI")
 	if dialect := root.Get("jsonSchemaDialect"); dialect != nil {
 		l.dialect(dialect)
 	}
-	if root.Get("paths") == nil && root.Get("components") == nil && root.Get("webhooks") == nil {
+	if root.Get("paths") == nil && root.Get("components") == nil && root.Get("webhooks") == nil && !l.lossy[root] {
 		l.fail(root, "must have paths, components or webhooks")
 	}
 	for i := 0; i < len(l.links); i++ { // follow appends further links
@@ -100,15 +105,19 @@ func (l *loader) load(name string, text []byte) {
 	}
 	l.uniqueIDs()
 	l.templates(root.Get("paths"))
+	return true
 }
 
-// read parses a document.
+// read parses a document. It returns nil if the syntax is invalid.
 func (l *loader) read(name string, uri *url.URL, text []byte) *document.Node {
 	root, err := document.Parse(name, text)
-	if err != nil {
-		if failed := (*document.Error)(nil); errors.As(err, &failed) {
-			l.add(failed.Position, "", failed.Detail)
+	if failed := (document.Errors)(nil); errors.As(err, &failed) {
+		for _, e := range failed {
+			l.add(e.Position, "", e.Detail)
 		}
+	}
+	if root == nil {
+		l.resources[uri.String()] = nil
 		return nil
 	}
 	l.resource(root, uri)
@@ -212,49 +221,58 @@ func (l *loader) addLink(n *document.Node, keyword, to string) {
 // follow resolves a reference and checks its target.
 func (l *loader) follow(link link) {
 	ref := link.from
-	var target *document.Node
-	if pointer, ok := strings.CutPrefix(ref.Text, "#"); ok && !strings.Contains(pointer, "%") {
-		target = l.inside(l.resourceOf(ref), pointer)
-	} else {
-		target = l.lookUp(ref)
+	r, fragment := l.resourceOf(ref), strings.TrimPrefix(ref.Text, "#")
+	if fragment == ref.Text || strings.Contains(fragment, "%") {
+		r, fragment = l.lookUp(ref)
 	}
+	if r == nil {
+		return
+	}
+	target := l.inside(r, fragment)
 	if target == nil {
 		l.fail(ref, "leads nowhere")
 		return
 	}
-	l.targets[ref] = target
 	rule := link.to
 	switch rule {
 	case "Schema", "PathItem":
 	default:
 		rule = "&" + rule
 	}
-	l.conform(target, rule)
+	if l.conform(target, rule); !l.unfit[target] {
+		l.targets[ref] = target
+	}
 }
 
-func (l *loader) lookUp(ref *document.Node) *document.Node {
+// lookUp returns the resource that a reference leads to, or nil. It reports an error if there is no such
+// resource, but none if the resource cannot be read.
+func (l *loader) lookUp(ref *document.Node) (r *resource, fragment string) {
 	uri, err := url.Parse(ref.Text)
 	if err != nil {
-		return nil
+		l.fail(ref, "leads nowhere")
+		return nil, ""
 	}
 	uri = l.resourceOf(ref).uri.ResolveReference(uri)
-	fragment := uri.Fragment
+	fragment = uri.Fragment
 	uri.Fragment, uri.RawFragment = "", ""
-	r := l.resources[uri.String()]
-	if text, ok := l.documents[uri.String()]; r == nil && ok {
-		delete(l.documents, uri.String())
-		if l.read(strings.TrimPrefix(uri.String(), "file:///"), uri, text) == nil {
-			return nil
+	r, known := l.resources[uri.String()]
+	if text, ok := l.documents[uri.String()]; !known && ok {
+		known = true
+		name := uri.String()
+		if uri.Scheme == "file" {
+			name = strings.TrimPrefix(uri.Path, "/")
 		}
-		r = l.resources[uri.String()]
-		if root := r.root; root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil {
-			l.conform(root, "Schema") // registers its anchors
+		if root := l.read(name, uri, text); root != nil {
+			r = l.roots[root]
+			if root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil {
+				l.conform(root, "Schema") // registers its anchors
+			}
 		}
 	}
-	if r == nil {
-		return nil
+	if !known {
+		l.fail(ref, "leads nowhere")
 	}
-	return l.inside(r, fragment)
+	return r, fragment
 }
 
 // inside returns the node that a fragment identifies in a resource, or nil.

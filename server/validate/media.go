@@ -25,6 +25,7 @@ type content struct {
 	form      *form       // set for application/x-www-form-urlencoded
 	multipart *multiparts // set for multipart/form-data
 	size      [2]limit    // minimum and maximum size of a body whose content is not checked
+	inJSON    *content    // set for a range of media types whose schema applies to JSON only
 }
 
 // streamed reports whether a body is passed on without being buffered.
@@ -44,7 +45,11 @@ func generality(media string) int { return strings.Count(media, "*") }
 // find returns the content for a media type, or nil.
 func (cs contents) find(media string) *content {
 	for _, c := range cs {
-		if inRange(media, c.media) {
+		switch {
+		case !inRange(media, c.media):
+		case c.inJSON != nil && isJSON(media):
+			return c.inJSON
+		default:
 			return c
 		}
 	}

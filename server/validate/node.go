@@ -125,6 +125,9 @@ type node struct {
 	restMembers, restElements *rest
 }
 
+// allows reports whether n has one of the types.
+func (n *node) allows(types kinds) bool { return n.types == 0 || n.types&types != 0 }
+
 // contains is a contains with its minContains and maxContains.
 type contains struct {
 	node        *node

@@ -101,7 +101,7 @@ func openAPIObject(name string) map[string]string {
 	case "Schema":
 		return map[string]string{
 			"$schema": "string", "$id": "string", "$ref": "string", "$anchor": "string", "$dynamicRef": "string",
-			"$dynamicAnchor": "string", "$vocabulary": "{boolean}", "$comment": "string", "$defs": "{Schema}",
+			"$dynamicAnchor": "string", "$vocabulary": "{boolean}", "$comment": "string", "$defs": "{Schema}", "definitions": "{Schema}",
 			"allOf": "[Schema]", "anyOf": "[Schema]", "oneOf": "[Schema]", "not": "Schema",
 			"if": "Schema", "then": "Schema", "else": "Schema", "dependentSchemas": "{Schema}",
 			"prefixItems": "[Schema]", "items": "Schema", "contains": "Schema",

@@ -38,7 +38,7 @@ func (c *compiler) pathItem(path string, item *document.Node) []*Operation {
 	for _, method := range methods() {
 		if source := item.Get(method); source != nil {
 			o := c.operation(strings.ToUpper(method), path, item, source)
-			c.locate(o, source)
+			o.locate()
 			operations = append(operations, o)
 		}
 	}
@@ -66,7 +66,8 @@ func (c *compiler) operation(method, path string, item, source *document.Node) *
 	c.responses(o, source.Get("responses"))
 	for _, callback := range source.Get("callbacks").All() { // callbacks are compiled only to report errors
 		for url, item := range c.resolve(callback).All() {
-			if !strings.HasPrefix(url, "x-") {
+			if item = c.resolve(item); !strings.HasPrefix(url, "x-") && !c.callbacks[item] { // an item may contain itself
+				c.callbacks[item] = true
 				c.pathItem("", item)
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 )
 
 // The locations of a parameter.
@@ -32,8 +34,9 @@ type parameter struct {
 	json          bool // whether the text is JSON
 	orJSON        bool // whether an object may be JSON instead of members with keys
 	node          *node
-	plain         bool     // whether it is a scalar of a single type in a query or header
-	fromEnd       int      // number of path segments after it
+	plain         bool // whether it is a scalar of a single type in a query or header
+	segment       pathtemplate.Segment
+	nth, fromEnd  int      // number of parameters before it in its segment, and of path segments after that
 	shape         *shape   // set after all schemas have been compiled
 	as            []kinds  // the forms to decode the text as, in this order: kindString for all scalars, kindArray, kindObject
 	siblings      []string // names of the other parameters at the same location
@@ -76,6 +79,8 @@ func (w *walker) checkRequest(parameters []*parameter, r *http.Request) {
 	var parsed bool
 	for _, p := range parameters {
 		switch {
+		case p.in == inHeader && p.canonical == "Host": // net/http removes it from the header
+			w.checkHeader(p, http.Header{"Host": {r.Host}})
 		case p.in == inHeader:
 			w.checkHeader(p, r.Header)
 		case p.in == inQuery && p.plain:
@@ -185,12 +190,16 @@ func (w *walker) checkPairs(p *parameter, pairs []pair) {
 	})
 }
 
-// checkSegment checks a path parameter, which is a whole segment.
+// checkSegment checks a path parameter. It finds its segment from the end, because the path may have a prefix.
 func (w *walker) checkSegment(p *parameter, path string) {
 	for range p.fromEnd {
 		path = path[:max(0, strings.LastIndexByte(path, '/'))]
 	}
-	text := path[strings.LastIndexByte(path, '/')+1:]
+	text := ""
+	var scratch [4]string
+	if values, ok := p.segment.Match(scratch[:0], path[strings.LastIndexByte(path, '/')+1:]); ok {
+		text = values[p.nth]
+	}
 	w.checkStyled(p, func(as kinds) (textValue, error) { return p.readText(text, as) })
 }
 

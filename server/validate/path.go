@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
@@ -37,31 +38,49 @@ func (l *loader) templates(paths *document.Node) {
 		if strings.HasPrefix(m.Name, "x-") {
 			continue
 		}
-		names, shape, ok := templateNames(m.Name)
+		t, err := pathtemplate.Parse(m.Name)
 		switch {
-		case !ok:
-			l.failAt(paths, m, "has braces that are no parameters, or a parameter twice")
+		case err != nil:
+			l.failAt(paths, m, err.Error())
 			continue
-		case shapes[shape]:
+		case shapes[t.Shape]:
 			l.failAt(paths, m, "differs from another path in the names of its parameters only")
 		}
-		shapes[shape] = true
+		shapes[t.Shape] = true
 		item := l.resolve(m.Value)
 		if item == nil {
 			continue
 		}
 		for _, method := range methods() {
 			if operation := item.Get(method); operation != nil {
-				l.template(operation, names, l.pathParameters(item, operation))
+				l.template(item, operation, t.Names)
 			}
 		}
 	}
 }
 
-// template compares the names in a path with the path parameters of an operation.
-func (l *loader) template(operation *document.Node, names []string, parameters map[string]*document.Node) {
+// template compares the names in a path with the path parameters of an operation. If a parameter of the
+// operation is invalid or its reference leads nowhere, a name may be its own.
+func (l *loader) template(item, operation *document.Node, names []string) {
+	parameters := make(map[string]*document.Node)
+	complete := !l.lossy[item] && !l.lossy[operation]
+	for _, list := range []*document.Node{item.Get("parameters"), operation.Get("parameters")} {
+		if list == nil {
+			continue
+		}
+		complete = complete && !l.lossy[list]
+		for _, element := range list.Elements {
+			p := l.resolve(element)
+			name, in := p.Get("name"), p.Get("in")
+			if name == nil || in == nil {
+				complete = false
+			} else if in.Text == inPath {
+				parameters[name.Text] = p
+			}
+		}
+	}
 	for _, name := range names {
-		if parameters[name] == nil {
+		if parameters[name] == nil && complete {
 			l.fail(operation, "must declare the path parameter "+name)
 		}
 	}
@@ -72,39 +91,5 @@ func (l *loader) template(operation *document.Node, names []string, parameters m
 		if required := parameter.Get("required"); required == nil || required.Kind != 't' {
 			l.fail(parameter, "must be required, as it is in the path")
 		}
-	}
-}
-
-// pathParameters returns the path parameters of an operation, by name.
-func (l *loader) pathParameters(item, operation *document.Node) map[string]*document.Node {
-	parameters := make(map[string]*document.Node)
-	for _, list := range []*document.Node{item.Get("parameters"), operation.Get("parameters")} {
-		if list == nil {
-			continue
-		}
-		for _, element := range list.Elements {
-			p := l.resolve(element)
-			if in := p.Get("in"); in != nil && in.Text == "path" && p.Get("name") != nil {
-				parameters[p.Get("name").Text] = p
-			}
-		}
-	}
-	return parameters
-}
-
-// templateNames returns the parameter names in a path, and the path without the names.
-func templateNames(path string) (names []string, shape string, ok bool) {
-	for {
-		before, rest, found := strings.Cut(path, "{")
-		shape += before
-		if !found {
-			return names, shape, !strings.Contains(before, "}")
-		}
-		name, after, closed := strings.Cut(rest, "}")
-		if !closed || name == "" || strings.Contains(name, "{") || strings.Contains(before, "}") || slices.Contains(names, name) {
-			return nil, "", false
-		}
-		names = append(names, name)
-		shape, path = shape+"{}", after
 	}
 }

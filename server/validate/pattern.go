@@ -3,6 +3,8 @@ package validate
 import (
 	"errors"
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,8 +25,11 @@ func compilePattern(text string) (*pattern, error) {
 		return nil, err
 	}
 	compiled, err := regexp.Compile(t.out.String())
-	if err != nil {
-		return nil, err
+	if invalid := (*syntax.Error)(nil); errors.As(err, &invalid) {
+		if invalid.Code == syntax.ErrInvalidRepeatSize {
+			return nil, errPatternRepeat
+		}
+		return nil, errors.New("is no regular expression: " + invalid.Code.String())
 	}
 	return &pattern{compiled, "must match " + text}, nil
 }
@@ -57,6 +62,9 @@ const (
 var (
 	errPatternClass  = errors.New("has a character class with a range of sets")
 	errPatternGroup  = errors.New("has a group that is not (…), (?:…) or (?<name>…)")
+	errPatternLook   = errors.New("has a look-ahead or look-behind, which RE2 does not support")
+	errPatternBack   = errors.New("has a back-reference, which RE2 does not support")
+	errPatternRepeat = errors.New("has a repetition that RE2 does not support, such as one over 1000")
 	errPatternEscape = errors.New("has an escape that is not in ECMA-262 or not supported by RE2")
 )
 
@@ -100,6 +108,8 @@ func (t *translator) translate() error {
 				t.rest = t.rest[1:]
 				c = '^'
 			}
+		case slices.ContainsFunc([]string{"(?=", "(?!", "(?<=", "(?<!"}, func(look string) bool { return strings.HasPrefix(t.rest, look) }):
+			return errPatternLook
 		case strings.HasPrefix(t.rest, "(?") && !strings.HasPrefix(t.rest, "(?:") && !strings.HasPrefix(t.rest, "(?<"):
 			return errPatternGroup
 		case c == '.':
@@ -149,6 +159,10 @@ func (t *translator) escape() error {
 		return t.char(3, rune(t.rest[2]%32))
 	case 'x', 'u':
 		return t.hexadecimal()
+	case '1', '2', '3', '4', '5', '6', '7', '8', '9', 'k':
+		if !t.class {
+			return errPatternBack
+		}
 	}
 	if c >= 0x80 || c == '_' || isLetter(c) || leadingDigits([]byte{c}) > 0 {
 		return errPatternEscape

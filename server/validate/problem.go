@@ -25,16 +25,26 @@ func (e *DocumentError) Error() string {
 	return text + e.Detail
 }
 
-// problems collects the errors of a document, each location once.
+// problems collects the errors of a document, each once.
 type problems struct {
 	lenient func(*DocumentError)
+	known   map[DocumentError]bool
 	errs    []DocumentError // returned by Load
-	ignored []DocumentError // reported in lenient mode, and ignored
+}
+
+// isNew returns an error, and reports whether it is added for the first time.
+func (p *problems) isNew(at document.Position, pointer, detail string) (err DocumentError, ok bool) {
+	err = DocumentError{File: at.File, Line: at.Line, Column: at.Column, Pointer: pointer, Detail: detail}
+	if p.known == nil {
+		p.known = make(map[DocumentError]bool)
+	}
+	ok = !p.known[err]
+	p.known[err] = true
+	return err, ok
 }
 
 func (p *problems) add(at document.Position, pointer, detail string) {
-	err := DocumentError{File: at.File, Line: at.Line, Column: at.Column, Pointer: pointer, Detail: detail}
-	if !slices.Contains(p.errs, err) {
+	if err, ok := p.isNew(at, pointer, detail); ok {
 		p.errs = append(p.errs, err)
 	}
 }
@@ -62,9 +72,7 @@ func (p *problems) addUnsupported(at document.Position, pointer, detail string) 
 		p.add(at, pointer, detail)
 		return
 	}
-	err := DocumentError{File: at.File, Line: at.Line, Column: at.Column, Pointer: pointer, Detail: detail}
-	if !slices.Contains(p.ignored, err) {
-		p.ignored = append(p.ignored, err)
+	if err, ok := p.isNew(at, pointer, detail); ok {
 		p.lenient(&err)
 	}
 }

@@ -12,43 +12,40 @@ import (
 func TestLoad_rejectsInvalidSchemas(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
-		`{"nullable": true}`:                    "/nullable: is not known",
-		`{"maxLenght": 3}`:                      "/maxLenght: is not known",
-		`{"a/b": 3}`:                            "/a~1b: is not known",
-		`{"definitions": {"a": {}}}`:            "/definitions: is not known",
-		`{"dependencies": {"a": ["b"]}}`:        "/dependencies: is not known",
-		`{"additionalItems": false}`:            "/additionalItems: is not known",
-		`{"$recursiveRef": "#"}`:                "/$recursiveRef: is not known",
-		`{"xml": {"nam": "x"}}`:                 "/xml/nam: is not known",
-		`{"externalDocs": {}}`:                  "/externalDocs: must have the member url",
-		`{"exclusiveMinimum": true}`:            "/exclusiveMinimum: must be a number",
-		`{"minLength": -1}`:                     "/minLength: must be an integer that is not negative",
-		`{"minLength": 1.5}`:                    "/minLength: must be an integer that is not negative",
-		`{"maxItems": "1"}`:                     "/maxItems: must be an integer that is not negative",
-		`{"uniqueItems": 1}`:                    "/uniqueItems: must be a boolean",
-		`{"required": "a"}`:                     "/required: must be an array",
-		`{"required": [1]}`:                     "/required/0: must be a string",
-		`{"required": ["a", "a"]}`:              "/required/1: occurs more than once",
-		`{"properties": []}`:                    "/properties: must be an object",
-		`{"items": [{}]}`:                       "/items: must be a schema: an object or a boolean",
-		`{"not": "a"}`:                          "/not: must be a schema: an object or a boolean",
-		`{"multipleOf": 0}`:                     "/multipleOf: must be greater than 0",
-		`{"multipleOf": 1234567890123456789}`:   "/multipleOf: must have at most 18 digits",
-		`{"type": "strnig"}`:                    "/type: must be array, ",
-		`{"type": ["string", "file"]}`:          "/type/1: must be array, ",
-		`{"type": ["string", "string"]}`:        "/type/1: must be array, ",
-		`{"type": []}`:                          "/type: must be the name of a type, or several",
-		`{"type": {}}`:                          "/type: must be the name of a type, or several",
-		`{"format": "no-such"}`:                 "/format: is a format that is not known: no-such",
-		`{"type": "integer", "format": "uuid"}`: "/format: is a format of another type: uuid",
-		`{"type": "string", "format": "int32"}`: "/format: is a format of another type: int32",
-		`{"format": "int32"}`:                   "/format: is a format of another type: int32",
-		`{"pattern": "(?=a)"}`:                  "/pattern: ",
-		`{"pattern": "("}`:                      "/pattern: ",
-		`{"patternProperties": {"(?=a)": {}}}`:  "/patternProperties/(?=a): ",
-		`{"oneOf": []}`:                         "/oneOf: must have a schema",
-		`{"allOf": []}`:                         "/allOf: must have a schema",
-		`{"prefixItems": []}`:                   "/prefixItems: must have a schema",
+		`{"nullable": true}`:                   "/nullable: is not known",
+		`{"maxLenght": 3}`:                     "/maxLenght: is not known",
+		`{"a/b": 3}`:                           "/a~1b: is not known",
+		`{"definitions": {"a": {"no": 1}}}`:    "/definitions/a/no: is not known",
+		`{"dependencies": {"a": ["b"]}}`:       "/dependencies: is not known",
+		`{"additionalItems": false}`:           "/additionalItems: is not known",
+		`{"$recursiveRef": "#"}`:               "/$recursiveRef: is not known",
+		`{"xml": {"nam": "x"}}`:                "/xml/nam: is not known",
+		`{"externalDocs": {}}`:                 "/externalDocs: must have the member url",
+		`{"exclusiveMinimum": true}`:           "/exclusiveMinimum: must be a number",
+		`{"minLength": -1}`:                    "/minLength: must be an integer that is not negative",
+		`{"minLength": 1.5}`:                   "/minLength: must be an integer that is not negative",
+		`{"maxItems": "1"}`:                    "/maxItems: must be an integer that is not negative",
+		`{"uniqueItems": 1}`:                   "/uniqueItems: must be a boolean",
+		`{"required": "a"}`:                    "/required: must be an array",
+		`{"required": [1]}`:                    "/required/0: must be a string",
+		`{"required": ["a", "a"]}`:             "/required/1: occurs more than once",
+		`{"properties": []}`:                   "/properties: must be an object",
+		`{"items": [{}]}`:                      "/items: must be a schema: an object or a boolean",
+		`{"not": "a"}`:                         "/not: must be a schema: an object or a boolean",
+		`{"multipleOf": 0}`:                    "/multipleOf: must be greater than 0",
+		`{"multipleOf": 1234567890123456789}`:  "/multipleOf: must have at most 18 digits",
+		`{"type": "strnig"}`:                   "/type: must be array, ",
+		`{"type": ["string", "file"]}`:         "/type/1: must be array, ",
+		`{"type": ["string", "string"]}`:       "/type/1: must be array, ",
+		`{"type": []}`:                         "/type: must be the name of a type, or several",
+		`{"type": {}}`:                         "/type: must be the name of a type, or several",
+		`{"format": "no-such"}`:                "/format: is a format that is not known: no-such",
+		`{"pattern": "(?=a)"}`:                 "/pattern: ",
+		`{"pattern": "("}`:                     "/pattern: ",
+		`{"patternProperties": {"(?=a)": {}}}`: "/patternProperties/(?=a): ",
+		`{"oneOf": []}`:                        "/oneOf: must have a schema",
+		`{"allOf": []}`:                        "/allOf: must have a schema",
+		`{"prefixItems": []}`:                  "/prefixItems: must have a schema",
 		`{"$schema": "http://json-schema.org/draft-07/schema#"}`: "/$schema: must be the dialect",
 		`{"$id": "a#b"}`:                                                          "/$id: must be a URI reference without a fragment",
 		`{"$anchor": "1"}`:                                                        "/$anchor: must begin with a letter",
@@ -147,7 +144,6 @@ func TestLoad_rejectsInvalidOperations(t *testing.T) {
 		`{"parameters": [{"name": "a", "in": "cookie", "style": "simple", "schema": {"type": "string"}}], ` + ok + `}`:                                                                                                                    "/parameters/0/style",
 		`{"parameters": [{"name": "a", "in": "header", "allowEmptyValue": true, "schema": {"type": "string"}}], ` + ok + `}`:                                                                                                              "/parameters/0/allowEmptyValue",
 		`{"parameters": [{"name": "a", "in": "cookie", "allowReserved": true, "schema": {"type": "string"}}], ` + ok + `}`:                                                                                                                "/parameters/0/allowReserved",
-		`{"parameters": [{"name": "authorization", "in": "header", "schema": {"type": "string"}}], ` + ok + `}`:                                                                                                                           "/parameters/0/name",
 		`{"parameters": [{"$ref": "#/components/parameters/P"}], ` + ok + `}`:                                                                                                                                                             "/components/parameters/P/style",
 		`{"requestBody": {"content": {}}, ` + ok + `}`:                                                                                                                                                                                    "/requestBody/content",
 		`{"requestBody": {"content": {"json": {}}}, ` + ok + `}`:                                                                                                                                                                          "/requestBody/content/json",
@@ -188,16 +184,12 @@ func TestLoad_rejectsInvalidOperations(t *testing.T) {
 	}
 }
 
-// net/http cannot route such paths.
-func TestLoad_rejectsUnroutablePaths(t *testing.T) {
+// What is in such a segment cannot be told apart.
+func TestLoad_rejectsParametersWithoutTextBetween(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/a/{a}.json", "/a/x{a}"} {
-		_, err := validate.Load(document(t, `{"paths": {"`+path+`": {"get": {
-			"parameters": [{"name": "a", "in": "path", "required": true, "schema": {"type": "string"}}],
-			"responses": {"200": {"description": "d"}}}}}}`), validate.Config{})
-		if err == nil || !strings.Contains(err.Error(), "/get: has a path with a parameter that is not a whole segment") {
-			t.Errorf("%s: got %v", path, err)
-		}
+	_, err := validate.Load(document(t, `{"paths": {"/a/{b}{c}": {}}}`), validate.Config{})
+	if err == nil || !strings.Contains(err.Error(), "/paths/~1a~1{b}{c}: has two parameters without a text between") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -248,9 +240,7 @@ func TestLoad_rejectsInvalidDocuments(t *testing.T) {
 		`{"openapi": "3.0.3"}`: "/openapi",
 		`{"openapi": "3.2.0"}`: "/openapi",
 		`{"paths": {"/a": {"get": ` + op + `}}, "webhooks": {"w": {"post": ` + op + `}}}`: "/webhooks/w/post/operationId",
-		`{"webhooks": {"w": {"post": ` + op + `, "get": {"responses": {}}}}}`:             "/webhooks/w",
 		`{"webhooks": {"w": null}}`:                                                     "/webhooks/w",
-		`{"webhooks": {"w": {}}}`:                                                       "/webhooks/w",
 		`{"paths": {"/a": {"get": ` + op + `, "unknown": {}}}}`:                         "/paths/~1a/unknown",
 		`{"paths": {"/a": {"get": {"responses": {}}}}, "security": [{"none": []}]}`:     "/security/0/none",
 		`{"components": {"schemas": {"A": {"no": {}}, "B": {"items": {"nor": true}}}}}`: "/components/schemas/B/items/nor",

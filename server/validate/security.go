@@ -79,6 +79,9 @@ func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityS
 		return scheme
 	}
 	kind, own := source.Get("type"), ""
+	if kind == nil {
+		return scheme
+	}
 	switch kind.Text {
 	case "http":
 		own = "scheme bearerFormat"
@@ -120,15 +123,15 @@ func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityS
 
 func (c *compiler) apiKey(scheme *SecurityScheme, source *document.Node) {
 	in, name := source.Get("in"), source.Get("name")
-	switch {
-	case in == nil:
+	if in == nil {
 		c.fail(source, "must have the member in")
-	case in.Text != "header" && in.Text != "query" && in.Text != "cookie":
+	} else if scheme.In = in.Text; scheme.In != "header" && scheme.In != "query" && scheme.In != "cookie" {
 		c.fail(in, "is not header, query or cookie")
-	case name == nil || name.Text == "":
+	}
+	if name == nil || name.Text == "" {
 		c.fail(source, "must have the member name")
-	default:
-		scheme.In, scheme.Parameter = in.Text, name.Text
+	} else {
+		scheme.Parameter = name.Text
 	}
 }
 

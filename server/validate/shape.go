@@ -20,37 +20,51 @@ type object struct {
 	required []string
 }
 
-// conform checks n against a rule of openAPIObject. It reports all errors in n and its descendants, and
-// records all references to be followed later.
+// conform checks n against a rule of openAPIObject. It reports all errors in n and its descendants, removes the
+// descendants whose type is wrong, and records all references to be followed later.
 func (l *loader) conform(n *document.Node, rule string) {
 	rule = strings.TrimPrefix(rule, "*")
 	if l.visited[visit{n, rule}] {
 		return
 	}
 	l.visited[visit{n, rule}] = true
+	wrong := ""
 	list, isList := strings.CutPrefix(rule, "[")
 	switch {
 	case rule == "any", rule == "Schema" && (n.Kind == 't' || n.Kind == 'f'):
 	case kindNamed(rule) != 0:
 		if kindOf(n.Kind) != kindNamed(rule) {
-			l.fail(n, "must be "+kindNamed(rule).String())
+			wrong = "must be " + kindNamed(rule).String()
 		}
 	case rule == "count":
 		if _, ok := countOf(n); !ok {
-			l.fail(n, "must be an integer that is not negative")
+			wrong = "must be an integer that is not negative"
 		}
 	case isList && n.Kind == '[':
 		for _, element := range n.Elements {
 			l.conform(element, strings.TrimSuffix(list, "]"))
 		}
+		l.prune(n)
 	case isList:
-		l.fail(n, "must be an array")
+		wrong = "must be an array"
 	case n.Kind == '{':
 		l.object(n, rule)
+		l.prune(n)
 	case rule == "Schema":
-		l.fail(n, "must be a schema: an object or a boolean")
+		wrong = "must be a schema: an object or a boolean"
 	default:
-		l.fail(n, "must be an object")
+		wrong = "must be an object"
+	}
+	if wrong != "" {
+		l.fail(n, wrong)
+		l.unfit[n] = true
+	}
+}
+
+// prune removes the children of n whose type is wrong.
+func (l *loader) prune(n *document.Node) {
+	if len(l.unfit) > 0 && n.Filter(func(m document.Member) bool { return !l.unfit[m.Value] }) {
+		l.lossy[n] = true
 	}
 }
 
@@ -86,6 +100,11 @@ func (l *loader) object(n *document.Node, rule string) {
 		l.operations = append(l.operations, n)
 	case "PathItem":
 		l.addLink(n, "$ref", rule)
+		for _, m := range n.Members {
+			if n.Get("$ref") != nil && !slices.Contains([]string{"$ref", "summary", "description"}, m.Name) && !strings.HasPrefix(m.Name, "x-") {
+				l.unsupportedAt(n, m, "is beside $ref, which replaces it")
+			}
+		}
 	}
 }
 
@@ -94,14 +113,15 @@ func (l *loader) named(n *document.Node, rule string) {
 	for _, m := range n.Members {
 		switch {
 		case strings.HasPrefix(m.Name, "x-"):
-		case rule == "Responses":
-			if !isStatus(m.Name) {
-				l.failAt(n, m, "is no status, which has three digits, or one and XX, or is default")
-			}
-			l.conform(m.Value, "&Response")
+			continue
+		case rule == "Responses" && !isStatus(m.Name):
+			l.failAt(n, m, "is no status, which has three digits, or one and XX, or is default")
 		case rule == "Paths" && !strings.HasPrefix(m.Name, "/"):
 			l.failAt(n, m, "must begin with a slash")
-		default:
+		}
+		if rule == "Responses" {
+			l.conform(m.Value, "&Response")
+		} else {
 			l.conform(m.Value, "PathItem")
 		}
 	}
@@ -124,16 +144,21 @@ func (l *loader) members(n *document.Node, rule string) {
 		}
 		l.objects[rule] = o
 	}
-	for _, m := range n.Members {
-		if rule, ok := o.members[m.Name]; ok {
-			l.conform(m.Value, rule)
-		} else if !strings.HasPrefix(m.Name, "x-") {
-			l.unsupportedAt(n, m, "is not known")
-		}
-	}
 	for _, name := range o.required {
 		if n.Get(name) == nil {
 			l.fail(n, "must have the member "+name)
+		}
+	}
+	for _, m := range n.Members {
+		typ, ok := o.members[m.Name]
+		switch {
+		case ok:
+			l.conform(m.Value, typ)
+		case strings.HasPrefix(m.Name, "x-"):
+		case rule == "Schema" && m.Name == "nullable":
+			l.unsupportedAt(n, m, "is not known since OpenAPI 3.1, which has the type null")
+		default:
+			l.unsupportedAt(n, m, "is not known")
 		}
 	}
 }

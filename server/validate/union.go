@@ -127,7 +127,11 @@ func (c *compiler) union(s *scope, keyword string, schemas, discriminator *docum
 
 // hint sets the alternatives that the values of a discriminator name.
 func (c *compiler) hint(u *union, discriminator *document.Node, schemas []*document.Node) {
-	u.hint, u.byHint = discriminator.Get("propertyName").Text, make(map[string]*node)
+	name := discriminator.Get("propertyName")
+	if name == nil {
+		return
+	}
+	u.hint, u.byHint = name.Text, make(map[string]*node)
 	for i, schema := range schemas {
 		ref := schema.Get("$ref")
 		if ref == nil {

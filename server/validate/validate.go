@@ -1,8 +1,8 @@
 // Package validate checks HTTP requests and responses against an OpenAPI 3.1 document.
 //
 // [Load] compiles the document once. It ignores nothing: unknown members, keywords with a value of the wrong
-// type, and unexpected nulls are errors with file, line and column. A body is checked in a single pass over
-// its JSON tokens. Only values that a schema must evaluate more than once are held in memory.
+// type, and unexpected nulls are errors with file, line and column, all of them at once. A body is checked in a
+// single pass over its JSON tokens. Only values that a schema must evaluate more than once are held in memory.
 //
 // The accepted JSON is strict (I-JSON, RFC 7493): duplicate names, invalid UTF-8, trailing data, and nesting
 // deeper than [MaxDepth] are rejected. Names that differ only in case from a declared member of the object
@@ -22,14 +22,26 @@
 //   - an email address must have no quotes and no address literal
 //   - a format is an assertion, and an unknown format is an error of Load
 //
-// [Load] does not support:
+// # Documents
+//
+// Load accepts every document that follows OpenAPI 3.1, except for the following. OpenAPI allows these, but
+// Load could only ignore them, so that it does so only if [Config.Lenient] is set:
 //
 //   - an unknown keyword, including those that 2020-12 has removed, such as dependencies
 //   - a $schema other than that of 2020-12, and therefore vocabularies and older drafts
+//   - a format that neither this package nor [Config.Formats] has
 //   - a pattern that is not ECMA-262 in Unicode mode, or that RE2 cannot match: look-around, back-references,
 //     repetition over 1000
 //   - a multipleOf with more than 18 significant digits
-//   - a schema that contains itself without a member or element in between
+//   - a member beside the $ref of a path item or of a reference
+//   - a media type with parameters other than the charset UTF-8, except for parts
+//   - a schema that constrains more than the length of a body that is not JSON, text or a form
+//   - the style of a part, and the headers of a form field
+//   - content of a response whose status has no content, such as 204
+//   - an HTTP authentication scheme other than bearer and basic
+//
+// Load never accepts a schema that contains itself without a member or element in between, or a path in which
+// two parameters follow each other without a text in between.
 //
 // # Parameters and bodies
 //
@@ -49,7 +61,8 @@
 // JSON, text/plain and forms are buffered and checked before the next handler is called. The parts of
 // multipart/form-data are checked while they are read: a field before its first byte is returned, a file for
 // its media type, headers and size. Bodies of all other media types are streamed with a limit on their size,
-// and a schema can only constrain their length. A form field has the form that its encoding declares. Without
+// and a schema can only constrain their length. The schema of a range such as */* applies to JSON, and otherwise
+// like that of a body that is streamed. A form field has the form that its encoding declares. Without
 // an encoding it is name=value, with name[key]=value for arrays and objects, or JSON for an object.
 //
 // The strict server that oapi-codegen generates with the templates of this module supports all of this. The
@@ -80,6 +93,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
@@ -136,21 +150,20 @@ type route struct{ method, path string }
 
 // routeOf removes the names of path parameters, because routers may spell them differently.
 func routeOf(method, path string) route {
-	_, shape, _ := templateNames(path)
-	return route{method, shape}
+	t, _ := pathtemplate.Parse(path) // Load has rejected other paths
+	return route{method, t.Shape}
 }
 
 // Load compiles all operations, webhooks and component schemas of an OpenAPI 3.1 document in YAML or JSON.
-// The error wraps one [*DocumentError] for each location that is invalid or not supported. The servers of the
-// document are ignored.
+// The error wraps one [*DocumentError] for each location that is invalid or not supported, unless the syntax is
+// invalid or the document has another version of OpenAPI. The servers of the document are ignored.
 func Load(text []byte, cfg Config) (*Validator, error) {
 	if min(cfg.MaxBodyBytes, cfg.MaxPartBytes, cfg.MaxPartHeaderBytes) < 0 || min(cfg.MaxDepth, cfg.MaxViolations, cfg.MaxParts) < 0 {
 		return nil, errors.New("validate: a limit is negative")
 	}
 	l := newLoader(cfg)
-	l.load(cmp.Or(cfg.Name, "openapi.yaml"), text)
-	if err := l.err(); err != nil {
-		return nil, err
+	if !l.load(cmp.Or(cfg.Name, "openapi.yaml"), text) {
+		return nil, l.err()
 	}
 	c := &compiler{
 		loader:        l,
@@ -159,11 +172,11 @@ func Load(text []byte, cfg Config) (*Validator, error) {
 		pool:          newPool(limits{cmp.Or(cfg.MaxDepth, MaxDepth), cmp.Or(cfg.MaxViolations, MaxViolations)}),
 		nodes:         make(map[nodeKey]*node),
 		responseCache: make(map[*document.Node]*response),
+		callbacks:     make(map[*document.Node]bool),
 		tags:          make(map[string]*member),
 	}
 	v := c.validator()
-	c.rejectCycles()
-	if len(c.errs) == 0 {
+	if !c.rejectCycles() {
 		known := make(shapes)
 		for _, setShape := range c.pending {
 			setShape(known)
@@ -203,12 +216,14 @@ func (c *compiler) validator() *Validator {
 	})
 	for name, item := range c.root.Get("webhooks").All() {
 		operations := c.pathItem(name, item)
-		if len(operations) != 1 {
-			c.fail(item, "must have one operation")
-			continue
+		for _, o := range operations {
+			o.direction = inResponse
+			key := name
+			if len(operations) > 1 {
+				key = o.method + " " + name
+			}
+			v.webhooks[key] = o
 		}
-		operations[0].direction = inResponse
-		v.webhooks[name] = operations[0]
 	}
 	return v
 }
@@ -223,7 +238,8 @@ func (v *Validator) Operation(method, path string) (*Operation, bool) {
 // Operations returns all operations except webhooks, sorted by path and method.
 func (v *Validator) Operations() iter.Seq[*Operation] { return slices.Values(v.operations) }
 
-// Webhook returns the operation of a webhook. Its path is the name of the webhook. A receiver of webhooks can
+// Webhook returns the operation of a webhook. Its path is the name of the webhook. If the webhook has several
+// operations, name is the method, a space and the name of the webhook. A receiver of webhooks can
 // wrap its handler with [Operation.Handler], as the example does. Note that it then rejects notifications
 // that only a later version of the document allows.
 func (v *Validator) Webhook(name string) (*Operation, bool) {
@@ -260,8 +276,9 @@ type compiler struct {
 	nodes         map[nodeKey]*node
 	order         []locatedNode // nodes with their locations, in the order of compilation
 	responseCache map[*document.Node]*response
-	tags          map[string]*member // members that select the alternatives of unions
-	pending       []func(shapes)     // called after all schemas have been compiled
+	callbacks     map[*document.Node]bool // the path items of callbacks that have been compiled
+	tags          map[string]*member      // members that select the alternatives of unions
+	pending       []func(shapes)          // called after all schemas have been compiled
 }
 
 // whenCompiled calls f after all schemas have been compiled without errors.

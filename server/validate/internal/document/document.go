@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 // maxDepth limits the levels of nesting of a document.
 const maxDepth = 200
 
-// Node is a value of a document. It must not be modified. It is safe for concurrent use.
+// Node is a value of a document. It is safe for concurrent use while nothing calls [Node.Filter].
 type Node struct {
 	// Kind is the kind of the value: n, t, f, ", 0, { or [ for null, true, false, a string, a number, an
 	// object or an array.
@@ -51,7 +52,7 @@ func (p Position) String() string {
 	return p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
 }
 
-// Error is the error of Parse: the first place at which a text is not a valid document.
+// Error is a place at which a text is not a valid document.
 type Error struct {
 	Position Position
 	Detail   string
@@ -59,26 +60,43 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Position.String() + ": " + e.Detail }
 
-// Parse parses one YAML or JSON document. file is its name in positions. The error is an [*Error].
+// Errors are the errors of a document, in its order.
+type Errors []*Error
+
+func (es Errors) Error() string {
+	texts := make([]string, len(es))
+	for i, e := range es {
+		texts[i] = e.Error()
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Parse parses one YAML or JSON document. file is its name in positions. The error is of type [Errors]. The
+// node is nil if the syntax is invalid. After other errors, it lacks the invalid values.
 //
 // Parse rejects duplicate names, more than 200 levels of nesting, a second document, and YAML that has no
-// equivalent in JSON: merge keys, names that are not scalars, tags other than those of JSON's types, and
-// numbers that JSON writes differently, such as 0x10. An unquoted date is a string. An alias is the node that
+// equivalent in JSON: names that are not scalars, tags other than those of JSON's types, and infinite numbers.
+// Plain scalars have the types of the core schema of YAML 1.2, and << merges objects. An alias is the node that
 // it refers to; it must not refer to a value that contains it.
 func Parse(file string, text []byte) (*Node, error) {
 	if text = bytes.TrimPrefix(text, []byte("\ufeff")); !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
 		return parseYAML(file, text)
 	}
 	root, err := parseJSON(file, text)
-	if err != nil && err.syntax { // it may be a flow mapping of YAML
-		if root, yamlErr := parseYAML(file, text); yamlErr == nil {
-			return root, nil
+	if root == nil { // it may be a flow mapping of YAML
+		if root, yamlErr := parseYAML(file, text); root != nil {
+			return root, yamlErr
 		}
 	}
-	if err != nil {
-		return nil, &err.Error
+	return root, err
+}
+
+// asError returns errs as an error, which is nil if there are none.
+func (es Errors) asError() error {
+	if len(es) == 0 {
+		return nil
 	}
-	return root, nil
+	return es
 }
 
 // Get returns the value of the member with a name, or nil if n is nil or has no such member.
@@ -106,6 +124,15 @@ func (n *Node) All() iter.Seq2[string, *Node] {
 			}
 		}
 	}
+}
+
+// Filter removes the members, or elements, that keep rejects. keep gets an element as a member without a name.
+// Filter reports whether it has removed any.
+func (n *Node) Filter(keep func(Member) bool) (removed bool) {
+	members, elements := len(n.Members), len(n.Elements)
+	n.Members = slices.DeleteFunc(n.Members, func(m Member) bool { return !keep(m) })
+	n.Elements = slices.DeleteFunc(n.Elements, func(e *Node) bool { return !keep(Member{Value: e}) })
+	return len(n.Members) < members || len(n.Elements) < elements
 }
 
 // Parent returns the object or array that contains the node, or nil for the root. The parent of a node that
@@ -203,24 +230,23 @@ func appendQuoted(dst []byte, text string) []byte {
 	return quoted
 }
 
-// repeated returns the first member whose name an earlier one has.
-func repeated(members []Member) *Member {
-	if len(members) <= 16 {
-		for i := range members {
-			for j := range i {
-				if members[i].Name == members[j].Name {
-					return &members[i]
-				}
-			}
-		}
-		return nil
+// unique removes the members whose name an earlier one has, and returns an error for each of them.
+func (n *Node) unique() (errs Errors) {
+	var names map[string]bool
+	if len(n.Members) > 16 {
+		names = make(map[string]bool, len(n.Members))
 	}
-	names := make(map[string]bool, len(members))
-	for i := range members {
-		if names[members[i].Name] {
-			return &members[i]
+	kept := n.Members[:0]
+	for _, m := range n.Members {
+		if names[m.Name] || names == nil && slices.ContainsFunc(kept, func(k Member) bool { return k.Name == m.Name }) {
+			errs = append(errs, &Error{m.Position, "occurs more than once in its object: " + m.Name})
+			continue
 		}
-		names[members[i].Name] = true
+		if names != nil {
+			names[m.Name] = true
+		}
+		kept = append(kept, m)
 	}
-	return nil
+	n.Members = kept
+	return errs
 }

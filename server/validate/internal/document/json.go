@@ -10,46 +10,33 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonError is an error in a JSON text, or the error that the text is not JSON.
-type jsonError struct {
-	Error
-	syntax bool
-}
-
 type jsonParser struct {
 	file string
 	text []byte
 	dec  *jsontext.Decoder
+	errs Errors
 
 	last         int // the offset of the last position
 	line, column int // there, both from 0
 }
 
-func parseJSON(file string, text []byte) (*Node, *jsonError) {
+func parseJSON(file string, text []byte) (*Node, error) {
 	p := &jsonParser{
 		file: file, text: text,
 		dec: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)),
 	}
 	root, err := p.value(nil, "", 1)
 	if err != nil {
-		return nil, err
+		offset := p.dec.InputOffset()
+		if syntactic := (*jsontext.SyntacticError)(nil); errors.As(err, &syntactic) {
+			offset = syntactic.ByteOffset
+		}
+		return nil, Errors{{p.position(int(offset)), "is not valid JSON"}}
 	}
 	if _, err := p.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, p.fail(p.dec.InputOffset(), "has text after its end")
+		return nil, Errors{{p.position(int(p.dec.InputOffset())), "has text after its end"}}
 	}
-	return root, nil
-}
-
-func (p *jsonParser) fail(offset int64, detail string) *jsonError {
-	return &jsonError{Error: Error{p.position(int(offset)), detail}, syntax: true}
-}
-
-func (p *jsonParser) broken(err error) *jsonError {
-	offset := p.dec.InputOffset()
-	if syntactic := (*jsontext.SyntacticError)(nil); errors.As(err, &syntactic) {
-		offset = syntactic.ByteOffset
-	}
-	return p.fail(offset, "is not valid JSON")
+	return root, p.errs.asError()
 }
 
 // position returns where an offset is. Offsets are asked for in rising order.
@@ -73,14 +60,16 @@ func (p *jsonParser) next() Position {
 	return p.position(offset)
 }
 
-func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, *jsonError) {
+// value reads a value. The error is one of the syntax.
+func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, error) {
 	n := &Node{Kind: p.dec.PeekKind(), Position: p.next(), parent: parent, token: token}
 	if depth > maxDepth {
-		return nil, &jsonError{Error: Error{n.Position, "is nested too deep"}}
+		p.errs = append(p.errs, &Error{n.Position, "is nested too deep"})
+		return n, p.dec.SkipValue()
 	}
 	read, err := p.dec.ReadToken()
 	if err != nil {
-		return nil, p.broken(err)
+		return nil, err
 	}
 	if n.Kind != '{' && n.Kind != '[' {
 		n.Text = read.String()
@@ -91,13 +80,12 @@ func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, *jsonE
 		if n.Kind == '{' {
 			name, err := p.dec.ReadToken()
 			if err != nil {
-				return nil, p.broken(err)
+				return nil, err
 			}
 			m.Name = name.String()
 		}
-		var failed *jsonError
-		if m.Value, failed = p.value(n, m.Name, depth+1); failed != nil {
-			return nil, failed
+		if m.Value, err = p.value(n, m.Name, depth+1); err != nil {
+			return nil, err
 		}
 		if n.Kind == '{' {
 			n.Members = append(n.Members, m)
@@ -106,10 +94,8 @@ func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, *jsonE
 		}
 	}
 	if _, err := p.dec.ReadToken(); err != nil {
-		return nil, p.broken(err)
+		return nil, err
 	}
-	if twice := repeated(n.Members); twice != nil {
-		return nil, &jsonError{Error: Error{twice.Position, "occurs more than once in its object: " + twice.Name}}
-	}
+	p.errs = append(p.errs, n.unique()...)
 	return n, nil
 }

@@ -2,9 +2,12 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
+	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,17 +20,18 @@ func parseYAML(file string, text []byte) (*Node, error) {
 	var source, second yaml.Node
 	switch err := decoder.Decode(&source); {
 	case errors.Is(err, io.EOF) || err == nil && len(source.Content) == 0:
-		return nil, &Error{Position{file, 1, 1}, "is empty"}
+		return nil, Errors{{Position{file, 1, 1}, "is empty"}}
 	case err != nil:
-		return nil, yamlError(file, text, err)
-	}
-	if err := decoder.Decode(&second); err == nil {
-		return nil, &Error{Position{file, second.Line, max(second.Column, 1)}, "is a second document in one file"}
-	} else if !errors.Is(err, io.EOF) {
-		return nil, yamlError(file, text, err)
+		return nil, Errors{yamlError(file, text, err)}
 	}
 	p := &yamlParser{file: file, read: make(map[*yaml.Node]*Node)}
-	return p.value(source.Content[0], nil, "", 1)
+	root := p.value(source.Content[0], nil, "", 1)
+	if err := decoder.Decode(&second); err == nil {
+		p.fail(Position{file, second.Line, max(second.Column, 1)}, "is a second document in one file")
+	} else if !errors.Is(err, io.EOF) {
+		return nil, Errors{yamlError(file, text, err)}
+	}
+	return root, p.errs.asError()
 }
 
 // yamlError adds the position to an error of the parser, which has the line in its text only.
@@ -49,103 +53,146 @@ func yamlError(file string, text []byte, err error) *Error {
 
 type yamlParser struct {
 	file string
-	read map[*yaml.Node]*Node // nodes with an anchor; nil while they are being read
+	read map[*yaml.Node]*Node // the values with an anchor, once they have been read
+	errs Errors
+}
+
+func (p *yamlParser) fail(at Position, detail string) {
+	p.errs = append(p.errs, &Error{at, detail})
 }
 
 func (p *yamlParser) at(source *yaml.Node) Position {
 	return Position{p.file, source.Line, source.Column}
 }
 
-func (p *yamlParser) value(source *yaml.Node, parent *Node, token string, depth int) (*Node, error) {
+// value returns nil for a value that has no equivalent in JSON.
+func (p *yamlParser) value(source *yaml.Node, parent *Node, token string, depth int) *Node {
 	if source.Kind == yaml.AliasNode {
-		shared := p.read[source.Alias]
-		if shared == nil {
-			return nil, &Error{p.at(source), "is an alias within what it stands for"}
+		shared, ok := p.read[source.Alias]
+		if !ok {
+			p.fail(p.at(source), "is an alias within what it stands for")
 		}
-		return shared, nil
+		return shared
 	}
-	n := &Node{Position: p.at(source), parent: parent, token: token}
-	if depth > maxDepth {
-		return nil, &Error{n.Position, "is nested too deep"}
-	}
-	var err error
-	switch source.Kind {
-	case yaml.MappingNode:
-		n.Kind = '{'
-		err = p.members(n, source, depth)
-	case yaml.SequenceNode:
-		n.Kind = '['
-		n.Elements = make([]*Node, len(source.Content))
-		for i, element := range source.Content {
-			if n.Elements[i], err = p.value(element, n, strconv.Itoa(i), depth+1); err != nil {
-				return nil, err
-			}
-		}
-	default:
-		err = scalar(n, source)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if tag := source.ShortTag(); n.Kind == '{' && tag != "!!map" || n.Kind == '[' && tag != "!!seq" {
-		return nil, &Error{n.Position, "has a tag that JSON has no equal for: " + tag}
-	}
+	n := p.own(source, parent, token, depth)
 	if source.Anchor != "" {
 		p.read[source] = n
 	}
-	return n, nil
+	return n
 }
 
-func (p *yamlParser) members(n *Node, source *yaml.Node, depth int) error {
-	n.Members = make([]Member, len(source.Content)/2)
-	for i := range n.Members {
-		name, value := source.Content[2*i], source.Content[2*i+1]
-		m := &n.Members[i]
-		m.Name, m.Position = name.Value, p.at(name)
-		if name.Kind != yaml.ScalarNode {
-			return &Error{m.Position, "is no name of a member"}
-		}
-		if name.ShortTag() == "!!merge" {
-			return &Error{m.Position, "is a merge key, which JSON has no equal for"}
-		}
-		var err error
-		if m.Value, err = p.value(value, n, m.Name, depth+1); err != nil {
-			return err
-		}
-	}
-	if twice := repeated(n.Members); twice != nil {
-		return &Error{twice.Position, "occurs more than once in its object: " + twice.Name}
-	}
-	return nil
-}
-
-// scalar reads a scalar according to the core schema of YAML 1.2.
-func scalar(n *Node, source *yaml.Node) error {
-	n.Text = source.Value
-	switch tag := source.ShortTag(); tag {
-	case "!!str", "!!timestamp":
-		n.Kind = '"'
+// own is value for a value that is no alias.
+func (p *yamlParser) own(source *yaml.Node, parent *Node, token string, depth int) *Node {
+	n := &Node{Position: p.at(source), parent: parent, token: token}
+	if depth > maxDepth {
+		p.fail(n.Position, "is nested too deep")
 		return nil
-	case "!!null":
-		switch n.Text {
-		case "", "~", "null", "Null", "NULL":
-			n.Text = "null"
+	}
+	switch source.Kind {
+	case yaml.MappingNode:
+		n.Kind = '{'
+		p.members(n, source, depth)
+	case yaml.SequenceNode:
+		n.Kind = '['
+		for i, element := range source.Content {
+			if e := p.value(element, n, strconv.Itoa(i), depth+1); e != nil {
+				n.Elements = append(n.Elements, e)
+			}
 		}
+	default:
+		if detail := scalar(n, source); detail != "" {
+			p.fail(n.Position, detail)
+			return nil
+		}
+	}
+	if tag := source.ShortTag(); n.Kind == '{' && tag != "!!map" || n.Kind == '[' && tag != "!!seq" {
+		p.fail(n.Position, "has a tag that JSON has no equal for: "+tag)
+	}
+	return n
+}
+
+func (p *yamlParser) members(n *Node, source *yaml.Node, depth int) {
+	n.Members = make([]Member, 0, len(source.Content)/2)
+	var merged []*Node
+	for i := 0; i < len(source.Content); i += 2 {
+		name := source.Content[i]
+		m := Member{Name: name.Value, Position: p.at(name)}
+		if name.Kind != yaml.ScalarNode {
+			p.fail(m.Position, "is no name of a member")
+			continue
+		}
+		m.Value = p.value(source.Content[i+1], n, m.Name, depth+1)
+		switch {
+		case m.Value == nil:
+		case name.ShortTag() != "!!merge":
+			n.Members = append(n.Members, m)
+		case m.Value.Kind == '[':
+			merged = append(merged, m.Value.Elements...)
+		default:
+			merged = append(merged, m.Value)
+		}
+	}
+	p.errs = append(p.errs, n.unique()...)
+	for _, other := range merged { // a member of n or of an earlier object takes precedence
+		if other.Kind != '{' {
+			p.fail(other.Position, "is no object that can be merged")
+		}
+		for _, m := range other.Members {
+			if n.Get(m.Name) == nil {
+				n.Members = append(n.Members, m)
+			}
+		}
+	}
+}
+
+// scalar reads a scalar according to the core schema of YAML 1.2. It returns what is wrong with the scalar.
+func scalar(n *Node, source *yaml.Node) (detail string) {
+	n.Kind, n.Text = '"', source.Value
+	tag, ok := source.ShortTag(), true
+	switch tag {
+	case "!!str", "!!timestamp":
+	case "!!null":
+		n.Kind, n.Text = 'n', "null"
+		ok = slices.Contains([]string{"", "~", "null", "Null", "NULL"}, source.Value)
 	case "!!bool":
-		switch n.Text {
-		case "true", "True", "TRUE":
-			n.Text = "true"
-		case "false", "False", "FALSE":
-			n.Text = "false"
+		n.Text = strings.ToLower(source.Value)
+		if ok = n.Text == "true" || n.Text == "false"; ok {
+			n.Kind = jsontext.Kind(n.Text[0])
 		}
 	case "!!int", "!!float":
+		number, isNumber := jsonNumber(source.Value)
+		switch {
+		case isNumber:
+			n.Kind, n.Text = '0', number
+		case strings.HasSuffix(strings.ToLower(source.Value), "inf"), strings.EqualFold(source.Value, ".nan"):
+			return "is a number that JSON does not have: " + source.Value
+		default: // such as 1_000, which is a string since YAML 1.2
+			ok = source.Style&yaml.TaggedStyle == 0
+		}
 	default:
-		return &Error{n.Position, "has a tag that JSON has no equal for: " + tag}
+		return "has a tag that JSON has no equal for: " + tag
 	}
-	value := jsontext.Value(n.Text)
-	if !value.IsValid() || value.Kind() == '"' || value.Kind() == '{' || value.Kind() == '[' {
-		return &Error{n.Position, "is written as JSON cannot write it: " + n.Text}
+	if !ok {
+		return "has a tag for another text: " + tag
 	}
-	n.Kind = value.Kind()
-	return nil
+	return ""
+}
+
+// jsonNumber returns the JSON of a number of the core schema.
+func jsonNumber(text string) (number string, ok bool) {
+	if value := jsontext.Value(text); value.IsValid() && value.Kind() == '0' {
+		return text, true
+	}
+	if parts := regexp.MustCompile(`^(?:(-)|\+)?(?:0*([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))([eE][-+]?[0-9]+)?$`).FindStringSubmatch(text); parts != nil {
+		number = parts[1] + cmp.Or(parts[2], "0")
+		if fraction := parts[3] + parts[4]; fraction != "" {
+			number += "." + fraction
+		}
+		return number + parts[5], true
+	}
+	if regexp.MustCompile(`^0(?:x[0-9a-fA-F]+|o[0-7]+)$`).MatchString(text) {
+		value, _ := new(big.Int).SetString(text, 0)
+		return value.String(), true
+	}
+	return "", false
 }

@@ -1,0 +1,224 @@
+package validate_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+const okResponses = `responses: {200: {description: d}}`
+
+// Load accepts what OpenAPI and YAML 1.2 allow, although it is unusual.
+func TestLoad_acceptsUnusualDocuments(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"a number with a leading zero":  "components: {examples: {a: {value: 02894}}}",
+		"other notations of numbers":    "components: {examples: {a: {value: [+1, -007, .5, 1., -.5e1, 0x1F, 0o17, 1e3]}}}",
+		"a text that YAML 1.1 reads":    "components: {examples: {a: {value: [1_000, 0b11, yes, 12:30:45, 2001-12-14]}}}",
+		"a merged object":               "components:\n  schemas:\n    A: &a {type: string}\n    B: {<<: *a, minLength: 1}\n    C: {<<: [*a, {type: object, title: t}]}",
+		"a webhook with two operations": "webhooks: {w: {post: {" + okResponses + "}, get: {" + okResponses + "}}}",
+		"a webhook without operations":  "webhooks: {w: {}}",
+		"headers that OpenAPI ignores":  "paths: {/a: {get: {parameters: [{name: accept, in: header, schema: {enum: [text/html]}}, {name: Authorization, in: header, schema: {}}], " + okResponses + "}}}",
+		"a header Host":                 "paths: {/a: {get: {parameters: [{name: Host, in: header, schema: {type: string}}], " + okResponses + "}}}",
+		"text beside a path parameter":  "paths: {'/a/{b}:cancel/v{c}.{d}': {parameters: [{$ref: '#/x-p'}, {name: c, in: path, required: true, schema: {}}, {name: d, in: path, required: true, schema: {}}], get: {" + okResponses + "}}}\nx-p: {name: b, in: path, required: true, schema: {type: string}}",
+		"a range with a schema":         "paths: {/a: {post: {requestBody: {content: {'*/*': {schema: {type: object}}}}, " + okResponses + "}}}",
+		"formats of the registry":       "components: {schemas: {A: {properties: {a: {format: uint64}, b: {format: decimal}, c: {format: http-date}, d: {format: unixtime}, e: {format: html}, f: {format: base64url}}}}}",
+		"a format of another type":      "components: {schemas: {A: {type: string, format: int64}, B: {type: number, format: int32}, C: {type: integer, format: uuid}, D: {format: int8}}}",
+		"definitions":                   "components: {schemas: {A: {$ref: '#/components/schemas/B/definitions/C'}, B: {definitions: {C: {type: string}}}}}",
+		"a callback that has itself":    "paths: {/a: {$ref: '#/x-i'}}\nx-i: {get: {callbacks: {c: {u: {$ref: '#/x-i'}}}}}",
+	} {
+		if _, err := validate.Load([]byte(head+text), validate.Config{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Load accepts what OpenAPI allows and this package does not support only in lenient mode, which reports it.
+func TestLoad_lenientModeAcceptsWhatOpenAPIAllows(t *testing.T) {
+	t.Parallel()
+	response := func(content string) string {
+		return "paths: {/a: {get: {responses: {204: {description: d}, 200: {description: d, content: " + content + "}}}}}"
+	}
+	for text, want := range map[string]string{
+		"components: {schemas: {A: {type: string, nullable: true}}}":                                "/components/schemas/A/nullable: is not known since OpenAPI 3.1, which has the type null",
+		"components: {schemas: {A: {any-name: 1}}}":                                                 "/components/schemas/A/any-name: is not known",
+		"components: {schemas: {A: {format: url}}}":                                                 "/components/schemas/A/format: is a format that is not known: url",
+		"components: {schemas: {A: {pattern: '^(?!a)'}}}":                                           "/components/schemas/A/pattern: has a look-ahead or look-behind, which RE2 does not support",
+		"components: {schemas: {A: {pattern: '(?<=a)b'}}}":                                          "/components/schemas/A/pattern: has a look-ahead or look-behind, which RE2 does not support",
+		"components: {schemas: {A: {pattern: '(a)\\1'}}}":                                           "/components/schemas/A/pattern: has a back-reference, which RE2 does not support",
+		"components: {schemas: {A: {pattern: 'a{0,1001}'}}}":                                        "/components/schemas/A/pattern: has a repetition that RE2 does not support, such as one over 1000",
+		"components: {schemas: {A: {pattern: '(?i)a'}}}":                                            "/components/schemas/A/pattern: has a group that is not (…), (?:…) or (?<name>…)",
+		"components: {schemas: {A: {pattern: '(a'}}}":                                               "/components/schemas/A/pattern: is no regular expression: missing closing )",
+		"paths: {/a: {get: {responses: {204: {description: d, content: {application/json: {}}}}}}}": "/paths/~1a/get/responses/204: has content, which this status does not have",
+		"paths: {/a: {$ref: '#/x-i', parameters: []}}\nx-i: {}":                                     "/paths/~1a/parameters: is beside $ref, which replaces it",
+		response("{application/xml: {schema: {type: object}}}"):                                     "/paths/~1a/get/responses/200/content/application~1xml/schema: says more than the length of a body that is not looked into",
+		response("{'application/json; v=1': {}}"):                                                   "/paths/~1a/get/responses/200/content/application~1json; v=1: is no media type that can be checked",
+		"components: {securitySchemes: {d: {type: http, scheme: digest}}}\nsecurity: [{d: []}]\npaths: {/a: {get: {" + okResponses + "}}}": "/components/securitySchemes/d/scheme: is not bearer or basic",
+	} {
+		var reported []string
+		if _, err := validate.Load([]byte(head+text), validate.Config{Lenient: func(e *validate.DocumentError) {
+			reported = append(reported, e.Pointer+": "+e.Detail)
+		}}); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if !slices.Equal(reported, []string{want}) {
+			t.Errorf("%s: reported %q", text, reported)
+		}
+		if _, err := validate.Load([]byte(head+text), validate.Config{}); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got %v", text, err)
+		}
+	}
+}
+
+// Load reports all errors of all documents at once, and none that follows from another. Lenient mode divides
+// the same ones into those that it ignores and those that it returns.
+func TestLoad_reportsAllErrors(t *testing.T) {
+	t.Parallel()
+	text := head + `more: 1
+paths:
+  b: {get: {` + okResponses + `}}
+  /a/{id}:
+    get:
+      parameters: [{name: id, in: [path]}, 1, {$ref: '#/none'}, {$ref: 'broken.yaml#/a'}, {$ref: 'broken.yaml#/b'}]
+      requestBody: {content: 1}
+      responses: {999: {description: d}, 200: {}}
+      security: [{none: []}]
+components:
+  schemas:
+    A: {type: [strin, strin], maxLength: -1, nullable: true, pattern: '(?=a)', format: other, format: twice}
+    B: {oneOf: [], discriminator: {}, enum: 1, properties: {a: {$ref: '#/components/schemas/A', no: 1}}}
+    C: {allOf: [{$ref: '#/components/schemas/C'}], const: !!binary aGk=}
+  securitySchemes: {s: {type: apiKey}, t: {}}
+security: [{s: [], t: []}]
+`
+	documents := map[string][]byte{"broken.yaml": []byte("a: [")}
+	want := []string{
+		"broken.yaml:1:1: is not valid YAML: did not find expected node content",
+		"openapi.yaml:3:1: /more: is not known",
+		"openapi.yaml:5:3: /paths/b: must begin with a slash",
+		"openapi.yaml:8:35: /paths/~1a~1{id}/get/parameters/0/in: must be a string",
+		"openapi.yaml:8:44: /paths/~1a~1{id}/get/parameters/1: must be an object",
+		"openapi.yaml:8:54: /paths/~1a~1{id}/get/parameters/2/$ref: leads nowhere",
+		"openapi.yaml:9:30: /paths/~1a~1{id}/get/requestBody/content: must be an object",
+		"openapi.yaml:10:19: /paths/~1a~1{id}/get/responses/999: is no status, which has three digits, or one and XX, or is default",
+		"openapi.yaml:10:47: /paths/~1a~1{id}/get/responses/200: must have the member description",
+		"openapi.yaml:11:25: /paths/~1a~1{id}/get/security/0/none: is no security scheme of the document",
+		"openapi.yaml:14:16: /components/schemas/A/type/0: must be array, boolean, integer, null, number, object or string, and occur once",
+		"openapi.yaml:14:23: /components/schemas/A/type/1: must be array, boolean, integer, null, number, object or string, and occur once",
+		"openapi.yaml:14:42: /components/schemas/A/maxLength: must be an integer that is not negative",
+		"openapi.yaml:14:46: /components/schemas/A/nullable: is not known since OpenAPI 3.1, which has the type null",
+		"openapi.yaml:14:71: /components/schemas/A/pattern: has a look-ahead or look-behind, which RE2 does not support",
+		"openapi.yaml:14:88: /components/schemas/A/format: is a format that is not known: other",
+		"openapi.yaml:14:95: occurs more than once in its object: format",
+		"openapi.yaml:15:16: /components/schemas/B/oneOf: must have a schema",
+		"openapi.yaml:15:35: /components/schemas/B/discriminator: must have the member propertyName",
+		"openapi.yaml:15:45: /components/schemas/B/enum: must be an array",
+		"openapi.yaml:15:97: /components/schemas/B/properties/a/no: is not known",
+		"openapi.yaml:16:8: /components/schemas/C: contains itself without a member or an element between",
+		"openapi.yaml:16:59: has a tag that JSON has no equal for: !!binary",
+		"openapi.yaml:17:24: /components/securitySchemes/s: must have the member in",
+		"openapi.yaml:17:24: /components/securitySchemes/s: must have the member name",
+		"openapi.yaml:17:43: /components/securitySchemes/t: must have the member type",
+	}
+	_, err := validate.Load([]byte(text), validate.Config{Documents: documents})
+	var got []string
+	for _, e := range places(t, err) {
+		got = append(got, e.Error())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got:\n%s", strings.Join(got, "\n"))
+	}
+	var ignored []string
+	_, err = validate.Load([]byte(text), validate.Config{Documents: documents, Lenient: func(e *validate.DocumentError) { ignored = append(ignored, e.Error()) }})
+	for _, e := range places(t, err) {
+		if slices.Contains(ignored, e.Error()) {
+			t.Errorf("%v is ignored and returned", e)
+		}
+		ignored = append(ignored, e.Error())
+	}
+	slices.Sort(ignored)
+	slices.Sort(want)
+	if !slices.Equal(ignored, want) {
+		t.Errorf("lenient mode ignores and returns:\n%s", strings.Join(ignored, "\n"))
+	}
+}
+
+// Numbers and merged objects have the values of YAML 1.2.
+func TestLoad_readsNumbersOfYAML(t *testing.T) {
+	t.Parallel()
+	v, err := validate.Load([]byte(head+`components:
+  schemas:
+    Limits: &limits {maxLength: 010, minLength: 0x2}
+    S: {<<: *limits, minLength: +3}
+    N: {enum: [007, .5, 1_0]}
+`), validate.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, texts := range map[string][2][]string{
+		"S": {{`"abc"`, `"abcdefghij"`}, {`"ab"`, `"abcdefghijk"`}},
+		"N": {{`7`, `0.5`, `"1_0"`}, {`10`, `"007"`}},
+	} {
+		s, _ := v.Schema(name)
+		for _, valid := range texts[0] {
+			if err := s.Validate([]byte(valid)); err != nil {
+				t.Errorf("%s: %s: %v", name, valid, err)
+			}
+		}
+		for _, invalid := range texts[1] {
+			if s.Validate([]byte(invalid)) == nil {
+				t.Errorf("%s: %s is accepted", name, invalid)
+			}
+		}
+	}
+}
+
+// Parts of a document that are unusual are enforced like all others.
+func TestHandler_enforcesUnusualParts(t *testing.T) {
+	t.Parallel()
+	v, err := validate.Load([]byte(head+`paths:
+  /a/{id}:cancel/v{major}.{minor}:
+    parameters:
+      - {name: id, in: path, required: true, schema: {type: string, maxLength: 3}}
+      - {name: major, in: path, required: true, schema: {type: integer}}
+      - {name: minor, in: path, required: true, schema: {type: integer}}
+      - {name: Host, in: header, required: true, schema: {const: a.example}}
+      - {name: Accept, in: header, required: true, schema: {const: text/html}}
+    post:
+      requestBody: {required: true, content: {'*/*': {schema: {type: object}}}}
+      responses: {204: {description: d, content: {application/json: {}}}}
+webhooks:
+  w: {post: {`+okResponses+`}, put: {`+okResponses+`}}
+`), validate.Config{Lenient: func(*validate.DocumentError) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, ok := v.Operation("POST", "/a/{x}:cancel/v{y}.{z}")
+	if !ok {
+		t.Fatal("the operation is not found")
+	}
+	for _, test := range []struct{ path, host, media, body, want string }{
+		{"/a/b/7%2F8:cancel/v1.2", "a.example", "application/json", "{}", "ok"},
+		{"/a/7/8:cancel/v1.2", "a.example", "text/xml", "<a/>", "ok"},
+		{"/a/1234:cancel/v1.x", "a.example", "application/json", "{}", "path:id maxLength, path:minor type"},
+		{"/a/7:cancel/v1.2", "b.example", "application/vnd.a+json", "[]", "header:Host const,  type"},
+		{"/a/7/v1.2", "a.example", "application/json", "{}", "path:id required"},
+	} {
+		r := jsonRequest("POST", "http://"+test.host+test.path, test.body)
+		r.Header.Set("Content-Type", test.media)
+		if got := violations(serve(t, o, r).err); got != test.want {
+			t.Errorf("%s: got %s, want %s", test.path, got, test.want)
+		}
+	}
+	if err := o.Response(204, http.Header{}, nil); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"POST w", "PUT w"} {
+		if w, ok := v.Webhook(name); !ok || w.Path() != "w" {
+			t.Errorf("the webhook %s is not found", name)
+		}
+	}
+}
