@@ -1,19 +1,25 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// router is the mux on which the generated code registers its handlers. Each handler is wrapped with its
-// operation when it is registered, so that no request needs a lookup.
+// router is the mux on which the generated code registers its handlers. Unlike http.ServeMux, it supports
+// segments that have text beside a parameter, and it never redirects. Of several paths that match a request, it
+// uses the one whose first different segment has more text. Each handler is wrapped with its operation when it
+// is registered.
 type router struct {
-	mux        http.ServeMux
-	literal    map[methodPath]*route // patterns without wildcards
+	literal    map[methodPath]*route // paths without parameters
+	routes     map[int][]*route      // all routes, by the number of their segments
 	cfg        Config
 	validator  *validate.Validator
 	registered map[string]bool // by operation id
@@ -23,14 +29,19 @@ type router struct {
 type methodPath struct{ method, path string }
 
 func newRouter(cfg Config, validator *validate.Validator) *router {
-	return &router{cfg: cfg, validator: validator, registered: make(map[string]bool), literal: make(map[methodPath]*route)}
+	return &router{
+		cfg: cfg, validator: validator, registered: make(map[string]bool),
+		literal: make(map[methodPath]*route), routes: make(map[int][]*route),
+	}
 }
 
 // HandleFunc registers handler for pattern, which consists of a method, a space and a path.
 func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
 	method, path, _ := strings.Cut(pattern, " ")
+	path = strings.TrimSuffix(path, "{$}") // with which the generated code ends a path that ends with a slash
 	operation, ok := rt.validator.Operation(method, strings.TrimPrefix(path, rt.cfg.BasePath))
-	if !ok {
+	template, err := pathtemplate.Parse(path)
+	if !ok || err != nil {
 		rt.errs = append(rt.errs, fmt.Errorf("server: the document has no operation %s", pattern))
 		return
 	}
@@ -40,13 +51,14 @@ func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *
 		next = checkResponses(operation, rt.cfg, next)
 	}
 	registered := &route{
-		operation: operation, router: rt, next: next, pattern: pattern,
+		operation: operation, router: rt, next: next, pattern: pattern, method: method, template: template,
 		challenge: challenges(operation.Security()), missingDetail: missingDetail(operation.Security()),
 	}
-	if !strings.Contains(path, "{") {
+	if len(template.Names) == 0 {
 		rt.literal[methodPath{method, path}] = registered
 	}
-	rt.mux.Handle(pattern, registered)
+	size := len(template.Segments)
+	rt.routes[size] = append(rt.routes[size], registered)
 }
 
 // handler returns the complete http.Handler. It returns an error if an operation has no handler or cannot be
@@ -62,6 +74,11 @@ func (rt *router) handler() (http.Handler, error) {
 	if err := errors.Join(append(rt.errs, rt.cfg.checkAuthenticator(rt.validator))...); err != nil {
 		return nil, err
 	}
+	for _, routes := range rt.routes {
+		slices.SortFunc(routes, func(a, b *route) int {
+			return cmp.Or(pathtemplate.Compare(&a.template, &b.template), cmp.Compare(b.method, a.method)) // HEAD before GET
+		})
+	}
 	var next http.Handler = rt
 	if rt.cfg.Wrap != nil {
 		next = rt.cfg.Wrap(rt)
@@ -69,26 +86,40 @@ func (rt *router) handler() (http.Handler, error) {
 	return &rootHandler{next: next, logger: rt.cfg.Logger, onResponse: rt.cfg.OnResponse, challenge: challenges(security)}, nil
 }
 
-// ServeHTTP routes the request. If no operation matches, it responds with a problem document: 405 with Allow
-// if the path exists for other methods, and otherwise 404, even where http.ServeMux would redirect.
+// ServeHTTP routes the request, and sets its pattern and path values like http.ServeMux. If no operation
+// matches, it responds with a problem document: 405 with Allow if the path exists for other methods, and
+// otherwise 404.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, ok := w.(beginTracker); !ok {
 		w = &trackingWriter{ResponseWriter: w}
 	}
 	if route := rt.literal[methodPath{r.Method, r.URL.Path}]; route != nil && r.URL.RawPath == "" {
-		r.Pattern = route.pattern // the mux would set the same pattern: no other pattern is more specific
+		r.Pattern = route.pattern
 		route.ServeHTTP(w, r)
 		return
 	}
-	handler, _ := rt.mux.Handler(r)
-	if _, ok := handler.(*route); ok {
-		rt.mux.ServeHTTP(w, r) // matches again, and sets the path values
+	path := r.URL.EscapedPath()
+	var allowed []string
+	for _, route := range rt.routes[strings.Count(path, "/")] {
+		values, ok := route.template.Match(path)
+		switch {
+		case !ok:
+			continue
+		case !slices.Contains(route.allowed(), r.Method):
+			allowed = append(allowed, route.allowed()...)
+			continue
+		}
+		r.Pattern = route.pattern
+		for i, name := range route.template.Names {
+			value, _ := url.PathUnescape(values[i]) // EscapedPath is valid
+			r.SetPathValue(name, value)
+		}
+		route.ServeHTTP(w, r)
 		return
 	}
-	unmatched := responseRecorder{header: make(http.Header)}
-	handler.ServeHTTP(&unmatched, r)
-	if unmatched.status == http.StatusMethodNotAllowed {
-		w.Header().Set("Allow", unmatched.header.Get("Allow"))
+	if len(allowed) > 0 {
+		slices.Sort(allowed)
+		w.Header().Set("Allow", strings.Join(slices.Compact(allowed), ", "))
 		writeProblem(w, r, &Error{Status: http.StatusMethodNotAllowed, Detail: "This path does not support this method."})
 		return
 	}
@@ -101,8 +132,18 @@ type route struct {
 	router        *router
 	next          http.Handler
 	pattern       string
+	method        string
+	template      pathtemplate.Template
 	challenge     string // the WWW-Authenticate value, or "" for none
 	missingDetail string // problem detail for a request without credentials
+}
+
+// allowed returns the methods of requests that the route serves.
+func (rt *route) allowed() []string {
+	if rt.method == http.MethodGet {
+		return []string{http.MethodGet, http.MethodHead}
+	}
+	return []string{rt.method}
 }
 
 func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -136,13 +177,3 @@ func requireResponse(handler http.HandlerFunc) http.Handler {
 		}
 	})
 }
-
-// responseRecorder records the status and headers that the mux responds with for an unmatched request.
-type responseRecorder struct {
-	header http.Header
-	status int
-}
-
-func (r *responseRecorder) Header() http.Header            { return r.header }
-func (r *responseRecorder) Write(body []byte) (int, error) { return len(body), nil }
-func (r *responseRecorder) WriteHeader(status int)         { r.status = status }

@@ -1,30 +1,61 @@
 package server
 
 import (
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// A handler gets the same pattern and path values as from http.ServeMux.
-func TestRouter_setsPatternAndPathValues(t *testing.T) {
+// The most specific operation serves a request. It gets the same pattern and path values as from
+// http.ServeMux.
+func TestRouter_findsTheOperation(t *testing.T) {
 	t.Parallel()
-	validator, err := validate.Load([]byte(`{
-		"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {
-			"/plain": {"get": {"operationId": "plain", "responses": {"204": {"description": "D"}}}},
-			"/of/{its-id}": {"get": {"operationId": "of", "responses": {"204": {"description": "D"}},
-				"parameters": [{"name": "its-id", "in": "path", "required": true, "schema": {"type": "string"}}]}}}}`), validate.Config{})
+	paths := make(map[string]map[string]any)
+	patterns := []string{
+		"GET /base/", "GET /base/plain", "HEAD /base/plain", "GET /base/slash/", "GET /base/of/{id}", "DELETE /base/of/{id}",
+		"PUT /base/of/me", "GET /base/of/{id}.json", "POST /base/of/{id}:cancel", "GET /base/of/{id}/{part}", "GET /base/{any}/me/{part}",
+	}
+	for _, pattern := range patterns {
+		method, path, _ := strings.Cut(pattern, " /base")
+		if paths[path] == nil {
+			paths[path] = make(map[string]any)
+		}
+		parameters := []any{}
+		for _, name := range []string{"id", "part", "any"} {
+			if strings.Contains(path, "{"+name+"}") {
+				parameters = append(parameters, map[string]any{"name": name, "in": "path", "required": true, "schema": true})
+			}
+		}
+		paths[path][strings.ToLower(method)] = map[string]any{
+			"parameters": parameters, "responses": map[string]any{"204": map[string]any{"description": "D"}},
+		}
+	}
+	document, err := json.Marshal(map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "T", "version": "1"}, "paths": paths})
 	if err != nil {
 		t.Fatal(err)
 	}
-	router := newRouter(Config{Logger: slog.New(slog.DiscardHandler)}, validator)
-	var pattern, id string
-	for _, p := range []string{"GET /plain", "GET /of/{id}"} {
-		router.HandleFunc(p, func(w http.ResponseWriter, r *http.Request) {
-			pattern, id = r.Pattern, r.PathValue("id")
+	validator, err := validate.Load(document, validate.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	router := newRouter(Config{Logger: slog.New(slog.DiscardHandler), BasePath: "/base"}, validator)
+	got := ""
+	for _, pattern := range patterns {
+		if strings.HasSuffix(pattern, "/") {
+			pattern += "{$}" // as the generated code does
+		}
+		router.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			got = strings.TrimSuffix(r.Pattern, "{$}")
+			for _, name := range []string{"id", "part", "any"} {
+				if value := r.PathValue(name); value != "" {
+					got += " " + name + "=" + value
+				}
+			}
 			w.WriteHeader(http.StatusNoContent)
 		})
 	}
@@ -32,11 +63,45 @@ func TestRouter_setsPatternAndPathValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []struct{ path, pattern, id string }{{"/plain", "GET /plain", ""}, {"/of/7", "GET /of/{id}", "7"}} {
+	for request, want := range map[string]string{
+		"GET /base/plain":           "GET /base/plain",
+		"HEAD /base/plain":          "HEAD /base/plain",
+		"GET /base/pl%61in":         "GET /base/plain",
+		"POST /base/plain":          "405 GET, HEAD",
+		"GET /base/plain/":          "404",
+		"GET /plain":                "404",
+		"GET /base/":                "GET /base/",
+		"GET /base":                 "404",
+		"GET /base/x":               "404",
+		"GET /base/slash/":          "GET /base/slash/",
+		"GET /base/slash":           "404",
+		"GET /base/slash/more":      "404",
+		"GET /base/of/7":            "GET /base/of/{id} id=7",
+		"HEAD /base/of/7":           "GET /base/of/{id} id=7",
+		"DELETE /base/of/a%2Fb%20c": "DELETE /base/of/{id} id=a/b c",
+		"PUT /base/of/7":            "405 DELETE, GET, HEAD",
+		"PUT /base/of/me":           "PUT /base/of/me",
+		"GET /base/of/me":           "GET /base/of/{id} id=me",
+		"POST /base/of/me":          "405 DELETE, GET, HEAD, PUT",
+		"GET /base/of/a.b.json":     "GET /base/of/{id}.json id=a.b",
+		"GET /base/of/.json":        "GET /base/of/{id} id=.json",
+		"POST /base/of/7:cancel":    "POST /base/of/{id}:cancel id=7",
+		"GET /base/of/7:cancel":     "GET /base/of/{id} id=7:cancel",
+		"POST /base/of/7":           "405 DELETE, GET, HEAD",
+		"GET /base/of/":             "404",
+		"GET /base/of/..":           "404",
+		"GET /base//7":              "404",
+		"GET /base/of/me/1":         "GET /base/of/{id}/{part} id=me part=1",
+		"GET /base/by/me/1":         "GET /base/{any}/me/{part} part=1 any=by",
+	} {
+		method, target, _ := strings.Cut(request, " ")
 		recorder := httptest.NewRecorder()
-		handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, want.path, nil))
-		if recorder.Code != http.StatusNoContent || pattern != want.pattern || id != want.id {
-			t.Errorf("%s: status %d, pattern %q, id %q", want.path, recorder.Code, pattern, id)
+		handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, target, nil))
+		if recorder.Code != http.StatusNoContent {
+			got = strings.TrimSpace(strings.Join([]string{map[int]string{404: "404", 405: "405"}[recorder.Code], recorder.Header().Get("Allow")}, " "))
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", request, got, want)
 		}
 	}
 }
