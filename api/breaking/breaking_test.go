@@ -8,9 +8,13 @@ import (
 
 const document = `openapi: 3.1.1
 info: { title: T, version: 1.0.0 }
+security: [ bearer: [] ]
 paths:
   /users/login:
     post:
+      security: []
+      parameters:
+        - { name: limit, in: query, schema: { type: integer, default: 1 } }
       requestBody:
         content:
           application/json:
@@ -19,9 +23,11 @@ paths:
               required: [email]
               properties:
                 email: { type: string }
+                device: { type: object, properties: { kind: { type: string, default: phone } } }
       responses:
         '200':
           description: Tokens.
+          headers: { X-Id: { schema: { type: string } } }
           content:
             application/json:
               schema:
@@ -29,10 +35,16 @@ paths:
                 required: [token]
                 properties:
                   token: { type: string }
+                  kind: { type: string, default: bearer }
+                  scopes: { type: object, additionalProperties: false }
   /users/refresh:
     post:
       responses:
         '204': { description: Done. }
+components:
+  securitySchemes:
+    bearer: { type: http, scheme: bearer }
+    key: { type: apiKey, in: header, name: X-Key }
 webhooks:
   avatar_event:
     post:
@@ -44,11 +56,14 @@ webhooks:
             schema:
               type: object
               required: [avatar_id, status]
+              additionalProperties: false
               properties:
                 avatar_id: { type: string }
                 status: { type: string, enum: [published, failed] }
+                attempt: { type: integer, default: 1 }
       responses:
-        2XX: { description: Taken. }
+        2XX: { description: Taken., content: { application/json: { schema: { type: object } } } }
+        '410': { description: Gone. }
   lipsync_event:
     post:
       responses:
@@ -57,26 +72,68 @@ webhooks:
 
 func TestCompare_findsBrokenOperations(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name     string
+	const (
+		login   = "POST /users/login"
+		refresh = "POST /users/refresh"
+		event   = "webhook avatar_event"
+		json    = "application/json:\n"
+	)
+	for name, test := range map[string]struct {
 		old, new string
-		want     []string
+		want     string // the operation that is broken
 	}{
-		{"nothing changed", "", "", nil},
-		{"a request requires another member", "[email]\n              properties:\n", "[email, code]\n              properties:\n                code: { type: string }\n", []string{"POST /users/login"}},
-		{"a request accepts another member", "email: { type: string }", "email: { type: string }\n                code: { type: string }", nil},
-		{"a response no longer requires a member", "required: [token]", "required: []", []string{"POST /users/login"}},
-		{"a response requires another member", "required: [token]\n                properties:\n", "required: [token, at]\n                properties:\n                  at: { type: string }\n", nil},
-		{"an event requires another member", "[avatar_id, status]\n              properties:\n", "[avatar_id, status, at]\n              properties:\n                at: { type: string }\n", nil},
-		{"an event no longer requires a member", "[avatar_id, status]", "[status]", []string{"webhook avatar_event"}},
-		{"an event loses a status", "[published, failed]", "[published]", nil},
-		{"an event gains a status", "[published, failed]", "[published, failed, gone]", []string{"webhook avatar_event"}},
-		{"a notification loses a header", "        - { name: webhook-id, in: header, schema: { type: string } }\n", "        []\n", []string{"webhook avatar_event"}},
-		{"a webhook is removed", "  lipsync_event:\n", "  another_event:\n", []string{"webhook lipsync_event"}},
-		{"an operation is removed", "  /users/refresh:\n", "  /users/renew:\n", []string{"POST /users/refresh"}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		"nothing changed":         {"", "", ""},
+		"an operation is new":     {"  /users/refresh:\n", "  /users/renew: { get: { responses: { '204': { description: D } } } }\n  /users/refresh:\n", ""},
+		"an operation is removed": {"  /users/refresh:\n", "  /users/renew:\n", refresh},
+		"a webhook is removed":    {"  lipsync_event:\n", "  another_event:\n", "webhook lipsync_event"},
+
+		"an operation needs a token":              {"      security: []\n", "", login},
+		"an operation needs no token":             {"security: [ bearer: [] ]\n", "", ""},
+		"an operation accepts another credential": {"[ bearer: [] ]", "[ bearer: [], key: [] ]", ""},
+		"an operation needs another credential":   {"[ bearer: [] ]", "[ key: [] ]", refresh},
+		"an operation needs both credentials":     {"[ bearer: [] ]", "[ { bearer: [], key: [] } ]", refresh},
+		"an operation needs a scope":              {"[ bearer: [] ]", "[ bearer: [ write ] ]", refresh},
+		"a credential is sent in another way":     {"scheme: bearer", "scheme: basic", refresh},
+
+		"a request requires another member":      {"[email]\n              properties:\n", "[email, code]\n              properties:\n                code: { type: string }\n", login},
+		"a request accepts another member":       {"email: { type: string }", "email: { type: string }\n                code: { type: string }", ""},
+		"a request must not have other members":  {"required: [email]", "required: [email]\n              additionalProperties: false", login},
+		"a member must not have other members":   {"device: { type: object,", "device: { type: object, additionalProperties: false,", login},
+		"other members of a request have a type": {"device: { type: object,", "device: { type: object, additionalProperties: { type: string },", login},
+		"a request has another media type":       {json, "application/problem+json:\n", login},
+		"a request accepts another media type":   {"          " + json, "          text/plain: {}\n          " + json, ""},
+		"a default of a request changes":         {"default: phone", "default: tablet", login},
+		"a default of a request is removed":      {", default: phone", "", login},
+		"a default of a parameter changes":       {"default: 1", "default: 2", login},
+		"a default of a parameter is removed":    {", default: 1", "", login},
+
+		"a response requires another member":         {"required: [token]\n                properties:\n", "required: [token, at]\n                properties:\n                  at: { type: string }\n", ""},
+		"a response no longer requires a member":     {"required: [token]", "required: []", login},
+		"a response loses an optional member":        {"                  kind: { type: string, default: bearer }\n", "", login},
+		"a response loses an optional header":        {"          headers: { X-Id: { schema: { type: string } } }\n", "", login},
+		"a response must not have other members":     {"required: [token]", "required: [token]\n                additionalProperties: false", ""},
+		"a member of a response is no longer closed": {", additionalProperties: false", "", login},
+		"a response has another media type":          {"  " + json, "  application/problem+json:\n", login},
+		"a response may have another media type":     {"            " + json + "              schema", "            text/plain: {}\n            " + json + "              schema", login},
+		"a default of a response changes":            {"default: bearer", "default: mac", login},
+
+		"an event requires another member":       {"[avatar_id, status]", "[avatar_id, status, attempt]", ""},
+		"an event no longer requires a member":   {"[avatar_id, status]", "[status]", event},
+		"an event loses an optional member":      {"                attempt: { type: integer, default: 1 }\n", "", event},
+		"an event loses a status":                {"[published, failed]", "[published]", ""},
+		"an event gains a status":                {"[published, failed]", "[published, failed, gone]", event},
+		"an event may have other members":        {"              additionalProperties: false\n", "", event},
+		"an event has another media type":        {"      requestBody:\n        content:\n          " + json + "            schema:\n              type: object\n              required: [a", "      requestBody:\n        content:\n          application/a+json:\n            schema:\n              type: object\n              required: [a", event},
+		"an event may have another media type":   {"          " + json + "            schema:\n              type: object\n              required: [a", "          text/plain: {}\n          " + json + "            schema:\n              type: object\n              required: [a", event},
+		"a default of an event changes":          {"attempt: { type: integer, default: 1 }", "attempt: { type: integer, default: 2 }", event},
+		"a notification loses a header":          {"        - { name: webhook-id, in: header, schema: { type: string } }\n", "        []\n", event},
+		"a receiver may respond with less":       {"2XX: { description: Taken., ", "'200': { description: Taken., ", event},
+		"a receiver must not respond with 410":   {"        '410': { description: Gone. }\n", "", event},
+		"a receiver may respond with more":       {"'410': {", "'404': { description: D }\n        '410': {", ""},
+		"a receiver must not add members":        {"{ schema: { type: object } } } }", "{ schema: { type: object, additionalProperties: false } } } }", event},
+		"a receiver must use another media type": {"content: { application/json: {", "content: { text/plain: {", event},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			edited := strings.Replace(document, test.old, test.new, 1)
 			if test.old != "" && edited == document {
@@ -86,17 +143,13 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := make(map[string]bool)
 			for _, b := range breaks {
-				got[b.operation] = true
-			}
-			if len(got) != len(test.want) {
-				t.Errorf("breaking changes: %v", breaks)
-			}
-			for _, operation := range test.want {
-				if !got[operation] {
-					t.Errorf("%s has no breaking change: %v", operation, breaks)
+				if b.operation != test.want {
+					t.Errorf("%s: %s", b.operation, b.text)
 				}
+			}
+			if test.want != "" && len(breaks) == 0 {
+				t.Errorf("%s has no breaking change", test.want)
 			}
 		})
 	}

@@ -18,7 +18,8 @@ type finding struct {
 	text      string
 }
 
-// compare returns the breaking changes between two documents.
+// compare returns the breaking changes between two documents: those that oasdiff finds, with our severities, and
+// those that our own rules find.
 func compare(before, after []byte) ([]finding, error) {
 	from, err := loadDocument(before)
 	if err != nil {
@@ -32,25 +33,33 @@ func compare(before, after []byte) ([]finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := checker.NewConfig(checker.GetAllChecks())
-	var breaks []finding
+	config := checker.NewConfig(checker.GetAllChecks(), checker.WithSeverityLevels(severities()))
+	breaks := compareOperations(from.Spec, to.Spec)
 	for _, change := range checker.CheckBackwardCompatibility(config, report, sources) {
 		if !change.IsBreaking() {
 			continue
 		}
-		operation := change.GetOperation() + " " + change.GetPath()
-		if event, ok := strings.CutPrefix(change.GetPath(), webhookPath); ok {
-			operation = "webhook " + event
-		}
 		breaks = append(breaks, finding{
-			operation: operation, rule: change.GetId(),
+			operation: operationName(change.GetOperation(), change.GetPath()), rule: change.GetId(),
 			text: change.GetUncolorizedText(checker.NewDefaultLocalizer()),
 		})
 	}
 	return breaks, nil
 }
 
-const webhookPath = "/webhook:"
+func operationName(method, path string) string {
+	if event, ok := strings.CutPrefix(path, webhookPath); ok {
+		event, _, _ = strings.Cut(event, responsePath)
+		return "webhook " + event
+	}
+	return method + " " + path
+}
+
+// The paths of the operations that stand for webhooks.
+const (
+	webhookPath  = "/webhook:"
+	responsePath = "/response:"
+)
 
 func loadDocument(content []byte) (*load.SpecInfo, error) {
 	document, err := openapi3.NewLoader().LoadFromData(content)
@@ -59,6 +68,9 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 	}
 	for event, item := range document.Webhooks {
 		document.Paths.Set(webhookPath+event, asResponse(item))
+		for status, response := range item.Post.Responses.Map() {
+			document.Paths.Set(webhookPath+event+responsePath+status, asRequest(response.Value))
+		}
 	}
 	document.Webhooks = nil
 	return &load.SpecInfo{Spec: document}, nil
@@ -81,8 +93,18 @@ func asResponse(item *openapi3.PathItem) *openapi3.PathItem {
 		}
 	}
 	return &openapi3.PathItem{Get: &openapi3.Operation{
-		OperationID: operation.OperationID,
+		Security: openapi3.NewSecurityRequirements(),
 		Responses: openapi3.NewResponses(
 			openapi3.WithStatus(http.StatusOK, &openapi3.ResponseRef{Value: notification})),
+	}}
+}
+
+// asRequest converts a response to a webhook to an operation whose request is the response, which the service
+// accepts.
+func asRequest(response *openapi3.Response) *openapi3.PathItem {
+	return &openapi3.PathItem{Post: &openapi3.Operation{
+		Security:    openapi3.NewSecurityRequirements(),
+		RequestBody: &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(response.Content)},
+		Responses:   openapi3.NewResponses(),
 	}}
 }

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oasdiff/oasdiff/checker"
+)
+
+// severities are the checks of oasdiff whose severity differs here. A user may rely on what the service
+// documents to send, and on a default. Media types are compared by mediaTypes, because oasdiff treats
+// application/problem+json as a special case of application/json.
+func severities() map[string]checker.Level {
+	levels := make(map[string]checker.Level)
+	for _, id := range []string{
+		checker.ResponseOptionalPropertyRemovedId, checker.OptionalResponseHeaderRemovedId,
+		checker.RequestParameterDefaultValueChangedId, checker.RequestParameterDefaultValueRemovedId,
+		checker.RequestBodyDefaultValueChangedId, checker.RequestBodyDefaultValueRemovedId,
+		checker.RequestPropertyDefaultValueChangedId, checker.RequestPropertyDefaultValueRemovedId,
+		checker.ResponseBodyDefaultValueChangedId, checker.ResponseBodyDefaultValueRemovedId,
+		checker.ResponsePropertyDefaultValueChangedId, checker.ResponsePropertyDefaultValueRemovedId,
+	} {
+		levels[id] = checker.ERR
+	}
+	for _, id := range []string{
+		checker.RequestBodyMediaTypeRemovedId, checker.ResponseMediaTypeRemovedId,
+		checker.ResponseMediaTypeNameChangedId, checker.ResponseMediaTypeNameGeneralizedId,
+	} {
+		levels[id] = checker.INFO
+	}
+	return levels
+}
+
+// comparison collects the breaking changes of one operation that oasdiff has no check for.
+type comparison struct {
+	operation     string
+	before, after *openapi3.T
+	compared      map[[2]*openapi3.Schema]bool
+	breaks        []finding
+}
+
+// compareOperations applies our own rules to the operations that both documents have.
+func compareOperations(before, after *openapi3.T) (breaks []finding) {
+	for _, path := range slices.Sorted(maps.Keys(before.Paths.Map())) {
+		for method, old := range before.Paths.Value(path).Operations() {
+			item := after.Paths.Value(path)
+			if item == nil || item.GetOperation(method) == nil {
+				continue
+			}
+			c := comparison{
+				operation: operationName(method, path), before: before, after: after,
+				compared: make(map[[2]*openapi3.Schema]bool),
+			}
+			c.compare(old, item.GetOperation(method))
+			breaks = append(breaks, c.breaks...)
+		}
+	}
+	return breaks
+}
+
+func (c *comparison) add(rule, format string, args ...any) {
+	c.breaks = append(c.breaks, finding{operation: c.operation, rule: rule, text: fmt.Sprintf(format, args...)})
+}
+
+func (c *comparison) compare(before, after *openapi3.Operation) {
+	c.security(before, after)
+	if before.RequestBody != nil && after.RequestBody != nil {
+		c.content("the request", before.RequestBody.Value.Content, after.RequestBody.Value.Content, false)
+	}
+	for status, old := range before.Responses.Map() {
+		if response := after.Responses.Value(status); response != nil {
+			c.content("the response "+status, old.Value.Content, response.Value.Content, true)
+		}
+	}
+}
+
+// security requires that each way to authenticate a request is still one.
+func (c *comparison) security(before, after *openapi3.Operation) {
+	accepted := requirements(c.after, after)
+	for _, old := range requirements(c.before, before) {
+		if !slices.ContainsFunc(accepted, func(all []string) bool {
+			return !slices.ContainsFunc(all, func(one string) bool { return !slices.Contains(old, one) })
+		}) {
+			c.add("security-narrowed", "a request with %s is no longer authenticated", strings.Join(append(old, "no other credential"), ", "))
+		}
+	}
+}
+
+// requirements returns the alternatives of an operation. Each lists the scopes of its schemes.
+func requirements(document *openapi3.T, operation *openapi3.Operation) (alternatives [][]string) {
+	security := document.Security
+	if operation.Security != nil {
+		security = *operation.Security
+	}
+	if len(security) == 0 {
+		return [][]string{nil}
+	}
+	for _, requirement := range security {
+		var all []string
+		for name, scopes := range requirement {
+			text := name
+			if ref := document.Components.SecuritySchemes[name]; ref != nil {
+				s := ref.Value
+				text = strings.Join(strings.Fields(strings.Join([]string{s.Type, s.Scheme, s.In, s.Name}, " ")), " ")
+			}
+			all = append(all, text)
+			for _, scope := range scopes {
+				all = append(all, text+" with the scope "+scope)
+			}
+		}
+		slices.Sort(all)
+		alternatives = append(alternatives, all)
+	}
+	return alternatives
+}
+
+// content compares the bodies of a request, or those of a response, which the service sends.
+func (c *comparison) content(body string, before, after openapi3.Content, sent bool) {
+	for media, old := range before {
+		now := after[media]
+		switch {
+		case now == nil:
+			c.add("media-type-removed", "%s is no longer %s", body, media)
+		case sent:
+			c.members(body, "may have", now.Schema, old.Schema)
+		default:
+			c.members(body, "must not have", old.Schema, now.Schema)
+		}
+	}
+	for media := range after {
+		if sent && before[media] == nil {
+			c.add("media-type-added", "%s may be %s", body, media)
+		}
+	}
+}
+
+// members reports the objects that may have any other members in one schema, and not in the other.
+func (c *comparison) members(at, verb string, open, closed *openapi3.SchemaRef) {
+	if open == nil || closed == nil || c.compared[[2]*openapi3.Schema{open.Value, closed.Value}] {
+		return
+	}
+	c.compared[[2]*openapi3.Schema{open.Value, closed.Value}] = true
+	a, b := open.Value, closed.Value
+	if isOpen(a) && !isOpen(b) {
+		c.add("additional-properties", "%s %s other members", at, verb)
+	}
+	c.members(at+"/additionalProperties", verb, a.AdditionalProperties.Schema, b.AdditionalProperties.Schema)
+	c.members(at+"/items", verb, a.Items, b.Items)
+	for name, property := range a.Properties {
+		c.members(at+"/"+name, verb, property, b.Properties[name])
+	}
+	for _, lists := range [][2]openapi3.SchemaRefs{{a.AllOf, b.AllOf}, {a.AnyOf, b.AnyOf}, {a.OneOf, b.OneOf}} {
+		for i := range min(len(lists[0]), len(lists[1])) {
+			c.members(at, verb, lists[0][i], lists[1][i])
+		}
+	}
+}
+
+// isOpen reports whether an object may have any other members.
+func isOpen(s *openapi3.Schema) bool {
+	has := s.AdditionalProperties.Has
+	return s.AdditionalProperties.Schema == nil && (has == nil || *has)
+}
