@@ -14,3 +14,6 @@ func NewComparisonQueue(most int) *ComparisonQueue {
 func (t *ComparisonQueue) Acquire(ctx context.Context, address string, known bool) (release func(), err error) {
 	return t.acquire(ctx, address, known)
 }
+
+// Transitions returns the allowed next states for each kind and state.
+func Transitions() map[Kind]map[Status][]Status { return transitions }

@@ -213,8 +213,8 @@ func TestCreate_registersEnabledWebhooksOnly(t *testing.T) {
 		{"enabled with a URL", studio.Registration{URL: "https://hooks.example.com/", Enabled: true}, "", 1},
 		{"a URL that is not enabled", studio.Registration{URL: "https://hooks.example.com/"}, "", 0},
 		{"a refused URL that is not enabled", studio.Registration{URL: "https://refused.example/"}, "", 0},
-		{"enabled without a URL", studio.Registration{Enabled: true}, "is required when the webhook is enabled", 0},
-		{"enabled with a refused URL", studio.Registration{URL: "https://refused.example/", Enabled: true}, "must not be refused", 0},
+		{"enabled without a URL", studio.Registration{Enabled: true}, "/webhook_data/webhook_url webhook_url_missing: is required when the webhook is enabled", 0},
+		{"enabled with a refused URL", studio.Registration{URL: "https://refused.example/", Enabled: true}, "/webhook_data/webhook_url webhook_url_not_public: must not be refused", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -224,7 +224,7 @@ func TestCreate_registersEnabledWebhooksOnly(t *testing.T) {
 				avatar, err := service.CreateAvatar(t.Context(), studio.Creation{UserID: user.ID, Request: []byte(`{}`), Webhook: test.webhook})
 				detail := ""
 				if invalid := (*studio.InvalidError)(nil); errors.As(err, &invalid) {
-					detail = invalid.Detail
+					detail = invalid.Pointer + " " + invalid.Code + ": " + invalid.Detail
 				} else {
 					check(t, err)
 				}

@@ -1,0 +1,81 @@
+package studio_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// A subject has what its request and its avatar give it. It is due to be rendered at once.
+func TestCreate_storesTheCreation(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		clock := studiotest.NewClock()
+		cfg := studiotest.Config(db, clock.Now)
+		cfg.TraceParent = func(context.Context) string { return "00-trace" }
+		service := studio.New(cfg)
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		creation := registered(user)
+		creation.Title, creation.RequestID = new("Ada"), "request"
+		avatar, err := service.CreateAvatar(t.Context(), creation)
+		check(t, err)
+		check(t, publish(t, service, avatar))
+		creation = studio.Creation{UserID: user.ID, Title: new("Hello"), Request: []byte(`{"text":"Hi."}`), RequestID: "another"}
+		video, err := service.CreateVideo(t.Context(), avatar.ID, creation)
+		check(t, err)
+		got, err := service.Find(t.Context(), user.ID, studio.Video, video.ID)
+		check(t, err)
+		got.Sequence, got.Events, video.Sequence, video.Events = 0, nil, 0, nil
+		want := studio.Subject{
+			ID: video.ID, Kind: studio.Video, UserID: user.ID, AvatarID: avatar.ID, AvatarTitle: new("Ada"), Title: new("Hello"),
+			Request: []byte(`{"text":"Hi."}`), RequestID: "another", TraceParent: "00-trace", WebhookURL: "https://hooks.example.com/",
+			Status: studio.Processing, CreatedAt: clock.Now(), UpdatedAt: clock.Now(), RenderAt: clock.Now(),
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("stored (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(want, video); diff != "" {
+			t.Errorf("returned (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// publish moves an avatar to the state published.
+func publish(t *testing.T, service *studio.Service, avatar studio.Subject) error {
+	t.Helper()
+	if _, err := service.SubmitConsent(t.Context(), avatar.UserID, avatar.ID, true); err != nil {
+		return err
+	}
+	_, err := service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
+	return err
+}
+
+func TestCreate_rejectsATitleWithU0000(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		_, err := service.CreateAvatar(t.Context(), studio.Creation{Title: new("a\x00b"), Request: []byte(`{}`)})
+		wantError(t, err, studio.ErrTitle)
+	})
+}
+
+// The states and transitions are those of the contract, and no others.
+func TestTransitions_areThoseOfTheContract(t *testing.T) {
+	t.Parallel()
+	inference := map[studio.Status][]studio.Status{"": {"processing"}, "processing": {"succeeded", "failed"}}
+	want := map[studio.Kind]map[studio.Status][]studio.Status{
+		"avatar": {
+			"":                {"processing"},
+			"processing":      {"consent_pending", "failed"},
+			"consent_pending": {"published", "consent_failed"},
+		},
+		"video": inference, "lipsync": inference,
+	}
+	if diff := cmp.Diff(want, studio.Transitions()); diff != "" {
+		t.Errorf("transitions (-want +got):\n%s", diff)
+	}
+}
