@@ -19,7 +19,7 @@ type edit struct{ after, text string }
 
 // walkthrough contains edits for the section Regenerate of the README. They have the indentation of the document.
 var walkthrough = []edit{
-	// A path parameter, and responses without a body, with text, and with a stream.
+	// Path parameters, one of them beside text, and responses without a body, with text, and with a stream.
 	{`(?m)^paths:\n`, `  /v1/avatars/{avatar_id}:
     parameters:
       - { name: avatar_id, in: path, required: true, x-interface: extension, description: An avatar., schema: { type: string, minLength: 8 } }
@@ -48,7 +48,7 @@ var walkthrough = []edit{
           description: The picture.
           content: { application/octet-stream: { schema: { type: string, format: binary } } }
         '401': { $ref: '#/components/responses/Unauthorized' }
-  /v1/avatars/{avatar_id}/transcript:
+  /v1/avatars/{avatar_id}:transcript:
     parameters:
       - { name: avatar_id, in: path, required: true, x-interface: extension, description: An avatar., schema: { type: string } }
     get:

@@ -111,7 +111,7 @@ func (l *loader) load(name string, text []byte) bool {
 // read parses a document. It returns nil if the syntax is invalid.
 func (l *loader) read(name string, uri *url.URL, text []byte) *document.Node {
 	root, err := document.Parse(name, text)
-	if failed := (document.Errors)(nil); errors.As(err, &failed) {
+	if failed := document.Errors(nil); errors.As(err, &failed) {
 		for _, e := range failed {
 			l.add(e.Position, "", e.Detail)
 		}

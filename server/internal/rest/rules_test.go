@@ -1,7 +1,6 @@
 package rest_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -82,9 +81,7 @@ func TestOperations_actForTheirCaller(t *testing.T) {
 			}
 		}
 		for _, list := range []string{"/v1/avatars/list", "/v1/avatars/list_inferences", "/v1/lipsync/list"} {
-			var page struct{ Data []any }
-			_, answer := s.do("GET", list, "", nil)
-			if s.check(json.Unmarshal([]byte(answer), &page)); len(page.Data) != 0 {
+			if _, answer := s.do("GET", list, "", nil); answer != `{"data":[]}`+"\n" {
 				s.t.Errorf("%s answers a stranger %s", list, answer)
 			}
 		}
