@@ -88,6 +88,9 @@ func describe(ref *openapi3.SchemaRef) row {
 			r.typ += typ
 		}
 	}
+	if schema.Items != nil {
+		r.typ += " of " + strings.Join(schema.Items.Value.Type.Slice(), " or ")
+	}
 	for _, value := range schema.Enum {
 		r.values = append(r.values, fmt.Sprint(value))
 	}
@@ -168,8 +171,14 @@ func TestDocument_endpointsMatchTheInterface(t *testing.T) {
 			t.Errorf("the notification of %s is %q, want %q", name, got, request)
 		}
 	}
-	if got := document.Components.Schemas["ProjectList"].Value.Properties["data"].Value.Items.Ref; got != "#/components/schemas/Project" {
+	schemas := document.Components.Schemas
+	if got := schemas["ProjectList"].Value.Properties["data"].Value.Items.Ref; got != "#/components/schemas/Project" {
 		t.Errorf("the items of a project list are %s", got)
+	}
+	for name, want := range map[string]string{"thumbnails": "Thumbnails", "tags": "Tags"} {
+		if got := schemas["Project"].Value.Properties[name].Value.OneOf[0].Ref; got != "#/components/schemas/"+want {
+			t.Errorf("the %s of a project are %s", name, got)
+		}
 	}
 }
 

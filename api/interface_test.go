@@ -38,7 +38,7 @@ func interfaceRows() []row {
 		{section: "2.1", element: "Tags", typ: "object"},
 
 		{section: "2.2", element: "ProjectList", typ: "object"},
-		{section: "2.2", element: "ProjectList", name: "data", typ: "array", required: true},
+		{section: "2.2", element: "ProjectList", name: "data", typ: "array of object", required: true},
 		{section: "2.2", element: "ProjectList", name: "size", typ: "integer", required: true},
 		{section: "2.2", element: "ProjectList", name: "unpublished_projects", typ: "integer", required: true},
 
@@ -103,5 +103,5 @@ func interfaceRows() []row {
 	rows = append(rows, fields("2.1", "Project", "integer", "available_credits", "utilised_credits")...)
 	rows = append(rows, fields("2.1", "Thumbnails", "string",
 		"thumbnail_png", "thumbnail_play_png", "thumbnail_gif", "thumbnail_play_gif", "custom_thumbnail")...)
-	return append(rows, fields("2.1", "Tags", "array", "colors", "names")...)
+	return append(rows, fields("2.1", "Tags", "array of string", "colors", "names")...)
 }

@@ -13,13 +13,14 @@ type exception struct {
 	parameters []string
 	success    string // default 200
 	statuses   []string
+	idempotent bool // whether clients retry the request although it is a POST
 }
 
 func exceptions() map[string]exception {
 	const key = "Idempotency-Key in header"
 	page := []string{"limit in query", "cursor in query", "status in query"}
 	return map[string]exception{
-		"login":         {statuses: []string{"401", "429"}},
+		"login":         {statuses: []string{"401", "429"}, idempotent: true},
 		"refreshTokens": {statuses: []string{"401"}},
 		"listProjects":  {parameters: []string{"x-workspace-id in header, required"}, statuses: []string{"403"}},
 		"createAvatar":  {parameters: []string{key}},
@@ -31,9 +32,9 @@ func exceptions() map[string]exception {
 		"listAvatars":   {parameters: page},
 		"listVideos":    {parameters: append([]string{"avatar_id in query"}, page...)},
 		"listLipsyncs":  {parameters: page},
-		"deleteAvatar":  {success: "204", statuses: []string{"404"}},
-		"deleteVideo":   {success: "204", statuses: []string{"404"}},
-		"deleteLipsync": {success: "204", statuses: []string{"404"}},
+		"deleteAvatar":  {success: "204", statuses: []string{"404"}, idempotent: true},
+		"deleteVideo":   {success: "204", statuses: []string{"404"}, idempotent: true},
+		"deleteLipsync": {success: "204", statuses: []string{"404"}, idempotent: true},
 		"testWebhook":   {statuses: []string{"422"}},
 		"uploadMedia":   {success: "201"},
 		"getLipsync":    {parameters: []string{"inference_id in query, required"}, statuses: []string{"404"}},
@@ -68,9 +69,88 @@ func TestDocument_operationsHaveTheExpectedParametersAndResponses(t *testing.T) 
 		delete(left, id)
 		wantSame(t, name, parameters, append([]string{"X-Request-Id in header"}, special.parameters...))
 		wantSame(t, name, statuses, append(expected(operation, parameters, special), special.statuses...))
+		if idempotent := operation["x-idempotent"] == true; idempotent != special.idempotent {
+			t.Errorf("%s has x-idempotent: %v", name, idempotent)
+		}
 	})
 	for id := range left {
 		t.Errorf("operation %s does not exist", id)
+	}
+}
+
+// tagOf returns the tag of an operation: that of the records that it is about, or Extensions.
+func tagOf(name string, operation object) string {
+	if operation["x-interface"] == "extension" {
+		return "Extensions"
+	}
+	for part, tag := range map[string]string{"users": "Users", "projects": "Projects", "avatar": "Avatars", "lipsync": "Lipsync"} {
+		if strings.Contains(name, part) {
+			return tag
+		}
+	}
+	return ""
+}
+
+// All operations follow the same rules: one tag, a token or nothing, a required body, bodies with a schema, and
+// callbacks for the events of a registration.
+func TestDocument_operationsFollowTheSameRules(t *testing.T) {
+	t.Parallel()
+	document := loadObject(t)
+	webhooks, tags := make(map[string][]string), make(map[string]bool)
+	document.eachOperation(func(name string, operation object) {
+		tag := tagOf(name, operation)
+		tags[tag] = true
+		if got := fmt.Sprint(operation["tags"]); got != "["+tag+"]" {
+			t.Errorf("%s has the tags %s, want [%s]", name, got, tag)
+		}
+		if webhook, ok := strings.CutPrefix(name, "webhook "); ok {
+			webhooks[tag] = append(webhooks[tag], "#/webhooks/"+webhook)
+		}
+		if got := fmt.Sprint(operation["security"]); got != "[]" && got != "[map[bearerAuth:[]]]" {
+			t.Errorf("%s has the security %s", name, got)
+		}
+		body := operation.at("requestBody")
+		if body != nil && body["required"] != true {
+			t.Errorf("the request body of %s is not required", name)
+		}
+		wantSchemas(t, name, body, body != nil)
+		for status, response := range operation.at("responses") {
+			resolved := document.resolve(asObject(response))
+			if reference := resolved.at("headers", "X-Request-Id")["$ref"]; reference != "#/components/headers/RequestID" && !strings.HasPrefix(name, "webhook ") {
+				t.Errorf("%s %s has the X-Request-Id %v", name, status, reference)
+			}
+			wantSchemas(t, name+" "+status, resolved, status != "204" && !strings.HasPrefix(name, "webhook "))
+		}
+	})
+	document.eachOperation(func(name string, operation object) {
+		schema := document.resolve(operation.at("requestBody", "content", "application/json", "schema"))
+		if schema.at("properties", "webhook_data") == nil {
+			return
+		}
+		var got []string
+		for callback := range operation.at("callbacks") {
+			got = append(got, fmt.Sprint(operation.at("callbacks", callback, "{$request.body#/webhook_data/webhook_url}")["$ref"]))
+		}
+		wantSame(t, "callbacks of "+name, got, webhooks[tagOf(name, operation)])
+	})
+	var listed []string
+	for _, tag := range document.list("tags") {
+		listed = append(listed, fmt.Sprint(tag["name"]))
+	}
+	wantSame(t, "tags", listed, slices.Collect(maps.Keys(tags)))
+}
+
+// wantSchemas checks that each media type of a body is a component, and that there is one if the body must exist.
+func wantSchemas(t *testing.T, name string, body object, exists bool) {
+	t.Helper()
+	content := body.at("content")
+	if exists != (len(content) > 0) {
+		t.Errorf("%s has %d media types", name, len(content))
+	}
+	for media := range content {
+		if reference, _ := content.at(media, "schema")["$ref"].(string); reference == "" && !strings.HasSuffix(media, "/*") {
+			t.Errorf("%s %s has no schema", name, media)
+		}
 	}
 }
 
