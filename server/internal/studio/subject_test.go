@@ -96,10 +96,16 @@ func TestAvatar_hasOneEventForEachState(t *testing.T) {
 				}
 				found, err := service.Find(t.Context(), user.ID, studio.Avatar, avatar.ID)
 				check(t, err)
-				if found.Status != test.want[len(test.want)-1] {
-					t.Errorf("status is %s", found.Status)
+				reasons := map[studio.Status]string{studio.ConsentFailed: "Consent was refused.", studio.Failed: "No face."}
+				last := test.want[len(test.want)-1]
+				if found.Status != last || found.FailureReason != reasons[last] || found.Final() != (last != studio.ConsentPending) {
+					t.Errorf("%s, final %t, because %q", found.Status, found.Final(), found.FailureReason)
 				}
-				if _, err := service.SubmitConsent(t.Context(), user.ID, avatar.ID, true); found.Final() {
+				if !found.RenderAt.IsZero() || (found.Progress == 100) != (test.err == nil) {
+					t.Errorf("due at %v, with the progress %d", found.RenderAt, found.Progress)
+				}
+				if last != studio.ConsentPending {
+					_, err := service.SubmitConsent(t.Context(), user.ID, avatar.ID, true)
 					wantError(t, err, studio.ErrFinal)
 				}
 			})

@@ -1,0 +1,94 @@
+package studio_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// The reason and the checks of a rendering that may succeed later are those of the last attempt.
+func TestRendered_keepsTheReasonOfTheLastAttempt(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		lipsync, err := service.CreateLipsync(t.Context(), registered(studiotest.AddUser(t, service, "ada@example.com")))
+		check(t, err)
+		checks := []studio.Check{{Name: "one_face", Message: "There are two faces."}}
+		for tries := 1; tries <= 3; tries++ {
+			lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, &studio.RenderError{Reason: "Two faces.", Checks: checks, Retry: true})
+			check(t, err)
+			if tries < 3 && (lipsync.Status != studio.Processing || lipsync.FailureReason != "" || lipsync.Rendering.Checks != nil || lipsync.RenderTries != tries) {
+				t.Errorf("after %d tries: %+v", tries, lipsync)
+			}
+		}
+		if lipsync.Status != studio.Failed || lipsync.FailureReason != "Two faces." || !slices.Equal(lipsync.Rendering.Checks, checks) {
+			t.Errorf("in the end: %+v", lipsync)
+		}
+	})
+}
+
+// The files of a subject that was deleted during its rendering are erased.
+func TestRendered_erasesTheFilesOfADeletedSubject(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		media, user := service.Media.(*studiotest.Media), studiotest.AddUser(t, service, "ada@example.com")
+		for _, deleted := range []bool{true, false} {
+			lipsync, err := service.CreateLipsync(t.Context(), registered(user))
+			check(t, err)
+			if deleted {
+				check(t, service.Delete(t.Context(), user.ID, studio.Lipsync, lipsync.ID))
+			}
+			check(t, media.Write(t.Context(), studio.ResultKey(lipsync.ID, "out.mp4"), strings.NewReader("video")))
+			_, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{Video: "out.mp4"}, nil)
+			if errors.Is(err, studio.ErrNotFound) != deleted || (len(media.Keys()) == 0) != deleted {
+				t.Errorf("deleted %t: %v, and the files are %v", deleted, err, media.Keys())
+			}
+		}
+	})
+}
+
+// A sample has the final status of its kind, and its own ids. Ten are sent within a minute.
+func TestTestWebhook_sendsASampleOfTheKind(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		for kind, want := range map[studio.Kind]string{
+			studio.Avatar:  `{"event_type":"avatar_event","data":{"avatar_id":"ID","status":"published"}}`,
+			studio.Video:   `{"event_type":"avatar_inference_event","data":{"inference_id":"ID","status":"succeeded"}}`,
+			studio.Lipsync: `{"event_type":"lipsync_inference_event","data":{"inference_id":"ID","status":"succeeded"}}`,
+		} {
+			attempt, err := service.TestWebhook(t.Context(), user.ID, "https://hooks.example.com/", kind)
+			check(t, err)
+			got := attempt.Event
+			if !attempt.Delivered || got.ID == "" || got.ID == got.SubjectID {
+				t.Errorf("%s: %+v", kind, attempt)
+			}
+			want := studio.Event{
+				ID: got.ID, SubjectID: got.SubjectID, Sequence: 1, CreatedAt: clock.Now(),
+				Body: []byte(strings.Replace(want, "ID", got.SubjectID, 1)),
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", kind, diff)
+			}
+			clock.Add(time.Second)
+		}
+		_, err := service.TestWebhook(t.Context(), user.ID, "https://refused.example/", studio.Avatar)
+		if invalid := (*studio.InvalidError)(nil); !errors.As(err, &invalid) || invalid.Pointer != "/webhook_url" {
+			t.Errorf("a refused URL: %v", err)
+		}
+		for range 7 {
+			_, err := service.TestWebhook(t.Context(), user.ID, "https://hooks.example.com/", studio.Avatar)
+			check(t, err)
+		}
+		_, err = service.TestWebhook(t.Context(), user.ID, "https://hooks.example.com/", studio.Avatar)
+		if limited := (*studio.LimitError)(nil); !errors.As(err, &limited) || !errors.Is(err, studio.ErrTooManyTests) || limited.RetryAfter != 57*time.Second {
+			t.Errorf("the eleventh: %+v", err)
+		}
+	})
+}
