@@ -225,6 +225,7 @@ func (s *script) creations(t *testing.T) {
 			`{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"https://10.0.0.1/"}}`,
 			`{"webhook":{"enabled":"yes"}}`, `{"webhook_data":{"webhook_url":"ftp://not-enabled.example.com/"}}`,
 			`{"webhook":{"enabled":false},"webhook_data":{"webhook_url":"` + s.inbox + `"}}`,
+			`{"webhook":{},"webhook_data":{"webhook_url":"` + s.inbox + `"}}`, `{"webhook_data":{"webhook_url":"` + s.inbox + `"}}`,
 		} {
 			post(body)
 		}
