@@ -7,6 +7,10 @@
 // authentication, [Config.Admit], validation, decoding, [Config.Middleware], and the implementation. The body
 // of an unauthenticated request is never read, unless the operation is public.
 //
+// A path of the document matches exactly. Its segments may have text beside a parameter, such as
+// /jobs/{id}:cancel. If several paths match a request, the one whose first different segment has more text is
+// served. A path parameter is never empty, "." or "..".
+//
 // The request id is the X-Request-Id of the request, if that has 1 to 128 letters, digits and ._~+/=:@-
 // characters, and otherwise a random one. Each response has it as X-Request-Id.
 //

@@ -60,7 +60,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Position.String() + ": " + e.Detail }
 
-// Errors are the errors of a document, in its order.
+// Errors are all errors of a document.
 type Errors []*Error
 
 func (es Errors) Error() string {
