@@ -57,12 +57,18 @@ func TestDocument_operationsHaveTheExpectedParametersAndResponses(t *testing.T) 
 			parameters = append(parameters, text)
 		}
 		statuses := slices.Sorted(maps.Keys(operation.at("responses")))
-		if strings.HasPrefix(name, "webhook ") {
+		if event, ok := strings.CutPrefix(name, "webhook "); ok {
 			wantSame(t, name, parameters, []string{
 				"webhook-id in header", "webhook-sequence in header", "webhook-signature in header", "webhook-timestamp in header",
 				"traceparent in header",
 			})
-			wantSame(t, name, statuses, []string{"2XX", "410", "4XX", "default"})
+			for i, status := range statuses {
+				statuses[i] += " " + strings.TrimPrefix(fmt.Sprint(operation.at("responses", status)["$ref"]), "#/components/responses/")
+			}
+			wantSame(t, name, statuses, []string{"2XX EventAccepted", "410 EventGone", "4XX EventRejected", "default EventFailed"})
+			if !strings.EqualFold(id, "notify"+strings.ReplaceAll(event, "_", "")) {
+				t.Errorf("%s has the operationId %s", name, id)
+			}
 			return
 		}
 		special := left[id]

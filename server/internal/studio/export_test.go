@@ -1,6 +1,9 @@
 package studio
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // ComparisonQueue is a comparisonQueue with a single slot.
 type ComparisonQueue struct{ comparisonQueue }
@@ -15,5 +18,5 @@ func (t *ComparisonQueue) Acquire(ctx context.Context, address string, known boo
 	return t.acquire(ctx, address, known)
 }
 
-// Transitions returns the allowed next states for each kind and state.
-func Transitions() map[Kind]map[Status][]Status { return transitions }
+// Enter calls enter.
+func (s *Subject) Enter(status Status, now time.Time) error { return s.enter(status, now) }

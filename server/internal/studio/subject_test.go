@@ -278,12 +278,21 @@ func TestCreate_isIdempotentWithAKey(t *testing.T) {
 		_, err = service.Rendered(t.Context(), first.ID, studio.Rendering{Video: "out.mp4"}, nil)
 		check(t, err)
 
+		failing := creation
+		failing.IdempotencyKey = "failing"
+		failed, err := service.CreateLipsync(t.Context(), failing)
+		check(t, err)
+		_, err = service.Rendered(t.Context(), failed.ID, studio.Rendering{}, &studio.RenderError{Reason: "No face."})
+		check(t, err)
+
 		again, err := service.CreateLipsync(t.Context(), creation)
+		check(t, err)
+		failedAgain, err := service.CreateLipsync(t.Context(), failing)
 		check(t, err)
 		shown := func(s studio.Subject) []any {
 			return []any{s.ID, s.Status, s.CreatedAt, s.UpdatedAt, s.Rendering.Video, s.Progress, s.FailureReason}
 		}
-		if diff := cmp.Diff(shown(first), shown(again)); diff != "" {
+		if diff := cmp.Diff([][]any{shown(first), shown(failed)}, [][]any{shown(again), shown(failedAgain)}); diff != "" {
 			t.Errorf("the second answer differs (-first +second):\n%s", diff)
 		}
 		other := creation
