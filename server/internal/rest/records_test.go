@@ -120,13 +120,18 @@ func TestResponse_ofAnAvatar(t *testing.T) {
 		if half := s.record("GET", details, "", nil); half.Progress != 40 {
 			s.t.Errorf("progress %v, want 40", half.Progress)
 		}
-		check := studio.Check{Name: "one_face", OK: true, Message: "There is one face."}
-		_, err := s.studio.Rendered(s.t.Context(), created.AvatarID, studio.Rendering{Checks: []studio.Check{check}}, nil)
+		checks := []studio.Check{{Name: "one_face", OK: true, Message: "There is one face."}, {Name: "light", Message: "It is dark."}}
+		_, err := s.studio.Rendered(s.t.Context(), created.AvatarID, studio.Rendering{Checks: checks, Thumbnail: "face.jpg"}, nil)
 		s.check(err)
 		_, answer := s.do("GET", details, "", nil)
-		const want = `"avatar_processing_results":[{"check_name":"one_face","check_status":"SUCCESS","message":"There is one face."}]`
-		if !strings.Contains(answer, want) {
-			s.t.Errorf("%s does not show %s", answer, want)
+		for _, want := range []string{
+			`"avatar_processing_results":[{"check_name":"one_face","check_status":"SUCCESS","message":"There is one face."},` +
+				`{"check_name":"light","check_status":"FAILED","message":"It is dark."}]`,
+			`"thumbnail":"https://media.example.com/results/` + created.AvatarID + `/face.jpg"`,
+		} {
+			if !strings.Contains(answer, want) {
+				s.t.Errorf("%s does not show %s", answer, want)
+			}
 		}
 	})
 }

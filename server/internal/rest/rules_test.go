@@ -1,10 +1,14 @@
 package rest_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -83,6 +87,48 @@ func TestOperations_actForTheirCaller(t *testing.T) {
 		for _, list := range []string{"/v1/avatars/list", "/v1/avatars/list_inferences", "/v1/lipsync/list"} {
 			if _, answer := s.do("GET", list, "", nil); answer != `{"data":[]}`+"\n" {
 				s.t.Errorf("%s answers a stranger %s", list, answer)
+			}
+		}
+	})
+}
+
+// Failures count by the address of their request. A login and a refresh make their address known.
+func TestLogin_countsByAddress(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		from := func(address, path, body string) (status int, pair gen.TokenPair) {
+			request := httptest.NewRequest("POST", path, strings.NewReader(body))
+			request.RemoteAddr = address + ":1"
+			request.Header.Set("Content-Type", "application/json")
+			response := httptest.NewRecorder()
+			s.handler.ServeHTTP(response, request)
+			if response.Code == http.StatusOK {
+				s.check(json.Unmarshal(response.Body.Bytes(), &pair))
+			}
+			return response.Code, pair
+		}
+		const right, wrong = `{"email":"ada@example.com","password":"password"}`, `{"email":"ada@example.com","password":"guess"}`
+		_, pair := from("192.0.2.7", "/users/login", right)
+		if status, _ := from("192.0.2.8", "/users/refresh", `{"refresh_token":"`+pair.RefreshToken+`"}`); status != http.StatusOK {
+			s.t.Fatalf("refresh: %d", status)
+		}
+		for i := range 50 {
+			from(fmt.Sprintf("198.51.100.%d", i), "/users/login", wrong)
+		}
+		for address, want := range map[string]int{"203.0.113.1": 429, "192.0.2.7": 200, "192.0.2.8": 200} {
+			if status, _ := from(address, "/users/login", right); status != want {
+				s.t.Errorf("a login from %s: %d, want %d", address, status, want)
+			}
+		}
+	})
+}
+
+func TestListVideos_filtersByAvatar(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		for _, create := range []kind{s.kinds()[1], s.kinds()[1]} {
+			video := s.record("POST", create.create, create.body, nil)
+			if _, answer := s.do("GET", "/v1/avatars/list_inferences?avatar_id="+video.AvatarID, "", nil); strings.Count(answer, "inference_id") != 1 ||
+				!strings.Contains(answer, video.InferenceID) {
+				s.t.Errorf("the videos of %s are %s", video.AvatarID, answer)
 			}
 		}
 	})

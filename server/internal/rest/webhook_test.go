@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/netip"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 func (s *setup) secrets(method, path string) []gen.WebhookSecret {
@@ -62,13 +64,19 @@ func TestTestWebhook_sendsASampleEvent(t *testing.T) {
 			"avatar_event": `"status":"published"},"event_type":"avatar_event"}`, "avatar_inference_event": `"status":"succeeded"},"event_type":"avatar_inference_event"}`,
 			"lipsync_inference_event": `"status":"succeeded"},"event_type":"lipsync_inference_event"}`,
 		} {
-			if status, answer := test("https://hooks.example.com/", event); status != 200 || !strings.Contains(answer, shows) || !strings.Contains(answer, `"delivered":true`) {
+			if status, answer := test("https://hooks.example.com/", event); status != 200 || !strings.Contains(answer, shows) ||
+				!strings.Contains(answer, `"delivered":true`) || !strings.HasSuffix(answer, `,"status":204}`+"\n") {
 				s.t.Errorf("%s: %d %s", event, status, answer)
 			}
 		}
-		if status, answer := test("https://down.example/", "avatar_event"); status != 200 || !strings.Contains(answer, `"delivered":false`) {
+		send := s.studio.SendWebhook
+		s.studio.SendWebhook = func(context.Context, string, studio.Event, []string) studio.WebhookAttempt {
+			return studio.WebhookAttempt{Failure: "connect", Duration: 2 * time.Millisecond}
+		}
+		if status, answer := test("https://down.example/", "avatar_event"); status != 200 || !strings.HasPrefix(answer, `{"delivered":false,"duration_ms":2,"error":"connect","event":{`) || strings.Contains(answer, `"status":0`) {
 			s.t.Errorf("a receiver that is down: %d %s", status, answer)
 		}
+		s.studio.SendWebhook = send
 		if status, answer := test("https://refused.example/", "avatar_event"); status != 422 || !strings.Contains(answer, `"pointer":"/webhook_url"`) {
 			s.t.Errorf("a refused URL: %d %s", status, answer)
 		}
