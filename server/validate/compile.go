@@ -241,18 +241,15 @@ func (c *compiler) arrays(s *scope, n *node, source *document.Node) {
 		n.contains.least = most(source.Get("minContains")) // minContains: 0 differs from no minContains
 	}
 	n.unique = isTrue(source.Get("uniqueItems"))
-	n.restElements = c.rest(s, source.Get("unevaluatedItems"))
-	if n.contains != nil || n.unique || n.restElements != nil {
-		n.tree |= kindArray
-	}
+	n.unevaluatedItems = c.unevaluated(s, source.Get("unevaluatedItems"))
 }
 
-// rest compiles unevaluatedItems or unevaluatedProperties.
-func (c *compiler) rest(s *scope, source *document.Node) *rest {
+// unevaluated compiles unevaluatedItems or unevaluatedProperties.
+func (c *compiler) unevaluated(s *scope, source *document.Node) *unevaluated {
 	if source == nil {
 		return nil
 	}
-	return &rest{closed: source.Kind == 'f', node: c.schemaIn(s, source)}
+	return &unevaluated{closed: source.Kind == 'f', node: c.schemaIn(s, source)}
 }
 
 func isTrue(n *document.Node) bool { return n != nil && n.Kind == 't' }
@@ -312,10 +309,7 @@ func (c *compiler) moreObjects(s *scope, n *node, source *document.Node) {
 	for name, schema := range source.Get("dependentSchemas").All() {
 		n.dependents = append(n.dependents, dependent{name: name, node: c.schemaIn(s, schema)})
 	}
-	n.restMembers = c.rest(s, source.Get("unevaluatedProperties"))
-	if n.dependents != nil || n.restMembers != nil {
-		n.tree |= kindObject
-	}
+	n.unevaluatedProperties = c.unevaluated(s, source.Get("unevaluatedProperties"))
 }
 
 // inPlace compiles the keywords that apply other schemas to the same value.
@@ -383,4 +377,50 @@ func (c *compiler) rejectCycles() (found bool) {
 		visit(p.at, p.node)
 	}
 	return found
+}
+
+// finish computes what depends on several schemas.
+func (c *compiler) finish() {
+	for i, p := range c.order {
+		n := p.node
+		n.conditional = n.not != nil || n.condition != nil ||
+			slices.ContainsFunc(n.unions, func(u *union) bool { return u.general }) ||
+			slices.ContainsFunc(n.dependents, func(d dependent) bool { return d.node != nil })
+		if n.conditional {
+			n.addNames(n, make(map[*node]bool))
+		}
+		if n.shared {
+			n.id = uint32(i + 1)
+		}
+		for _, m := range n.required {
+			m.exempt = m.node.exempt()
+		}
+	}
+}
+
+// addNames adds the names of members that only other schemas for the same value have, so that pointers contain
+// them whether or not these schemas apply.
+func (n *node) addNames(from *node, done map[*node]bool) {
+	if from == nil || done[from] {
+		return
+	}
+	done[from] = true
+	for name := range from.members {
+		n.member(name)
+	}
+	for inner := range from.inPlace() {
+		n.addNames(inner, done)
+	}
+}
+
+// exempt returns the directions in which a value of n is not sent.
+func (n *node) exempt() direction {
+	if n == nil || n.forbidden == always {
+		return 0
+	}
+	d := n.forbidden
+	for _, other := range n.allOf {
+		d |= other.exempt()
+	}
+	return d
 }

@@ -112,7 +112,14 @@ func (d decimal) appendTo(dst []byte) []byte {
 }
 
 // isInteger reports whether a number is written without a fraction and an exponent.
-func isInteger(text []byte) bool { return !bytes.ContainsAny(text, ".eE") }
+func isInteger(text []byte) bool {
+	for _, b := range text {
+		if b == '.' || b|0x20 == 'e' {
+			return false
+		}
+	}
+	return true
+}
 
 // count returns d as a non-negative integer of at most 18 digits.
 func (d decimal) count(ok bool) (uint64, bool) {

@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // form is a compiled application/x-www-form-urlencoded body.
@@ -24,7 +22,7 @@ func (w *walker) formJSON(f *form, body string) []byte {
 		if errors.Is(err, errAbsent) {
 			continue
 		}
-		if err == nil && !jsontext.Value(text).IsValid() {
+		if err == nil && !w.isJSON(text) {
 			err = errNotJSON
 		}
 		if err != nil {

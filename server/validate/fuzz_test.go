@@ -31,6 +31,9 @@ func FuzzSchema(f *testing.F) {
 			f.Add([]byte(body))
 		}
 	}
+	for _, text := range trickyTexts() {
+		f.Add([]byte(text))
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		original := bytes.Clone(body)
 		got := failure(t, anything.Validate(body))
@@ -50,6 +53,35 @@ func FuzzSchema(f *testing.F) {
 			t.Errorf("%q has been changed", original)
 		}
 	})
+}
+
+// trickyTexts are JSON, or nearly.
+func trickyTexts() []string {
+	const long = `"abcdefgh`
+	texts := []string{
+		`{}`, `[]`, `0`, `-0.5e+10`, `12E-3`, `""`, `true`, ` false `, "\n\t\rnull\n", `"a\"\\\/\b\f\n\r\tb"`, `"\u00e9\uD7FF\uE000é😀"`,
+		`{"a":{"a":[1,{"b":[]},[[]]],"b":"x"},"é":[true,null,-1.5]}`, ` { "a" : [ 1 , 2 ] , "b" : { } , "" : [ ] } `, `[{},{"a":1},{"a":2}]`,
+		``, ` `, `{`, `[`, `}`, `]`, `,`, `:`, `"`, `\"`, `x\"`, `"a`, `"\`, `"\"`, `"\u12`, `"\x"`, `"\ud83d\ude00"`, `"\uD83D\uDE00"`, `"\ud83dxxxxxx"`, `"\ud83d\u0041"`,
+		"\"\n\"", "\"\x7f\"", "\"\xff\"", "\x00", "1\x00", `01`, `-`, `1.`, `.5`, `1e`, `+1`, `1x`, `tru`, `truex`, `nul`, `1 2`, `{} {}`,
+		`[1 2]`, `[1,]`, `[,1]`, `[1,,2]`, `[1}`, `[:1]`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a" 1}`, `{"a":1 "b":2}`, `{a:1}`, `{1:1}`,
+		`{"a":1]`, `{,}`, `{"a":1,,"b":2}`, `{"a"::1}`, `{[]:1}`, `1,`, `1:`, `{},`, `[]]`, `{}}`, `{"a":"b\"`,
+		`{"a":1,"a":2}`, `{"\u0061":1,"a":2}`, `{"b":{"a":1,"a":1}}`, `{"":1,"":2}`, `{"a":1,"a":}`, `{"a":1,"a"`, `{"a":[],"a":{"b":[`,
+	}
+	for _, n := range []int{2, 4, 8, 17, 40, 100} { // the string crosses words, and the names are short and long, few and many
+		name := func(i int) string { return `"` + strings.Repeat("é", n) + itoa(i) + `": [0]` }
+		var members []string
+		for i := range n {
+			members = append(members, name(i))
+		}
+		object := "{" + strings.Join(members, ", ")
+		for _, end := range []string{"}", ", " + name(n) + "}", ", " + name(n-1) + "}", `, "\u00e9` + name(0)[len(`"é`):] + "}", ", " + name(1)} {
+			texts = append(texts, object+end)
+		}
+		for _, c := range []string{`\n`, `\u0020`, "\n", "\x1f", "\x7f", "\xc3", "é", `\`, `"`} {
+			texts = append(texts, `"`+strings.Repeat("a", n)+c+`"`, `"`+strings.Repeat("a", n)+c+long+`"`)
+		}
+	}
+	return texts
 }
 
 func same(a, b *validate.Error) bool {

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // multiparts is a compiled multipart/form-data body.
@@ -180,7 +178,7 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 
 // unnamed returns the description of a part that is not a property of the schema.
 func (m *multiparts) unnamed(p *multipart.Part) *part {
-	return &part{token: anyMember, streamed: p.FileName() != "" || p.Header.Get("Content-Type") != "", shape: m.shape.rest}
+	return &part{token: anyMember, streamed: p.FileName() != "" || p.Header.Get("Content-Type") != "", shape: m.shape.others}
 }
 
 func (b *multipartBody) checkHeader(p *multipart.Part) error {
@@ -209,7 +207,7 @@ func (b *multipartBody) checkField(name string, text []byte) error {
 	switch {
 	case !utf8.Valid(text):
 		return b.violated(errUTF8.keyword, errUTF8.detail)
-	case b.rule.json && !jsontext.Value(text).IsValid():
+	case b.rule.json && !b.w.isJSON(text):
 		return b.violated(errNotJSON.keyword, errNotJSON.detail)
 	case b.rule.json:
 		v.kind = kindAny
@@ -286,14 +284,14 @@ type headerLimit struct {
 	left   int64 // -1 outside of part headers
 }
 
-func (l *headerLimit) Read(p []byte) (int, error) {
-	if l.left < 0 {
-		return l.source.Read(p)
+func (h *headerLimit) Read(p []byte) (int, error) {
+	if h.left < 0 {
+		return h.source.Read(p)
 	}
-	if l.left == 0 {
+	if h.left == 0 {
 		return 0, &Error{Status: http.StatusRequestEntityTooLarge, Detail: "The header of a part of the body is too large."}
 	}
-	n, err := l.source.Read(p[:min(int64(len(p)), l.left)])
-	l.left -= int64(n)
+	n, err := h.source.Read(p[:min(int64(len(p)), h.left)])
+	h.left -= int64(n)
 	return n, err
 }

@@ -44,14 +44,14 @@ func kindNamed(name string) kinds {
 	return 0
 }
 
-// kindOf returns the type of a token. All numbers are kindNumber.
+// kindOf returns the type of a token, or of the value that begins with k. All numbers are kindNumber.
 func kindOf(k jsontext.Kind) kinds {
 	switch k {
 	case 'n':
 		return kindNull
 	case 't', 'f':
 		return kindBoolean
-	case '0':
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		return kindNumber
 	case '"':
 		return kindString
@@ -63,9 +63,8 @@ func kindOf(k jsontext.Kind) kinds {
 	return 0
 }
 
-// allow reports whether a token of kind k with the given text has one of the types.
-func (ks kinds) allow(k jsontext.Kind, text []byte) bool {
-	kind := kindOf(k)
+// allow reports whether a value of the given kind and text has one of the types.
+func (ks kinds) allow(kind kinds, text []byte) bool {
 	if ks == 0 || ks&kind != 0 {
 		return true
 	}
@@ -86,7 +85,6 @@ func (ks kinds) String() string {
 type node struct {
 	types     kinds
 	forbidden direction // directions in which a value must not be sent
-	tree      kinds     // types of the values that must be in memory to be checked
 	shared    bool      // whether several schemas refer to this node
 	id        uint32    // unique id of a shared node, and 0 otherwise
 
@@ -121,8 +119,11 @@ type node struct {
 	unions    []*union
 	not       *node
 	condition *condition
+	// conditional is set if schemas for the same value apply only if it matches others: a union whose
+	// alternatives must be tried, not, if, or dependentSchemas.
+	conditional bool
 
-	restMembers, restElements *rest
+	unevaluatedProperties, unevaluatedItems *unevaluated
 }
 
 // allows reports whether n has one of the types.
@@ -152,19 +153,19 @@ type condition struct {
 	when, then, otherwise *node
 }
 
-// rest is an unevaluatedItems or unevaluatedProperties.
-type rest struct {
+// unevaluated is an unevaluatedItems or unevaluatedProperties.
+type unevaluated struct {
 	closed bool // whether the schema is false
 	node   *node
 }
 
 // unevaluated returns the rule for unevaluated members or elements of a value.
-func (n *node) unevaluated(kind jsontext.Kind) *rest {
+func (n *node) unevaluated(kind kinds) *unevaluated {
 	switch kind {
-	case '{':
-		return n.restMembers
-	case '[':
-		return n.restElements
+	case kindObject:
+		return n.unevaluatedProperties
+	case kindArray:
+		return n.unevaluatedItems
 	}
 	return nil
 }
@@ -268,8 +269,7 @@ type union struct {
 	// by is set if the value of this member selects the alternative.
 	by      *member
 	byValue map[string]*node
-	values  string             // the values of by, for error messages
-	tags    map[string]*member // all members that select an alternative, of all unions of the document
+	values  string // the values of by, for error messages
 }
 
 // typed is an alternative that is selected by type.

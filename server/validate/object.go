@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -16,88 +14,77 @@ const (
 	fewMembers = 100
 )
 
-func (w *walker) object(base int) error {
-	start, err := w.open(base, '{')
-	if err != nil {
-		return err
-	}
-	end := len(w.active)
-	seen := len(w.seen)
+// object checks an object against the active nodes from base on.
+func (w *walker) object(v, base int) {
+	end, seen, isOpen := len(w.active), len(w.seen), w.tape.isOpen(v)
+	var most limit // the smallest maxProperties
 	for i := base; i < end; i++ {
+		n := w.active[i].node
+		if n.maxProps.set && (!most.set || n.maxProps.n < most.n) {
+			most = n.maxProps
+		}
 		w.active[i].seen = len(w.seen)
-		for range (len(w.active[i].node.required) + 63) / 64 {
+		for range (len(n.required) + 63) / 64 {
 			w.seen = append(w.seen, 0)
 		}
+		if n.unevaluatedProperties != nil && !isOpen {
+			w.active[i].evaluated = w.evaluated(v, n)
+		}
 	}
-	most := w.mostMembers(base, end)
 	count := 0
-	for ; w.tokens.PeekKind() != '}'; count++ {
+	for name := v + 1; name < w.tape.next(v) && !w.done; name = w.tape.nextName(name) {
 		if most.set && uint64(count) == max(most.n, fewMembers) {
 			w.checkRange(uint64(count)+1, limit{}, most, "", "maxProperties", "members")
-			return errEnough
+			w.done = true
+			if w.quiet == 0 {
+				w.tape.err = nil // the rest of the text does not matter
+			}
+			return
 		}
-		name, err := w.tokens.ReadValue()
-		if err != nil {
-			w.duplicate(base, end, err)
-			return err
+		if name == len(w.tape.values)-1 { // its value is missing
+			w.checkDuplicate(base, end, name)
+			break
 		}
-		w.path = append(w.path, step{token: w.member(base, end, w.unquote(name))})
-		if err := w.value(end); err != nil {
-			return err
-		}
-		w.path = w.path[:len(w.path)-1]
-		w.active = w.active[:end]
+		token := w.member(base, end, name, count, isOpen)
+		w.inside(step{token: token}, name+1, end)
+		count++
 	}
-	if _, err := w.tokens.ReadToken(); err != nil {
-		return err
-	}
-	for i := base; i < end; i++ {
-		w.closeObject(w.active[i], count, start)
+	w.done = w.done || isOpen
+	for i := base; i < end && !w.done; i++ {
+		w.closeObject(&w.active[i], v, count)
 	}
 	w.seen = w.seen[:seen]
-	return nil
 }
 
-// mostMembers returns the smallest maxProperties of the active nodes.
-func (w *walker) mostMembers(base, end int) (most limit) {
-	for _, e := range w.active[base:end] {
-		if l := e.node.maxProps; l.set && (!most.set || l.n < most.n) {
-			most = l
-		}
-	}
-	return most
-}
-
-// member activates the schemas that the nodes of an object have for a member, and returns the JSON pointer
-// token of the member.
-func (w *walker) member(base, end int, name []byte) string {
-	token := ""
+// member activates the schemas that the nodes of an object have for the member at an index, and returns the
+// JSON pointer token of the member.
+func (w *walker) member(base, end, at, index int, isOpen bool) string {
+	name, token := w.tape.string(at), ""
 	for i := base; i < end; i++ {
-		e := &w.active[i]
-		e.member = e.node.members[string(name)]
-		if m := e.member; m != nil {
+		m := w.active[i].node.members[string(name)]
+		w.active[i].member = m
+		if m != nil {
 			token = m.token
 			if m.index >= 0 {
-				w.seen[e.seen+m.index/64] |= 1 << (m.index % 64)
+				w.seen[w.active[i].seen+m.index/64] |= 1 << (m.index % 64)
 			}
 			w.activate(end, m.node)
 		}
 	}
 	if token == "" {
-		// encoding/json would decode the value into the declared member.
-		if m := w.foldedMember(base, end, name); m != nil {
-			w.addBelow(m.token, "case", "must be written "+strconv.Quote(m.name))
-			return anyMember
-		}
 		token = anyMember
+		if w.quiet == 0 { // a wrong case does not change what JSON Schema says
+			// encoding/json would decode the value into the declared member.
+			if m := w.foldedMember(base, end, name); m != nil {
+				w.addBelow(m.token, "case", "must be written "+strconv.Quote(m.name))
+				return token
+			}
+		}
 	}
 	for i := base; i < end; i++ {
 		n, m := w.active[i].node, w.active[i].member
-		if n.names != nil {
-			w.checkName(n.names, name)
-		}
-		if n.additional == nil && !n.closed && n.patterns == nil {
-			continue
+		if n.names != nil && !w.matches(at, n.names) {
+			w.add("propertyNames", "must have only names that the document allows")
 		}
 		matched := m != nil && m.declared
 		for _, p := range n.patterns {
@@ -106,27 +93,21 @@ func (w *walker) member(base, end int, name []byte) string {
 				w.activate(end, p.node)
 			}
 		}
-		if matched {
-			continue
+		if !matched {
+			w.activate(end, n.additional)
+			if n.closed {
+				w.add("additionalProperties", closedDetail)
+			}
 		}
-		w.activate(end, n.additional)
-		if n.closed {
-			w.add("additionalProperties", closedDetail)
+		if u := n.unevaluatedProperties; u != nil && !isOpen && !w.active[i].evaluated.has(index) {
+			if u.closed {
+				w.add("unevaluatedProperties", closedDetail)
+			} else {
+				w.activate(end, u.node)
+			}
 		}
 	}
 	return token
-}
-
-// checkName checks a name against propertyNames.
-func (w *walker) checkName(n *node, name []byte) {
-	w.quiet++
-	before := w.failures
-	ok := w.checkScalarTree(n, '"', name)
-	w.failures = before
-	w.quiet--
-	if !ok {
-		w.add("propertyNames", "must have only names that the document allows")
-	}
 }
 
 // foldedMember returns a declared member whose name differs from name only in case, or nil.
@@ -163,7 +144,7 @@ func foldName(dst, name []byte) []byte {
 	return dst
 }
 
-func (w *walker) closeObject(e entry, count int, start int64) {
+func (w *walker) closeObject(e *entry, v, count int) {
 	n := e.node
 	for i, m := range n.required {
 		if w.seen[e.seen+i/64]&(1<<(i%64)) == 0 && m.exempt&w.direction == 0 {
@@ -171,18 +152,27 @@ func (w *walker) closeObject(e entry, count int, start int64) {
 		}
 	}
 	w.checkRange(uint64(count), n.minProps, n.maxProps, "minProperties", "maxProperties", "members")
-	w.closeLiterals(n, start)
+	for _, d := range n.dependents {
+		if len(d.required) == 0 || w.tape.find(v, d.name) < 0 {
+			continue
+		}
+		for _, m := range d.required {
+			if w.tape.find(v, m.name) < 0 {
+				w.addBelow(m.token, "dependentRequired", "is required")
+			}
+		}
+	}
+	w.checkLiterals(n, v)
 }
 
-// duplicate reports a duplicate name if err is an error about one.
-func (w *walker) duplicate(base, end int, err error) {
-	syntactic := (*jsontext.SyntacticError)(nil)
-	if !errors.As(err, &syntactic) || !errors.Is(err, jsontext.ErrDuplicateName) {
+// checkDuplicate reports a name at the end of the tape if it is a duplicate.
+func (w *walker) checkDuplicate(base, end, at int) {
+	if !errors.Is(w.tape.err, errDuplicate) {
 		return
 	}
-	token, name := "", syntactic.JSONPointer.LastToken()
-	for i := base; i < end; i++ {
-		if m := w.active[i].node.members[name]; m != nil {
+	token, name := "", w.tape.string(at)
+	for _, e := range w.active[base:end] {
+		if m := e.node.members[string(name)]; m != nil {
 			token = m.token
 		}
 	}

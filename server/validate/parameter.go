@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 )
 
@@ -235,7 +233,7 @@ func (w *walker) readJSON(p *parameter, read func(as kinds) (textValue, error)) 
 			continue
 		}
 		candidate := p.shape.appendJSON(nil, v, w)
-		if len(p.as) == 1 || w.matches(p.shape.nodes, candidate) {
+		if len(p.as) == 1 || w.accepts(p.shape.nodes, candidate) {
 			return candidate, nil
 		}
 		if text == nil {
@@ -277,28 +275,16 @@ func (w *walker) checkText(p *parameter, text string) {
 		w.addDecodeError(p, errUTF8)
 		return
 	}
-	w.unquoteBuffer = append(w.unquoteBuffer[:0], text...)
-	kind := jsontext.Kind('"')
-	switch p.node.types {
-	case kindBoolean:
-		if text == "true" || text == "false" {
-			kind = jsontext.Kind(text[0])
-		}
-	case kindInteger, kindNumber:
-		var scratch [32]byte
-		if _, ok := parseDecimal(scratch[:], w.unquoteBuffer); ok {
-			kind = '0'
-		}
-	}
+	w.tape.setScalar(text, !isLiteral(text, p.node.types))
 	w.root = p.pointer
-	w.checkScalar(p.node, kind, w.unquoteBuffer)
+	w.walk(p.node)
 	w.root = ""
 }
 
 // addDecodeError reports why a parameter cannot be decoded.
 func (w *walker) addDecodeError(p *parameter, err error) {
-	if f := (*decodeError)(nil); errors.As(err, &f) {
-		w.addParameter(p, f.keyword, f.detail)
+	if e := (*decodeError)(nil); errors.As(err, &e) {
+		w.addParameter(p, e.keyword, e.detail)
 	}
 }
 

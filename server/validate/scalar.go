@@ -3,8 +3,6 @@ package validate
 import (
 	"strconv"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // bound is a minimum or maximum.
@@ -28,41 +26,17 @@ func (b *bound) allows(d decimal) bool {
 	}
 }
 
-// scalar checks a scalar against the active nodes from base on. A string is given without quotes and escapes.
-func (w *walker) scalar(base int, kind jsontext.Kind, text []byte) {
-	for i := base; i < len(w.active); i++ {
-		n := w.active[i].node
-		if !w.begin(n, kind, text) {
-			continue
-		}
-		for _, l := range n.literals {
-			w.scratch = appendScalar(w.scratch[:0], kind, text)
-			w.checkLiteral(l, w.scratch)
-		}
-		switch kind {
-		case '"':
-			w.checkString(n, text)
-		case '0':
-			w.checkNumber(n, text)
-		}
+// scalar checks a scalar against a node. A string is given without quotes and escapes.
+func (w *walker) scalar(n *node, kind kinds, text []byte) {
+	for _, l := range n.literals {
+		w.scratch = appendScalar(w.scratch[:0], kind, text)
+		w.checkLiteral(l, w.scratch)
 	}
-}
-
-// checkScalar checks a scalar that is not part of a JSON text. A string is given without quotes and escapes.
-func (w *walker) checkScalar(n *node, kind jsontext.Kind, text []byte) {
-	w.path, w.active = w.path[:0], w.active[:0]
-	w.activate(0, n)
-	if w.needsTree(0, kindOf(kind)) {
-		w.checkScalarTree(n, kind, text)
-		return
-	}
-	w.expand(0, kind)
-	w.scalar(0, kind, text)
-}
-
-func (w *walker) checkLiteral(l *literal, canonical []byte) {
-	if _, ok := l.values[string(canonical)]; !ok {
-		w.add(l.keyword, l.detail)
+	switch kind {
+	case kindString:
+		w.checkString(n, text)
+	case kindNumber:
+		w.checkNumber(n, text)
 	}
 }
 

@@ -152,6 +152,31 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 				`{"x": {"k": "A"}, "k": "B"}`:        "ok",
 			},
 		},
+		// What the value itself must match is first, then each member, then what its members must be together.
+		{
+			"conditions", `{"type": "object", "required": ["z"], "properties": {"kind": {}, "a": {"type": "integer"}}, "not": {"required": ["bad"]},
+			"if": {"properties": {"kind": {"const": "x"}}, "required": ["kind"]}, "then": {"required": ["b"], "properties": {"b": {"not": {"type": "null"}}}},
+			"dependentRequired": {"a": ["c"]}, "dependentSchemas": {"a": {"required": ["d"]}}, "unevaluatedProperties": false}`,
+			map[string]string{
+				`{"a": "x", "new": 1, "b": null, "kind": "x", "bad": 1}`: " not, /a type,  unevaluatedProperties, /b not, /z required, /c dependentRequired, /d required",
+				`{"kind": "x", "b": 1, "z": 1}`:                          " unevaluatedProperties",
+				`{"b": 1, "b": null}`:                                    "/b duplicate",
+				`{"a": "x", "kind": "x", "b": 1, "b": null}`:             "/a type, /b duplicate",
+				`{"kind": "x", "b": null, "x": {"y": 1, "y": 2}}`:        "/* duplicate", // what is incomplete has no conditions
+				`[]`: " type",
+			},
+		},
+		// The names of schemas that do not apply are in pointers, but may be written in another case.
+		{
+			"names of alternatives", `{"anyOf": [{"required": ["x"], "properties": {"pin": {}}}, {"properties": {"a": {"properties": {"pin": {}}}}}],
+			"additionalProperties": {"type": ["integer", "object"]}}`,
+			map[string]string{
+				`{"pin": null}`: "/pin type", `{"other": null}`: "/* type", `{"PIN": 1}`: "ok", `{"x": 1, "PIN": 1}`: "/pin case", `{"a": {"PIN": 1}}`: "/a/pin case",
+			},
+		},
+		{"unevaluatedItems", `{"prefixItems": [true], "contains": {"type": "null"}, "unevaluatedItems": {"type": "integer"}, "maxItems": 4}`, map[string]string{
+			`["a", null, 1]`: "ok", `[null, "a", null, true, 1]`: "/1 type, /3 type,  maxItems", `["a", "b"]`: "/1 type,  contains",
+		}},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

@@ -22,7 +22,7 @@ const (
 // decodeError is the reason why a parameter cannot be decoded.
 type decodeError struct{ keyword, detail string }
 
-func (f *decodeError) Error() string { return f.keyword + ": " + f.detail }
+func (e *decodeError) Error() string { return e.keyword + ": " + e.detail }
 
 var (
 	errEscape   = &decodeError{"escape", "must be percent-encoded"}

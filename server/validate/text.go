@@ -22,13 +22,13 @@ type shape struct {
 	prefix   []*shape // of the first elements
 	items    *shape   // of the other elements
 	members  map[string]*shape
-	rest     *shape      // of all other members, if there are no patterns
-	patterns []restShape // replaces rest; one for each schema
-	open     bool        // whether the object is meant to have members that are not declared
+	others   *shape        // of all other members, if there are no patterns
+	patterns []othersShape // replaces others; one for each schema
+	open     bool          // whether the object is meant to have members that are not declared
 }
 
-// restShape is the constraint of one schema on undeclared members.
-type restShape struct {
+// othersShape is the constraint of one schema on undeclared members.
+type othersShape struct {
 	patterns []patternShape
 	shape    *shape // of a member whose name matches no pattern
 }
@@ -53,23 +53,23 @@ func (s *shape) member(name string) *shape {
 		return m
 	}
 	if len(s.patterns) == 0 {
-		return s.rest
+		return s.others
 	}
 	var all []*shape
-	for _, r := range s.patterns {
+	for _, o := range s.patterns {
 		matched := len(all)
-		for _, p := range r.patterns {
+		for _, p := range o.patterns {
 			if p.pattern.Match([]byte(name)) {
 				all = append(all, p.shape)
 			}
 		}
-		if len(all) == matched && len(r.shape.nodes) > 0 {
-			all = append(all, r.shape)
+		if len(all) == matched && len(o.shape.nodes) > 0 {
+			all = append(all, o.shape)
 		}
 	}
 	switch len(all) {
 	case 0:
-		return s.rest
+		return s.others
 	case 1:
 		return all[0]
 	}
@@ -117,7 +117,7 @@ func (s *shape) addElements(known shapes, parts []*node) {
 			}
 		}
 		if i == longest {
-			s.items = known.of(orRest(nodes, parts, '[')...)
+			s.items = known.of(orUnevaluated(nodes, parts, kindArray)...)
 		} else {
 			s.prefix = append(s.prefix, known.of(nodes...))
 		}
@@ -126,27 +126,27 @@ func (s *shape) addElements(known shapes, parts []*node) {
 
 func (s *shape) addMembers(known shapes, parts []*node) {
 	s.members = make(map[string]*shape)
-	var rest []*node
+	var others []*node
 	for _, n := range parts {
-		rest = append(rest, n.additional)
+		others = append(others, n.additional)
 		s.open = s.open || n.hasAdditional && !n.closed || len(n.patterns) > 0
 		for name := range n.members {
 			if s.members[name] == nil {
-				s.members[name] = known.of(orRest(membersNamed(name, parts), parts, '{')...)
+				s.members[name] = known.of(orUnevaluated(membersNamed(name, parts), parts, kindObject)...)
 			}
 		}
 	}
-	s.rest = known.of(orRest(rest, parts, '{')...)
+	s.others = known.of(orUnevaluated(others, parts, kindObject)...)
 	s.open = s.open || len(s.members) == 0
 	if !slices.ContainsFunc(parts, func(n *node) bool { return len(n.patterns) > 0 }) {
 		return
 	}
 	for _, n := range parts {
-		r := restShape{shape: known.of(n.additional)}
+		o := othersShape{shape: known.of(n.additional)}
 		for _, p := range n.patterns {
-			r.patterns = append(r.patterns, patternShape{p.pattern, known.of(p.node)})
+			o.patterns = append(o.patterns, patternShape{p.pattern, known.of(p.node)})
 		}
-		s.patterns = append(s.patterns, r)
+		s.patterns = append(s.patterns, o)
 	}
 }
 
@@ -170,14 +170,14 @@ func membersNamed(name string, parts []*node) (nodes []*node) {
 	return nodes
 }
 
-// orRest returns nodes. If all of them are nil, it adds the schemas for unevaluated members or elements.
-func orRest(nodes, parts []*node, kind jsontext.Kind) []*node {
+// orUnevaluated returns nodes. If all of them are nil, it adds the schemas for unevaluated members or elements.
+func orUnevaluated(nodes, parts []*node, kind kinds) []*node {
 	if slices.ContainsFunc(nodes, func(n *node) bool { return n != nil }) {
 		return nodes
 	}
 	for _, n := range parts {
-		if r := n.unevaluated(kind); r != nil {
-			nodes = append(nodes, r.node)
+		if u := n.unevaluated(kind); u != nil {
+			nodes = append(nodes, u.node)
 		}
 	}
 	return nodes
@@ -270,7 +270,7 @@ func (s *shape) appendScalar(dst []byte, text string, w *walker) []byte {
 	start := len(dst)
 	if isLiteral(text, types) {
 		dst = append(dst, text...)
-		if types&kindString == 0 || w.matches(s.nodes, dst[start:]) {
+		if types&kindString == 0 || w.accepts(s.nodes, dst[start:]) {
 			return dst
 		}
 		dst = dst[:start]
@@ -298,8 +298,8 @@ func isLiteral(text string, types kinds) bool {
 	return ok
 }
 
-// matches reports whether a JSON text matches all nodes.
-func (w *walker) matches(nodes []*node, text []byte) bool {
+// accepts reports whether a JSON text matches all nodes.
+func (w *walker) accepts(nodes []*node, text []byte) bool {
 	trial := newWalker(w.pool)
 	trial.direction = w.direction
 	defer trial.release()

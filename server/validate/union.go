@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,103 +11,86 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// choose returns the alternative that a value must match, which may be nil. It must be called before the
-// value is read.
-func (w *walker) choose(u *union, kind jsontext.Kind) *node {
+// choose returns the alternative that a value must match by its type or by a member. It may be nil.
+func (w *walker) choose(u *union, v int, kind kinds) *node {
 	for _, alternative := range u.byType {
 		if alternative.types.allow(kind, nil) {
 			return alternative.node
 		}
 	}
-	if u.by != nil && kind == '{' {
-		return w.chooseByMember(u)
-	}
-	w.add("type", "must be "+u.types.String())
-	return nil
-}
-
-// tag identifies a member of an object that may select the alternative of a union.
-type tag struct {
-	object int64 // offset of the object in the text
-	name   string
-}
-
-// chooseByMember reads ahead in the object to the member that selects the alternative.
-func (w *walker) chooseByMember(u *union) *node {
-	at := w.tokens.InputOffset()
-	at += int64(bytes.IndexByte(w.text[at:], '{'))
-	if at >= w.aheadEnd {
-		w.lookAhead(at, u.tags)
-	}
-	value, ok := w.tags[tag{at, u.by.name}]
-	if !ok {
-		if !w.aheadFailed { // after a syntax error the walk fails too, and the member may exist
-			w.addBelow(u.by.token, "required", "is required")
-		}
+	if u.by == nil || kind != kindObject {
+		w.add("type", "must be "+u.types.String())
 		return nil
 	}
-	if n := u.byValue[string(unquoted(value))]; n != nil && value.Kind() == '"' {
+	n, given := w.byMember(v, u.by.name, u.byValue)
+	switch {
+	case !given && !w.tape.isOpen(v): // otherwise the member may be in the text that is missing
+		w.addBelow(u.by.token, "required", "is required")
+	case given && n == nil:
+		w.addBelow(u.by.token, u.keyword, "must be one of "+u.values)
+	}
+	return n
+}
+
+// byMember returns the node for the string that an object has as the member name, and whether it has that
+// member.
+func (w *walker) byMember(v int, name string, nodes map[string]*node) (n *node, given bool) {
+	at := w.tape.find(v, name)
+	if at >= 0 && w.tape.kind(at+1) == kindString {
+		n = nodes[string(w.tape.content(at+1))]
+	}
+	return n, at >= 0
+}
+
+// tryAll tries the alternatives of a union one by one, and activates those that match if all is set. If none
+// matches, it activates the one whose violations are reported.
+func (w *walker) tryAll(u *union, v int, kind kinds, base int, all bool) {
+	matches := 0
+	for _, n := range u.alternatives {
+		if matches > 0 && u.keyword == "anyOf" && !all {
+			break
+		}
+		if w.matches(v, n) {
+			matches++
+			if all {
+				w.activate(base, n)
+			}
+		}
+	}
+	switch {
+	case matches == 1 || matches > 1 && u.keyword == "anyOf":
+	case matches > 1:
+		w.add(u.keyword, "must match one alternative of the document, and matches several")
+	default:
+		if likely := w.likely(u, v, kind); likely != nil && w.quiet == 0 {
+			w.activate(base, likely)
+			return
+		}
+		w.add(u.keyword, "must match an alternative of the document")
+	}
+}
+
+// likely returns the alternative that the value was probably meant to match: the one that the discriminator
+// names, or the only one of its type. It returns nil if there is none.
+func (w *walker) likely(u *union, v int, kind kinds) (likely *node) {
+	if n, _ := w.byMember(v, u.hint, u.byHint); n != nil {
 		return n
 	}
-	w.addBelow(u.by.token, u.keyword, "must be one of "+u.values)
-	return nil
-}
-
-// lookAhead collects the tags of the object at an offset and of everything nested in it. Looking ahead for
-// each nested object separately would read a text once for each level of nesting.
-func (w *walker) lookAhead(at int64, names map[string]*member) {
-	if w.tags == nil {
-		w.tags = make(map[tag]jsontext.Value)
-	}
-	w.resetAhead(w.text[at:])
-	_, err := w.collectTags(at, names)
-	w.aheadFailed = err != nil
-	w.aheadEnd = at + w.ahead.InputOffset()
-	if err != nil {
-		w.aheadEnd = int64(len(w.text))
-	}
-	w.work += int(w.ahead.InputOffset())
-}
-
-// collectTags reads a value from the text that begins at start. It returns the value if it is a scalar.
-func (w *walker) collectTags(start int64, names map[string]*member) (jsontext.Value, error) {
-	kind := w.ahead.PeekKind()
-	if kind != '{' && kind != '[' {
-		value, err := w.ahead.ReadValue()
-		end := start + w.ahead.InputOffset()
-		return jsontext.Value(w.text[end-int64(len(value)) : end]), err
-	}
-	if _, err := w.ahead.ReadToken(); err != nil {
-		return nil, err
-	}
-	if w.ahead.StackDepth() > w.limits.depth {
-		return nil, errTooDeep
-	}
-	at := start + w.ahead.InputOffset() - 1
-	for next := w.ahead.PeekKind(); next != '}' && next != ']'; next = w.ahead.PeekKind() {
-		var by *member
-		if kind == '{' {
-			name, err := w.ahead.ReadValue()
-			if err != nil {
-				return nil, err
-			}
-			by = names[string(unquoted(name))]
+	for i, n := range u.alternatives {
+		if !u.typesOf[i].allow(kind, nil) {
+			continue
 		}
-		value, err := w.collectTags(start, names)
-		if err != nil {
-			return nil, err
+		if likely != nil {
+			return nil
 		}
-		if by != nil {
-			w.tags[tag{at, by.name}] = value
-		}
+		likely = n
 	}
-	_, err := w.ahead.ReadToken()
-	return nil, err
+	return likely
 }
 
 // union compiles a oneOf or anyOf.
 func (c *compiler) union(s *scope, keyword string, schemas, discriminator *document.Node) *union {
-	u := &union{keyword: keyword, tags: c.tags}
+	u := &union{keyword: keyword}
 	if len(schemas.Elements) == 0 {
 		c.fail(schemas, "must have a schema")
 	}
@@ -196,7 +178,7 @@ func (c *compiler) constant(a alternative, name string) (string, bool) {
 		return "", false
 	}
 	value := c.resolve(a.source.Get("properties").Get(name)).Get("const")
-	if value == nil || value.Kind != '"' {
+	if value == nil || value.Kind != jsontext.KindString {
 		return "", false
 	}
 	return value.Text, true
@@ -233,7 +215,6 @@ func (c *compiler) byMember(u *union, alternatives []alternative) bool {
 			if null != nil {
 				u.types |= kindNull
 			}
-			c.tags[name] = u.by
 			for _, value := range slices.Sorted(maps.Keys(byValue)) {
 				u.values += ", " + strconv.Quote(value)
 			}

@@ -1,0 +1,150 @@
+package validate
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// closing returns the byte that ends a container.
+func closing(isObject bool) byte {
+	if isObject {
+		return '}'
+	}
+	return ']'
+}
+
+// skipSpace returns the offset of the first byte from i on that is not whitespace.
+func skipSpace(text []byte, i int) int {
+	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// scanString returns the end of the string whose content begins at i, or -1 if the string is invalid.
+func scanString(text []byte, i int) (end int, escaped bool) {
+	const (
+		ones  = 0x0101010101010101
+		highs = 0x80 * ones
+	)
+	start, stop := i, uint64(highs) // stop has the bits of non-ASCII bytes, until the first one
+	for {
+		if i+8 <= len(text) {
+			// Each byte below ends up with its high bit set if it is a quote, a backslash or a control character. Bytes
+			// after the first of them may too.
+			x := binary.LittleEndian.Uint64(text[i:])
+			found := (((x^'"'*ones)-ones)|((x^'\\'*ones)-ones)|(x-' '*ones))&^x&highs | x&stop
+			if found == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(found) / 8
+		} else if i == len(text) {
+			return -1, false
+		}
+		switch c := text[i]; {
+		case c == '"':
+			if stop == 0 && !utf8.Valid(text[start:i]) {
+				return -1, false
+			}
+			return i + 1, escaped
+		case c == '\\':
+			length := escapeLength(text[i:])
+			if length == 0 {
+				return -1, false
+			}
+			i, escaped = i+length, true
+		case c < ' ':
+			return -1, false
+		case c >= utf8.RuneSelf:
+			stop = 0
+			fallthrough
+		default:
+			i++
+		}
+	}
+}
+
+// escapeLength returns the length of the escape at the start of text, or 0 if it is invalid. Surrogates must
+// form a pair, which has the length of two escapes.
+func escapeLength(text []byte) int {
+	const short, length = len(`\n`), len(`\u0000`)
+	if len(text) < short {
+		return 0
+	}
+	switch text[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return short
+	}
+	switch {
+	case !isUnicodeEscape(text):
+	case text[2]|0x20 != 'd' || text[3] < '8':
+		return length
+	case text[3]|0x20 < 'c' && isUnicodeEscape(text[length:]) && text[length+2]|0x20 == 'd' && text[length+3]|0x20 >= 'c':
+		return 2 * length
+	}
+	return 0
+}
+
+// isUnicodeEscape reports whether text begins with an escape such as \u0000.
+func isUnicodeEscape(text []byte) bool {
+	if len(text) < len(`\u0000`) || text[0] != '\\' || text[1] != 'u' {
+		return false
+	}
+	for _, c := range text[2:len(`\u0000`)] {
+		if !isHex(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// scanLiteral returns the end of the number, true, false or null at i, or -1 if there is none.
+func scanLiteral(text []byte, i int) (end int) {
+	word := ""
+	switch text[i] {
+	case 't':
+		word = "true"
+	case 'f':
+		word = "false"
+	case 'n':
+		word = "null"
+	default:
+		return scanNumber(text, i)
+	}
+	if end = i + len(word); end > len(text) || string(text[i:end]) != word {
+		return -1
+	}
+	return end
+}
+
+func scanNumber(text []byte, i int) (end int) {
+	if text[i] == '-' {
+		i++
+	}
+	whole := leadingDigits(text[i:])
+	if whole == 0 || whole > 1 && text[i] == '0' {
+		return -1
+	}
+	i += whole
+	if i < len(text) && text[i] == '.' {
+		digits := leadingDigits(text[i+1:])
+		if digits == 0 {
+			return -1
+		}
+		i += 1 + digits
+	}
+	if i < len(text) && text[i]|0x20 == 'e' {
+		i++
+		if i < len(text) && (text[i] == '+' || text[i] == '-') {
+			i++
+		}
+		digits := leadingDigits(text[i:])
+		if digits == 0 {
+			return -1
+		}
+		i += digits
+	}
+	return i
+}
