@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
@@ -20,7 +22,7 @@ type nodeKey struct {
 func (c *compiler) schema(source *document.Node) *node { return c.schemaIn(nil, source) }
 
 func (c *compiler) schemaIn(s *scope, source *document.Node) *node {
-	if source == nil || source.Kind == 't' {
+	if source == nil || source.Kind == jsontext.KindTrue {
 		return nil
 	}
 	s = s.enter(c.resourceOf(source))
@@ -34,7 +36,7 @@ func (c *compiler) schemaIn(s *scope, source *document.Node) *node {
 	}
 	n := &node{}
 	c.nodes[key] = n // set before compiling the rest, because schemas may be recursive
-	if source.Kind == 'f' {
+	if source.Kind == jsontext.KindFalse {
 		n.forbidden = always
 		return n
 	}
@@ -96,12 +98,12 @@ func (c *compiler) types(n *node, source *document.Node) {
 		return
 	}
 	names := t.Elements
-	if t.Kind == '"' {
+	if t.Kind == jsontext.KindString {
 		names = []*document.Node{t}
 	}
 	for _, name := range names {
 		kind := kindNamed(name.Text)
-		if kind == 0 || name.Kind != '"' || n.types&kind != 0 {
+		if kind == 0 || name.Kind != jsontext.KindString || n.types&kind != 0 {
 			c.fail(name, "must be array, boolean, integer, null, number, object or string, and occur once")
 			continue
 		}
@@ -249,15 +251,15 @@ func (c *compiler) unevaluated(s *scope, source *document.Node) *unevaluated {
 	if source == nil {
 		return nil
 	}
-	return &unevaluated{closed: source.Kind == 'f', node: c.schemaIn(s, source)}
+	return &unevaluated{closed: source.Kind == jsontext.KindFalse, node: c.schemaIn(s, source)}
 }
 
-func isTrue(n *document.Node) bool { return n != nil && n.Kind == 't' }
+func isTrue(n *document.Node) bool { return n != nil && n.Kind == jsontext.KindTrue }
 
 func (c *compiler) objects(s *scope, n *node, source *document.Node) {
 	n.minProps, n.maxProps = least(source.Get("minProperties")), most(source.Get("maxProperties"))
 	if additional := source.Get("additionalProperties"); additional != nil {
-		n.closed, n.hasAdditional = additional.Kind == 'f', true
+		n.closed, n.hasAdditional = additional.Kind == jsontext.KindFalse, true
 		if !n.closed {
 			n.additional = c.schemaIn(s, additional)
 		}

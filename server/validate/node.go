@@ -47,17 +47,17 @@ func kindNamed(name string) kinds {
 // kindOf returns the type of a token, or of the value that begins with k. All numbers are kindNumber.
 func kindOf(k jsontext.Kind) kinds {
 	switch k {
-	case 'n':
+	case jsontext.KindNull:
 		return kindNull
-	case 't', 'f':
+	case jsontext.KindTrue, jsontext.KindFalse:
 		return kindBoolean
-	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+	case jsontext.KindNumber, '-', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		return kindNumber
-	case '"':
+	case jsontext.KindString:
 		return kindString
-	case '[':
+	case jsontext.KindBeginArray:
 		return kindArray
-	case '{':
+	case jsontext.KindBeginObject:
 		return kindObject
 	}
 	return 0
