@@ -53,9 +53,9 @@ generate: ## Generate code and samples from api/openapi.yaml
 
 .PHONY: check-generate
 check-generate: ## Regenerate, and fail if a generated file changed
-	@sums() { find . '(' -name '*.gen.go' -o -path './api/_samples/*' ')' -exec cksum {} + | sort -k 3; } && \
+	@sums() { find . '(' -name '*.gen.*' -o -path './api/_samples/*' ')' -exec cksum {} + | sort -k 3; } && \
 	before=$$(sums) && $(MAKE) --no-print-directory generate && after=$$(sums) && \
-	{ [ "$$before" = "$$after" ] || { echo "these generated files were out of date:"; git status --short -- '*.gen.go' api/_samples; exit 1; }; }
+	{ [ "$$before" = "$$after" ] || { echo "these generated files were out of date:"; git status --short -- '*.gen.*' api/_samples; exit 1; }; }
 
 SWAGGER_UI_VERSION := 5.35.0
 

@@ -3,4 +3,4 @@
 package avatarstudio
 
 //go:generate go run ./api/generate api/openapi.yaml
-//go:generate go run ./server/validate/internal/document/embed api/openapi.yaml gen/document.gen.go
+//go:generate go run ./server/validate/internal/document/embed api/openapi.yaml server/document.gen.go

@@ -137,8 +137,8 @@ func (cfg *Config) writeError(w http.ResponseWriter, r *http.Request, err error)
 // was generated. If the JSON fails to load, it loads the YAML, so that errors have positions in the YAML.
 func load(cfg validate.Config) (*validate.Validator, error) {
 	cfg.Name = cmp.Or(cfg.Name, "api/openapi.yaml")
-	if cfg.Lenient == nil && fmt.Sprintf("%x", sha256.Sum256(api.Spec)) == gen.DocumentSource {
-		if validator, err := validate.Load([]byte(gen.Document), cfg); err == nil {
+	if cfg.Lenient == nil && fmt.Sprintf("%x", sha256.Sum256(api.Spec)) == documentSource {
+		if validator, err := validate.Load(document, cfg); err == nil {
 			return validator, nil
 		}
 	}

@@ -2,7 +2,7 @@
 // server, and the sample programs in api/_samples. It must run in the root of the module. Its argument is the path of
 // the document. If the document has an error, it changes no file.
 //
-// It deletes all other files *.gen.go of the module. Therefore command embed, which writes gen/document.gen.go, must run
+// It deletes all other files *.gen.go of the module. Therefore command embed, which writes server/document.gen.go, must run
 // after it.
 package main
 
