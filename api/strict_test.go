@@ -100,7 +100,7 @@ func TestGenerated_strictMiddlewareRunsInOrder(t *testing.T) {
 			}
 		}
 	}
-	handler := gen.Handler(gen.NewStrictHandler(consents{answer: echo}, []gen.StrictMiddlewareFunc{wrap("inner"), wrap("outer")}))
+	handler := gen.Handler(gen.NewStrictHandler(consents{answer: echo}, []gen.StrictMiddlewareFunc{wrap("outer"), wrap("inner")}))
 	send := func(wrong string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodPost, "/v1/avatars/submit_consent", strings.NewReader(`{"avatar_id":"a"}`))
 		r.Header.Set("Wrong", wrong)

@@ -93,7 +93,8 @@ type ServerInterfaceWrapper struct {
 	ErrorHandlerFunc   func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// MiddlewareFunc wraps the handler of an operation. It runs after the parameters are decoded.
+// MiddlewareFunc wraps the handler of an operation. It runs after the parameters are decoded. The first of several
+// middlewares is the outermost.
 type MiddlewareFunc func(http.Handler) http.Handler
 
 // validParameter decodes the JSON that the validator left for a parameter. It returns false if there is none.
@@ -131,7 +132,7 @@ func (siw *ServerInterfaceWrapper) ListProjects(w http.ResponseWriter, r *http.R
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListProjects(w, r, read)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -147,7 +148,7 @@ func (siw *ServerInterfaceWrapper) Login(w http.ResponseWriter, r *http.Request)
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.Login(w, r)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -163,7 +164,7 @@ func (siw *ServerInterfaceWrapper) RefreshTokens(w http.ResponseWriter, r *http.
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RefreshTokens(w, r)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -187,7 +188,7 @@ func (siw *ServerInterfaceWrapper) GetAvatar(w http.ResponseWriter, r *http.Requ
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetAvatar(w, r, read)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -216,7 +217,7 @@ func (siw *ServerInterfaceWrapper) CreateAvatar(w http.ResponseWriter, r *http.R
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateAvatar(w, r, read)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -245,7 +246,7 @@ func (siw *ServerInterfaceWrapper) CreateVideo(w http.ResponseWriter, r *http.Re
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateVideo(w, r, read)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -261,7 +262,7 @@ func (siw *ServerInterfaceWrapper) DeleteAvatar(w http.ResponseWriter, r *http.R
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteAvatar(w, r)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -277,7 +278,7 @@ func (siw *ServerInterfaceWrapper) DeleteVideo(w http.ResponseWriter, r *http.Re
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteVideo(w, r)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -301,7 +302,7 @@ func (siw *ServerInterfaceWrapper) GetVideo(w http.ResponseWriter, r *http.Reque
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetVideo(w, r, read)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -335,7 +336,7 @@ func (siw *ServerInterfaceWrapper) ListAvatars(w http.ResponseWriter, r *http.Re
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListAvatars(w, r, read)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -374,7 +375,7 @@ func (siw *ServerInterfaceWrapper) ListVideos(w http.ResponseWriter, r *http.Req
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListVideos(w, r, read)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -390,7 +391,7 @@ func (siw *ServerInterfaceWrapper) SubmitConsent(w http.ResponseWriter, r *http.
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.SubmitConsent(w, r)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -419,7 +420,7 @@ func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateLipsync(w, r, read)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -435,7 +436,7 @@ func (siw *ServerInterfaceWrapper) DeleteLipsync(w http.ResponseWriter, r *http.
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteLipsync(w, r)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -459,7 +460,7 @@ func (siw *ServerInterfaceWrapper) GetLipsync(w http.ResponseWriter, r *http.Req
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetLipsync(w, r, read)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -493,7 +494,7 @@ func (siw *ServerInterfaceWrapper) ListLipsyncs(w http.ResponseWriter, r *http.R
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListLipsyncs(w, r, read)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -509,7 +510,7 @@ func (siw *ServerInterfaceWrapper) UploadMedia(w http.ResponseWriter, r *http.Re
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.UploadMedia(w, r)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -525,7 +526,7 @@ func (siw *ServerInterfaceWrapper) RotateWebhookSecret(w http.ResponseWriter, r 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RotateWebhookSecret(w, r)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -541,7 +542,7 @@ func (siw *ServerInterfaceWrapper) GetWebhookSecrets(w http.ResponseWriter, r *h
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetWebhookSecrets(w, r)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -557,7 +558,7 @@ func (siw *ServerInterfaceWrapper) TestWebhook(w http.ResponseWriter, r *http.Re
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.TestWebhook(w, r)
 	}))
-	for _, middleware := range siw.HandlerMiddlewares {
+	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
 		handler = middleware(handler)
 	}
 	handler.ServeHTTP(w, r)
@@ -4933,7 +4934,7 @@ type StrictServerInterface interface {
 // StrictHandlerFunc performs an operation. The request is its RequestObject and the result its ResponseObject.
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
 
-// StrictMiddlewareFunc wraps an operation. The last of several middlewares is the outermost.
+// StrictMiddlewareFunc wraps an operation. The first of several middlewares is the outermost.
 type StrictMiddlewareFunc func(next StrictHandlerFunc, operationID string) StrictHandlerFunc
 
 // StrictHTTPServerOptions has the functions that respond to errors. By default the response is the text of the
@@ -5121,7 +5122,7 @@ func serveStrict[Request, Response any](
 		handler := StrictHandlerFunc(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, request any) (any, error) {
 			return operation(h.ssi, ctx, request.(Request))
 		})
-		for _, middleware := range h.middlewares {
+		for _, middleware := range slices.Backward(h.middlewares) {
 			handler = middleware(handler, operationID)
 		}
 		response, err = handler(r.Context(), w, r, request)

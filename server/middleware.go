@@ -11,7 +11,7 @@ import (
 )
 
 // chains maps operation ids to their middleware chains. The generated code would build a chain for every
-// request, apply it from the last middleware to the first, and pass Go names instead of operation ids.
+// request, and pass Go names instead of operation ids.
 type chains map[string]*chain
 
 type chain struct {
