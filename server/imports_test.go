@@ -22,6 +22,7 @@ func TestImports_followTheLayout(t *testing.T) {
 	for room, rule := range map[string]struct{ ours, never []string }{
 		"api":                             {},
 		"gen":                             {never: []string{openapi, traces}},
+		"client":                          {ours: []string{"gen", "api/standardwebhooks", "client/webhook"}, never: []string{openapi, traces}},
 		"server":                          {ours: []string{"api", "gen", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{openapi, database, postgres, traces}},
 		"server/validate":                 {ours: []string{"server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{openapi, database, postgres, traces}},
 		"server/sender":                   {ours: []string{"gen", "api/standardwebhooks"}, never: []string{openapi, database, postgres, traces}},

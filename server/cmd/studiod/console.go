@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 )
 
@@ -18,8 +19,8 @@ func (d *daemon) withConsole(api http.Handler) http.Handler {
 	return d.console.Wrap(api)
 }
 
-// openConsole creates the console. The daemon's service must exist.
-func (d *daemon) openConsole(ctx context.Context) (err error) {
+// openConsole creates the console, which shows the limits of work. The daemon's service must exist.
+func (d *daemon) openConsole(ctx context.Context, work jobs.Config) (err error) {
 	if !d.cfg.Console {
 		return nil
 	}
@@ -30,7 +31,7 @@ func (d *daemon) openConsole(ctx context.Context) (err error) {
 	d.console, err = console.New(console.Config{
 		Studio: d.studio, Store: d.store, ServeFile: d.media.ServeFile, MapError: rest.MapError, Admit: d.userRates.AdmitPage,
 		Secure: secure, Logger: d.cfg.Logger,
-		Daemon: console.Daemon{Version: version(), Started: time.Now(), Workers: d.cfg.Workers, RenderWorkers: d.cfg.Render.Workers},
+		Daemon: console.Daemon{Version: version(), Started: time.Now(), Workers: work.Workers, RenderWorkers: work.RenderWorkers},
 	})
 	return err
 }

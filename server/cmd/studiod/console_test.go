@@ -45,6 +45,44 @@ func readAll(t *testing.T, response *http.Response) string {
 	return string(text)
 }
 
+// GET / leads browsers to the console, or to the reference if there is no console. Other clients get the paths.
+func TestConsole_isFoundFromTheRoot(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		console, docs  bool
+		location, list string
+	}{
+		"all":     {true, true, "/console", `{"console":"/console","documentation":"/docs","openapi":"/openapi.json"}`},
+		"docs":    {false, true, "/docs", `{"documentation":"/docs","openapi":"/openapi.json"}`},
+		"neither": {false, false, "", `"code":"not_found"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := startDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.Docs = test.console, test.docs })
+			get := func(path, accept string) *http.Response {
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url()+path, nil)
+				check(t, err)
+				request.Header.Set("Accept", accept)
+				request.Close = true
+				response, err := http.DefaultTransport.RoundTrip(request)
+				check(t, err)
+				return response
+			}
+			browser := get("/", "text/html,application/xhtml+xml,*/*;q=0.8")
+			if got := browser.Header.Get("Location"); got != test.location {
+				t.Errorf("a browser gets %s and is sent to %q", browser.Status, got)
+			}
+			_ = readAll(t, browser)
+			if got := readAll(t, get("/", "*/*")); !strings.Contains(got, test.list) {
+				t.Errorf("another client gets %s", got)
+			}
+			if none := get(facePath, "*/*"); !strings.Contains(readAll(t, none), "not_found") {
+				t.Error("a face is served although this is no demo")
+			}
+		})
+	}
+}
+
 // An operator sees all daemons on a PostgreSQL, whichever of them answers, until one ends.
 func TestProcess_operatorsSeeAllDaemons(t *testing.T) {
 	t.Parallel()
@@ -55,7 +93,11 @@ func TestProcess_operatorsSeeAllDaemons(t *testing.T) {
 	for _, p := range []*process{one, other} {
 		open := visit(t, p.url)
 		eventually(t, "the fair share of both daemons", func() bool {
-			return strings.Count(readAll(t, open(http.MethodGet, "/console/service", nil)), "<td>128</td>") == 2
+			page := readAll(t, open(http.MethodGet, "/console/service", nil))
+			if !strings.Contains(page, "up to 256 notifications at once") {
+				t.Fatalf("the default of --workers is not on the page: %s", page)
+			}
+			return strings.Count(page, "<td>128</td>") == 2
 		})
 	}
 	check(t, other.end(os.Interrupt))

@@ -63,6 +63,7 @@ type daemonConfig struct {
 	PublicURL         string // defaults to the URL of the listener
 	Docs              bool
 	Console           bool
+	Demo              bool // lends a picture of a face
 	AutoConsent       bool
 	AllowHTTP         bool
 	AllowNetworks     []netip.Prefix
@@ -143,7 +144,12 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		return d, err
 	}
 	d.studio = studio.New(d.studioConfig(cursors))
-	if err := d.openConsole(ctx); err != nil {
+	work, err := d.openJobs(ctx)
+	if err != nil {
+		return d, err
+	}
+	d.trigger = jobs.NewTrigger(work)
+	if err := d.openConsole(ctx, work.Config); err != nil {
 		return d, err
 	}
 	api := server.Config{
@@ -184,19 +190,14 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		d.http.RegisterOnShutdown(d.console.Stop)
 	}
 	d.listener.Install(d.http)
-	work, err := d.openJobs(ctx)
-	if err != nil {
-		return d, err
-	}
-	d.trigger = jobs.NewTrigger(work)
 	return d, nil
 }
 
-// wrap adds the handlers of files and the console to next, and limits the request bodies in memory.
+// wrap adds the handlers of files, the console and the root to next, and limits the request bodies in memory.
 func (d *daemon) wrap(next http.Handler) http.Handler {
-	return d.serveMedia(d.withConsole(&fairqueue.Handler{
+	return d.serveMedia(d.withConsole(d.withRoot(&fairqueue.Handler{
 		Next: next, Reading: fairqueue.New(fairqueue.Config{Bytes: maxReading}), Processing: fairqueue.New(fairqueue.Config{}), Streamed: isUpload,
-	}))
+	})))
 }
 
 func isUpload(r *http.Request) bool {

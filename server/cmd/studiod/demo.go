@@ -47,7 +47,7 @@ func showDemo(ctx context.Context, out io.Writer, d *daemon) error {
 		renderer = program[0]
 	}
 	return text.Execute(out, map[string]string{
-		"Renderer": renderer, "Missing": d.cfg.Render.Missing,
+		"Renderer": renderer, "Missing": d.cfg.Render.Missing, "Face": facePath,
 		"URL": d.url(), "Database": d.store.Name(), "Email": demoEmail, "Password": password, "Workspace": demoWorkspace, "Secret": secrets[0],
 	})
 }
@@ -77,9 +77,10 @@ curl {{.URL}}/projects/v2 -H "Authorization: Bearer $TOKEN" -H 'x-workspace-id: 
 curl {{.URL}}/v1/avatars/create_avatar -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
   -d '{"title":"Ada","webhook_data":{"webhook_url":"http://127.0.0.1:9000/"},"webhook":{"enabled":true}}'
 
-{{if .Renderer}}# let a drawn presenter say a sentence
+{{if .Renderer}}# let a drawn face say a sentence
+curl -sSfO {{.URL}}{{.Face}}
 espeak-ng -w hello.wav "Good morning."
-STUDIO_BASE_URL={{.URL}} STUDIO_EMAIL={{.Email}} STUDIO_PASSWORD={{.Password}} .bin/studio lipsync create --audio hello.wav --watch
+STUDIO_BASE_URL={{.URL}} STUDIO_EMAIL={{.Email}} STUDIO_PASSWORD={{.Password}} .bin/studio lipsync create --video face.jpg --audio hello.wav --watch
 {{else}}# create a lip-sync
 curl {{.URL}}/v1/lipsync/create_lipsync -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
   -d '{"title":"Greeting","webhook_data":{"webhook_url":"http://127.0.0.1:9000/"},"webhook":{"enabled":true}}'

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"image"
+	_ "image/jpeg" // registers the format
+	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -73,6 +76,27 @@ func TestDemo_everyStartHasNewPassword(t *testing.T) {
 		if _, err := d.studio.Login(t.Context(), netip.Addr{}, demoEmail, found[1]); err != nil {
 			t.Errorf("the password that is shown: %v", err)
 		}
+	}
+}
+
+// A demo lends a picture, for which the README has a command.
+func TestDemo_lendsFace(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Demo = true })
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url()+facePath, nil)
+	check(t, err)
+	request.Close = true
+	response, err := http.DefaultTransport.RoundTrip(request)
+	check(t, err)
+	picture, format, err := image.DecodeConfig(response.Body)
+	check(t, errors.Join(err, response.Body.Close()))
+	if format != "jpeg" || picture.Width < 640 || response.Header.Get("Content-Type") != "image/jpeg" {
+		t.Errorf("%s of %d pixels as %q", format, picture.Width, response.Header)
+	}
+	readme, err := os.ReadFile("../../../README.md")
+	check(t, err)
+	if !strings.Contains(string(readme), `"$STUDIO_BASE_URL`+facePath+`"`) {
+		t.Error("the README does not fetch the picture")
 	}
 }
 

@@ -175,6 +175,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 	cfg.PublicURL = command.String("public-url")
 	cfg.Docs = command.Bool("docs")
 	cfg.Console = command.Bool("console")
+	cfg.Demo = demo
 	cfg.Workers = command.Int("workers")
 	cfg.InFlight = command.Int("receiver-in-flight")
 	cfg.Rate = command.Int("receiver-rate")

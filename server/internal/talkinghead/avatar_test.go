@@ -30,9 +30,10 @@ func TestMakeAvatar_canSpeak(t *testing.T) {
 	slow(t)
 	need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	for name, input := range map[string]func() string{
-		"picture":   func() string { return sample(t) },
-		"video":     func() string { return clip(t, "25", steady) },
-		"presenter": func() string { return "" },
+		"picture":            func() string { return sample(t) },
+		"video":              func() string { return clip(t, "25", steady) },
+		"presenter":          func() string { return "" },
+		"the demo's picture": func() string { return "../../cmd/studiod/face.jpg" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
