@@ -18,6 +18,7 @@ func constraints() map[string]string {
 	return map[string]string{
 		"parameters/AvatarID":       id,
 		"parameters/InferenceID":    id,
+		"parameters/LipsyncID":      id,
 		"parameters/WorkspaceID":    "minLength=1",
 		"parameters/IdempotencyKey": "maxLength=255 minLength=1 pattern=^[!-~]+$",
 		"parameters/EventTimestamp": "pattern=^[0-9]{1,19}$",

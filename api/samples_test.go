@@ -68,16 +68,14 @@ func (s sampleService) read(t *testing.T, operation, extension string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	avatar, inference := s.avatar, s.video
+	avatar := s.avatar
 	if operation == "submitConsent" {
 		avatar = s.waiting
 	}
-	if strings.HasSuffix(operation, "Lipsync") {
-		inference = s.lipsync
-	}
 	return strings.NewReplacer(
 		"01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30", avatar,
-		"01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41", inference,
+		"01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41", s.video,
+		"01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52", s.lipsync,
 		"c29tZS1vcGFxdWUtcmVmcmVzaC10b2tlbg", s.refresh,
 	).Replace(string(text))
 }

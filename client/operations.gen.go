@@ -418,7 +418,7 @@ func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequ
 //
 // The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
-func (c *Client) GetLipsync(ctx context.Context, inferenceID gen.InferenceID, options ...CallOption) (*gen.Lipsync, error) {
+func (c *Client) GetLipsync(ctx context.Context, inferenceID gen.LipsyncID, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.GetLipsync, options)
 	params := gen.GetLipsyncParams{InferenceID: inferenceID}
 	request, err := gen.NewGetLipsyncRequest(c.api.Server, &params)

@@ -250,7 +250,7 @@ type ConsentRequest struct {
 
 // CreateAvatarRequest is a request to create an avatar. Unknown members are accepted and kept.
 type CreateAvatarRequest struct {
-	// URL of the recording from which the avatar is made.
+	// URL of a video or a picture of the person that the avatar shows.
 	BaseVideoURL Nullable[string] `json:"base_video_url,omitzero"`
 
 	// Title of the avatar.
@@ -835,6 +835,9 @@ type InferenceID = string
 // InferenceStatusFilter is the status of a video or a lip-sync. Notifications contain only final states.
 type InferenceStatusFilter = InferenceStatus
 
+// LipsyncID defines model for LipsyncID.
+type LipsyncID = string
+
 // PageCursor defines model for PageCursor.
 type PageCursor = string
 
@@ -927,7 +930,7 @@ type CreateAvatarParams struct {
 	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
 	// returns the response to the first request and creates nothing. The response to the same key
 	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
-	// used again. The key must consist of visible ASCII characters.
+	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -936,13 +939,13 @@ type CreateVideoParams struct {
 	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
 	// returns the response to the first request and creates nothing. The response to the same key
 	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
-	// used again. The key must consist of visible ASCII characters.
+	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetVideoParams defines parameters for GetVideo.
 type GetVideoParams struct {
-	// The `inference_id` that create_video or create_lipsync returned.
+	// The `inference_id` that create_video returned.
 	InferenceID InferenceID `form:"inference_id" json:"inference_id"`
 }
 
@@ -978,14 +981,14 @@ type CreateLipsyncParams struct {
 	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
 	// returns the response to the first request and creates nothing. The response to the same key
 	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
-	// used again. The key must consist of visible ASCII characters.
+	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetLipsyncParams defines parameters for GetLipsync.
 type GetLipsyncParams struct {
-	// The `inference_id` that create_video or create_lipsync returned.
-	InferenceID InferenceID `form:"inference_id" json:"inference_id"`
+	// The `inference_id` that create_lipsync returned.
+	InferenceID LipsyncID `form:"inference_id" json:"inference_id"`
 }
 
 // ListLipsyncsParams defines parameters for ListLipsyncs.

@@ -10,4 +10,4 @@ import _ "embed"
 var document []byte
 
 // documentSource is the SHA-256 of the YAML that document has been made from.
-const documentSource = "f772ae614f4fe74bce67743d73ccacd0ad3f50c94168e2d161d29e961f3d2622"
+const documentSource = "e9229c15f9f7cad61881b9bc600bd301128058c5c2d22ed609659157c61df034"

@@ -16,10 +16,9 @@ func main() {
 		log.Fatal(err)
 	}
 	avatar, err := studio.CreateAvatar(context.Background(), gen.CreateAvatarRequest{
-		BaseVideoURL: gen.Value("https://media.example.com/ada.mp4"),
-		Title:        gen.Value("Ada"),
-		Webhook:      gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
-		WebhookData:  gen.Value(gen.WebhookData{WebhookURL: gen.Value("https://hooks.example.com/avatar-studio")}),
+		Title:       gen.Value("Ada"),
+		Webhook:     gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
+		WebhookData: gen.Value(gen.WebhookData{WebhookURL: gen.Value("https://hooks.example.com/avatar-studio")}),
 	})
 	if err != nil {
 		log.Fatal(err)

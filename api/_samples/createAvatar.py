@@ -4,7 +4,6 @@ import urllib.request
 import uuid
 
 body = {
-    "base_video_url": "https://media.example.com/ada.mp4",
     "title": "Ada",
     "webhook": {
         "enabled": True

@@ -2,7 +2,6 @@ curl --fail-with-body -X POST "$STUDIO_BASE_URL/v1/avatars/create_avatar" \
   -H "Authorization: Bearer $STUDIO_TOKEN" \
   -H 'Content-Type: application/json' \
   -d '{
-  "base_video_url": "https://media.example.com/ada.mp4",
   "title": "Ada",
   "webhook": {
     "enabled": true

@@ -1,7 +1,6 @@
 import type { components } from "./openapi"; // npx openapi-typescript "$STUDIO_BASE_URL/openapi.yaml" -o openapi.d.ts
 
 const body: components["schemas"]["CreateAvatarRequest"] = {
-  base_video_url: "https://media.example.com/ada.mp4",
   title: "Ada",
   webhook: {
     enabled: true

@@ -16,11 +16,9 @@ func main() {
 		log.Fatal(err)
 	}
 	lipsync, err := studio.CreateLipsync(context.Background(), gen.CreateLipsyncRequest{
-		AudioURL:    gen.Value("https://media.example.com/bonjour.wav"),
+		AudioURL:    gen.Value("https://api.example.com/media/uploads/01936f3e-bd40-7a84-8d60-3f8ea04c5d63/file.wav?expires=1764432000&signature=bmF0"),
 		Description: gen.Value("For the team in Lyon."),
-		SyncMode:    gen.Value(gen.SyncModeCutOff),
 		Title:       gen.Value("Greeting in French"),
-		VideoURL:    gen.Value("https://media.example.com/greeting.mp4"),
 		Webhook:     gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
 		WebhookData: gen.Value(gen.WebhookData{WebhookURL: gen.Value("https://hooks.example.com/avatar-studio")}),
 	})

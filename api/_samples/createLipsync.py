@@ -4,11 +4,9 @@ import urllib.request
 import uuid
 
 body = {
-    "audio_url": "https://media.example.com/bonjour.wav",
+    "audio_url": "https://api.example.com/media/uploads/01936f3e-bd40-7a84-8d60-3f8ea04c5d63/file.wav?expires=1764432000&signature=bmF0",
     "description": "For the team in Lyon.",
-    "sync_mode": "cut_off",
     "title": "Greeting in French",
-    "video_url": "https://media.example.com/greeting.mp4",
     "webhook": {
         "enabled": True
     },

@@ -3,7 +3,7 @@ import os
 import urllib.request
 
 body = {
-    "inference_id": "01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41"
+    "inference_id": "01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52"
 }
 
 request = urllib.request.Request(

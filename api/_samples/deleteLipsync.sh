@@ -2,5 +2,5 @@ curl --fail-with-body -X POST "$STUDIO_BASE_URL/v1/lipsync/delete_lipsync" \
   -H "Authorization: Bearer $STUDIO_TOKEN" \
   -H 'Content-Type: application/json' \
   -d '{
-  "inference_id": "01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41"
+  "inference_id": "01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52"
 }'

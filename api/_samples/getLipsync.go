@@ -14,7 +14,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lipsync, err := studio.GetLipsync(context.Background(), "01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41")
+	lipsync, err := studio.GetLipsync(context.Background(), "01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52")
 	if err != nil {
 		log.Fatal(err)
 	}

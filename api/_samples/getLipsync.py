@@ -3,7 +3,7 @@ import os
 import urllib.request
 
 request = urllib.request.Request(
-    os.environ["STUDIO_BASE_URL"] + "/v1/lipsync/inference_details?inference_id=01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41",
+    os.environ["STUDIO_BASE_URL"] + "/v1/lipsync/inference_details?inference_id=01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52",
     method="GET",
     headers={
         "Authorization": "Bearer " + os.environ["STUDIO_TOKEN"],

@@ -1,2 +1,2 @@
-curl --fail-with-body "$STUDIO_BASE_URL/v1/lipsync/inference_details?inference_id=01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41" \
+curl --fail-with-body "$STUDIO_BASE_URL/v1/lipsync/inference_details?inference_id=01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52" \
   -H "Authorization: Bearer $STUDIO_TOKEN"

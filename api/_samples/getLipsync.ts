@@ -1,6 +1,6 @@
 import type { components } from "./openapi"; // npx openapi-typescript "$STUDIO_BASE_URL/openapi.yaml" -o openapi.d.ts
 
-const response = await fetch(`${process.env.STUDIO_BASE_URL}/v1/lipsync/inference_details?inference_id=01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41`, {
+const response = await fetch(`${process.env.STUDIO_BASE_URL}/v1/lipsync/inference_details?inference_id=01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52`, {
   headers: {
     Authorization: `Bearer ${process.env.STUDIO_TOKEN}`,
   },

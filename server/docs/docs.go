@@ -23,7 +23,7 @@ import (
 
 // The folder swagger-ui is written by "make swagger-ui".
 //
-//go:embed swagger-ui page.html docs.css docs.js samples.js
+//go:embed swagger-ui page.html docs.css docs.js examples.js samples.js
 var files embed.FS
 
 // policy allows only the embedded files. Requests that a reader sends from the page go to the origin of the
@@ -83,6 +83,7 @@ func New(document []byte, cfg Config) (http.Handler, error) {
 	for name, contentType := range map[string]string{
 		"docs.css":                           "text/css; charset=utf-8",
 		"docs.js":                            "text/javascript; charset=utf-8",
+		"examples.js":                        "text/javascript; charset=utf-8",
 		"samples.js":                         "text/javascript; charset=utf-8",
 		"swagger-ui/LICENSE":                 "text/plain; charset=utf-8",
 		"swagger-ui/NOTICE":                  "text/plain; charset=utf-8",

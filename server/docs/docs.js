@@ -46,12 +46,13 @@ const show = async () => {
   ui = SwaggerUIBundle({
     domNode: reference,
     url: 'openapi.yaml',
-    plugins: [serveHere, showSamples, plainSummaries],
+    plugins: [serveHere, showSamples, plainSummaries, liveExamples],
     deepLinking: true,
     displayRequestDuration: true,
     filter: true,
     validatorUrl: null,
     defaultModelsExpandDepth: 0,
+    requestInterceptor: withRealValues,
     // Later requests use the access token of a login, until the page is closed.
     responseInterceptor: (response) => {
       const token = response.ok && response.body?.access_token;

@@ -144,7 +144,7 @@ func TestNew_supportsConditionalRequests(t *testing.T) {
 	etags := make(map[string]bool)
 	for path, contentType := range map[string]string{
 		"/docs": "text/html", "/docs/docs.js": "text/javascript", "/docs/docs.css": "text/css",
-		"/docs/samples.js": "text/javascript", "/docs/samples.json": "application/json",
+		"/docs/examples.js": "text/javascript", "/docs/samples.js": "text/javascript", "/docs/samples.json": "application/json",
 		"/docs/swagger-ui.css": "text/css", "/docs/swagger-ui-bundle.js": "text/javascript",
 		"/docs/LICENSE": "text/plain", "/docs/NOTICE": "text/plain", "/docs/swagger-ui-bundle.js.LICENSE.txt": "text/plain",
 		"/openapi.yaml": "application/yaml", "/openapi.json": "application/json",

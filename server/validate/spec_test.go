@@ -45,15 +45,17 @@ func describe(o *validate.Operation, item *openapi3.PathItem) described {
 	return described{o, &source}
 }
 
-// request returns a request with the examples of all parameters.
+// request returns a request with the examples of all parameters that have one.
 func (d described) request(tb testing.TB, body string) *http.Request {
 	tb.Helper()
 	r := jsonRequest(d.Method(), "/", body)
 	query := r.URL.Query()
 	for _, p := range d.source.Parameters {
-		if text := fmt.Sprint(p.Value.Example); p.Value.In == "query" {
+		switch text := fmt.Sprint(p.Value.Example); {
+		case p.Value.Example == nil:
+		case p.Value.In == "query":
 			query.Set(p.Value.Name, text)
-		} else {
+		default:
 			r.Header.Set(p.Value.Name, text)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
 )
 
@@ -44,31 +46,51 @@ func TestConsole_makesVideos(t *testing.T) {
 	tab.Picture("console.png")
 }
 
-// A user tries the API on the reference page in the browser.
+// A user tries the API on the reference page in the browser. Each request is sent as the example shows it, but with the
+// ids that earlier responses returned.
 func TestDocs_tryOperations(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("not in the short form: the browser takes seconds of CPU time for it")
 	}
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Docs = true })
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Docs, cfg.AutoConsent = true, false })
+	_, err := d.studio.AddWorkspace(t.Context(), demoWorkspace, "Demo")
+	check(t, err)
+	check(t, d.studio.AddMember(t.Context(), demoWorkspace, testEmail))
 	tab := browsertest.Open(t, d.url())
 	tab.Visit("/docs", "#operations-Avatars-createAvatar")
 	tab.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#operations-tag-Avatars").scrollIntoView()`))
 	tab.Picture("docs.png")
-	try := func(operation, field, text, answer string) {
+	try := func(operation, status string, before ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
 		operation = "#operations-" + operation
-		tab.Do(chromedp.Click(operation+" button.opblock-summary-control"), chromedp.Click(operation+" button.try-out__btn"),
-			chromedp.Click(operation+" "+field), chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(text),
-			chromedp.Click(operation+" button.execute"))
-		tab.Await(operation+" .live-responses-table .highlight-code", answer)
+		tab.Do(chromedp.Click(operation+" button.opblock-summary-control"), chromedp.Click(operation+" button.try-out__btn"))
+		tab.Do(before...)
+		tab.Do(chromedp.Click(operation + " button.execute"))
+		tab.Await(operation+" .live-responses-table .response-col_status", status)
+		tab.Do(chromedp.Click(operation + " button.opblock-summary-control")) // a long page is slow
 	}
-	try("Users-login", "textarea", fmt.Sprintf(`{"email": %q, "password": %q}`, testEmail, testPassword), "access_token")
-	try("Projects-listProjects", `tr[data-param-name="x-workspace-id"] input`, d.workspace, `"unpublished_projects": 0`)
-	try("Avatars-createAvatar", "textarea", `{"title": "Ada"}`, `"status": "processing"`)
-	avatars, err := d.client.ListAvatars(t.Context())
-	check(t, err)
-	if len(avatars.Data) != 1 || *avatars.Data[0].Title != "Ada" {
-		t.Errorf("the avatars are %+v", avatars.Data)
+	credentials := fmt.Sprintf(`{"email": %q, "password": %q}`, testEmail, testPassword)
+	try("Users-login", "200", chromedp.Click("#operations-Users-login textarea"), chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(credentials))
+	for _, operation := range []string{"Projects-listProjects", "Avatars-createAvatar", "Extensions-getAvatar", "Extensions-submitConsent"} {
+		try(operation, "200")
 	}
+	eventually(t, "a published avatar", func() bool {
+		published, err := d.client.ListAvatars(t.Context(), client.ListAvatarsParams{Status: new(gen.AvatarStatusPublished)})
+		return err == nil && len(published.Data) == 1
+	})
+	for _, operation := range []string{
+		"Extensions-createVideo", "Extensions-getVideo", "Lipsync-createLipsync", "Extensions-getLipsync",
+		"Extensions-listAvatars", "Extensions-refreshTokens", "Extensions-testWebhook",
+	} {
+		try(operation, "200")
+	}
+	for _, operation := range []string{"deleteVideo", "deleteLipsync", "deleteAvatar"} {
+		try("Extensions-"+operation, "204")
+	}
+	tab.Do(chromedp.Click("#operations-Avatars-createAvatar button.opblock-summary-control"), chromedp.Click("#operations-Avatars-createAvatar button.execute"))
+	eventually(t, "another avatar, because the example has no Idempotency-Key", func() bool {
+		avatars, err := d.client.ListAvatars(t.Context())
+		return err == nil && len(avatars.Data) == 1 && *avatars.Data[0].Title == "Ada"
+	})
 }
