@@ -23,6 +23,15 @@ type Event struct {
 	Tries   int       // attempts made since the creation or the last replay
 	EndedAt time.Time // zero while the event is pending
 	Reason  Reason    // why the event is exhausted
+
+	Kind    studio.Kind // of the subject, like Title and Status
+	Title   *string
+	Status  studio.Status
+	Deleted bool    // whether the subject is deleted
+	Last    Attempt // the latest attempt, without its excerpt; zero if there is none
+	// NextAt is when the next attempt of a pending event is due, which may be past. It is zero for other events, and
+	// while an earlier event of the subject is pending.
+	NextAt time.Time
 }
 
 // EventFilter selects events. A zero field matches every event.
@@ -81,13 +90,30 @@ func (s *Store) events(ctx context.Context, where, order string, args []any, lim
 	var events []Event
 	err := s.engine.query(ctx, func(scan func(...any) error) error {
 		var e Event
-		err := scan(&e.ID, &e.SubjectID, &e.Sequence, &e.Body, instant{&e.CreatedAt}, &e.UserID, &e.URL, &e.State,
-			&e.Tries, instant{&e.EndedAt}, &e.Reason)
+		var dueAt, openUntil time.Time
+		var waits bool
+		err := scanAttempt(scan, []any{
+			&e.ID, &e.SubjectID, &e.Sequence, &e.Body,
+			instant{&e.CreatedAt},
+			&e.UserID, &e.URL, &e.State,
+			&e.Tries,
+			instant{&e.EndedAt},
+			&e.Reason, &e.Kind, &e.Title, &e.Status, &e.Deleted,
+			instant{&dueAt},
+			instant{&openUntil},
+			&waits,
+		}, &e.Last)
+		if e.State == Pending && !waits {
+			e.NextAt = slices.MaxFunc([]time.Time{e.CreatedAt, dueAt, openUntil}, time.Time.Compare)
+		}
 		events = append(events, e)
 		return err
 	}, fmt.Sprintf(`SELECT e.id, e.subject_id, e.sequence, e.body, e.created_at, s.user_id, s.webhook_url, e.state,
-			e.tries, e.ended_at, e.reason
-		FROM events e JOIN subjects s ON s.id = e.subject_id
+			e.tries, e.ended_at, e.reason, s.kind, s.title, s.status, s.deleted_at IS NOT NULL, e.due_at, b.until,
+			EXISTS (SELECT 1 FROM events w WHERE w.subject_id = e.subject_id AND w.state = 'pending' AND w.sequence < e.sequence),
+			`+attemptColumns+`
+		FROM events e JOIN subjects s ON s.id = e.subject_id LEFT JOIN breakers b ON b.origin = s.origin
+			LEFT JOIN attempts a ON a.event_id = e.id AND a.number = (SELECT MAX(number) FROM attempts WHERE event_id = e.id)
 		WHERE %s ORDER BY %s LIMIT $%d + 0`, where, order, len(args)), args...)
 	return events, err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -125,17 +126,25 @@ func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Ti
 	})
 }
 
+// attemptColumns is the columns of attempts a that scanAttempt scans. They may be those of an outer join.
+const attemptColumns = `COALESCE(a.number, 0), a.at, COALESCE(a.duration, 0), COALESCE(a.address, ''), COALESCE(a.status, 0), COALESCE(a.failure, '')`
+
+// scanAttempt scans the row of an attempt, which has more columns before and after attemptColumns.
+func scanAttempt(scan func(...any) error, before []any, a *Attempt, after ...any) error {
+	var duration int64
+	err := scan(slices.Concat(before, []any{&a.Number, instant{&a.At}, &duration, &a.Address, &a.Status, &a.Failure}, after)...)
+	a.Duration = time.Duration(duration) * time.Microsecond
+	return err
+}
+
 // Attempts returns the attempts to deliver an event, in order.
 func (s *Store) Attempts(ctx context.Context, eventID string) ([]Attempt, error) {
 	var attempts []Attempt
 	err := s.engine.query(ctx, func(scan func(...any) error) error {
 		var a Attempt
-		var duration int64
-		err := scan(&a.Number, instant{&a.At}, &duration, &a.Address, &a.Status, &a.Failure, &a.Excerpt)
-		a.Duration = time.Duration(duration) * time.Microsecond
+		err := scanAttempt(scan, nil, &a, &a.Excerpt)
 		attempts = append(attempts, a)
 		return err
-	}, `SELECT number, at, duration, address, status, failure, excerpt FROM attempts WHERE event_id = $1 ORDER BY number`,
-		eventID)
+	}, `SELECT `+attemptColumns+`, a.excerpt FROM attempts a WHERE a.event_id = $1 ORDER BY a.number`, eventID)
 	return attempts, err
 }

@@ -71,7 +71,7 @@ func TestStore_Events_appliesTheFilter(t *testing.T) {
 		want := store.Event{
 			Event:  studio.Event{ID: "a-2", SubjectID: "a", Sequence: 2, Body: []byte(`{"event":2}`), CreatedAt: noon()},
 			UserID: "ada", URL: "https://hooks.example.com/", State: store.Exhausted, Tries: 1, EndedAt: noon(),
-			Reason: store.ReasonSchedule,
+			Reason: store.ReasonSchedule, Kind: studio.Avatar, Title: new("Ada"), Status: studio.Processing, Last: store.Attempt{Number: 1, At: noon()},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("event (-want +got):\n%s", diff)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -60,7 +62,45 @@ func TestStore_UserEvents_arePaginated(t *testing.T) {
 	})
 }
 
-// Each URL is listed once, with its switch-off reason and its circuit breaker.
+// An event has the title and the state of its subject, its latest attempt, and the time of the next one.
+func TestStore_UserEvents_showSubjectAndAttempts(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+		s := subject("s", 2)
+		s.Title = new("Greeting")
+		create(t, db, s)
+		later := noon().Add(time.Hour)
+		want := func(when string, times [2]time.Time, last store.Attempt) {
+			t.Helper()
+			events, err := db.UserEvents(t.Context(), store.EventFilter{UserID: "ada"}, studio.Position{}, 5)
+			check(t, err)
+			for i, e := range []store.Event{events[1], events[0]} {
+				if e.Kind != s.Kind || e.Title == nil || *e.Title != "Greeting" || e.Status != s.Status || !e.NextAt.Equal(times[i]) {
+					t.Errorf("%s, event %d of %s %v (%s) is next tried at %v, want %v", when, i+1, e.Kind, e.Title, e.Status, e.NextAt, times[i])
+				}
+			}
+			if diff := cmp.Diff(last, events[1].Last); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", when, diff)
+			}
+		}
+		first := s.Events[0]
+		want("before", [2]time.Time{first.CreatedAt, {}}, store.Attempt{})
+		refused := store.Attempt{At: noon(), Duration: time.Second, Address: "192.0.2.1:443", Status: 500, Failure: "status"}
+		check(t, recordAttempt(t.Context(), db, first, refused, store.Outcome{State: store.Pending, RetryAt: later}))
+		refused.Number = 1
+		want("after a failure", [2]time.Time{later, {}}, refused)
+		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: studio.Origin(s.WebhookURL), Until: later.Add(time.Hour), Pause: time.Hour}))
+		want("while the breaker is open", [2]time.Time{later.Add(time.Hour), {}}, refused)
+		check(t, db.ForgetBreaker(t.Context(), studio.Origin(s.WebhookURL)))
+		delivered := store.Attempt{At: later, Status: 204}
+		check(t, recordAttempt(t.Context(), db, first, delivered, store.Outcome{State: store.Delivered}))
+		delivered.Number = 2
+		want("after the delivery", [2]time.Time{{}, s.Events[1].CreatedAt}, delivered)
+	})
+}
+
+// Each URL is listed once, with its switch-off reason, its circuit breaker and its latest attempt.
 func TestStore_Receivers_listsEachURLOnce(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
@@ -69,6 +109,10 @@ func TestStore_Receivers_listsEachURLOnce(t *testing.T) {
 			s := subject(fmt.Sprintf("s%02d", i), 1)
 			s.WebhookURL = fmt.Sprintf("https://hooks%d.example.com/", i%4)
 			create(t, db, s)
+			for attempt := range i % 4 {
+				failed := store.Attempt{At: noon().Add(time.Duration(attempt-i) * time.Second), Status: 500 + attempt, Failure: "status"}
+				check(t, recordAttempt(t.Context(), db, s.Events[0], failed, store.Outcome{State: store.Pending, RetryAt: noon()}))
+			}
 		}
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://hooks2.example.com", Until: noon(), Pause: time.Second}))
 		first, err := db.Receivers(t.Context(), "ada", "", 3)
@@ -78,6 +122,9 @@ func TestStore_Receivers_listsEachURLOnce(t *testing.T) {
 		for i, r := range append(first, second...) {
 			if r.URL != fmt.Sprintf("https://hooks%d.example.com/", i) || r.OpenUntil.IsZero() != (i != 2) || r.Reason != "" {
 				t.Errorf("%d. %+v", i, r)
+			}
+			if want := 499 + i; i > 0 && r.Last.Status != want || r.Last.At.IsZero() != (i == 0) {
+				t.Errorf("%d. the latest attempt is %+v, want status %d", i, r.Last, want)
 			}
 		}
 		_, err = db.Receivers(t.Context(), "bob", first[2].SubjectID, 3)

@@ -10,11 +10,12 @@ import (
 
 // Receiver is a webhook URL of a user and its state.
 type Receiver struct {
-	SubjectID  string // a subject whose events are sent to the URL
+	SubjectID  string // the newest subject whose events are sent to the URL
 	URL        string // its query may hold a secret
 	DisabledAt time.Time
 	Reason     Reason    // why the URL is switched off; "" if it is not
 	OpenUntil  time.Time // when the circuit breaker of the origin allows a probe, which may be past; zero if the breaker is closed
+	Last       Attempt   // the latest attempt for the 16 newest subjects with the URL, without its excerpt; zero if there is none
 }
 
 // Receivers returns up to limit webhook URLs of a user, each once, ordered by URL. It starts after the URL of
@@ -31,19 +32,34 @@ func (s *Store) Receivers(ctx context.Context, userID, after string, limit int) 
 			return nil, err
 		}
 	}
-	for len(all) < limit { // one query for each URL, because a user may have many subjects with one URL
+	err = s.engine.query(ctx, func(scan func(...any) error) error {
 		var r Receiver
-		err := queryRow(ctx, s.engine, []any{&r.SubjectID, &r.URL, instant{&r.DisabledAt}, &r.Reason, instant{&r.OpenUntil}},
-			`SELECT s.id, s.webhook_url, p.disabled_at, COALESCE(p.reason, ''), b.until FROM subjects s
-			LEFT JOIN endpoints p ON p.user_id = s.user_id AND p.url = s.webhook_url LEFT JOIN breakers b ON b.origin = s.origin
-			WHERE s.user_id = $1 AND s.webhook_url > $2 AND s.webhook_url <> '' ORDER BY s.webhook_url LIMIT 1`, userID, last)
-		if errors.Is(err, studio.ErrNotFound) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		all, last = append(all, r), r.URL
-	}
-	return all, nil
+		err := scanAttempt(scan, []any{&r.SubjectID, &r.URL, instant{&r.DisabledAt}, &r.Reason, instant{&r.OpenUntil}}, &r.Last)
+		all = append(all, r)
+		return err
+	}, receiversQuery, userID, last, limit)
+	return all, err
 }
+
+// receiversQuery steps through an index from URL to URL, and for each from subject to subject, because a user may have
+// many subjects with one URL.
+const receiversQuery = `WITH RECURSIVE urls(url, n) AS (
+		SELECT MIN(webhook_url), 1 FROM subjects WHERE user_id = $1 AND webhook_url > $2 AND webhook_url <> ''
+		UNION ALL
+		SELECT (SELECT MIN(webhook_url) FROM subjects WHERE user_id = $1 AND webhook_url > urls.url AND webhook_url <> ''), n + 1
+		FROM urls WHERE url IS NOT NULL AND n < $3
+	), newest(url, id, n) AS (
+		SELECT url, (SELECT MAX(id) FROM subjects WHERE user_id = $1 AND webhook_url = urls.url AND webhook_url <> ''), 1
+		FROM urls WHERE url IS NOT NULL
+		UNION ALL
+		SELECT url, (SELECT MAX(id) FROM subjects WHERE user_id = $1 AND webhook_url = newest.url AND webhook_url <> '' AND id < newest.id), n + 1
+		FROM newest WHERE id IS NOT NULL AND n < 16
+	), attempted AS (
+		SELECT newest.url, a.*, ROW_NUMBER() OVER (PARTITION BY newest.url ORDER BY a.at DESC) AS recency
+		FROM newest JOIN events e ON e.subject_id = newest.id JOIN attempts a ON a.event_id = e.id
+	)
+	SELECT newest.id, newest.url, p.disabled_at, COALESCE(p.reason, ''), b.until, ` + attemptColumns + `
+	FROM newest LEFT JOIN endpoints p ON p.user_id = $1 AND p.url = newest.url
+		LEFT JOIN breakers b ON b.origin = (SELECT origin FROM subjects WHERE id = newest.id)
+		LEFT JOIN attempted a ON a.url = newest.url AND a.recency = 1
+	WHERE newest.n = 1 ORDER BY newest.url`

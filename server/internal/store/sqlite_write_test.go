@@ -119,7 +119,7 @@ func TestSQLite_migratesOrigins(t *testing.T) {
 		`DROP INDEX subjects_render_user`, `DROP INDEX subjects_render_by`, `DROP INDEX users_render_turn`, `ALTER TABLE subjects DROP COLUMN render_by`,
 		`ALTER TABLE subjects DROP COLUMN render_until`, `ALTER TABLE users DROP COLUMN render_turn`,
 		`DROP TABLE known_addresses`, `DROP TABLE revocations`, `ALTER TABLE users DROP COLUMN deleted_at`,
-		`DROP INDEX events_user`, `ALTER TABLE events DROP COLUMN user_id`, `DROP INDEX subjects_webhook`,
+		`DROP INDEX events_user`, `ALTER TABLE events DROP COLUMN user_id`, `DROP INDEX subjects_receiver`,
 		`DROP INDEX members_user`, `ALTER TABLE users DROP COLUMN role`, `ALTER TABLE subjects DROP COLUMN request_id`, `ALTER TABLE subjects DROP COLUMN trace_parent`,
 		`DELETE FROM goose_db_version WHERE version_id >= 2`,
 	} {

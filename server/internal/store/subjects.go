@@ -132,7 +132,7 @@ func (s *Store) UpdateSubject(
 // subjectColumns is the columns of subjects s that scanSubject scans.
 const subjectColumns = `s.id, s.kind, s.user_id, s.avatar_id, (SELECT a.title FROM subjects a WHERE a.id = s.avatar_id),
 	s.title, s.request, s.webhook_url, s.status, s.consent, s.failure_reason, s.progress, s.rendering, s.created_at, s.updated_at,
-	s.sequence, s.render_at, s.render_tries, s.request_id, s.trace_parent`
+	s.sequence, s.render_at, s.render_tries, s.request_id, s.trace_parent, s.render_by IS NOT NULL`
 
 // scanSubject scans the row of a subject.
 func scanSubject(scan func(...any) error) (studio.Subject, error) {
@@ -141,7 +141,7 @@ func scanSubject(scan func(...any) error) (studio.Subject, error) {
 	var request, rendering string
 	err := scan(&s.ID, &s.Kind, &s.UserID, &avatarID, &s.AvatarTitle, &s.Title, &request, &s.WebhookURL, &s.Status,
 		&s.Consent, &s.FailureReason, &s.Progress, &rendering, instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Sequence,
-		instant{&s.RenderAt}, &s.RenderTries, &s.RequestID, &s.TraceParent)
+		instant{&s.RenderAt}, &s.RenderTries, &s.RequestID, &s.TraceParent, &s.Started)
 	if avatarID != nil {
 		s.AvatarID = *avatarID
 	}

@@ -70,7 +70,8 @@ type Subject struct {
 	Status        Status
 	Consent       Consent
 	FailureReason string
-	Progress      int // of the rendering, from 0 to 100
+	Progress      int  // of the rendering, from 0 to 100
+	Started       bool // whether a process renders it; the store only reads it
 	Rendering     Rendering
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
