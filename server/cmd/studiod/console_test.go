@@ -31,7 +31,7 @@ func visit(t *testing.T, base string) (open func(method, path string, form url.V
 		return response
 	}
 	response := open(http.MethodPost, "/console/login", url.Values{"email": {testEmail}, "password": {testPassword}})
-	if readAll(t, response); response.Request.URL.Path != "/console/projects" {
+	if readAll(t, response); response.Request.URL.Path != "/console/avatars" {
 		t.Fatalf("the login leads to %s", response.Request.URL)
 	}
 	return open

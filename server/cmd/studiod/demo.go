@@ -161,23 +161,22 @@ func demoProjects(user string, now time.Time) ([]studio.Project, error) {
 		created := now.Add(-time.Hour - time.Duration(i)*31*time.Hour)
 		updated := created.Add(47 * time.Minute)
 		slug := strings.ToLower(strings.Join(strings.Fields(strings.ReplaceAll(seed.title, ",", "")), "-"))
-		media := "https://media.example.com/projects/" + id
 		published := studio.IsPublished(seed.status)
-		video, png, gif := "", "", ""
+		picture := ""
 		if published {
-			video, png, gif = media+"/video.mp4", media+"/still.png", media+"/preview.gif"
+			picture = facePath
 		}
 		document, err := json.Marshal(gen.Project{
 			UserID: &owner, ProjectID: &id, Title: &seed.title, ProjectType: new("PERSONALIZED"),
 			CreatedAt: &created, UpdatedAt: &updated, Status: &seed.status, Language: &seed.language,
-			Thumbnail: &png,
+			Thumbnail: &picture,
 			Thumbnails: &gen.Thumbnails{
-				ThumbnailPNG: &png, ThumbnailPlayPNG: new(""), ThumbnailGIF: &gif, ThumbnailPlayGIF: new(""),
-				CustomThumbnail: new(""),
+				ThumbnailPNG: new(""), ThumbnailPlayPNG: new(""), ThumbnailGIF: new(""), ThumbnailPlayGIF: new(""),
+				CustomThumbnail: &picture,
 			},
 			Tags:             &gen.Tags{Colors: &[]string{seed.color}, Names: &[]string{seed.tag}},
 			AvailableCredits: new(120 - 5*i), UtilisedCredits: new(5 * i),
-			Video: &video, TrainingJobID: new("job-" + id[24:]),
+			Video: new(""), TrainingJobID: new("job-" + id[24:]),
 			SRT: new(""), SRTTargetLanguage: &seed.language, VoicePath: new("voices/" + seed.language + ".wav"),
 			SmartURL: new("https://video.example.com/" + slug), RecordingScript: new(seed.title + "."),
 			DataPlaneID: &plane,

@@ -55,7 +55,7 @@ func TestConsole_limitsCreations(t *testing.T) {
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.UserRates.Creations = true, 1 })
 	open := visit(t, d.url())
 	for began := time.Now(); time.Since(began) < waitTimeout; {
-		answer := open(http.MethodPost, "/console/lipsyncs/new", url.Values{"title": {"Greeting"}})
+		answer := open(http.MethodPost, "/console/lipsyncs/new", url.Values{"title": {"Greeting"}, "use_audio_from_video": {"true"}})
 		text := readAll(t, answer)
 		if answer.StatusCode == http.StatusTooManyRequests {
 			if answer.Header.Get("Retry-After") != "1" || !strings.Contains(text, "Too many requests.") || !strings.Contains(text, `value="Greeting"`) {

@@ -251,6 +251,14 @@ func (tab *Tab) AwaitFocus(id string) {
 	})`, id), chromedp.EvalAwaitPromise))
 }
 
+// DisableScripts disables the scripts of the pages that are loaded afterwards.
+func (tab *Tab) DisableScripts() {
+	tab.t.Helper()
+	if _, err := chromedp.Call(tab.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		tab.t.Fatal(err)
+	}
+}
+
 // Prefer sets the preferred color scheme, "light" or "dark".
 func (tab *Tab) Prefer(scheme string) {
 	tab.t.Helper()

@@ -74,7 +74,7 @@ func TestBrowser_logsInWithKeyboardAndLoadsLittle(t *testing.T) {
 	tab.Faults() // the error status
 	tab.Inspect("login-wrong")
 	tab.Do(chromedp.KeyEvent(password + "\r"))
-	tab.Await("h1", "Projects")
+	tab.Await("h1", "Avatars")
 	if received := tab.Received(); received > 100_000 {
 		t.Errorf("the first page needs %d bytes", received)
 	}
@@ -96,7 +96,7 @@ func TestBrowser_showsProjects(t *testing.T) {
 		})
 	}
 	s.addProjects(t, documents...)
-	tab := s.openTab(t, "/console")
+	tab := s.openTab(t, "/console/projects")
 	tab.Await("h2", "<script>document.title")
 	tab.Inspect("projects")
 	if title := browsertest.Read(tab, chromedp.Title()); title != "Projects · Avatar Studio" {
@@ -115,7 +115,7 @@ func TestBrowser_createsVideoFromUpload(t *testing.T) {
 	video := newVideo(t)
 	tab := s.openTab(t, "/console")
 	tab.Do(chromedp.Click(`a[href="/console/avatars"]`))
-	tab.Await(".empty", "An avatar is created from a recording")
+	tab.Await(".empty", "An avatar is created from a video or a photo")
 	tab.Inspect("avatars-none")
 	tab.Do(chromedp.Click(".empty .button"), chromedp.WaitVisible("#title"), chromedp.SendKeys("#title", "Ada "+hostile),
 		chromedp.SendKeys("#webhook_url", "https://refused.example/"),
@@ -126,7 +126,7 @@ func TestBrowser_createsVideoFromUpload(t *testing.T) {
 	tab.Await("#webhook_url-error", "must not be refused")
 	tab.Faults() // the error status
 	tab.Inspect("avatar-new-invalid")
-	tab.Do(chromedp.Clear("#webhook_url"), chromedp.Click("form.create button.primary"))
+	tab.Do(chromedp.Clear("input#webhook_url"), chromedp.Click("form.create button.primary"))
 	tab.Await(".notice", "It has been created")
 	tab.Await(".badge", "processing")
 
@@ -165,6 +165,9 @@ func TestBrowser_createsVideoFromUpload(t *testing.T) {
 	tab.Inspect("video-succeeded")
 	tab.Do(chromedp.Click(`a[href="/console/videos"]`))
 	tab.Await(".card", "Greeting")
+	if fit := browsertest.Read(tab, chromedp.Evaluate[string](`getComputedStyle(document.querySelector(".cover").appendChild(new Image())).objectFit`)); fit != "contain" {
+		t.Errorf("a portrait loses its chin: object-fit is %s", fit)
+	}
 	for i, kind := range []studio.Kind{studio.Lipsync, studio.Lipsync, studio.Lipsync} {
 		lipsync := s.create(t, kind, "Take "+strings.Repeat("I", i+1))
 		check(t, s.studio.Progressed(t.Context(), lipsync.ID, 0.3))
@@ -188,6 +191,27 @@ func TestBrowser_createsVideoFromUpload(t *testing.T) {
 	}
 }
 
+// Without JavaScript, a page shows the end of a rendering, and a session that ended keeps the form.
+func TestBrowser_worksWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	tab := s.openTab(t, "/console/lipsyncs/new")
+	tab.DisableScripts()
+	tab.Do(chromedp.SendKeys("#title", "Hello"), chromedp.SendKeys("#audio_url", "https://media.example.com/a.wav"))
+	check(t, s.studio.RevokeTokens(t.Context(), email))
+	tab.Do(chromedp.Submit("form.create"), chromedp.WaitVisible("#email"))
+	tab.Faults() // the error status
+	tab.Do(chromedp.SendKeys("#email", email), chromedp.SendKeys("#password", password+"\r"))
+	tab.Await("h1", "New lip-sync")
+	tab.Do(chromedp.Submit("form.create"))
+	tab.Await(".state", "In the queue")
+	page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1)
+	check(t, err)
+	_, err = s.studio.Rendered(t.Context(), page.Subjects[0].ID, studio.Rendering{}, nil)
+	check(t, err)
+	tab.Await(".badge", "succeeded") // five seconds later
+}
+
 // A user finds out why notifications failed, enables the endpoint and replays an event.
 func TestBrowser_replaysFailedEvents(t *testing.T) {
 	t.Parallel()
@@ -206,9 +230,15 @@ func TestBrowser_replaysFailedEvents(t *testing.T) {
 	tab.Do(chromedp.SendKeys("#webhook_url", "https://hooks.example.com/\r"))
 	tab.Await(".notice", "Delivered")
 	tab.Inspect("webhooks-test")
+	s.addEvent(t, "https://dead.example.com/a/long/path/that/goes/on/and/on", store.Attempt{Failure: "connect"}, store.Outcome{State: store.Pending, RetryAt: time.Now().Add(2 * time.Hour)})
 	tab.Do(chromedp.Click(`a[href="/console/events"]`))
 	tab.Await("td .badge", "exhausted")
+	tab.Await("td", "Last result: No connection could be opened.Next attempt in 2 h")
 	tab.Inspect("events")
+	tab.Do(chromedp.EmulateViewport(390, 844))
+	if hidden := browsertest.Read(tab, chromedp.Evaluate[int](`[...document.querySelectorAll("tbody td")].filter(e => e.textContent && e.getBoundingClientRect().right > innerWidth).length`)); hidden > 0 {
+		t.Errorf("%d cells are outside of the screen of a phone", hidden)
+	}
 	tab.Do(chromedp.Click(`tr:has([type="checkbox"]) a`))
 	tab.Await(".attempts pre", "<h1>Internal")
 	tab.Inspect("event")

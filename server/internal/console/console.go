@@ -34,8 +34,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Path is the prefix of the paths of all pages.
-const Path = "/console"
+// Path is the prefix of the paths of all pages, and homePath the path of the first one.
+const (
+	Path     = "/console"
+	homePath = Path + "/avatars"
+)
 
 // The htmx files in assets are downloaded by "make console-assets".
 //
@@ -46,9 +49,11 @@ const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 const (
-	// maxFormBytes bounds the body of a form, and maxLoginBytes that of the login form.
+	// maxFormBytes bounds the body of a form, and maxLoginBytes that of the login form, which may contain up to
+	// maxDraftBytes of another form.
 	maxFormBytes  = 256 << 10
-	maxLoginBytes = 16 << 10
+	maxDraftBytes = 56 << 10
+	maxLoginBytes = maxDraftBytes + 8<<10
 	// maxForms bounds the concurrent forms of a user, because forms are kept in memory.
 	maxForms = 16
 )
@@ -159,7 +164,7 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 	mux.HandleFunc("POST "+loginPath, c.login)
 	mux.HandleFunc("POST "+Path+"/logout", c.logout)
 	home := func(w http.ResponseWriter, r *http.Request, _ session) error {
-		http.Redirect(w, r, Path+"/projects", http.StatusSeeOther)
+		http.Redirect(w, r, homePath, http.StatusSeeOther)
 		return nil
 	}
 	for pattern, page := range map[string]page{

@@ -172,7 +172,7 @@ func (s *site) newVisitor(t testing.TB) *visitor {
 func (s *site) signIn(t testing.TB, email string) *visitor {
 	t.Helper()
 	v := s.newVisitor(t)
-	if page := v.post("/console/login", url.Values{"email": {email}, "password": {password}}); page.path != "/console/projects" {
+	if page := v.post("/console/login", url.Values{"email": {email}, "password": {password}}); page.path != "/console/avatars" {
 		t.Fatalf("the login redirects to %s: %s", page.path, page.text)
 	}
 	return v
@@ -297,7 +297,7 @@ func TestConsole_handlesHostileValues(t *testing.T) {
 				for _, below := range []string{"", "/live", "/delete", "/consent", "/video", "/thumbnail"} {
 					for _, method := range []string{http.MethodGet, http.MethodPost} {
 						p := v.send(method, "/console/"+path+url.PathEscape(value)+below, "application/x-www-form-urlencoded", "granted=true")
-						if p.status >= http.StatusInternalServerError || p.status < http.StatusBadRequest && p.path != "/console/projects" && p.path != "/console/"+path {
+						if p.status >= http.StatusInternalServerError || p.status < http.StatusBadRequest && p.path != "/console/avatars" && p.path != "/console/"+path {
 							t.Errorf("%s %s%q%s: %d at %s", method, path, value, below, p.status, p.path)
 						}
 					}

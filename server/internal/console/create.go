@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -35,13 +36,14 @@ type createView struct {
 type field struct {
 	createView
 
-	Name, Label, Hint, Accept string
+	Name, Hint, Accept string
 }
 
 // Field returns an input field, for templates.
-func (v createView) Field(name, label, hint, accept string) field {
-	return field{v, name, label, hint, accept}
-}
+func (v createView) Field(name, hint, accept string) field { return field{v, name, hint, accept} }
+
+// Label returns the name of the field on the page.
+func (f field) Label() string { return label(f.Name) }
 
 // Value returns the submitted value.
 func (f field) Value() string { return f.Values.Get(f.Name) }
@@ -51,7 +53,10 @@ func (f field) Errors() []string { return f.Violations[f.Name] }
 
 func (c *Console) newSubject(kind kind) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		values := url.Values{"key": {rand.Text()}, "avatar_id": {r.URL.Query().Get("avatar_id")}}
+		values := url.Values{"key": {rand.Text()}}
+		for _, name := range []string{"avatar_id", "title", "text"} { // as in links to the form
+			values.Set(name, r.URL.Query().Get(name))
+		}
 		return c.renderForm(w, r, s, http.StatusOK, createView{Kind: kind, Values: values})
 	}
 }
@@ -63,6 +68,12 @@ func (c *Console) renderForm(w http.ResponseWriter, r *http.Request, s session, 
 		page, err := c.cfg.Studio.List(r.Context(), filter, "", maxAvatarOptions)
 		if err != nil {
 			return err
+		}
+		chosen := v.Values.Get("avatar_id")
+		if !slices.ContainsFunc(page.Subjects, func(avatar studio.Subject) bool { return avatar.ID == chosen }) {
+			if avatar, err := c.cfg.Studio.Find(r.Context(), s.ID, studio.Avatar, chosen); err == nil && avatar.Status == studio.Published {
+				page.Subjects = append(page.Subjects, avatar)
+			}
 		}
 		for _, avatar := range page.Subjects {
 			v.Avatars = append(v.Avatars, newRow(avatars, avatar))
@@ -77,6 +88,11 @@ func (c *Console) createSubject(kind kind, api http.Handler) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
 		if err := parseForm(r); err != nil {
 			return err
+		}
+		if !slices.ContainsFunc(kind.needed, func(name string) bool { return r.PostForm.Get(name) != "" }) && len(kind.needed) > 0 {
+			return c.renderForm(w, r, s, http.StatusUnprocessableEntity, createView{
+				Kind: kind, Values: r.PostForm, Violations: map[string][]string{kind.needed[0]: {kind.neededText}},
+			})
 		}
 		body, err := json.Marshal(apiBody(r.PostForm))
 		if err != nil {
@@ -113,12 +129,15 @@ func (c *Console) createSubject(kind kind, api http.Handler) page {
 		}
 		v := createView{Kind: kind, Values: r.PostForm, Problem: problem.Title, Violations: make(map[string][]string)}
 		if problem.Detail != nil {
-			v.Problem = *problem.Detail
+			v.Problem = withLabels(*problem.Detail)
 		}
 		if problem.Errors != nil {
 			for _, violation := range *problem.Errors {
 				name := violation.Pointer[strings.LastIndex(violation.Pointer, "/")+1:]
-				v.Violations[name] = append(v.Violations[name], violation.Detail)
+				v.Violations[name] = append(v.Violations[name], withLabels(violation.Detail))
+			}
+			if response.status == http.StatusBadRequest {
+				v.Problem = "" // it is about requests of programs
 			}
 		}
 		return c.renderForm(w, r, s, response.status, v)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,7 +31,9 @@ func TestCreate_createsEachKind(t *testing.T) {
 		if again.path != avatar.path {
 			t.Errorf("a form that is sent twice creates %s and %s", avatar.path, again.path)
 		}
-		v.get("/console/videos/new").want(t, http.StatusOK, "You have no published avatar yet.")
+		if p := v.get("/console/videos/new"); strings.Contains(p.text, "<form class=\"create") || !strings.Contains(p.text, "You have no published avatar yet.") {
+			t.Errorf("without an avatar, the form is\n%s", p.text)
+		}
 		published := s.createPublished(t, "Published")
 		v.get("/console/videos/new?avatar_id="+published.ID).want(t, http.StatusOK, `value="`+published.ID+`" selected>Published`)
 		video := v.post("/console/videos/new", url.Values{"avatar_id": {published.ID}, "text": {"Good morning."}})
@@ -44,6 +47,7 @@ func TestCreate_createsEachKind(t *testing.T) {
 func TestCreate_showsErrorsOfAPI(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
+	avatar := s.createPublished(t, "Ada")
 	v := s.signIn(t, email)
 	for name, c := range map[string]struct {
 		path string
@@ -56,22 +60,30 @@ func TestCreate_showsErrorsOfAPI(t *testing.T) {
 			want: []string{`value="&lt;script&gt;`, `value="no address"`, `aria-invalid="true"`, `id="base_video_url-error"`}, code: http.StatusBadRequest,
 		},
 		"refused webhook": {
-			path: "/console/lipsyncs/new", form: url.Values{"webhook_url": {"https://refused.example/"}},
+			path: "/console/lipsyncs/new", form: url.Values{"webhook_url": {"https://refused.example/"}, "audio_url": {"https://media.example.com/a.wav"}},
 			want: []string{"The webhook cannot be registered.", `id="webhook_url-error">must not be refused`}, code: http.StatusUnprocessableEntity,
 		},
-		"unknown avatar": {path: "/console/videos/new", form: url.Values{"avatar_id": {"none"}}, want: []string{"There is no such record."}, code: http.StatusNotFound},
-		"missing field":  {path: "/console/videos/new", form: url.Values{}, want: []string{"avatar_id"}, code: http.StatusBadRequest},
+		"unknown avatar":    {path: "/console/videos/new", form: url.Values{"avatar_id": {"none"}, "text": {"Hello"}}, want: []string{"There is no such record."}, code: http.StatusNotFound},
+		"no avatar":         {path: "/console/videos/new", form: url.Values{"text": {"Hello"}}, want: []string{`<a href="#avatar_id">Avatar</a>: `}, code: http.StatusBadRequest},
+		"nothing to speak":  {path: "/console/videos/new", form: url.Values{"avatar_id": {avatar.ID}, "title": {"Empty"}}, want: []string{`id="text-error">Enter a text, or a recording below.`, `value="Empty"`}, code: http.StatusUnprocessableEntity},
+		"nothing to follow": {path: "/console/lipsyncs/new", form: url.Values{"video_url": {"https://media.example.com/a.mp4"}}, want: []string{`id="audio_url-error">Enter a recording, or`}, code: http.StatusUnprocessableEntity},
 	} {
-		v.post(c.path, c.form).want(t, c.code, c.want...)
+		p := v.post(c.path, c.form)
+		p.want(t, c.code, c.want...)
+		if text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(p.text, ""); regexp.MustCompile(`[a-z]_[a-z]|interface`).MatchString(text) {
+			t.Errorf("the page names members of the API:\n%s", text)
+		}
 		if t.Failed() {
 			t.Fatal(name)
 		}
 	}
 	v.post("/console/avatars/new", url.Values{"title": {strings.Repeat("a", 300_000)}}).want(t, http.StatusRequestEntityTooLarge, "more than 262144 bytes")
 	v.send(http.MethodPost, "/console/avatars/new", "application/x-www-form-urlencoded", "%zz").want(t, http.StatusBadRequest, "The form cannot be read.")
-	page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Avatar}, "", 1)
-	if check(t, err); len(page.Subjects) > 0 {
-		t.Error("a rejected form created an avatar")
+	for kind, want := range map[studio.Kind]int{studio.Avatar: 1, studio.Video: 0, studio.Lipsync: 0} {
+		page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: kind}, "", 2)
+		if check(t, err); len(page.Subjects) != want {
+			t.Errorf("rejected forms created a %s", kind)
+		}
 	}
 }
 
@@ -91,7 +103,5 @@ func TestUpload_storesFile(t *testing.T) {
 	}
 	v.post("/console/avatars/new", url.Values{"base_video_url": {upload.URL}}).want(t, http.StatusOK, "an uploaded file")
 	v.send(http.MethodPost, "/console/uploads", "text/html", "<script>").want(t, http.StatusUnsupportedMediaType)
-	if p := s.newVisitor(t).send(http.MethodPost, "/console/uploads", "video/mp4", "a video"); p.path != "/console/login" {
-		t.Errorf("a visitor without a session gets %d: %s", p.status, p.text)
-	}
+	s.newVisitor(t).send(http.MethodPost, "/console/uploads", "video/mp4", "a video").want(t, http.StatusUnauthorized, "Your session has ended.")
 }

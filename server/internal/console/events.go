@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,14 +25,70 @@ const (
 
 // eventsView is the page that lists events.
 type eventsView struct {
-	State    store.EventState
-	Subject  string
-	From, To string
-	States   []store.EventState
-	Events   []store.Event
-	Query    url.Values // the filter as form values
-	Older    string
-	Newest   string
+	State     store.EventState
+	Subject   string
+	From, To  string
+	States    []store.EventState
+	Events    []eventRow
+	Query     url.Values // the filter as form values
+	Exhausted bool       // whether the filter selects events that can be replayed
+	Older     string
+	Newest    string
+}
+
+// eventRow is an event in a list.
+type eventRow struct {
+	store.Event
+
+	Type      string        // as in the notification
+	Announced studio.Status // the state that the notification is about
+}
+
+func newEventRow(event store.Event) eventRow {
+	var body struct {
+		EventType string `json:"event_type"`
+		Data      struct {
+			Status studio.Status `json:"status"`
+		} `json:"data"`
+	}
+	_ = json.Unmarshal(event.Body, &body) // the service has encoded it
+	return eventRow{event, body.EventType, body.Data.Status}
+}
+
+// Name returns the title of the subject, or a text for subjects without one.
+func (v eventRow) Name() string {
+	kind := kindOf(v.Kind)
+	if v.Deleted {
+		return "Deleted " + kind.Singular
+	}
+	return kind.name(v.Title)
+}
+
+// SubjectPath returns the path of the page of the subject, or "" if it is deleted.
+func (v eventRow) SubjectPath() string {
+	if v.Deleted {
+		return ""
+	}
+	return kindOf(v.Kind).Path + "/" + url.PathEscape(v.SubjectID)
+}
+
+// Receiver returns the host and path of the URL.
+func (v eventRow) Receiver() string { return hostAndPath(v.URL) }
+
+// Replayable reports whether the event can be replayed.
+func (v eventRow) Replayable() bool {
+	return v.State == store.Exhausted && v.Reason != store.ReasonDeleted
+}
+
+// Ended returns why the event is exhausted, or "".
+func (v eventRow) Ended() string { return reasons[v.Reason] }
+
+// Result returns the result of the latest attempt, or "" if there is none.
+func (v eventRow) Result() string {
+	if v.Last.Number == 0 {
+		return ""
+	}
+	return resultText(v.Last.Status, v.Last.Failure)
 }
 
 // eventFilter returns the filter in the values of a query or a form.
@@ -75,13 +132,24 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) erro
 		}
 		after = studio.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 	}
-	if v.Events, err = c.cfg.Store.UserEvents(r.Context(), filter, after, pageSize+1); err != nil {
+	events, err := c.cfg.Store.UserEvents(r.Context(), filter, after, pageSize+1)
+	if err != nil {
 		return err
 	}
 	next := ""
-	if len(v.Events) > pageSize {
-		v.Events = v.Events[:pageSize]
-		next = v.Events[pageSize-1].ID
+	if len(events) > pageSize {
+		events = events[:pageSize]
+		next = events[pageSize-1].ID
+	}
+	for _, event := range events {
+		v.Events = append(v.Events, newEventRow(event))
+	}
+	if filter.State == store.Undecided || filter.State == store.Exhausted {
+		n, err := c.cfg.Store.CountReplay(r.Context(), filter, 1)
+		if err != nil {
+			return err
+		}
+		v.Exhausted = n > 0
 	}
 	v.Older, v.Newest = pageLinks(eventsPath, filterValues(query), query.Get("cursor"), next)
 	c.render(w, r, http.StatusOK, "events", view{Title: "Events", Section: eventsPath, Data: v})
@@ -109,7 +177,7 @@ func (c *Console) findEvent(r *http.Request, s session, id string) (store.Event,
 
 // eventView is the page of one event.
 type eventView struct {
-	store.Event
+	eventRow
 
 	DisplayURL string // without the query, which may contain a secret
 	Attempts   []store.Attempt
@@ -117,24 +185,19 @@ type eventView struct {
 	Payload    string
 }
 
-// Replayable reports whether the event can be replayed.
-func (v eventView) Replayable() bool {
-	return v.State == store.Exhausted && v.Reason != store.ReasonDeleted
-}
-
 func (c *Console) event(w http.ResponseWriter, r *http.Request, s session) error {
 	event, err := c.findEvent(r, s, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	v := eventView{Event: event, DisplayURL: withoutQuery(event.URL), Payload: string(event.Body)}
+	v := eventView{eventRow: newEventRow(event), DisplayURL: withoutQuery(event.URL), Payload: string(event.Body)}
 	if v.Attempts, err = c.cfg.Store.Attempts(r.Context(), event.ID); err != nil {
 		return err
 	}
 	if v.Header, err = c.signedHeader(r, s, v); err != nil {
 		return err
 	}
-	c.render(w, r, http.StatusOK, "event", view{Title: "Event", Section: eventsPath, Data: v})
+	c.render(w, r, http.StatusOK, "event", view{Title: "Event about " + v.Name(), Section: eventsPath, Data: v})
 	return nil
 }
 

@@ -1,6 +1,10 @@
 package console
 
-import "github.com/avatarstudio/avatarstudio/server/internal/studio"
+import (
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
 
 // kind describes the pages of a kind of subject.
 type kind struct {
@@ -10,8 +14,10 @@ type kind struct {
 	Singular    string // "avatar"
 	Description string
 	Statuses    []studio.Status
-	createPath  string // of the API
-	idMember    string // the member of the API's response that contains the id
+	createPath  string   // of the API
+	idMember    string   // the member of the API's response that contains the id
+	needed      []string // the fields of which one must be filled in, because the rendering fails otherwise
+	neededText  string   // the error if none is
 }
 
 func kinds() []kind {
@@ -19,7 +25,7 @@ func kinds() []kind {
 	return []kind{
 		{
 			Kind: studio.Avatar, Path: Path + "/avatars", Title: "Avatars", Singular: "avatar",
-			Description: "An avatar is created from a recording of a person, who must give consent. A published avatar can speak in videos.",
+			Description: "An avatar is created from a video or a photo of a person, who must give consent. A published avatar can speak in videos.",
 			Statuses:    []studio.Status{studio.Processing, studio.ConsentPending, studio.Published, studio.ConsentFailed, studio.Failed},
 			createPath:  "/v1/avatars/create_avatar", idMember: "avatar_id",
 		},
@@ -27,14 +33,71 @@ func kinds() []kind {
 			Kind: studio.Video, Path: Path + "/videos", Title: "Videos", Singular: "video",
 			Description: "In a video, a published avatar speaks a text or a recording.",
 			Statuses:    inference, createPath: "/v1/avatars/create_video", idMember: "inference_id",
+			needed: []string{"text", "audio_url"}, neededText: "Enter a text, or a recording below.",
 		},
 		{
 			Kind: studio.Lipsync, Path: Path + "/lipsyncs", Title: "Lip-syncs", Singular: "lip-sync",
-			Description: "A lip-sync changes a video so that the lips match a recording.",
+			Description: "A lip-sync changes a video or a photo so that the lips match a recording.",
 			Statuses:    inference, createPath: "/v1/lipsync/create_lipsync", idMember: "inference_id",
+			needed: []string{"audio_url", "use_audio_from_video"}, neededText: "Enter a recording, or use the audio of the video.",
 		},
 	}
 }
 
+// kindOf returns the description of a kind.
+func kindOf(name studio.Kind) kind {
+	for _, one := range kinds() {
+		if one.Kind == name {
+			return one
+		}
+	}
+	return kind{}
+}
+
 // Avatar reports whether k is the kind of avatars.
 func (k kind) Avatar() bool { return k.Kind == studio.Avatar }
+
+// name returns a title, or a text for subjects without one.
+func (k kind) name(title *string) string {
+	if title == nil || *title == "" {
+		return "Untitled " + k.Singular
+	}
+	return *title
+}
+
+// labels has the names of the members of creation requests on pages, in the order of the page of a subject.
+//
+//nolint:gochecknoglobals // a table
+var labels = []property{
+	{"title", "Title"},
+	{"avatar_id", "Avatar"},
+	{"description", "Description"},
+	{"text", "Text"},
+	{"base_video_url", "Video or photo"},
+	{"video_url", "Video or photo"},
+	{"audio_url", "Recording"},
+	{"sync_mode", "If video and recording differ in length"},
+	{"webhook_url", "Webhook"},
+}
+
+// label returns the name of a member on pages, or "".
+func label(member string) string {
+	for _, known := range labels {
+		if known.Name == member {
+			return known.Value
+		}
+	}
+	return ""
+}
+
+// withLabels returns a message of the API or a renderer with the labels of members instead of their names.
+func withLabels(message string) string {
+	var pairs []string
+	for _, known := range labels {
+		if strings.Contains(known.Name, "_") { // the others are words
+			name := strings.ToLower(known.Value)
+			pairs = append(pairs, "The "+known.Name, "The "+name, "the "+known.Name, "the "+name, known.Name, "the "+name)
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(message)
+}

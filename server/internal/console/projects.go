@@ -14,6 +14,8 @@ import (
 const (
 	projectsPath = Path + "/projects"
 	pageSize     = 24
+	// maxScriptBytes bounds a script in a link.
+	maxScriptBytes = 5000
 )
 
 // projectsView is the page that lists projects.
@@ -34,11 +36,13 @@ type projectCard struct {
 	Published bool
 	Picture   string // the thumbnail, if it is on this origin
 	External  link   // the thumbnail, if it is on another origin
+	Watch     link   // the video
+	Script    string // the path of the form for a video of the script; "" without a script
 	Tags      []tag
 }
 
-// link is a link to another origin. Pages do not load thumbnails from other origins, so that their servers do
-// not learn who views a project, when and from which address.
+// link is a link to another origin. Pages load nothing from other origins, so that their servers do not learn who
+// views a project, when and from which address.
 type link struct{ URL, Host string }
 
 type tag struct{ Name, Color string }
@@ -94,7 +98,17 @@ func newProjectCard(p studio.Project) projectCard {
 	v := projectCard{ID: p.ID, Published: p.Published}
 	_ = json.Unmarshal(p.Document, &v.Project) // members that cannot be decoded are not shown
 	if v.Thumbnail != nil {
-		v.Picture, v.External = localPicture(*v.Thumbnail), externalPicture(*v.Thumbnail)
+		v.Picture, v.External = localPicture(*v.Thumbnail), externalLink(*v.Thumbnail)
+	}
+	if v.Video != nil {
+		v.Watch = externalLink(*v.Video)
+	}
+	if v.RecordingScript != nil && *v.RecordingScript != "" && len(*v.RecordingScript) <= maxScriptBytes {
+		script := url.Values{"text": {*v.RecordingScript}}
+		if v.Title != nil {
+			script.Set("title", *v.Title)
+		}
+		v.Script = Path + "/videos/new?" + script.Encode()
 	}
 	if v.Project.Tags != nil && v.Project.Tags.Names != nil {
 		for i, name := range *v.Project.Tags.Names {
@@ -117,8 +131,8 @@ func localPicture(address string) string {
 	return u.String()
 }
 
-// externalPicture returns a link to address if it is an http or https URL without userinfo, or the zero link.
-func externalPicture(address string) link {
+// externalLink returns a link to address if it is an http or https URL without userinfo, or the zero link.
+func externalLink(address string) link {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
 		return link{}

@@ -43,21 +43,20 @@ func (c *Console) session(r *http.Request) (session, error) {
 	return session{user, cookie.Value}, err
 }
 
-// requireSession serves a page to logged-in users and redirects others to the login. POST requests also count
-// towards maxForms.
+// requireSession serves a page to logged-in users and asks others to log in. POST requests also count towards
+// maxForms.
 func (c *Console) requireSession(page page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s, err := c.session(r)
 		if errors.Is(err, studio.ErrUnauthorized) {
-			if strings.HasSuffix(r.URL.Path, "/live") {
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/live"):
 				endStream(w) // a redirect would make the browser reconnect forever
-				return
+			case r.Method == http.MethodGet:
+				http.Redirect(w, r, loginPath+"?"+url.Values{"next": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
+			default:
+				c.askLogin(w, r)
 			}
-			location := loginPath
-			if r.Method == http.MethodGet {
-				location += "?" + url.Values{"next": {r.URL.RequestURI()}}.Encode()
-			}
-			http.Redirect(w, r, location, http.StatusSeeOther)
 			return
 		}
 		if err == nil {
@@ -80,6 +79,42 @@ func (c *Console) serve(page page, w http.ResponseWriter, r *http.Request, s ses
 	return page(w, r, s)
 }
 
+// askLogin responds to a form that was sent without a session. The login leads to the page that the form was on. It
+// keeps the values of a form that creates a subject.
+func (c *Console) askLogin(w http.ResponseWriter, r *http.Request) {
+	form := loginForm{Next: homePath, Problem: "Your session has ended. Sign in to continue."}
+	if from, err := url.Parse(r.Referer()); err == nil {
+		form.Next = localPath(from.RequestURI())
+	}
+	if kind, ok := creationOf(r.URL.Path); ok {
+		form.Next = kind.Path + "/new"
+		r.Body = http.MaxBytesReader(w, r.Body, maxDraftBytes)
+		if err := r.ParseForm(); err == nil {
+			form.Draft = draftOf(r.PostForm)
+		}
+	}
+	c.render(w, r, http.StatusUnauthorized, "login", view{Title: "Sign in", Data: form})
+}
+
+// draftOf returns the values of the fields of creations.
+func draftOf(form url.Values) url.Values {
+	draft := url.Values{"key": form["key"], "use_audio_from_video": form["use_audio_from_video"]}
+	for _, field := range labels {
+		draft[field.Name] = form[field.Name]
+	}
+	return draft
+}
+
+// creationOf returns the kind of subjects that a form with a path creates.
+func creationOf(path string) (kind, bool) {
+	for _, kind := range kinds() {
+		if path == kind.Path+"/new" {
+			return kind, true
+		}
+	}
+	return kind{}, false
+}
+
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
 	next := localPath(r.URL.Query().Get("next"))
 	if _, err := c.session(r); err == nil {
@@ -92,10 +127,15 @@ func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
 // loginForm is the content of the login page. After a failed login, it shows the submitted email again.
 type loginForm struct {
 	Email, Next, Problem string
+	Draft                url.Values // the form that the user sent without a session
 }
 
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	form := loginForm{Email: r.PostFormValue("email"), Next: localPath(r.PostFormValue("next"))}
+	kind, hasDraft := creationOf(form.Next)
+	if hasDraft = hasDraft && r.PostForm.Has("key"); hasDraft {
+		form.Draft = draftOf(r.PostForm)
+	}
 	pair, err := c.cfg.Studio.Login(r.Context(), server.ClientAddr(r.Context()), form.Email, r.PostFormValue("password"))
 	if err != nil {
 		problem := c.serverError(r, err)
@@ -113,7 +153,17 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	cookie := c.cookie(r) //nolint:gosec // its attributes depend on TLS
 	cookie.Value, cookie.MaxAge = pair.Refresh, int(studio.RefreshTokenLifetime.Seconds())
 	http.SetCookie(w, cookie)
-	http.Redirect(w, r, form.Next, http.StatusSeeOther)
+	if !hasDraft {
+		http.Redirect(w, r, form.Next, http.StatusSeeOther)
+		return
+	}
+	s := session{token: pair.Refresh}
+	if s.User, err = c.cfg.Studio.Session(r.Context(), s.token); err == nil {
+		err = c.renderForm(w, withSession(r, s), s, http.StatusOK, createView{Kind: kind, Values: form.Draft})
+	}
+	if err != nil {
+		c.fail(w, r, err)
+	}
 }
 
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
@@ -129,16 +179,16 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, loginPath, http.StatusSeeOther)
 }
 
-// localPath returns text if it is a path of the console, and otherwise the path of the projects. It prevents
-// redirects to other origins.
+// localPath returns text if it is a path of the console, and otherwise homePath. It prevents redirects to other
+// origins.
 func localPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || strings.ContainsAny(text, "\\\r\n") {
-		return projectsPath
+		return homePath
 	}
 	clean := path.Clean(u.Path) // ///evil.example/../console/ is on another host
 	if !strings.HasPrefix(clean, Path+"/") {
-		return projectsPath
+		return homePath
 	}
 	return (&url.URL{Path: clean, RawQuery: u.RawQuery}).String()
 }

@@ -29,7 +29,7 @@ func TestSession_startsAtLoginAndEndsAtLogout(t *testing.T) {
 	}
 	in := v.post("/console/login", url.Values{"email": {email}, "password": {password}, "next": {"/console/avatars?status=failed"}})
 	in.want(t, http.StatusOK, "<h1>Avatars</h1>", email)
-	if again := v.get("/console/login"); again.path != "/console/projects" {
+	if again := v.get("/console/login"); again.path != "/console/avatars" {
 		t.Errorf("the login page of a logged-in user is at %s", again.path)
 	}
 	old := v.http.Jar.Cookies(mustParse(t, s.URL+"/console"))
@@ -64,6 +64,40 @@ func TestSession_endsWhenTokensAreRevoked(t *testing.T) {
 		if p := v.send(http.MethodGet, "/console/avatars/live", "", ""); !strings.Contains(p.text, "event: done") || strings.Contains(p.text, "event: state") {
 			t.Errorf("%s: the stream continues: %s", name, p.text)
 		}
+	}
+}
+
+// If a session has ended, a form leads to the login, and the login back to the page of the form. The values of a
+// creation are kept, but it is not sent before the user has seen it again.
+func TestSession_keepsFormsThatEndedSessionsSent(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.newVisitor(t)
+	draft := url.Values{"title": {"Ada " + hostile}, "webhook_url": {"https://hooks.example.com/?key=secret"}, "key": {"one"}, "email": {"eve@example.com"}, "next": {"https://evil.example/"}}
+	asked := v.post("/console/avatars/new", draft)
+	asked.want(t, http.StatusUnauthorized, "Your session has ended.", `name="next" value="/console/avatars/new"`, `name="title" value="Ada &lt;script`, "key=secret")
+	if strings.Contains(asked.text, "evil") || strings.Contains(asked.text, "eve@") || strings.Contains(asked.text, "<script>document") {
+		t.Errorf("the login page is\n%s", asked.text)
+	}
+	login := url.Values{"title": draft["title"], "webhook_url": draft["webhook_url"], "key": draft["key"], "next": {"/console/avatars/new"}, "email": {email}, "password": {"guess"}}
+	v.post("/console/login", login).want(t, http.StatusUnauthorized, "The email or the password is wrong.", `name="title" value="Ada &lt;script`)
+	login.Set("password", password)
+	again := v.post("/console/login", login)
+	again.want(t, http.StatusOK, "<h1>New avatar</h1>", `value="Ada &lt;script`, `value="https://hooks.example.com/?key=secret"`, `name="key" value="one"`, email)
+	if strings.Contains(again.text, password) {
+		t.Error("the page contains the password")
+	}
+	v.get("/console/avatars").want(t, http.StatusOK, "Create your first avatar")
+
+	for referer, want := range map[string]string{
+		s.URL + "/console/events?state=exhausted": "/console/events?state=exhausted", "https://evil.example/console/events": "/console/events", "https://evil.example/": "/console/avatars", "": "/console/avatars",
+	} {
+		s.newVisitor(t).send(http.MethodPost, "/console/events/replay", "application/x-www-form-urlencoded", "select=filter", "Referer", referer).
+			want(t, http.StatusUnauthorized, `name="next" value="`+want+`"`)
+	}
+	long := url.Values{"title": {strings.Repeat("a", 100_000)}, "key": {"one"}}
+	if p := s.newVisitor(t).post("/console/avatars/new", long); p.status != http.StatusUnauthorized || len(p.text) > 10_000 {
+		t.Errorf("status %d with %d bytes for a form that is too long to keep", p.status, len(p.text))
 	}
 }
 
@@ -165,7 +199,7 @@ func TestSession_limitsBodySize(t *testing.T) {
 	for _, signedIn := range []bool{false, true} {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE"} {
 			for path, limit := range map[string]int{
-				"/console/login": 16 << 10, "/console/logout": 256 << 10, "/console/projects": 256 << 10, "/console/avatars/new": 256 << 10, "/console/events/replay": 256 << 10, "/console/none": 256 << 10,
+				"/console/login": 64 << 10, "/console/logout": 256 << 10, "/console/projects": 256 << 10, "/console/avatars/new": 256 << 10, "/console/events/replay": 256 << 10, "/console/none": 256 << 10,
 			} {
 				body := &endless{start: parts}
 				r := httptest.NewRequestWithContext(t.Context(), method, path, body)

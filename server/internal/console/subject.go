@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -20,16 +22,33 @@ const (
 type subjectView struct {
 	row
 
+	AutoConsent studio.Consent // the decision that the service makes if the user makes none; Undecided if it makes none
+
 	Request []property // the request that created it
 	Webhook string     // without the query, which may contain a secret
 	Video   string     // the path of the video; "" for none
 }
 
+// Checks returns the checks of the input of an avatar.
+func (v subjectView) Checks() []studio.Check {
+	checks := slices.Clone(v.Rendering.Checks)
+	for i, check := range checks {
+		checks[i].Name, checks[i].Message = strings.ReplaceAll(check.Name, "_", " "), withLabels(check.Message)
+	}
+	return checks
+}
+
 // property is a named value that a page shows.
 type property struct{ Name, Value string }
 
-func newSubjectView(kind kind, subject studio.Subject) subjectView {
+func (c *Console) newSubjectView(kind kind, subject studio.Subject) subjectView {
 	v := subjectView{row: newRow(kind, subject), Request: requestProperties(subject), Webhook: withoutQuery(subject.WebhookURL)}
+	if decide := c.cfg.Studio.AutoConsent; decide != nil && kind.Avatar() && subject.Status == studio.Processing {
+		v.AutoConsent = studio.Refused
+		if decide(subject) {
+			v.AutoConsent = studio.Granted
+		}
+	}
 	if subject.Rendering.Video != "" {
 		v.Video = v.Path() + "/" + videoFile
 	}
@@ -40,11 +59,9 @@ func newSubjectView(kind kind, subject studio.Subject) subjectView {
 func requestProperties(subject studio.Subject) (properties []property) {
 	var request map[string]any
 	_ = json.Unmarshal(subject.Request, &request) // the API has validated it
-	for _, known := range []property{
-		{"description", "Description"}, {"text", "Text"}, {"base_video_url", "Recording"}, {"video_url", "Video"}, {"audio_url", "Audio"}, {"sync_mode", "Length adjustment"},
-	} {
-		text, ok := request[known.Name].(string)
-		if !ok || text == "" {
+	for _, known := range labels {
+		text, _ := request[known.Name].(string)
+		if text == "" || known.Name == "title" || known.Name == "avatar_id" { // the page shows them elsewhere
 			continue
 		}
 		if len(studio.UploadIDs([]byte(text))) > 0 {
@@ -53,7 +70,7 @@ func requestProperties(subject studio.Subject) (properties []property) {
 		properties = append(properties, property{known.Value, text})
 	}
 	if request["use_audio_from_video"] == true {
-		properties = append(properties, property{"Audio", "the audio of the video"})
+		properties = append(properties, property{label("audio_url"), "the audio of the video"})
 	}
 	return properties
 }
@@ -66,6 +83,15 @@ func withoutQuery(address string) string {
 	}
 	u.RawQuery = ""
 	return u.String() + "?…"
+}
+
+// hostAndPath returns the host and the path of a URL.
+func hostAndPath(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host + u.EscapedPath()
 }
 
 func (c *Console) findSubject(r *http.Request, kind kind, s session) (studio.Subject, error) {
@@ -82,8 +108,8 @@ func (c *Console) subjectPage(kind kind, name string) page {
 		if err != nil {
 			return err
 		}
-		v := newSubjectView(kind, subject)
-		c.render(w, r, http.StatusOK, name, view{Title: v.Name(), Section: kind.Path, Data: v})
+		v := c.newSubjectView(kind, subject)
+		c.render(w, r, http.StatusOK, name, view{Title: v.Name(), Section: kind.Path, Live: name == "subject" && !v.Final(), Data: v})
 		return nil
 	}
 }
@@ -102,7 +128,7 @@ func (c *Console) subjectLive(kind kind) page {
 			if err != nil {
 				return nil, err
 			}
-			fragment, err := c.renderFragment("state", newSubjectView(kind, subject))
+			fragment, err := c.renderFragment("state", c.newSubjectView(kind, subject))
 			if err == nil && subject.Final() {
 				err = errFinal
 			}

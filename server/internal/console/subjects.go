@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -34,12 +35,13 @@ func (v row) Path() string { return v.Kind.Path + "/" + url.PathEscape(v.ID) }
 func (v row) Final() bool { return v.Subject.Final() }
 
 // Name returns the title, or a text for subjects without one.
-func (v row) Name() string {
-	if v.Title == nil || *v.Title == "" {
-		return "Untitled " + v.Kind.Singular
-	}
-	return *v.Title
-}
+func (v row) Name() string { return v.Kind.name(v.Title) }
+
+// Reason returns why the subject failed, or "".
+func (v row) Reason() string { return withLabels(v.FailureReason) }
+
+// Queued reports whether the subject waits for its rendering.
+func (v row) Queued() bool { return !v.Started && v.Progress == 0 }
 
 func (c *Console) listSubjects(ctx context.Context, kind kind, s session, query url.Values) (subjectsView, error) {
 	v := subjectsView{Kind: kind, Status: studio.Status(query.Get("status"))}
@@ -79,7 +81,8 @@ func (c *Console) subjects(kind kind) page {
 		if err != nil {
 			return err
 		}
-		c.render(w, r, http.StatusOK, "subjects", view{Title: kind.Title, Section: kind.Path, Data: v})
+		live := slices.ContainsFunc(v.Rows, func(row row) bool { return !row.Final() })
+		c.render(w, r, http.StatusOK, "subjects", view{Title: kind.Title, Section: kind.Path, Live: live, Data: v})
 		return nil
 	}
 }

@@ -40,6 +40,48 @@ func TestSubjects_showStateProgressAndReason(t *testing.T) {
 	})
 }
 
+// The page of an avatar says what the service decides about consent. Failures and checks name fields as the form does.
+func TestSubjects_sayWhoDecidesAboutConsent(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	avatar := s.create(t, studio.Avatar, "Ada")
+	path := "/console/avatars/" + avatar.ID
+	v.get(path).want(t, http.StatusOK, "It is published only if that person consents.")
+	for granted, want := range map[bool]string{true: "This service gives consent for you", false: "This service refuses consent for you"} {
+		s.studio.AutoConsent = func(studio.Subject) bool { return granted }
+		p := v.get(path)
+		if p.want(t, http.StatusOK, want); strings.Contains(p.text, "only if that person consents") {
+			t.Errorf("the page contradicts the service:\n%s", p.text)
+		}
+	}
+	_, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, &studio.RenderError{
+		Reason: "The base_video_url could not be fetched.", Checks: []studio.Check{{Name: "one_face", Message: "The file of base_video_url has no face. Send audio_url instead."}},
+	})
+	check(t, err)
+	v.get(path).want(t, http.StatusOK, "The video or photo could not be fetched.", "<strong>one face</strong>", "The file of the video or photo has no face. Send the recording instead.")
+	v.get("/console/avatars/new").want(t, http.StatusOK, "A video or a photo of one person")
+}
+
+// Without JavaScript, pages are loaded again as long as they can change.
+func TestSubjects_areLoadedAgainWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	lipsync := s.create(t, studio.Lipsync, "Hello")
+	paths := []string{"/console/lipsyncs", "/console/lipsyncs/" + lipsync.ID}
+	for _, path := range paths {
+		v.get(path).want(t, http.StatusOK, `<noscript><meta http-equiv="refresh" content="5"></noscript>`)
+	}
+	_, err := s.studio.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, nil)
+	check(t, err)
+	for _, path := range append(paths, "/console/avatars", "/console/lipsyncs/"+lipsync.ID+"/delete") {
+		if strings.Contains(v.get(path).text, "http-equiv") {
+			t.Errorf("%s is loaded again although it does not change", path)
+		}
+	}
+}
+
 // The subjects of other users do not exist for a user, in any request.
 func TestSubjects_areHiddenFromOtherUsers(t *testing.T) {
 	t.Parallel()
@@ -139,12 +181,18 @@ func TestSubjects_streamChanges(t *testing.T) {
 		v := s.signIn(t, email)
 		lipsync := s.create(t, studio.Lipsync, "Hello")
 		one, all := v.stream(t, "/console/lipsyncs/"+lipsync.ID+"/live"), v.stream(t, "/console/lipsyncs/live")
+		one.want("state", "In the queue")
+		all.want("state", "In the queue")
+		claimed, err := db.ClaimRenderings(t.Context(), "0d7f6f3c-6f0e-4a53-a2b3-3c1f6f3d0f55", time.Now(), 1)
+		if check(t, err); len(claimed) != 1 {
+			t.Fatal("no rendering is due")
+		}
 		one.want("state", `value="0"`)
 		all.want("state", `value="0"`)
 		check(t, s.studio.Progressed(t.Context(), lipsync.ID, 0.5))
 		one.want("state", `value="50"`)
 		all.want("state", `value="50"`)
-		_, err := s.studio.Rendered(t.Context(), lipsync.ID, studio.Rendering{Video: "video.mp4"}, nil)
+		_, err = s.studio.Rendered(t.Context(), lipsync.ID, studio.Rendering{Video: "video.mp4"}, nil)
 		check(t, err)
 		one.want("state", `src="/console/lipsyncs/`+lipsync.ID+`/video"`)
 		one.want("done", "")

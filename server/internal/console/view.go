@@ -18,6 +18,7 @@ type view struct {
 	Title   string
 	Section string // the path of the current link in the navigation
 	Notice  string // the result of the last action; "" for none
+	Live    bool   // whether the page changes, so that it is loaded again regularly without JavaScript
 	Data    any    // the data of the page itself
 
 	User     studio.User // zero without a session
@@ -28,11 +29,11 @@ type view struct {
 type section struct{ Title, Path string }
 
 func sections(user studio.User) []section {
-	all := []section{{"Projects", projectsPath}}
+	var all []section
 	for _, kind := range kinds() {
 		all = append(all, section{kind.Title, kind.Path})
 	}
-	all = append(all, section{"Webhooks", webhooksPath}, section{"Events", eventsPath})
+	all = append(all, section{"Projects", projectsPath}, section{"Webhooks", webhooksPath}, section{"Events", eventsPath})
 	if user.Role == studio.Operator {
 		all = append(all, section{"Users", usersPath}, section{"Service", servicePath})
 	}
@@ -90,6 +91,9 @@ func functions() template.FuncMap {
 		"milliseconds": func(d time.Duration) int64 { return d.Milliseconds() },
 		"age":          func(d time.Duration) string { return d.Round(time.Second).String() },
 		"count":        count,
+		"label":        label,
+		"result":       resultText,
+		"wait":         wait,
 		"state":        func(s studio.Status) string { return strings.ReplaceAll(string(s), "_", " ") },
 	}
 }

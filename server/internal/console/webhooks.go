@@ -26,6 +26,7 @@ type receiver struct {
 
 	DisplayURL  string // without the query, which may contain a secret
 	BreakerOpen bool
+	Result      string // of the latest attempt; "" if there is none
 }
 
 // testForm is the form that sends a sample event, with the result of the last one.
@@ -55,7 +56,11 @@ func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session
 		next = receivers[pageSize-1].SubjectID
 	}
 	for _, one := range receivers {
-		v.Receivers = append(v.Receivers, receiver{one, withoutQuery(one.URL), one.OpenUntil.After(time.Now())})
+		result := ""
+		if one.Last.Number > 0 {
+			result = resultText(one.Last.Status, one.Last.Failure)
+		}
+		v.Receivers = append(v.Receivers, receiver{one, withoutQuery(one.URL), one.OpenUntil.After(time.Now()), result})
 	}
 	v.Older, v.Newest = pageLinks(webhooksPath, make(url.Values), cursor, next)
 	c.render(w, r, status, "webhooks", view{Title: "Webhooks", Section: webhooksPath, Data: v})

@@ -14,6 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 // addEvent creates a lip-sync with a webhook, and records an attempt to deliver its event.
@@ -49,17 +50,21 @@ func TestWebhooks_showHealth(t *testing.T) {
 		gone := store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true}
 		off := s.addEvent(t, "https://off.example/", store.Attempt{Status: 410, Failure: "status"}, gone)
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour), Pause: time.Hour}))
+		s.addEvent(t, "https://dead.example/", store.Attempt{Failure: "connect"}, store.Outcome{State: store.Pending, RetryAt: time.Now().Add(time.Hour)})
+		_, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://new.example/", Enabled: true}})
+		check(t, err)
 		p := v.get("/console/webhooks")
-		p.want(t, http.StatusOK, "https://good.example/?…", ">in use<", "https://paused.example/", "circuit breaker is open", "https://off.example/", "it responded with 410")
-		if strings.Contains(p.text, "key=") {
-			t.Error("the query of a webhook is shown")
+		p.want(t, http.StatusOK, "https://good.example/?…", ">in use<", "Accepted with 200 OK.", "https://paused.example/", "Nothing is sent until",
+			"https://off.example/", "because it responded with 410", "https://dead.example/", ">failing<", "No connection could be opened.", "https://new.example/", ">not used yet<")
+		if strings.Contains(p.text, "key=") || strings.Count(p.text, "badge good") != 1 {
+			t.Errorf("the page shows the query of a webhook, or a dead endpoint as healthy:\n%s", p.text)
 		}
 		studiotest.AddUser(t, s.studio, "bob@example.com")
 		bob := s.signIn(t, "bob@example.com")
 		bob.post("/console/webhooks/enable", url.Values{"subject": {off.SubjectID}}).want(t, http.StatusNotFound)
 		bob.get("/console/webhooks").want(t, http.StatusOK, "No webhooks are registered.")
 		v.post("/console/webhooks/enable", url.Values{"subject": {off.SubjectID}}).want(t, http.StatusOK, "The endpoint is enabled again.")
-		if p := v.get("/console/webhooks"); strings.Contains(p.text, "it responded with 410") {
+		if p := v.get("/console/webhooks"); strings.Contains(p.text, "because it responded with 410") {
 			t.Error("the endpoint is still disabled")
 		}
 	})
@@ -78,8 +83,8 @@ func TestWebhooks_rotateSecretsAndSendTests(t *testing.T) {
 	test := func(address string) page {
 		return v.post("/console/webhooks/test", url.Values{"webhook_url": {address}, "kind": {"video"}})
 	}
-	test("https://hooks.example.com/").want(t, http.StatusOK, "Delivered, status 204", "avatar_inference_event", `value="video" selected`)
-	test("https://down.example/").want(t, http.StatusOK, "Not delivered")
+	test("https://hooks.example.com/").want(t, http.StatusOK, "Delivered. Accepted with 204 No Content.", "avatar_inference_event", `value="video" selected`)
+	test("https://down.example/").want(t, http.StatusOK, "Not delivered. No connection could be opened.</div>")
 	test("https://refused.example/").want(t, http.StatusUnprocessableEntity, `id="webhook_url-error">must not be refused`)
 	for range 10 {
 		if p := test("https://hooks.example.com/"); p.status == http.StatusTooManyRequests {
@@ -88,6 +93,72 @@ func TestWebhooks_rotateSecretsAndSendTests(t *testing.T) {
 		}
 	}
 	t.Error("sample events are not rate limited")
+}
+
+// The list of events shows what each is about, where it goes, its latest result and its next attempt, in words. Without
+// an event to replay, it has no buttons for a replay.
+func TestEvents_listInWords(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.signIn(t, email)
+		c := studio.Creation{UserID: s.user.ID, Title: new("Ada " + hostile), Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://hooks.example.com/avatars?key=secret", Enabled: true}}
+		avatar, err := s.studio.CreateAvatar(t.Context(), c)
+		check(t, err)
+		_, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
+		check(t, err)
+		events, err := db.UserEvents(t.Context(), store.EventFilter{UserID: s.user.ID}, studio.Position{}, 2)
+		check(t, err)
+		record := func(attempt store.Attempt, outcome store.Outcome) page {
+			t.Helper()
+			attempt.At = time.Now()
+			_, err = db.Record(t.Context(), "", store.Record{Event: events[1].Event, Attempt: attempt, Outcome: outcome})
+			check(t, err)
+			return v.get("/console/events")
+		}
+		first := v.get("/console/events")
+		first.want(t, http.StatusOK, "Ada &lt;script&gt;", "<code>avatar_event</code> processing, now consent pending", "<code>hooks.example.com/avatars</code>",
+			"First attempt <time", ">now</time>", "Sent after the event before it")
+		waiting := record(store.Attempt{Failure: "connect"}, store.Outcome{State: store.Pending, RetryAt: time.Now().Add(4 * time.Minute)})
+		waiting.want(t, http.StatusOK, "Last result: No connection could be opened.", "Next attempt <time", ">in 4 min</time>")
+		for _, p := range []page{first, waiting} {
+			if strings.Contains(p.text, "Replay") || strings.Contains(p.text, "checkbox") || strings.Contains(p.text, "key=") || strings.Contains(p.text, "<script>document") {
+				t.Errorf("the page is\n%s", p.text)
+			}
+		}
+		ended := record(store.Attempt{Status: 422, Failure: "status"}, store.Outcome{State: store.Exhausted, Reason: store.ReasonRefused})
+		ended.want(t, http.StatusOK, "The endpoint refused it repeatedly.", "Last result: Responded with 422 Unprocessable Entity.", `type="checkbox"`, "Replay selected")
+		if p := v.get("/console/events?state=pending"); strings.Contains(p.text, "Replay") {
+			t.Errorf("pending events cannot be replayed, but the page is\n%s", p.text)
+		}
+		v.get("/console/events/"+events[1].ID).want(t, http.StatusOK, ": processing</h1>", `href="/console/avatars/`+avatar.ID+`"`, "now consent pending")
+		check(t, s.studio.Delete(t.Context(), s.user.ID, studio.Avatar, avatar.ID))
+		deleted := v.get("/console/events")
+		deleted.want(t, http.StatusOK, "Deleted avatar", "What it is about was deleted.")
+		if strings.Contains(deleted.text, "Replay") {
+			t.Error("events of a deleted avatar can be selected")
+		}
+	})
+}
+
+// Each failure of package sender has words.
+func TestEvents_describeAllFailures(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	for _, failure := range []sender.Failure{
+		sender.FailureInvalid, sender.FailureBlocked, sender.FailureDNS, sender.FailureConnect, sender.FailureTLS, sender.FailureTimeout,
+		sender.FailureReset, sender.FailureProtocol, sender.FailureStatus, sender.FailureCanceled,
+	} {
+		attempt := store.Attempt{Failure: string(failure)}
+		if failure == sender.FailureStatus {
+			attempt.Status = http.StatusInternalServerError
+		}
+		event := s.addEvent(t, "https://hooks.example.com/", attempt, store.Outcome{State: store.Pending, RetryAt: time.Now()})
+		if p := v.get("/console/events/" + event.ID); strings.Contains(p.text, "The attempt failed.") || strings.Contains(p.text, ">"+string(failure)) {
+			t.Errorf("%s has no words:\n%s", failure, p.text)
+		}
+	}
 }
 
 // The page of an event shows its attempts, the responses of the receiver, and a header with a valid signature.
@@ -99,7 +170,7 @@ func TestEvents_showAttemptsAndSignature(t *testing.T) {
 	}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule})
 	v := s.signIn(t, email)
 	p := v.get("/console/events/" + event.ID)
-	p.want(t, http.StatusOK, "Status 500, 1234 ms, 192.0.2.1:443", "&lt;script&gt;", "https://hooks.example.com/?…", "lipsync_inference_event")
+	p.want(t, http.StatusOK, "Responded with 500 Internal Server Error.", "After 1234 ms, at 192.0.2.1:443.", "&lt;script&gt;", "https://hooks.example.com/?…", "lipsync_inference_event")
 	if strings.Contains(p.text, "<script>document") || strings.Contains(p.text, "key=secret") {
 		t.Errorf("the page is\n%s", p.text)
 	}

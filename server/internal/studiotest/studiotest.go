@@ -138,7 +138,10 @@ func Config(db *store.Store, now func() time.Time) studio.Config {
 			return url, nil
 		},
 		SendWebhook: func(_ context.Context, url string, _ studio.Event, secrets []string) studio.WebhookAttempt {
-			return studio.WebhookAttempt{Delivered: url != "https://down.example/" && len(secrets) > 0, Status: 204, Duration: time.Second}
+			if url == "https://down.example/" {
+				return studio.WebhookAttempt{Failure: "connect", Duration: time.Second}
+			}
+			return studio.WebhookAttempt{Delivered: len(secrets) > 0, Status: 204, Duration: time.Second}
 		},
 		Media:     NewMedia(),
 		CursorKey: []byte("cursors"),

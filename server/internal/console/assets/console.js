@@ -15,7 +15,8 @@ for (const input of document.querySelectorAll("input[data-upload]")) {
     request.addEventListener("error", () => end("The upload failed."))
     request.addEventListener("load", () => {
       if (request.status === 201) field.value = request.response.url
-      end(request.status === 201 ? "Uploaded." : request.response?.detail ?? "The upload failed.")
+      const problem = request.status === 401 ? "Your session has ended. Sign in in another tab, and select the file again." : request.response?.detail
+      end(request.status === 201 ? "Uploaded." : problem ?? "The upload failed.")
     })
     bar.value = 0; bar.hidden = false; status.textContent = "Uploading…"; submit.disabled = true
     request.send(file)

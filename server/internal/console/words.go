@@ -1,0 +1,66 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+// failures has the words for the failures of delivery attempts, which package sender defines.
+//
+//nolint:gochecknoglobals // a table
+var failures = map[string]string{
+	"invalid":  "Nothing was sent, because there is no secret to sign with.",
+	"blocked":  "Nothing was sent, because the address is not public.",
+	"dns":      "The host was not found.",
+	"connect":  "No connection could be opened.",
+	"tls":      "The host has no valid TLS certificate.",
+	"timeout":  "There was no response in time.",
+	"reset":    "The connection ended without a response.",
+	"protocol": "The response was not HTTP.",
+	"canceled": "The attempt was interrupted when the service stopped.",
+}
+
+// resultText describes the result of a delivery attempt.
+func resultText(status int, failure string) string {
+	code := fmt.Sprint(status)
+	if text := http.StatusText(status); text != "" {
+		code += " " + text
+	}
+	switch words := failures[failure]; {
+	case words != "":
+		return words
+	case failure == "":
+		return "Accepted with " + code + "."
+	case status != 0:
+		return "Responded with " + code + "."
+	}
+	return "The attempt failed."
+}
+
+// reasons has the words for the reasons why events are exhausted.
+//
+//nolint:gochecknoglobals // a table
+var reasons = map[store.Reason]string{
+	store.ReasonSchedule: "All attempts failed.",
+	store.ReasonRefused:  "The endpoint refused it repeatedly.",
+	store.ReasonGone:     "The endpoint responded with 410, so it is off.",
+	store.ReasonOff:      "The endpoint is off.",
+	store.ReasonDeleted:  "What it is about was deleted.",
+}
+
+// wait describes the time until at.
+func wait(at time.Time) string {
+	switch d := time.Until(at); {
+	case d <= 0:
+		return "now"
+	case d < time.Minute:
+		return fmt.Sprintf("in %d s", int(d.Seconds())+1)
+	case d < 90*time.Minute:
+		return fmt.Sprintf("in %d min", int(d.Minutes()+0.5))
+	default:
+		return fmt.Sprintf("in %d h", int(d.Hours()+0.5))
+	}
+}
