@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -253,12 +254,21 @@ func BenchmarkLists(b *testing.B) {
 				document, _ := json.Marshal(map[string]any{"title": fmt.Sprint(i), "status": "draft"})
 				projects = append(projects, studio.Project{ID: fmt.Sprint(i), WorkspaceID: s.workspace, UserID: s.user.ID, CreatedAt: time.UnixMicro(int64(i)), Document: document})
 			}
-			if _, err := s.studio.ImportProjects(b.Context(), projects); err != nil {
-				b.Fatal(err)
+			for some := range slices.Chunk(projects, rows/10) {
+				if _, err := s.studio.ImportProjects(b.Context(), some); err != nil {
+					b.Fatal(err)
+				}
 			}
-			if _, err := raw.ExecContext(b.Context(), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-				INSERT INTO users (id, email, password_hash, created_at) SELECT 'u' || i, 'u' || i, '', i FROM n`); err != nil {
-				b.Fatal(err)
+			for _, fill := range []string{
+				`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+				INSERT INTO users (id, email, password_hash, created_at) SELECT 'u' || i, 'u' || i, '', i FROM n`,
+				`INSERT INTO attempts (event_id, number, at, duration, address, status, failure) SELECT id, 1, created_at, 1, '', 500, 'status' FROM events`,
+				`UPDATE subjects SET webhook_url = webhook_url || (created_at % 100)`,
+				`ANALYZE`,
+			} {
+				if _, err := raw.ExecContext(b.Context(), fill); err != nil {
+					b.Fatal(err)
+				}
 			}
 			if err := s.studio.SetRole(b.Context(), email, studio.Operator); err != nil {
 				b.Fatal(err)
