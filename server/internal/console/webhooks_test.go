@@ -171,7 +171,7 @@ func TestEvents_showAttemptsAndSignature(t *testing.T) {
 	}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule})
 	v := s.signIn(t, email)
 	p := v.get("/console/events/" + event.ID)
-	p.want(t, http.StatusOK, "Responded with 500 Internal Server Error.", "After 1234 ms, at 192.0.2.1:443.", "&lt;script&gt;", "https://hooks.example.com/?…", "lipsync_inference_event")
+	p.want(t, http.StatusOK, "Responded with 500 Internal Server Error.", "It took 1234 ms. Address 192.0.2.1:443.", "&lt;script&gt;", "https://hooks.example.com/?…", "lipsync_inference_event")
 	if strings.Contains(p.text, "<script>document") || strings.Contains(p.text, "key=secret") {
 		t.Errorf("the page is\n%s", p.text)
 	}
