@@ -14,10 +14,11 @@
 //
 // # In the browser
 //
-// The API reference is at /docs. At /console, users log in with the credentials of the API. They create avatars and
-// videos, and view and replay their notifications. The flags --docs=false and --console=false disable the pages.
-// Behind a proxy that adds TLS, --public-url must begin with https:, so that browsers send the session cookie over
-// https only. The pages load nothing from other origins, but link to the thumbnails of imported projects.
+// The API reference is at /docs. At /console, to which / leads, users log in with the credentials of the API. They
+// create avatars and videos, and view and replay their notifications. The flags --docs=false and --console=false
+// disable the pages. Behind a proxy that adds TLS, --public-url must begin with https:, so that browsers send the
+// session cookie over https only. The pages load nothing from other origins, but link to the thumbnails and videos of
+// imported projects.
 //
 // In the console, an operator also sees the users, the queues and their age, the processes that render and deliver,
 // and the failing receivers. An operator cannot see the records of other users. A change of the role takes effect at
