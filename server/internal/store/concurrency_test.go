@@ -220,22 +220,6 @@ func TestStore_AddWebhookSecret_keepsOneWithoutExpiry(t *testing.T) {
 	})
 }
 
-func TestStore_CountWebhookTest_countsConcurrentCalls(t *testing.T) {
-	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		concurrently(repeat(30, func(int) {
-			if err := db.CountWebhookTest(t.Context(), "ada", noon(), noon().Add(-time.Minute)); err != nil {
-				t.Error(err)
-			}
-		})...)
-		tries, _, err := db.WebhookTests(t.Context(), "ada", noon().Add(-time.Minute))
-		check(t, err)
-		if tries != 30 {
-			t.Errorf("%d tries are counted, want 30", tries)
-		}
-	})
-}
-
 // Of concurrent imports of the same projects one succeeds. The others return ErrExists.
 func TestStore_ImportProjects_succeedsOnceForConcurrentImports(t *testing.T) {
 	t.Parallel()

@@ -10,28 +10,20 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// WebhookTests reads the count from login_tries, as LoginWait does for its failures.
-func (s *Store) WebhookTests(ctx context.Context, key string, after time.Time) (tests int, began time.Time, err error) {
-	return s.loginTries(ctx, key, after)
-}
-
-func (s *Store) loginTries(ctx context.Context, account string, after time.Time) (tries int, began time.Time, err error) {
-	err = queryRow(ctx, s.engine, []any{&tries, instant{&began}},
-		`SELECT tries, began_at FROM login_tries WHERE account = $1 AND began_at > $2`, account, micros(after))
-	if errors.Is(err, studio.ErrNotFound) {
-		err = nil
-	}
-	return tries, began, err
-}
-
-func (s *Store) CountWebhookTest(ctx context.Context, key string, now, after time.Time) error {
+// CountWebhookTest counts in login_tries, where began_at is the begin of the window.
+func (s *Store) CountWebhookTest(ctx context.Context, key string, now time.Time, window time.Duration, most int) error {
 	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `
+		var tests int
+		var began time.Time
+		err := queryRow(ctx, tx, []any{&tests, instant{&began}}, `
 			INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
 			ON CONFLICT (account) DO UPDATE SET
 				tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END,
-				began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END`,
-			key, micros(now), micros(after))
+				began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END
+			RETURNING tries, began_at`, key, micros(now), micros(now.Add(-window)))
+		if err == nil && tests > most { // the error rolls the count back
+			err = &studio.LimitError{Limit: studio.ErrTooManyTests, RetryAfter: began.Add(window).Sub(now)}
+		}
 		return err
 	})
 }
@@ -40,8 +32,11 @@ func (s *Store) CountWebhookTest(ctx context.Context, key string, now, after tim
 // failure.
 func (s *Store) LoginWait(ctx context.Context, throttles []studio.Throttle, now time.Time) (wait time.Duration, err error) {
 	for _, throttle := range throttles {
-		failures, last, err := s.loginTries(ctx, throttle.Key, now.Add(-studio.LoginMemory))
-		if err != nil {
+		var failures int
+		var last time.Time
+		err := queryRow(ctx, s.engine, []any{&failures, instant{&last}}, `SELECT tries, began_at FROM login_tries
+			WHERE account = $1 AND began_at > $2`, throttle.Key, micros(now.Add(-studio.LoginMemory)))
+		if err != nil && !errors.Is(err, studio.ErrNotFound) {
 			return 0, err
 		}
 		wait = max(wait, throttle.Wait(failures, last, now))

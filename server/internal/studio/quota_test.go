@@ -2,6 +2,7 @@ package studio_test
 
 import (
 	"errors"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,62 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
+
+// Concurrent calls in two processes with the same database do not exceed the limits of a user.
+func TestLimits_holdInAllProcesses(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		const most = 10 // of each limit
+		cfg := studiotest.Config(studiotest.Open(t, dsn), studiotest.NewClock().Now)
+		cfg.MaxMediaBytes = most
+		other := cfg
+		other.Store = studiotest.Open(t, dsn)
+		services := []*studio.Service{studio.New(cfg), studio.New(other)}
+		for limit, call := range map[error]func(*studio.Service, studio.User) error{
+			studio.ErrTooManyTests: func(s *studio.Service, user studio.User) error {
+				_, err := s.TestWebhook(t.Context(), user.ID, "https://hooks.example.com/", studio.Avatar)
+				return err
+			},
+			studio.ErrTooManySecrets: func(s *studio.Service, user studio.User) error {
+				_, err := s.RotateWebhookSecret(t.Context(), user.ID)
+				return err
+			},
+			studio.ErrTooMuchMedia: func(s *studio.Service, user studio.User) error {
+				_, _, err := s.Upload(t.Context(), user.ID, "audio/wav", strings.NewReader("x"))
+				return err
+			},
+			studio.ErrTooManyTries: func(s *studio.Service, user studio.User) error {
+				_, err := s.Login(t.Context(), netip.Addr{}, user.Email, "guess")
+				if errors.Is(err, studio.ErrUnauthorized) { // the guess was compared
+					return nil
+				}
+				return err
+			},
+		} {
+			user := studiotest.AddUser(t, services[0], limit.Error())
+			var calls sync.WaitGroup
+			var admitted atomic.Int64
+			for i := range 6 * most {
+				calls.Go(func() {
+					switch err := call(services[i%2], user); {
+					case err == nil:
+						admitted.Add(1)
+					case !errors.Is(err, limit):
+						t.Error(err)
+					}
+				})
+			}
+			calls.Wait()
+			n := admitted.Load()
+			for call(services[0], user) == nil { // uploads that were rejected because of others in progress
+				n++
+			}
+			if n != most {
+				t.Errorf("%v: %d calls are admitted, want %d", limit, n, most)
+			}
+		}
+	})
+}
 
 // Concurrent creations of a user reach exactly the limit. After a rendering, another creation is admitted.
 // Other users are not affected.

@@ -101,10 +101,8 @@ type Store interface {
 	// active, it adds nothing and returns [ErrTooManySecrets] with the time until the oldest expires.
 	AddWebhookSecret(ctx context.Context, userID, secret string, now, oldEnd time.Time, most int) error
 
-	// WebhookTests returns how many sample notifications were counted under key in the current window, and
-	// when the window began. It returns 0 if the window did not begin after the given time.
-	WebhookTests(ctx context.Context, key string, after time.Time) (tests int, began time.Time, err error)
-	// CountWebhookTest counts one in the current window. If that did not begin after the given time, it
-	// starts a new window at now.
-	CountWebhookTest(ctx context.Context, key string, now, after time.Time) error
+	// CountWebhookTest counts a sample notification under key in the current window. If the window is over at
+	// now, a new one begins. If most have been counted in it, CountWebhookTest counts nothing and returns
+	// [ErrTooManyTests] with the time until its end.
+	CountWebhookTest(ctx context.Context, key string, now time.Time, window time.Duration, most int) error
 }

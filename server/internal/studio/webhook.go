@@ -28,7 +28,8 @@ func (s *Service) TestWebhook(ctx context.Context, userID, url string, kind Kind
 	if err != nil {
 		return WebhookAttempt{}, err
 	}
-	if err := s.countWebhookTest(ctx, userID); err != nil {
+	err = s.Store.CountWebhookTest(ctx, "webhook tests of "+userID, s.now(), webhookTestWindow, maxWebhookTests)
+	if err != nil {
 		return WebhookAttempt{}, err
 	}
 	secrets, err := s.WebhookSecrets(ctx, userID)
@@ -46,17 +47,4 @@ func (s *Service) TestWebhook(ctx context.Context, userID, url string, kind Kind
 	attempt := s.SendWebhook(ctx, canonical, sample, secrets)
 	attempt.Event = sample
 	return attempt, nil
-}
-
-// countWebhookTest counts a sample notification, or returns [ErrTooManyTests].
-func (s *Service) countWebhookTest(ctx context.Context, userID string) error {
-	key, now := "webhook tests of "+userID, s.now()
-	tests, began, err := s.Store.WebhookTests(ctx, key, now.Add(-webhookTestWindow))
-	if err != nil {
-		return err
-	}
-	if tests >= maxWebhookTests {
-		return &LimitError{Limit: ErrTooManyTests, RetryAfter: began.Add(webhookTestWindow).Sub(now)}
-	}
-	return s.Store.CountWebhookTest(ctx, key, now, now.Add(-webhookTestWindow))
 }
