@@ -220,6 +220,43 @@ func TestStore_AddWebhookSecret_keepsOneWithoutExpiry(t *testing.T) {
 	})
 }
 
+// Concurrent replays replay each event once, and none of a subject that is deleted at the same time.
+func TestStore_Replay_replaysEachEventOnce(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		var replayed, total atomic.Int64
+		for round := range rounds {
+			kept, deleted := fmt.Sprintf("%d-kept", round), fmt.Sprintf("%d-deleted", round)
+			for _, id := range []string{kept, deleted} {
+				create(t, db, subject(id, 20))
+				check(t, db.ExhaustEvents(t.Context(), id, noon(), store.ReasonOff))
+			}
+			total.Add(20)
+			concurrently(append(repeat(4, func(i int) {
+				n, err := db.Replay(t.Context(), store.EventFilter{SubjectID: kept}, noon())
+				if replayed.Add(int64(n)); err != nil {
+					t.Error(err)
+				}
+				if _, err := db.Replay(t.Context(), store.EventFilter{SubjectID: deleted}, noon()); err != nil {
+					t.Error(err)
+				}
+			}), func() {
+				if err := deleteSubject(t, db, studio.Avatar, deleted, noon()); err != nil {
+					t.Error(err)
+				}
+			})...)
+			pending, err := db.Events(t.Context(), store.EventFilter{SubjectID: deleted, State: store.Pending}, "", 20)
+			check(t, err)
+			if len(pending) > 0 {
+				t.Errorf("%d events of a deleted subject are pending", len(pending))
+			}
+		}
+		if replayed.Load() != total.Load() {
+			t.Errorf("%d events are replayed, want %d", replayed.Load(), total.Load())
+		}
+	})
+}
+
 // Of concurrent imports of the same projects one succeeds. The others return ErrExists.
 func TestStore_ImportProjects_succeedsOnceForConcurrentImports(t *testing.T) {
 	t.Parallel()

@@ -138,11 +138,13 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 	filter.State = Exhausted
 	where, args := filter.where()
 	n := len(args)
-	// The condition on ended_at skips an event that was replayed and exhausted again during this call.
-	query := fmt.Sprintf(`UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, due_at = $%d, reason = '' WHERE id IN
+	// The condition on ended_at skips an event that was replayed and exhausted again during this call. The outer
+	// conditions are checked again on an event that another transaction changed after the subquery.
+	query := fmt.Sprintf(`UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, due_at = $%d, reason = ''
+		WHERE state = 'exhausted' AND reason <> 'deleted' AND id IN
 		(SELECT e.id FROM events e WHERE %s AND e.reason <> 'deleted' AND e.ended_at <= $%d ORDER BY e.id LIMIT $%d) RETURNING subject_id`, n+1, where, n+1, n+2)
 	args = append(args, micros(now), replayBatch)
-	for batch := replayBatch; batch == replayBatch; replayed += batch {
+	for batch := 1; batch > 0; replayed += batch { // a batch is smaller if another transaction changed some of its events
 		err := s.write(ctx, func(tx transaction) error {
 			batch = 0
 			subjects := make(map[string]struct{})
