@@ -109,13 +109,15 @@ type Upload struct {
 func (s *Service) Upload(ctx context.Context, userID, contentType string, content io.Reader) (Upload, string, error) {
 	upload := Upload{ID: s.NewID(), UserID: userID, ContentType: contentType}
 	upload.Key = UploadFolder + "/" + upload.ID + "/file" + s.Media.Extension(contentType)
-	most := cmp.Or(s.MaxMediaBytes, math.MaxInt64)
+	most := cmp.Or(s.MaxMediaBytes, math.MaxInt64/2) // half, so that sums do not overflow
+	counted := &uploadReader{content: content, add: func(n int64) int64 { return s.uploading.add(userID, n) }}
+	known, stored := s.uploading.begin(userID), false // before the rows are read
+	defer func() { s.uploading.end(userID, counted.n, stored) }()
 	kept, err := s.Store.UploadedBytes(ctx, userID, s.now())
 	if err != nil {
 		return Upload{}, "", err
 	}
-	counted := &uploadReader{content: content, left: most - kept, add: func(n int64) int64 { return s.uploading.add(userID, n) }}
-	defer func() { counted.add(-counted.n) }()
+	counted.left = most - kept + known
 	if err := s.Media.Write(ctx, upload.Key, counted); err != nil {
 		return Upload{}, "", err
 	}
@@ -124,6 +126,7 @@ func (s *Service) Upload(ctx context.Context, userID, contentType string, conten
 	if err := s.Store.AddUpload(ctx, upload, most); err != nil {
 		return Upload{}, "", errors.Join(err, s.Media.Erase(ctx, upload.Key))
 	}
+	stored = true
 	url, _ := s.Media.URL(upload.Key)
 	return upload, url, nil
 }

@@ -103,28 +103,58 @@ func (c *counted) end() {
 // uploading counts the bytes that each user is uploading to this process.
 type uploading struct {
 	mu    sync.Mutex
-	bytes map[string]int64
+	users map[string]*uploads
 }
 
+// uploads are the uploads of a user since one began while no other was running.
+type uploads struct {
+	running int
+	bytes   int64
+	stored  int64 // the part of bytes that has rows
+}
+
+// begin begins an upload. stored is the part of what add returns that already has rows.
+func (u *uploading) begin(userID string) (stored int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.users == nil {
+		u.users = make(map[string]*uploads)
+	}
+	if u.users[userID] == nil {
+		u.users[userID] = new(uploads)
+	}
+	u.users[userID].running++
+	return u.users[userID].stored
+}
+
+// add counts n bytes of an upload. It returns the sum of its and all other uploads.
 func (u *uploading) add(userID string, n int64) (all int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.bytes == nil {
-		u.bytes = make(map[string]int64)
+	u.users[userID].bytes += n
+	return u.users[userID].bytes
+}
+
+// end ends an upload of n bytes. stored reports whether it has a row.
+func (u *uploading) end(userID string, n int64, stored bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	user := u.users[userID]
+	if stored {
+		user.stored += n
+	} else {
+		user.bytes -= n
 	}
-	u.bytes[userID] += n
-	all = u.bytes[userID]
-	if all == 0 {
-		delete(u.bytes, userID)
+	if user.running--; user.running == 0 {
+		delete(u.users, userID)
 	}
-	return all
 }
 
 // uploadReader counts the bytes read. It fails with [ErrTooMuchMedia] if the user exceeds the limit.
 type uploadReader struct {
 	content io.Reader
 	n       int64
-	left    int64 // limit for all uploads of the user in progress
+	left    int64 // limit for what add returns
 	add     func(n int64) (all int64)
 }
 

@@ -2,11 +2,13 @@ package studio_test
 
 import (
 	"errors"
+	"io"
 	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -186,5 +188,39 @@ func TestUpload_limitsTheTotalSize(t *testing.T) {
 		check(t, upload(bob, 100))
 		clock.Add(studio.UploadLifetime)
 		check(t, upload(ada, 100))
+	})
+}
+
+// An upload ends as soon as it exceeds the limit together with one that was stored while it ran. Uploads that begin
+// afterwards are limited by the stored ones.
+func TestUpload_countsUploadsThatEndMeanwhile(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		cfg := studiotest.Config(db, studiotest.NewClock().Now)
+		cfg.MaxMediaBytes = 100
+		service := studio.New(cfg)
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		upload := func(content io.Reader) error {
+			_, _, err := service.Upload(t.Context(), user.ID, "audio/wav", content)
+			return err
+		}
+		source, sent := io.Pipe()
+		slow := make(chan error, 1)
+		go func() {
+			slow <- upload(iotest.OneByteReader(source))
+			_ = source.Close() // ends the write below
+		}()
+		_, err := sent.Write([]byte("x"))
+		check(t, err)
+		check(t, upload(strings.NewReader(strings.Repeat("x", 60))))
+		check(t, upload(strings.NewReader(strings.Repeat("x", 20))))
+		n, _ := sent.Write([]byte(strings.Repeat("x", 50)))
+		if n != 20 {
+			t.Errorf("%d bytes are read after 80 were stored, want those left and one more", 1+n)
+		}
+		check(t, sent.Close())
+		wantError(t, <-slow, studio.ErrTooMuchMedia)
+		wantError(t, upload(strings.NewReader(strings.Repeat("x", 21))), studio.ErrTooMuchMedia)
+		check(t, upload(strings.NewReader(strings.Repeat("x", 20))))
 	})
 }
