@@ -72,10 +72,11 @@ func (s *Store) Users(ctx context.Context, email, below string, limit int) (all 
 }
 
 // lockUser locks the user that matches a condition until the end of the transaction. Rows of the user that
-// are read afterwards cannot change before the commit. It returns studio.ErrNotFound if there is no such user.
+// are read afterwards cannot change before the commit. It returns studio.ErrNotFound if there is no such user, or the
+// user is deleted.
 func lockUser(ctx context.Context, tx transaction, condition string, args ...any) error {
 	var id string
-	return queryRow(ctx, tx, []any{&id}, `SELECT id FROM users WHERE `+condition+tx.forUpdate(), args...)
+	return queryRow(ctx, tx, []any{&id}, `SELECT id FROM users WHERE deleted_at IS NULL AND `+condition+tx.forUpdate(), args...)
 }
 
 func (s *Store) SetPassword(ctx context.Context, userID, hash string, now time.Time) error {
@@ -97,7 +98,7 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 	var flows []Flow
 	err = s.write(ctx, func(tx transaction) error {
 		subjects, uploads, flows = nil, nil, nil
-		if err := lockUser(ctx, tx, `id = $1 AND deleted_at IS NULL`, userID); err != nil {
+		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
 			return err
 		}
 		err := tx.query(ctx, func(scan func(...any) error) error {

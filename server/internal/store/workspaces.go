@@ -16,6 +16,9 @@ func (s *Store) CreateWorkspace(ctx context.Context, workspace studio.Workspace)
 
 func (s *Store) AddMember(ctx context.Context, workspaceID, userID string) error {
 	return s.write(ctx, func(tx transaction) error {
+		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
+			return err
+		}
 		_, err := tx.exec(ctx, `INSERT INTO members (workspace_id, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
 			workspaceID, userID)
 		return err

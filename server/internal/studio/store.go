@@ -50,7 +50,7 @@ type Store interface {
 	CreateWorkspace(ctx context.Context, workspace Workspace) error
 	// Workspaces returns up to limit workspaces of a user, ordered by id, with ids greater than after.
 	Workspaces(ctx context.Context, userID, after string, limit int) ([]Workspace, error)
-	// AddMember is idempotent. The error is [ErrNotFound] if the workspace does not exist.
+	// AddMember is idempotent. The error is [ErrNotFound] if the workspace or the user does not exist.
 	AddMember(ctx context.Context, workspaceID, userID string) error
 
 	// ImportProjects adds all projects or none. If the error is [ErrExists], index is the project that
@@ -80,7 +80,7 @@ type Store interface {
 	CreationsInProgress(ctx context.Context, userID string) (int, error)
 
 	// AddUpload adds an upload. The error is [ErrTooMuchMedia] if the unexpired uploads of the user would
-	// exceed most bytes in total.
+	// exceed most bytes in total, and [ErrNotFound] if the user has been deleted.
 	AddUpload(ctx context.Context, upload Upload, most int64) error
 	// UploadedBytes returns the total size of the unexpired uploads of a user, in bytes.
 	UploadedBytes(ctx context.Context, userID string, now time.Time) (int64, error)

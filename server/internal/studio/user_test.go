@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"strings"
 	"sync"
@@ -193,6 +194,10 @@ func TestRevokeTokens_endsSessionsAndForgetsKnownAddresses(t *testing.T) {
 	})
 }
 
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 func TestDeleteUser_erasesTheRecordsOfTheUser(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
@@ -213,9 +218,20 @@ func TestDeleteUser_erasesTheRecordsOfTheUser(t *testing.T) {
 			check(t, err)
 			kept = lipsync
 		}
-		check(t, service.DeleteUser(t.Context(), "ada@example.com"))
+		workspace, err := service.AddWorkspace(t.Context(), "", "Team")
+		check(t, err)
+		deleted := errors.New("the user is not deleted yet")
+		_, _, err = service.Upload(t.Context(), ada.ID, "image/png", readerFunc(func([]byte) (int, error) {
+			deleted = service.DeleteUser(t.Context(), "ada@example.com") // during the upload
+			return 0, io.EOF
+		}))
+		check(t, deleted)
+		wantError(t, err, studio.ErrNotFound)
+		_, err = service.WebhookSecrets(t.Context(), ada.ID)
+		wantError(t, err, studio.ErrNotFound)
+		wantError(t, service.Store.AddMember(t.Context(), workspace.ID, ada.ID), studio.ErrNotFound)
 
-		_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
+		_, err = service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		wantError(t, err, studio.ErrUnauthorized)
 		wantError(t, service.DeleteUser(t.Context(), "ada@example.com"), studio.ErrNotFound)
 		if keys := media.Keys(); len(keys) != 2 || keys[0] != studio.ResultKey(kept.ID, "video.mp4") {
