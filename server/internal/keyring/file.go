@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/gofrs/flock"
 )
 
 const heading = `# The keys that encrypt what is secret in the database of studiod. The first encrypts.
@@ -58,10 +60,16 @@ func (k *Keyring) Create(path string) error {
 
 // Rotate adds a new first key, also to the file, which it replaces atomically. The older keys remain. Values are
 // not encrypted again; see store.Store.Seal. If the keyring has no file, Rotate returns an error.
-func (k *Keyring) Rotate() error {
+func (k *Keyring) Rotate() (err error) {
 	if k.path == "" {
 		return errors.New("the keys are not in a file")
 	}
+	// Without the lock, a concurrent rotation could replace the file by one without the new key.
+	lock := flock.New(k.path+".lock", flock.SetPermissions(0o600))
+	if err := lock.Lock(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	text, err := readFile(k.path)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
@@ -74,6 +75,43 @@ func TestKeyring_rotatesTheKeysOfAFile(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v, %v", info.Mode(), err)
+	}
+}
+
+func TestKeyring_concurrentRotationsLoseNoKey(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "studio.keys")
+	if err := keyring.New().Create(path); err != nil {
+		t.Fatal(err)
+	}
+	const rotations = 20
+	sealed := make([]string, rotations)
+	var rotating sync.WaitGroup
+	for i := range sealed {
+		rotating.Go(func() {
+			keys, err := keyring.Load(path)
+			if err == nil {
+				err = keys.Rotate()
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			sealed[i] = keys.Seal("a secret", "here")
+		})
+	}
+	rotating.Wait()
+	keys, err := keyring.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(keys.IDs()); n != 1+rotations {
+		t.Errorf("the file has %d keys, want %d", n, 1+rotations)
+	}
+	for _, text := range sealed {
+		if value, err := keys.Open(text, "here"); value != "a secret" || err != nil {
+			t.Errorf("opened is %q, %v", value, err)
+		}
 	}
 }
 
