@@ -179,11 +179,12 @@ func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.
 // Login sends POST /users/login: log in.
 //
 // Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh
-// token, which is valid for 30 days. This operation uses no Authorization header. After 10 failed
-// logins for one email from one address, each further login must wait for one second after the last
-// failure. The delay doubles with each further failure, up to 15 minutes. Before its end, the response
-// is 429. Failures from other addresses never delay an address from which the user logged in within
-// the last 30 days.
+// token, which is valid for 30 days. A user has up to 100 sessions: a further login ends the session
+// that was refreshed longest ago. This operation uses no Authorization header. After 10 failed logins
+// for one email from one address, each further login must wait for one second after the last failure.
+// The delay doubles with each further failure, up to 15 minutes. Before its end, the response is 429.
+// Failures from other addresses never delay an address from which the user logged in within the last
+// 30 days.
 //
 // The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].

@@ -101,7 +101,8 @@ type ClientInterface interface {
 	// LoginWithBody: log in
 	//
 	// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
-	// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+	// which is valid for 30 days. A user has up to 100 sessions: a further login ends the session that was
+	// refreshed longest ago. This operation uses no Authorization header. After 10 failed logins for one
 	// email from one address, each further login must wait for one second after the last failure. The delay
 	// doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
 	// other addresses never delay an address from which the user logged in within the last 30 days.
@@ -114,7 +115,8 @@ type ClientInterface interface {
 	// Login: log in
 	//
 	// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
-	// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+	// which is valid for 30 days. A user has up to 100 sessions: a further login ends the session that was
+	// refreshed longest ago. This operation uses no Authorization header. After 10 failed logins for one
 	// email from one address, each further login must wait for one second after the last failure. The delay
 	// doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
 	// other addresses never delay an address from which the user logged in within the last 30 days.
@@ -425,7 +427,8 @@ func (c *Client) ListProjects(ctx context.Context, params *ListProjectsParams, r
 // LoginWithBody: log in
 //
 // Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
-// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+// which is valid for 30 days. A user has up to 100 sessions: a further login ends the session that was
+// refreshed longest ago. This operation uses no Authorization header. After 10 failed logins for one
 // email from one address, each further login must wait for one second after the last failure. The delay
 // doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
 // other addresses never delay an address from which the user logged in within the last 30 days.
@@ -448,7 +451,8 @@ func (c *Client) LoginWithBody(ctx context.Context, contentType string, body io.
 // Login: log in
 //
 // Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
-// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+// which is valid for 30 days. A user has up to 100 sessions: a further login ends the session that was
+// refreshed longest ago. This operation uses no Authorization header. After 10 failed logins for one
 // email from one address, each further login must wait for one second after the last failure. The delay
 // doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
 // other addresses never delay an address from which the user logged in within the last 30 days.
@@ -2038,7 +2042,8 @@ type ClientWithResponsesInterface interface {
 	// LoginWithBodyWithResponse: log in
 	//
 	// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
-	// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+	// which is valid for 30 days. A user has up to 100 sessions: a further login ends the session that was
+	// refreshed longest ago. This operation uses no Authorization header. After 10 failed logins for one
 	// email from one address, each further login must wait for one second after the last failure. The delay
 	// doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
 	// other addresses never delay an address from which the user logged in within the last 30 days.
@@ -2051,7 +2056,8 @@ type ClientWithResponsesInterface interface {
 	// LoginWithResponse: log in
 	//
 	// Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
-	// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+	// which is valid for 30 days. A user has up to 100 sessions: a further login ends the session that was
+	// refreshed longest ago. This operation uses no Authorization header. After 10 failed logins for one
 	// email from one address, each further login must wait for one second after the last failure. The delay
 	// doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
 	// other addresses never delay an address from which the user logged in within the last 30 days.
@@ -4730,7 +4736,8 @@ func (c *ClientWithResponses) ListProjectsWithResponse(ctx context.Context, para
 // LoginWithBodyWithResponse: log in
 //
 // Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
-// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+// which is valid for 30 days. A user has up to 100 sessions: a further login ends the session that was
+// refreshed longest ago. This operation uses no Authorization header. After 10 failed logins for one
 // email from one address, each further login must wait for one second after the last failure. The delay
 // doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
 // other addresses never delay an address from which the user logged in within the last 30 days.
@@ -4749,7 +4756,8 @@ func (c *ClientWithResponses) LoginWithBodyWithResponse(ctx context.Context, con
 // LoginWithResponse: log in
 //
 // Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh token,
-// which is valid for 30 days. This operation uses no Authorization header. After 10 failed logins for one
+// which is valid for 30 days. A user has up to 100 sessions: a further login ends the session that was
+// refreshed longest ago. This operation uses no Authorization header. After 10 failed logins for one
 // email from one address, each further login must wait for one second after the last failure. The delay
 // doubles with each further failure, up to 15 minutes. Before its end, the response is 429. Failures from
 // other addresses never delay an address from which the user logged in within the last 30 days.

@@ -10,4 +10,4 @@ import _ "embed"
 var document []byte
 
 // documentSource is the SHA-256 of the YAML that document has been made from.
-const documentSource = "e9229c15f9f7cad61881b9bc600bd301128058c5c2d22ed609659157c61df034"
+const documentSource = "3144d748bab0b494ade4bd4fddecc30965f68bb3eb9c0b3749be8dc1789931e4"

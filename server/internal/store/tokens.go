@@ -14,10 +14,16 @@ func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken, 
 		if errors.Is(err, studio.ErrNotFound) {
 			return studio.ErrUnauthorized
 		}
+		if err == nil {
+			err = addRefreshToken(ctx, tx, token)
+		}
 		if err != nil {
 			return err
 		}
-		return addRefreshToken(ctx, tx, token)
+		_, err = tx.exec(ctx, `DELETE FROM refresh_tokens WHERE family IN (SELECT family FROM refresh_tokens
+			WHERE user_id = $1 AND used = 0 ORDER BY expires_at DESC, hash LIMIT 1000000000 OFFSET $2)`, // SQLite has no OFFSET without LIMIT
+			token.UserID, studio.MaxSessions)
+		return err
 	})
 }
 

@@ -35,8 +35,8 @@ type Store interface {
 	// SeeAddress makes an address known to a user at now. It may keep a time of up to a day before.
 	SeeAddress(ctx context.Context, userID, address string, now time.Time) error
 
-	// AddRefreshToken adds a token. The error is [ErrUnauthorized] if the user no longer has this password
-	// hash.
+	// AddRefreshToken adds a token. If the user then has more than [MaxSessions] families, it deletes those
+	// whose tokens expire first. The error is [ErrUnauthorized] if the user no longer has this password hash.
 	AddRefreshToken(ctx context.Context, token RefreshToken, passwordHash string) error
 	// RotateRefreshToken marks the token with the given hash as used, and adds next to its family and user.
 	// The error is [ErrUnauthorized] if the token is unknown or expired, or has been used before. In the last

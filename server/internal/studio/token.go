@@ -12,6 +12,10 @@ import (
 // RefreshTokenLifetime is how long a refresh token is valid.
 const RefreshTokenLifetime = 30 * 24 * time.Hour
 
+// MaxSessions is the maximum number of sessions of a user. A login beyond it ends the session that was refreshed
+// longest ago.
+const MaxSessions = 100
+
 // TokenPair is the result of a login or refresh (interface, 2.4).
 type TokenPair struct {
 	Access  string
