@@ -90,7 +90,7 @@ func (s *Store) Close() error { return s.bucket.Close() }
 func (s *Store) Write(ctx context.Context, key string, content io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // cancelling before Close discards the written content
-	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType(key)})
+	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType(key), BeforeWrite: makePrivate})
 	if err != nil {
 		return err
 	}
@@ -102,6 +102,15 @@ func (s *Store) Write(ctx context.Context, key string, content io.Reader) error 
 		return err
 	}
 	return s.syncFile(key)
+}
+
+// makePrivate is the BeforeWrite of a [blob.WriterOptions]. Without it, every user of the machine could read the file.
+func makePrivate(as func(any) bool) error {
+	var file *os.File
+	if !as(&file) { // an object store
+		return nil
+	}
+	return file.Chmod(0o600)
 }
 
 func ignoreCanceled(err error) error {

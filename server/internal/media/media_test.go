@@ -107,6 +107,14 @@ func TestStore_Write_isAtomic(t *testing.T) {
 	if all := b.files(); len(all) != 1 {
 		t.Errorf("files %v", all)
 	}
+	check(t, filepath.WalkDir(b.dir, func(path string, entry os.DirEntry, err error) error {
+		check(t, err)
+		info, err := entry.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("others have access to %s: %v", path, info.Mode())
+		}
+		return err
+	}))
 	b.write(key, "second")
 	check(t, b.Erase(t.Context(), "results/"))
 	if _, err := b.Open(t.Context(), key); !errors.Is(err, studio.ErrNotFound) {
