@@ -4,6 +4,7 @@
 package media
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"gocloud.dev/blob"
@@ -161,7 +163,7 @@ func (s *Store) open(ctx context.Context, key string) (file, error) {
 		if err != nil {
 			return file{}, studio.ErrNotFound
 		}
-		return openFile(filepath.Join(s.dir, name))
+		return openFile(s.dir, name)
 	}
 	r, err := s.bucket.NewReader(ctx, key, nil)
 	if gcerrors.Code(err) == gcerrors.NotFound {
@@ -173,11 +175,26 @@ func (s *Store) open(ctx context.Context, key string) (file, error) {
 	return file{r, r.Size(), r.ModTime()}, nil
 }
 
-func openFile(name string) (file, error) {
-	content, err := os.Open(name) //nolint:gosec // open has checked that the name is inside the directory
-	if errors.Is(err, os.ErrNotExist) {
-		err = studio.ErrNotFound
+// openFile opens a regular file in a directory. It follows no symbolic link, because that may lead to any file, and does
+// not wait for the writer of a pipe.
+func openFile(dir, name string) (f file, err error) {
+	defer func() {
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			err = studio.ErrNotFound
+		}
+	}()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return file{}, err
 	}
+	defer func() { _ = root.Close() }()
+	parts := strings.Split(name, string(filepath.Separator))
+	for i := range parts {
+		if info, err := root.Lstat(filepath.Join(parts[:i+1]...)); err != nil || info.Mode()&os.ModeSymlink != 0 {
+			return file{}, cmp.Or(err, studio.ErrNotFound)
+		}
+	}
+	content, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return file{}, err
 	}
