@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"hash"
+	"io"
 	"net/http"
 	"net/url"
 	"path"
@@ -109,12 +110,50 @@ func (s *Store) ServeFile(w http.ResponseWriter, r *http.Request, key string) {
 	header := w.Header()
 	header.Set("Content-Type", contentType(key))
 	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Security-Policy", contentSecurityPolicy)
 	header.Set("Cache-Control", "private, max-age=3600")
 	header.Set("ETag", `"`+strconv.FormatInt(file.modified.UnixNano(), 16)+"-"+strconv.FormatInt(file.size, 16)+`"`)
 	if contentType(key) == unknownType {
 		header.Set("Content-Disposition", "attachment")
 	}
-	http.ServeContent(w, r, "", file.modified, file.content)
+	http.ServeContent(&problemWriter{ResponseWriter: w, request: r}, r, "", file.modified, file.content)
+}
+
+// contentSecurityPolicy allows what the page needs in which a browser shows a file. A file cannot run scripts or load
+// anything else. Without allow-same-origin, Chromium does not play a video.
+const contentSecurityPolicy = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox allow-same-origin"
+
+// problemWriter writes the errors of [http.ServeContent] as problem documents.
+type problemWriter struct {
+	http.ResponseWriter
+	request *http.Request
+	failed  bool
+}
+
+func (w *problemWriter) WriteHeader(status int) {
+	if w.failed = status >= http.StatusBadRequest; !w.failed {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.Header().Del("Cache-Control")
+	detail := "The file has changed."
+	if status == http.StatusRequestedRangeNotSatisfiable {
+		detail = "The file does not have this range."
+	}
+	server.WriteProblem(w.ResponseWriter, w.request, &server.Error{Status: status, Detail: detail})
+}
+
+// Write drops the text of an error.
+func (w *problemWriter) Write(p []byte) (int, error) {
+	if w.failed {
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// ReadFrom lets the kernel send a file.
+func (w *problemWriter) ReadFrom(from io.Reader) (int64, error) {
+	return io.Copy(w.ResponseWriter, from)
 }
 
 const unknownType = "application/octet-stream"
