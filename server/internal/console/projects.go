@@ -122,10 +122,12 @@ func newProjectCard(p studio.Project) projectCard {
 	return v
 }
 
-// localPicture returns address if it is a path on this origin, or "".
+// localPicture returns address if it is a path on this origin, or "". Browsers take several slashes at the beginning for
+// the begin of a host.
 func localPicture(address string) string {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.Contains(address, `\`) {
+	if err != nil || u.Scheme != "" || u.Host != "" || strings.Contains(address, `\`) ||
+		!strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") {
 		return ""
 	}
 	return u.String()

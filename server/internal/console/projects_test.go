@@ -44,7 +44,7 @@ func TestProjects_showMembersSafely(t *testing.T) {
 		"tags": map[string]any{"names": []string{"onboarding", "plain"}, "colors": []string{"#2D7FF9", "javascript:red"}},
 	}, map[string]any{"title": hostile, "status": hostile, "language": hostile, "thumbnail": "javascript:alert(1)", "tags": map[string]any{"names": []string{hostile}, "colors": []string{hostile}}},
 		map[string]any{"title": nil, "thumbnail": "https://elsewhere.example/a.png"}, map[string]any{"thumbnail": "https://ada:hunter2@elsewhere.example/"},
-		map[string]any{"thumbnail": "//hidden.example/a.png"}, map[string]any{"thumbnail": `/\hidden.example/a.png`}, map[string]any{"thumbnail": "data:text/html,<script>"})
+		map[string]any{"thumbnail": "//hidden.example/a.png"}, map[string]any{"thumbnail": "///hidden.example/a.png"}, map[string]any{"thumbnail": `/\hidden.example/a.png`}, map[string]any{"thumbnail": "data:text/html,<script>"})
 	p := s.signIn(t, email).get("/console/projects")
 	p.want(t, http.StatusOK, "<h2>Welcome</h2>", `class="badge published">PUBLISHED`, "english", "onboarding", `fill="#2D7FF9"`, "<dd>120</dd>", "<dd>7</dd>",
 		`src="/media/own.png"`, `href="/console/videos/new?text=Hello&#43;%26&#43;welcome.&amp;title=Welcome"`, ">Watch on videos.example<", `href="/console/avatars/new"`, "Untitled project", "&lt;script&gt;",
