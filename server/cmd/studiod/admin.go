@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -59,6 +61,7 @@ func adminConfigOf(command *cli.Command) adminConfig {
 type admin struct {
 	metrics  *metrics.Metrics
 	listener net.Listener
+	host     string // of the configured address
 	http     *http.Server
 	state    atomic.Pointer[adminState]
 }
@@ -81,7 +84,8 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 		}
 		return err
 	}
-	a := &admin{metrics: metrics.New(version()), listener: listener}
+	host, _, _ := net.SplitHostPort(d.cfg.Admin.Addr) // Listen has accepted it
+	a := &admin{metrics: metrics.New(version()), listener: listener, host: host}
 	a.state.Store(&adminState{name: "starting"})
 	a.http = &http.Server{
 		Handler: a.handler(), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
@@ -116,7 +120,25 @@ func (a *admin) handler() http.Handler {
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !a.answersTo(r.Host) {
+			writeState(w, http.StatusMisdirectedRequest, readiness{Status: "unknown host: use an address, or the host of --admin-addr"})
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// answersTo reports whether a request with a Host header is served. A page in a browser on this network can send
+// requests for a name of its own that it resolves to this server (DNS rebinding), but not for an address, nor for a
+// name without a domain.
+func (a *admin) answersTo(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]")
+	}
+	_, err = netip.ParseAddr(name)
+	return err == nil || !strings.Contains(name, ".") || strings.EqualFold(name, a.host)
 }
 
 // stopping reports on /readyz that the daemon is stopping.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -112,6 +113,27 @@ func TestDaemon_servesMetricsAndProfiles(t *testing.T) {
 			t.Errorf("the public address answers /metrics with %d", status)
 		}
 	})
+}
+
+// A page must not read the metrics by a name that it resolves to this machine (DNS rebinding).
+func TestAdmin_rejectsOtherHosts(t *testing.T) {
+	t.Parallel()
+	d := &daemon{cfg: daemonConfig{Admin: adminConfig{Addr: "localhost:0"}, Logger: slog.New(slog.DiscardHandler)}}
+	check(t, d.openAdmin(t.Context()))
+	defer func() { check(t, d.admin.close()) }()
+	d.admin.host = "studio.example"
+	for host, want := range map[string]int{
+		"127.0.0.1:9090": 200, "[::1]:9090": 200, "[::1]": 200, "localhost": 200, "LOCALHOST:9090": 200, "studiod-1:9090": 200, "studio.example:9090": 200,
+		"page.example:9090": 421, "page.example": 421, "localhost.page.example": 421, "127.0.0.1.page.example": 421, "page.example.": 421,
+	} {
+		for _, path := range []string{"/metrics", "/healthz", "/debug/pprof/goroutine"} {
+			request, answer := httptest.NewRequest(http.MethodGet, path, nil), httptest.NewRecorder()
+			request.Host = host
+			if d.admin.http.Handler.ServeHTTP(answer, request); answer.Code != want {
+				t.Errorf("%s at %s: %d, want %d", path, host, answer.Code, want)
+			}
+		}
+	}
 }
 
 func TestDaemon_readinessFollowsDatabase(t *testing.T) {

@@ -164,7 +164,9 @@
 //	/debug/pprof/  profiles
 //
 // All daemons on a database report the same queues, so use the maximum over the daemons, not the sum. /readyz also
-// reports the queues, but a long queue does not make a daemon unready. If another process uses the default port, a
+// reports the queues, but a long queue does not make a daemon unready. Requests must name an IP address, a name without
+// a domain, or the host of --admin-addr. Others get 421, because they may come from a page in a browser that resolves
+// its own name to this address. If another process uses the default port, a
 // daemon logs a warning and does not serve operators. If another process uses a port set by --admin-addr, it exits.
 //
 // The directory deploy contains alert rules for Prometheus and a dashboard for Grafana.
