@@ -175,8 +175,12 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 			return d, err
 		}
 	}
+	handler = cfg.TrustedProxies.Handler(d.withPublicKeys(handler))
+	if d.certificate != nil {
+		handler = withStrictTransport(handler)
+	}
 	d.http = &http.Server{
-		Handler:           cfg.TrustedProxies.Handler(d.withPublicKeys(handler)),
+		Handler:           handler,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,

@@ -121,7 +121,8 @@
 //
 // With --tls-cert FILE and --tls-key FILE, the port serves TLS 1.2 and 1.3 with HTTP/2 and HTTP/1.1. The
 // files are read again every second. New connections use the new certificate, and open connections are not
-// affected. If a certificate and key do not match, the daemon logs this and uses the previous pair. An HTTP/2
+// affected. If a certificate and key do not match, the daemon logs this and uses the previous pair. Responses tell
+// browsers to use only https for this host for a year (HSTS); a proxy that adds TLS must do so itself. An HTTP/2
 // connection can have up to 100 concurrent requests. Each of them after the first counts as another connection.
 //
 // Behind a proxy, set --trusted-proxies to the networks of proxies, such as 10.0.0.0/8,2001:db8::/32. The address of

@@ -61,6 +61,9 @@ func shown(t *testing.T, client *http.Client, url string) (status int, proto, na
 	_, err = io.Copy(io.Discard, answer.Body)
 	check(t, err)
 	_ = answer.Body.Close()
+	if got := answer.Header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
+		t.Errorf("Strict-Transport-Security is %q", got)
+	}
 	return answer.StatusCode, answer.Proto, answer.TLS.PeerCertificates[0].Subject.CommonName
 }
 
