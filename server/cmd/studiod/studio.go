@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v3"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
@@ -26,6 +27,7 @@ func studioConfig(db *store.Store, passwords studio.Passwords) studio.Config {
 	return studio.Config{
 		Store:     db,
 		Passwords: passwords,
+		NFC:       norm.NFC.String,
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		NewSecret: func() string { return standardwebhooks.NewSecret().Reveal() },
 		Now:       time.Now,

@@ -48,7 +48,7 @@ func (c *Console) users(w http.ResponseWriter, r *http.Request, _ session) error
 	cursor := query.Get("cursor")
 	v, next := usersView{Email: query.Get("email")}, ""
 	var err error
-	if v.Users, err = c.cfg.Store.Users(r.Context(), v.Email, cursor, pageSize+1); err != nil {
+	if v.Users, err = c.cfg.Store.Users(r.Context(), c.cfg.Studio.NormalizeEmail(v.Email), cursor, pageSize+1); err != nil {
 		return err
 	}
 	if len(v.Users) > pageSize {

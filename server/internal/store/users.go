@@ -51,12 +51,12 @@ type Account struct {
 }
 
 // Users returns up to limit users in descending order of ID, which is newest first unless an operator chose an
-// ID. It starts below the ID below, or at the highest if below is "". With an email it returns only the user
-// with that email, and ignores below.
+// ID. It starts below the ID below, or at the highest if below is "". With a normalized email it returns
+// only the user with that email, and ignores below.
 func (s *Store) Users(ctx context.Context, email, below string, limit int) (all []Account, err error) {
 	where, args := "", []any{limit, MaxInProgress}
 	if email != "" {
-		where, args = " AND u.email = $3", append(args, studio.NormalizeEmail(email))
+		where, args = " AND u.email = $3", append(args, email)
 	} else if below != "" {
 		where, args = " AND u.id < $3", append(args, below)
 	}

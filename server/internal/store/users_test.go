@@ -42,7 +42,7 @@ func TestStore_Users_arePaginated(t *testing.T) {
 		if want := []string{"u11", "u10", "u09", "u08", "u07", "u06", "u04", "u03", "u02", "u01", "u00"}; !slices.Equal(seen, want) {
 			t.Errorf("the users are %v", seen)
 		}
-		found, err := db.Users(t.Context(), " U3@example.com", "", 5)
+		found, err := db.Users(t.Context(), "u3@example.com", "", 5)
 		check(t, err)
 		if len(found) != 1 || found[0].ID != "u03" {
 			t.Errorf("found %+v", found)

@@ -75,7 +75,7 @@ func addressOf(client netip.Addr) string {
 // error is [ErrTooManyTries] if the login must wait because of earlier failures, and [ErrBusy] if too many
 // password comparisons are queued.
 func (s *Service) Login(ctx context.Context, client netip.Addr, email, password string) (TokenPair, error) {
-	email, now := NormalizeEmail(email), s.now()
+	email, now := s.NormalizeEmail(email), s.now()
 	address := addressOf(client)
 	user, err := s.Store.UserByEmail(ctx, email)
 	unknown := errors.Is(err, ErrNotFound)

@@ -31,6 +31,8 @@ type Config struct {
 	// CursorKey authenticates the cursors of lists. All processes with the same database must have the same
 	// key.
 	CursorKey []byte
+	// NFC returns a text in Unicode normalization form C, in which equal texts have equal bytes.
+	NFC func(text string) string
 	// NewID returns a unique id for a record. Ids are ordered by time.
 	NewID func() string
 	// NewSecret returns a new webhook secret.

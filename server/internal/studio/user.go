@@ -10,7 +10,7 @@ import (
 // User is a user who can log in.
 type User struct {
 	ID           string
-	Email        string // normalized; see [NormalizeEmail]
+	Email        string // normalized; see [Service.NormalizeEmail]
 	PasswordHash string
 	CreatedAt    time.Time
 	Role         Role
@@ -32,7 +32,9 @@ type Passwords interface {
 }
 
 // NormalizeEmail returns the form in which emails are stored and looked up.
-func NormalizeEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+func (s *Service) NormalizeEmail(email string) string {
+	return s.NFC(strings.ToLower(strings.TrimSpace(email)))
+}
 
 // AddUser creates a user. If id is empty, the user gets a new id.
 func (s *Service) AddUser(ctx context.Context, id, email, password string) (User, error) {
@@ -43,7 +45,7 @@ func (s *Service) AddUser(ctx context.Context, id, email, password string) (User
 	if id == "" {
 		id = s.NewID()
 	}
-	user := User{ID: id, Email: NormalizeEmail(email), PasswordHash: hash, CreatedAt: s.now()}
+	user := User{ID: id, Email: s.NormalizeEmail(email), PasswordHash: hash, CreatedAt: s.now()}
 	return user, s.Store.CreateUser(ctx, user)
 }
 
@@ -71,7 +73,7 @@ func (s *Service) SetRole(ctx context.Context, email string, role Role) error {
 
 // UserByEmail returns the user with the given email.
 func (s *Service) UserByEmail(ctx context.Context, email string) (User, error) {
-	return s.Store.UserByEmail(ctx, NormalizeEmail(email))
+	return s.Store.UserByEmail(ctx, s.NormalizeEmail(email))
 }
 
 // RevokeTokens ends all sessions of a user. Refresh tokens are revoked immediately. Access tokens are revoked

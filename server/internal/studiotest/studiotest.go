@@ -14,6 +14,7 @@ import (
 
 	"github.com/alexedwards/argon2id"
 	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -144,6 +145,7 @@ func Config(db *store.Store, now func() time.Time) studio.Config {
 			return studio.WebhookAttempt{Delivered: len(secrets) > 0, Status: 204, Duration: time.Second}
 		},
 		Media:     NewMedia(),
+		NFC:       norm.NFC.String,
 		CursorKey: []byte("cursors"),
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		NewSecret: func() string { return standardwebhooks.NewSecret().Reveal() },
