@@ -740,8 +740,8 @@ type WebhookAttempt struct {
 	// Why the notification was not delivered.
 	//
 	//   - status: the response is not 2xx.
-	//   - blocked: the address is not public.
-	//   - dns: the host has no address.
+	//   - blocked: the service does not send to this address.
+	//   - dns: the host has no public address.
 	//   - connect: the connection failed.
 	//   - tls: there is no trusted certificate.
 	//   - timeout: there was no response within 15 seconds.

@@ -10,4 +10,4 @@ import _ "embed"
 var document []byte
 
 // documentSource is the SHA-256 of the YAML that document has been made from.
-const documentSource = "3144d748bab0b494ade4bd4fddecc30965f68bb3eb9c0b3749be8dc1789931e4"
+const documentSource = "799aaeae427034ac6c61d8cb57f518fd346660f55623f99b1581b95f469e709a"

@@ -19,6 +19,9 @@ type Attempt struct {
 	RetryAfter time.Duration // 0 if the receiver sent no Retry-After; at most 24 hours
 	Excerpt    []byte        // first 4 KiB of the response body, as sent
 	Failure    Failure       // "" if delivered
+	// NotPublic reports that the host name has an address that the guard blocked. It is for the log. A user who can see
+	// it learns which names exist in a private network.
+	NotPublic bool
 }
 
 // Delivered reports whether the receiver accepted the event, which means that it sent the headers of a 2xx
@@ -32,8 +35,8 @@ type Failure string
 // Failures of an attempt.
 const (
 	FailureInvalid  Failure = "invalid"  // the message has no valid id or no secret; nothing was sent
-	FailureBlocked  Failure = "blocked"  // the guard blocked the URL or the address behind it
-	FailureDNS      Failure = "dns"      // the host name has no address
+	FailureBlocked  Failure = "blocked"  // the guard blocked the URL
+	FailureDNS      Failure = "dns"      // the host name has no address, or none that the guard permits
 	FailureConnect  Failure = "connect"  // no connection could be opened
 	FailureTLS      Failure = "tls"      // the handshake failed or the certificate is not trusted
 	FailureTimeout  Failure = "timeout"  // a deadline passed before the response headers were complete

@@ -56,7 +56,7 @@ func portOf(listener net.Listener) string {
 }
 
 // A name that resolves to a private address is blocked when it is dialed, although it is accepted at
-// registration.
+// registration. The result is that of a name that does not exist.
 func TestSend_blocksANameWithAPrivateAddress(t *testing.T) {
 	t.Parallel()
 	inside := listen(t, "127.0.0.1:0")
@@ -71,8 +71,15 @@ func TestSend_blocksANameWithAPrivateAddress(t *testing.T) {
 			t.Error(err)
 		}
 		attempt := s.Send(t.Context(), m)
-		if attempt.Failure != sender.FailureBlocked || attempt.Address != "" {
+		if attempt.Failure != sender.FailureDNS || attempt.Address != "" || !attempt.NotPublic {
 			t.Errorf("%s: %+v", address, attempt)
+		}
+		_, fetchErr := s.Fetch(t.Context(), m.URL)
+		_, absentErr := s.Fetch(t.Context(), "http://absent.test/")
+		for _, err := range []error{fetchErr, absentErr} {
+			if found, ok := errors.AsType[*net.DNSError](err); !ok || !found.IsNotFound {
+				t.Errorf("%s: error %v, want that of an absent name", address, err)
+			}
 		}
 	}
 }
@@ -96,7 +103,7 @@ func TestSend_blocksDNSRebinding(t *testing.T) {
 		t.Errorf("outside: %+v", attempt)
 	}
 	address.Store("127.0.0.1")
-	if attempt := s.Send(t.Context(), m); attempt.Failure != sender.FailureBlocked {
+	if attempt := s.Send(t.Context(), m); attempt.Failure != sender.FailureDNS || !attempt.NotPublic {
 		t.Errorf("inside: %+v", attempt)
 	}
 }
@@ -127,7 +134,7 @@ func TestSend_dialsPublicAddressesOnly(t *testing.T) {
 				server.Refuse()
 				s.Close()
 				attempt := s.Send(t.Context(), m)
-				if attempt.Failure != sender.FailureConnect && attempt.Failure != sender.FailureBlocked {
+				if attempt.Failure != sender.FailureConnect && attempt.Failure != sender.FailureDNS {
 					t.Errorf("public one down: %+v", attempt)
 				}
 			})

@@ -16,8 +16,8 @@ var errRedirects = errors.New("sender: too many redirects, or one without a usab
 // Fetch sends a GET request to a URL that a user provided. The guard checks the URL, the URL of each
 // redirect, and each address before it is dialed. Fetch follows up to 5 redirects and returns the final
 // response with any other status. The caller must limit and close its body. The only deadline is that of ctx.
-// Config.AllowHTTP and AllowNetworks apply, and the other fields except Timeout. If the guard blocks the
-// request, the error wraps a [*RefusedError].
+// Config.AllowHTTP and AllowNetworks apply, and the other fields except Timeout. If the guard blocks a
+// URL, the error is a [*RefusedError].
 func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, error) {
 	for range maxRedirects + 1 {
 		target, err := s.guard.parse(rawURL)

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -29,7 +30,7 @@ const blockedNetworks = `
 type RefusedError struct {
 	Reason string // one of a few fixed texts; safe to send to the user
 
-	// NotPublic reports that the host is an address that is not public, or resolves to one.
+	// NotPublic reports that the host is an address that is not public, or localhost.
 	NotPublic bool
 }
 
@@ -40,6 +41,10 @@ func refused(reason string) error { return &RefusedError{Reason: reason} }
 func notPublic() error {
 	return &RefusedError{Reason: "must have a host that is a public address", NotPublic: true}
 }
+
+// errNotPublic is the error for dialing an address that is not public. It is that of a name without an address, so that
+// users do not learn which names exist in a private network.
+var errNotPublic = &net.DNSError{Err: "no public address", IsNotFound: true}
 
 // guard restricts requests to public addresses.
 type guard struct {
@@ -72,7 +77,7 @@ func (g *guard) permits(addr netip.Addr) bool {
 // is a [net.Dialer.ControlContext].
 func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	if to, err := netip.ParseAddrPort(address); err != nil || !g.permits(to.Addr()) {
-		return notPublic()
+		return errNotPublic
 	}
 	return nil
 }

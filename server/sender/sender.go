@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -137,7 +138,7 @@ func (s *Sender) Send(ctx context.Context, m Message) Attempt {
 	case ctx.Err() != nil:
 		attempt.Failure = FailureCanceled
 	default:
-		attempt.Failure = trace.failure(err)
+		attempt.Failure, attempt.NotPublic = trace.failure(err), errors.Is(err, errNotPublic)
 	}
 	attempt.Duration = time.Since(start)
 	return attempt

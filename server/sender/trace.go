@@ -59,8 +59,6 @@ func (t *trace) failure(err error) Failure {
 	defer t.mu.Unlock()
 	timeout, isNet := errors.AsType[net.Error](err)
 	switch {
-	case is[*RefusedError](err):
-		return FailureBlocked
 	case isNet && timeout.Timeout():
 		return FailureTimeout
 	case is[*net.DNSError](err):

@@ -72,9 +72,13 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 	if err != nil {
 		return d.retryTime(err)
 	}
+	failure := string(sent.Failure)
+	if sent.NotPublic {
+		failure = "not public" // users see that there is no address
+	}
 	d.jobs.Logger.InfoContext(d.ctx, "delivery attempted", "event", next.Event.ID, "subject", next.Event.SubjectID,
 		"sequence", next.Event.Sequence, "try", tries, "state", string(outcome.State), "status", sent.Status,
-		"failure", string(sent.Failure), "duration", sent.Duration, "request_id", next.RequestID)
+		"failure", failure, "duration", sent.Duration, "request_id", next.RequestID)
 	if outcome.SwitchOff {
 		d.jobs.Logger.WarnContext(d.ctx, "endpoint switched off", "user", next.UserID, "origin", next.Origin)
 	}
