@@ -152,7 +152,7 @@
 // use the unused shares of the others.
 //
 // Up to --user-in-progress (100,000) creations of a user can wait for rendering or be in rendering. Further creations
-// get 429, too. The total size of the files that a user uploads within seven days is limited to --user-media
+// get 429, too. Each daemon beyond the first may exceed this limit by a twentieth, and at least by one. The total size of the files that a user uploads within seven days is limited to --user-media
 // (100,000 MB). An upload over that limit gets 413.
 //
 // # Metrics

@@ -12,8 +12,8 @@ const (
 	creationPause = 5 * time.Second
 	// recountAfter is how long a count at the limit stays valid.
 	recountAfter = time.Second
-	// countedPart is the fraction of the limit that is admitted before the rows are counted again: one in
-	// this many. Each process exceeds the limit by at most that.
+	// countedPart is the fraction of the limit that a process admits before it counts the rows again, and that may be
+	// without a row: one in this many. Other processes cannot count these, so each exceeds the limit by at most that.
 	countedPart = 20
 	// maxCounted limits the users whose counts a process caches.
 	maxCounted = 10_000
@@ -28,6 +28,8 @@ type inProgress struct {
 
 // counted is the state of a user since the rows were last counted.
 type counted struct {
+	slots chan struct{} // one for each creation that has begun
+
 	mu      sync.Mutex
 	left    int       // creations that may begin before the next count
 	running int       // creations that have begun; some may have a row already
@@ -41,7 +43,17 @@ func (p *inProgress) begin(ctx context.Context, s *Service, userID string) (end 
 	if s.MaxInProgress == 0 {
 		return func() {}, nil
 	}
-	c := p.of(userID)
+	c := p.of(userID, max(1, s.MaxInProgress/countedPart))
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() {
+		if err != nil {
+			<-c.slots
+		}
+	}()
 	admitted, ended, stale := c.take(s.now())
 	if stale {
 		rows, err := s.Store.CreationsInProgress(ctx, userID)
@@ -57,7 +69,7 @@ func (p *inProgress) begin(ctx context.Context, s *Service, userID string) (end 
 	return c.end, nil
 }
 
-func (p *inProgress) of(userID string) *counted {
+func (p *inProgress) of(userID string, slots int) *counted {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c := p.users[userID]; c != nil {
@@ -66,7 +78,7 @@ func (p *inProgress) of(userID string) *counted {
 	if p.users == nil || len(p.users) >= maxCounted {
 		p.users = make(map[string]*counted)
 	}
-	c := new(counted)
+	c := &counted{slots: make(chan struct{}, slots)}
 	p.users[userID] = c
 	return c
 }
@@ -87,7 +99,7 @@ func (c *counted) take(now time.Time) (admitted bool, ended int, stale bool) {
 func (c *counted) recount(limit, rows, ended int, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.left = min(limit-rows-c.running-(c.ended-ended), max(1, limit/countedPart))
+	c.left = min(limit-rows-c.running-(c.ended-ended), cap(c.slots)-c.running)
 	if c.left <= 0 {
 		c.left, c.full = 0, now
 	}
@@ -98,6 +110,7 @@ func (c *counted) end() {
 	defer c.mu.Unlock()
 	c.running--
 	c.ended++
+	<-c.slots
 }
 
 // uploading counts the bytes that each user is uploading to this process.

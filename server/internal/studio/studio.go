@@ -42,8 +42,8 @@ type Config struct {
 	// Now returns the current time.
 	Now func() time.Time
 	// MaxInProgress limits the creations of a user that are waiting to be rendered or being rendered. Each
-	// process may exceed it by a twentieth, because it counts the rows once for several creations. If zero,
-	// they are not limited.
+	// process beyond the first may exceed it by a twentieth, and at least by one, because it counts the rows once for
+	// several creations. If zero, they are not limited.
 	MaxInProgress int
 	// MaxMediaBytes limits the total size of the unexpired uploads of a user, in bytes. If zero, it is not
 	// limited.
