@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -47,13 +48,20 @@ Examples:
 }
 
 // prepare makes every command return input errors instead of printing help, and every group of commands
-// reject unknown subcommands.
+// reject unknown subcommands. The errors suggest the most similar name.
 func prepare(command *cli.Command) {
-	command.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error { return err }
+	command.OnUsageError = func(_ context.Context, command *cli.Command, err error, _ bool) error {
+		name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -") // package cli has no other way to tell
+		if suggestion := cli.SuggestFlag(command.Flags, name, false); unknown && suggestion != "" {
+			err = fmt.Errorf("%w; did you mean %s?", err, suggestion)
+		}
+		return err
+	}
 	if len(command.Commands) > 0 {
 		command.Action = func(_ context.Context, command *cli.Command) error {
 			if command.Args().Present() {
-				return usagef("unknown command %q; see %s --help", command.Args().First(), command.FullName())
+				name := command.Args().First()
+				return usagef("unknown command %q; did you mean %s? see %s --help", name, cli.SuggestCommand(command.Commands, name), command.FullName())
 			}
 			return cli.ShowSubcommandHelp(command)
 		}

@@ -17,9 +17,9 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 		args []string
 		want string
 	}{
-		"an unknown command":             {[]string{"sing"}, "unknown command"},
-		"an unknown subcommand":          {[]string{"avatar", "sing"}, "unknown command"},
-		"an unknown flag":                {[]string{"projects", "--loud"}, "loud"},
+		"an unknown command":             {[]string{"avatr"}, `unknown command "avatr"; did you mean avatar?`},
+		"an unknown subcommand":          {[]string{"avatar", "creat"}, "did you mean create?"},
+		"an unknown flag":                {[]string{"projects", "--worksapce"}, "did you mean --workspace?"},
 		"an extra argument":              {[]string{"projects", "now"}, "usage: studio projects"},
 		"a missing argument":             {[]string{"avatar", "show"}, "usage: studio avatar show ID"},
 		"a password as a flag":           {[]string{"login", "--password=hunter2"}, "password"},

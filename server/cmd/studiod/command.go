@@ -84,13 +84,20 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 }
 
 // prepare makes every command return usage errors instead of printing help, and every command group reject
-// unknown subcommands.
+// unknown subcommands. The errors suggest the most similar name.
 func prepare(command *cli.Command) {
-	command.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error { return err }
+	command.OnUsageError = func(_ context.Context, command *cli.Command, err error, _ bool) error {
+		name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -") // package cli has no other way to tell
+		if suggestion := cli.SuggestFlag(command.Flags, name, false); unknown && suggestion != "" {
+			err = fmt.Errorf("%w; did you mean %s?", err, suggestion)
+		}
+		return err
+	}
 	if len(command.Commands) > 0 {
 		command.Action = func(_ context.Context, command *cli.Command) error {
 			if command.Args().Present() {
-				return usagef("no such command; see %s --help", command.FullName())
+				suggestion := cli.SuggestCommand(command.Commands, command.Args().First())
+				return usagef("no such command; did you mean %s? see %s --help", suggestion, command.FullName())
 			}
 			return cli.ShowSubcommandHelp(command)
 		}

@@ -101,9 +101,9 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		code        int
 		message     string
 	}{
-		{"an unknown command", "", []string{"sing"}, exitUsage, "no such command"},
-		{"an unknown subcommand", "", []string{"user", "sing"}, exitUsage, "no such command"},
-		{"an unknown flag", "", []string{"serve", "--loud"}, exitUsage, "loud"},
+		{"an unknown command", "", []string{"sevre"}, exitUsage, "did you mean serve? see studiod --help"},
+		{"an unknown subcommand", "", []string{"user", "rol"}, exitUsage, "did you mean role? see studiod user --help"},
+		{"an unknown flag", "", []string{"serve", "--adr"}, exitUsage, "-adr; did you mean --addr?"},
 		{"too many arguments", "", []string{"serve", db, "now"}, exitUsage, "usage: studiod serve"},
 		{"too few arguments", "", []string{"workspace", "member", db, workspace}, exitUsage, "WORKSPACE_ID EMAIL"},
 		{"another database", testPassword, []string{"user", "add", "--db=mysql:x", testEmail}, exitUsage, "sqlite:PATH"},
