@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -282,6 +283,30 @@ func TestCommands_showAnExample(t *testing.T) {
 				t.Errorf("help is %q, without %q", got, example)
 			}
 		}
+	}
+}
+
+func TestCommands_showTheRangesOfFlags(t *testing.T) {
+	t.Parallel()
+	numbers := 0
+	var walk func(command *cli.Command)
+	walk = func(command *cli.Command) {
+		for _, flag := range command.Flags {
+			usage := flag.(cli.DocGenerationFlag).GetUsage()
+			switch flag.(type) {
+			case *cli.IntFlag, *cli.DurationFlag:
+				if numbers++; !regexp.MustCompile(`\(\w+ to \w+\)$`).MatchString(usage) {
+					t.Errorf("the help of %s --%s shows no range: %s", command.Name, flag.Names()[0], usage)
+				}
+			}
+		}
+		for _, child := range command.Commands {
+			walk(child)
+		}
+	}
+	walk(rootCommand(nil, nil, nil))
+	if numbers < 20 {
+		t.Errorf("%d flags are numbers", numbers)
 	}
 }
 

@@ -24,7 +24,7 @@ func eventCommand() *cli.Command {
 		Commands: []*cli.Command{
 			described(leaf("list", "list events, those of the newest avatar or video first", "", append(rangeFlags(),
 				&cli.StringFlag{Name: "state", Usage: "only events in this `STATE`: pending, delivered or exhausted", Validator: checkState},
-				&cli.IntFlag{Name: "limit", Usage: "maximum number of events", Value: defaultEvents, Validator: checkLimit},
+				&cli.IntFlag{Name: "limit", Usage: withRange("maximum number of events", 1, maxEvents), Value: defaultEvents, Validator: checkLimit},
 				&cli.StringFlag{Name: "after", Usage: "list events after the event with this `ID`, the last one of the previous page", Validator: checkID},
 				jsonFlag()), listEvents),
 				`JSON fields: id, subject_id, sequence, user_id, webhook_url (without its query), state, reason, tries,

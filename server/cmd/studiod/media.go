@@ -29,15 +29,7 @@ const (
 func mediaFlags() []cli.Flag {
 	return []cli.Flag{
 		mediaFlag("a directory next to the database"),
-		&cli.IntFlag{
-			Name: "max-upload", Usage: "maximum size of an uploaded file in MB", Value: 300, Sources: cli.EnvVars("STUDIO_MAX_UPLOAD"),
-			Validator: func(n int) error {
-				if n < 1 || n > 100_000 {
-					return errors.New("must be between 1 and 100000")
-				}
-				return nil
-			},
-		},
+		limitFlag("max-upload", "maximum size of an uploaded file, in MB", "STUDIO_MAX_UPLOAD", "300", 100_000),
 		durationFlag("media-url-ttl", "validity of the signed URL of a file", "STUDIO_MEDIA_URL_TTL", 24*time.Hour, time.Minute, 7*24*time.Hour),
 		&cli.StringFlag{
 			Name: "public-url", Usage: "URL of this service for clients; URLs of files begin with it", DefaultText: "http:// and --addr",

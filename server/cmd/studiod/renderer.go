@@ -66,7 +66,7 @@ func renderFlags() []cli.Flag {
 
 func durationFlag(name, usage, variable string, value, minimum, maximum time.Duration) cli.Flag {
 	return &cli.DurationFlag{
-		Name: name, Usage: usage, Value: value, Sources: cli.EnvVars(variable),
+		Name: name, Usage: withRange(usage, minimum, maximum), Value: value, Sources: cli.EnvVars(variable),
 		Validator: func(d time.Duration) error {
 			if d < minimum || d > maximum {
 				return fmt.Errorf("must be between %v and %v", minimum, maximum)

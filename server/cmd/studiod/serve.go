@@ -151,7 +151,7 @@ func limitFlag(name, usage, variable, defaultText string, maximum int) cli.Flag 
 
 func numberFlag(name, usage, variable, defaultText string, minimum, maximum int) cli.Flag {
 	return &cli.IntFlag{
-		Name: name, Usage: usage, DefaultText: defaultText, Sources: cli.EnvVars(variable),
+		Name: name, Usage: withRange(usage, minimum, maximum), DefaultText: defaultText, Sources: cli.EnvVars(variable),
 		Validator: func(n int) error {
 			if n < minimum || n > maximum {
 				return fmt.Errorf("must be between %d and %d", minimum, maximum)
@@ -159,6 +159,11 @@ func numberFlag(name, usage, variable, defaultText string, minimum, maximum int)
 			return nil
 		},
 	}
+}
+
+// withRange adds the range of the values of a flag to its usage.
+func withRange[T any](usage string, minimum, maximum T) string {
+	return fmt.Sprintf("%s (%v to %v)", usage, minimum, maximum)
 }
 
 func serve(ctx context.Context, command *cli.Command) error {
