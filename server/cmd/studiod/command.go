@@ -55,13 +55,26 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 	root := &cli.Command{
 		Name:                  "studiod",
 		Usage:                 "serve Avatar Studio and manage its database",
+		UsageText:             "studiod COMMAND [OPTIONS] [ARGUMENTS]; studiod COMMAND --help shows the options of a command",
 		Description:           manual(),
 		Reader:                stdin,
 		Writer:                stdout,
 		ErrWriter:             stderr,
 		HideVersion:           true,
 		EnableShellCompletion: true,
-		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // run prints errors and chooses the exit code
+		// The commands come before the manual, which is long.
+		CustomRootCommandHelpTemplate: `NAME:
+   {{template "helpNameTemplate" .}}
+
+USAGE:
+   {{template "usageTemplate" .}}
+
+COMMANDS:{{template "visibleCommandCategoryTemplate" .}}
+
+DESCRIPTION:
+   {{template "descriptionTemplate" .}}
+`,
+		ExitErrHandler: func(context.Context, *cli.Command, error) {}, // run prints errors and chooses the exit code
 		Commands: []*cli.Command{
 			serveCommand(),
 			workCommand(),

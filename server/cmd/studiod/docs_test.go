@@ -15,6 +15,12 @@ func TestHelp_printsPackageDocumentation(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("exit code %d, %s", code, stderr)
 	}
+	commands, _, _ := strings.Cut(help, "DESCRIPTION:")
+	for _, command := range rootCommand(nil, nil, nil).Commands {
+		if !strings.Contains(commands, "\n   "+command.Name+" ") {
+			t.Errorf("%s is not before the manual", command.Name)
+		}
+	}
 	lines := 0
 	for line := range strings.Lines(manual()) {
 		lines++
