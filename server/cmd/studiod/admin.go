@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -82,7 +83,7 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 			d.noAdmin = err
 			return nil
 		}
-		return err
+		return fmt.Errorf("--admin-addr: %w", err)
 	}
 	host, _, _ := net.SplitHostPort(d.cfg.Admin.Addr) // Listen has accepted it
 	a := &admin{metrics: metrics.New(version()), listener: listener, host: host}

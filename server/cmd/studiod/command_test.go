@@ -228,7 +228,7 @@ func TestServe_failsIfPortIsTaken(t *testing.T) {
 	check(t, err)
 	defer func() { check(t, listener.Close()) }()
 	code, _, stderr := studiod(t, "", "serve", "--db="+studiotest.NewSQLite(t), "--addr", listener.Addr().String())
-	if code != exitFailure || !strings.Contains(stderr, "address already in use") || strings.Contains(stderr, "\n") {
+	if code != exitFailure || !strings.Contains(stderr, "studiod: --addr: ") || !strings.Contains(stderr, "address already in use") || strings.Contains(stderr, "\n") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -219,7 +220,7 @@ func (d *daemon) listen(ctx context.Context) (err error) {
 	}
 	inner, err := new(net.ListenConfig).Listen(ctx, "tcp", d.cfg.Addr)
 	if err != nil {
-		return err
+		return fmt.Errorf("--addr: %w", err)
 	}
 	limits.Logger = d.cfg.Logger
 	limits.Streamed = isUpload
