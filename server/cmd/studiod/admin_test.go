@@ -193,8 +193,9 @@ func TestNewLogger_writesTextOnTerminalsOnly(t *testing.T) {
 	t.Parallel()
 	for format, text := range map[string]bool{logAuto: false, logText: true, logJSON: false} {
 		var log strings.Builder
-		newLogger(&log, format).Info("hello", "took", time.Second)
-		if strings.HasPrefix(log.String(), "time=") != text || json.Valid([]byte(log.String())) == text {
+		newLogger(&log, format).Info("hello", "took", 1500*time.Millisecond)
+		if strings.HasPrefix(log.String(), "time=") != text || json.Valid([]byte(log.String())) == text ||
+			strings.Contains(log.String(), "took=1.5s\n") != text || strings.Contains(log.String(), `"took_seconds":1.5}`) == text {
 			t.Errorf("%s: %s", format, log.String())
 		}
 	}

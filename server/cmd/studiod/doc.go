@@ -145,15 +145,15 @@
 //
 // # Limits
 //
-// These rate limits apply to each user, in the API and the console together: --user-reads (20,000) read
-// requests per second, --user-creations (10,000) creations, --user-uploads (1,000) uploads, and
-// --user-changes (10,000) other changes. Bursts are limited to the requests of one second. Requests over a limit get 429
-// with Retry-After. Daemons on a PostgreSQL database share the limits: each has a fair share, and can
-// use the unused shares of the others.
+// These rate limits apply to each user, in the API and the console together: --user-reads (20,000) read requests per
+// second, --user-creations (10,000) creations, --user-uploads (1,000) uploads, and --user-changes (10,000) other
+// changes. Bursts are limited to the requests of one second. Requests over a limit get 429 with Retry-After. Daemons on
+// a PostgreSQL database share the limits: each has a fair share, and can use the unused shares of the others.
 //
 // Up to --user-in-progress (100,000) creations of a user can wait for rendering or be in rendering. Further creations
-// get 429, too. Each daemon beyond the first may exceed this limit by a twentieth, and at least by one. The total size of the files that a user uploads within seven days is limited to --user-media
-// (100,000 MB). An upload over that limit gets 413.
+// get 429, too. Each daemon beyond the first may exceed this limit by a twentieth, and at least by one. The total size
+// of the files that a user uploads within seven days is limited to --user-media (100,000 MB). An upload over that limit
+// gets 413.
 //
 // # Metrics
 //
@@ -172,8 +172,9 @@
 //
 // The directory deploy contains alert rules for Prometheus and a dashboard for Grafana.
 //
-// Log lines go to stderr, as text on a terminal and as JSON otherwise. --log-format text or json overrides
-// that. Log lines about the rendering and the deliveries of a creation have the request_id of the creation.
+// Log lines go to stderr, as text on a terminal and as JSON otherwise. --log-format text or json overrides that.
+// Durations have their unit, in JSON in their name: duration_seconds. Log lines about the rendering and the deliveries
+// of a creation have the request_id of the creation.
 //
 // # Traces
 //

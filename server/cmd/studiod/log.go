@@ -35,5 +35,13 @@ func newLogger(w io.Writer, format string) *slog.Logger {
 	if format == logText || format == logAuto && isFile && term.IsTerminal(int(file.Fd())) {
 		return slog.New(slog.NewTextHandler(w, nil))
 	}
-	return slog.New(slog.NewJSONHandler(w, nil))
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: inSeconds}))
+}
+
+// inSeconds adds the unit to the name of a duration, which JSON has no notation for.
+func inSeconds(_ []string, attr slog.Attr) slog.Attr {
+	if attr.Value.Kind() == slog.KindDuration {
+		return slog.Float64(attr.Key+"_seconds", attr.Value.Duration().Seconds())
+	}
+	return attr
 }
