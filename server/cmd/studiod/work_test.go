@@ -354,7 +354,9 @@ func TestServe_survivesFullDisk(t *testing.T) {
 		t.Fatal("the disk is not full")
 	}
 	f.finish()
-	f.eventually("that the failure is recorded", func() bool { return strings.Contains(f.serve.log.String(), "msg=rendered") })
+	f.eventually("that the failure is recorded", func() bool {
+		return strings.Contains(f.serve.log.String(), `msg="not rendered"`) && !strings.Contains(f.serve.log.String(), "msg=rendered")
+	})
 	if sent, err := f.serve.client.UploadMedia(t.Context(), "video/mp4", strings.NewReader(content)); err == nil {
 		t.Errorf("an upload is %+v", sent)
 	}

@@ -94,8 +94,12 @@ func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject) error {
 		return err
 	}
 	outcome = outcomeOfRendering(failure, subject)
-	j.Logger.InfoContext(ctx, "rendered", "kind", subject.Kind, "id", subject.ID, "status", subject.Status, "duration", took,
-		"request_id", subject.RequestID)
+	log := j.Logger.With("kind", subject.Kind, "id", subject.ID, "status", subject.Status, "duration", took, "request_id", subject.RequestID)
+	if outcome == RenderingSucceeded {
+		log.InfoContext(ctx, "rendered")
+	} else {
+		log.WarnContext(ctx, "not rendered", "outcome", string(outcome), "err", failure)
+	}
 	return nil
 }
 
