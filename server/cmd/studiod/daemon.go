@@ -315,12 +315,16 @@ func (d *daemon) sendWebhook(ctx context.Context, url string, event studio.Event
 
 func newKey() []byte { return []byte(rand.Text()) }
 
-// url returns the URL at which the daemon can be reached.
+// url returns a URL at which the daemon can be reached from this machine.
 func (d *daemon) url() string {
-	if d.certificate != nil {
-		return "https://" + d.listener.Addr().String()
+	address := d.listener.Addr().String()
+	if tcp, ok := d.listener.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		address = fmt.Sprintf("127.0.0.1:%d", tcp.Port)
 	}
-	return "http://" + d.listener.Addr().String()
+	if d.certificate != nil {
+		return "https://" + address
+	}
+	return "http://" + address
 }
 
 // run serves until ctx is done. It then stops in this order: background work takes no new jobs, the server

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	_ "gocloud.dev/blob/s3blob" // registers s3://BUCKET; gcsblob and azureblob would need one such line each
 
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
 const (
@@ -68,14 +70,14 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 		if cfg.Bucket, err = defaultMedia(d.cfg.Database); err != nil {
 			return err
 		}
-	}
-	if strings.HasPrefix(cfg.Bucket, "file:") && !isSQLite(d.cfg.Database) {
-		d.cfg.Logger.WarnContext(ctx, "files are stored in a directory; other daemons can serve them only if they share it", "media", cfg.Bucket)
+		if err := d.warnOfLocalFiles(ctx, cfg.Bucket); err != nil {
+			return err
+		}
 	}
 	if cfg.PublicURL == "" && d.listener != nil {
 		cfg.PublicURL = d.url()
 		if address, ok := d.listener.Addr().(*net.TCPAddr); ok && address.IP.IsUnspecified() {
-			d.cfg.Logger.WarnContext(ctx, "clients cannot open the URLs of files; set --public-url", "url", cfg.PublicURL)
+			d.cfg.Logger.WarnContext(ctx, "only clients on this machine can open the URLs of files; set --public-url", "url", cfg.PublicURL)
 		}
 	}
 	if cfg.Key, err = d.store.Key(ctx, mediaKeyName, newKey); err != nil {
@@ -85,6 +87,16 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 		return usageError{err}
 	}
 	return nil
+}
+
+// warnOfLocalFiles logs a warning if other daemons run on the database. They do not find files in a directory of this
+// machine.
+func (d *daemon) warnOfLocalFiles(ctx context.Context, bucket string) error {
+	others, err := d.store.Deliverers(ctx)
+	if slices.ContainsFunc(others, func(other store.Process) bool { return other.Seen < store.Lease }) {
+		d.cfg.Logger.WarnContext(ctx, "other daemons do not find files in this directory; set --media", "media", bucket)
+	}
+	return err
 }
 
 // serveMedia is a Wrap function for [server.Config] that serves files in addition to the operations of the

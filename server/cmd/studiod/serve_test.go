@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,13 +53,27 @@ func TestServe_appliesReceiverLimits(t *testing.T) {
 	}
 }
 
-// A media directory is local to one machine, so daemons that share a database need a bucket.
-func TestServe_warnsOfMediaDirectoryWithPostgreSQL(t *testing.T) {
+// The default directory of files is local to one machine, so several daemons need --media.
+func TestServe_warnsOfLocalFilesBesideOtherDaemons(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Media = dsn, "file:"+t.TempDir() })
-		if warned, want := strings.Contains(d.log.String(), "files are stored in a directory"), !isSQLite(dsn); warned != want {
-			t.Errorf("warned %t, want %t: %s", warned, want, d.log)
+	dsn := studiotest.NewPostgres(t)
+	prepareDatabase(t, dsn)
+	first := startProcess(t, dsn)
+	first.await("holding lanes")
+	second, chosen := startProcess(t, dsn), startProcess(t, dsn, "--media=file:"+t.TempDir())
+	for p, want := range map[*process]bool{first: false, second: true, chosen: false} {
+		if warned := strings.Contains(p.log.String(), "set --media"); warned != want {
+			t.Errorf("warned %t, want %t: %s", warned, want, p.log)
 		}
-	})
+		check(t, p.end(syscall.SIGTERM))
+	}
+}
+
+// A URL with 0.0.0.0 or :: leads nowhere.
+func TestServe_warnsOfURLsWithoutAHost(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Addr = "0.0.0.0:0" })
+	if url, _ := d.media.URL("uploads/1/file"); !strings.HasPrefix(url, "http://127.0.0.1:") || !strings.Contains(d.log.String(), "set --public-url") {
+		t.Errorf("the URL of a file is %s: %s", url, d.log)
+	}
 }
