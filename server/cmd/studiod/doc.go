@@ -46,8 +46,9 @@
 //
 // A daemon migrates the tables when it starts. There is no downgrade. On PostgreSQL, daemons of the previous version
 // still work after the migration, and can be restarted. So replace them one after the other (rolling update): remove
-// each from the load balancer, and then stop it with SIGTERM. If a daemon exits because it does not get the lock for
-// its migration, start it again. Upgrade one version at a time, or stop all daemons.
+// each from the load balancer, and then stop it with SIGTERM. SIGHUP stops it only if its terminal is closed. If a
+// daemon exits because it does not get the lock for its migration, start it again. Upgrade one version at a time, or
+// stop all daemons.
 //
 // # Keys
 //

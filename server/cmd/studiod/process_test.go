@@ -81,10 +81,19 @@ func startCommand(t *testing.T, ready string, args ...string) (p *process, match
 
 func startCommandBy(t *testing.T, command []string, ready string, args ...string) (p *process, matched string) {
 	t.Helper()
+	return startCommandOn(t, nil, command, ready, args...)
+}
+
+// startCommandOn is like startCommandBy, with a terminal as the standard input.
+func startCommandOn(t *testing.T, terminal *os.File, command []string, ready string, args ...string) (p *process, matched string) {
+	t.Helper()
 	p = &process{t: t, log: &lockedBuffer{}, ended: make(chan error, 1)}
 	args = slices.Insert(args, 1, "--log-format", "text")
 	p.cmd = exec.CommandContext(context.Background(), command[0], slices.Concat(command[1:], args)...)
 	p.cmd.Env = append(os.Environ(), asDaemon+"=1")
+	if terminal != nil {
+		p.cmd.Stdin = terminal
+	}
 	stderr, err := p.cmd.StderrPipe()
 	check(t, err)
 	check(t, p.cmd.Start())

@@ -8,12 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/urfave/cli/v3"
 
@@ -167,8 +164,6 @@ func withRange[T any](usage string, minimum, maximum T) string {
 }
 
 func serve(ctx context.Context, command *cli.Command) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal kills the process
 	demo := command.Bool("demo")
 	cfg, err := rendererConfigOf(command)
 	if err != nil {
@@ -216,6 +211,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 	if _, port, err := net.SplitHostPort(cfg.Addr); err != nil || !isPort(port) {
 		return usagef("--addr must be HOST:PORT, such as 127.0.0.1:8080")
 	}
+	ctx = untilStopped(ctx, cfg.Logger)
 	slog.SetDefault(cfg.Logger) // net/http sometimes writes to the standard logger
 	tuneCollector(cfg.Listener)
 	d, err := openDaemon(ctx, cfg)

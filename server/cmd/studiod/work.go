@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -22,8 +19,6 @@ func workCommand() *cli.Command {
 }
 
 func work(ctx context.Context, command *cli.Command) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal kills the process
 	cfg, err := rendererConfigOf(command)
 	if err != nil {
 		return err
@@ -41,6 +36,7 @@ func work(ctx context.Context, command *cli.Command) error {
 	case cfg.Render.Missing != "":
 		return usagef("%s; or set another renderer with --renderer exec:PROGRAM", cfg.Render.Missing)
 	}
+	ctx = untilStopped(ctx, cfg.Logger)
 	slog.SetDefault(cfg.Logger)
 	w, worker, err := openWorker(ctx, cfg)
 	if err != nil {

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+// untilStopped returns a context that ends when the process is told to stop, by SIGINT or SIGTERM. A second one kills the
+// process.
+//
+// SIGHUP of a terminal that is closed also stops the process. Without a terminal, SIGHUP asks a daemon to read its
+// settings again. There is nothing to do then, and only a log line says so.
+func untilStopped(ctx context.Context, logger *slog.Logger) context.Context {
+	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	switch {
+	case signal.Ignored(syscall.SIGHUP): // by nohup
+	case term.IsTerminal(int(os.Stdin.Fd())):
+		stops = append(stops, syscall.SIGHUP)
+	default:
+		ignored := make(chan os.Signal, 1)
+		signal.Notify(ignored, syscall.SIGHUP)
+		context.AfterFunc(ctx, func() { signal.Stop(ignored) })
+		go func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ignored:
+					logger.InfoContext(ctx, "SIGHUP ignored: certificates and key files are read when they change; other settings need a restart")
+				}
+			}
+		}()
+	}
+	ctx, stop := signal.NotifyContext(ctx, stops...)
+	context.AfterFunc(ctx, func() {
+		if len(stops) > 2 {
+			signal.Ignore(syscall.SIGHUP) // the kernel and the shell may both send one
+		}
+		stop()
+	})
+	return ctx
+}
