@@ -4,20 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 func workspaceCommand() *cli.Command {
 	return &cli.Command{
-		Name: "workspace", Usage: "add workspaces and their members",
+		Name: "workspace", Usage: "add and list workspaces, and add and remove their members",
 		Commands: []*cli.Command{
 			leaf("add", "add a workspace and print the id", "NAME", []cli.Flag{idFlag("workspace")}, addWorkspace),
-			leaf("member", "add a user to a workspace", "WORKSPACE_ID EMAIL", nil, addMember),
+			described(leaf("list", "list workspaces, the newest first", "", pageFlags("workspaces", 50), listWorkspaces),
+				`JSON fields: id, name, members (their number), created_at.
+
+Example: studiod workspace list`),
+			described(leaf("member", "add a user to a workspace, or remove one", "WORKSPACE_ID EMAIL", []cli.Flag{
+				&cli.BoolFlag{Name: "remove", Usage: "remove the user; projects of the user stay in the workspace"},
+			}, changeMember),
+				`"studiod user list --workspace WORKSPACE_ID" lists the members.
+
+Example: studiod workspace member 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10 ada@example.com`),
 		},
 	}
 }
@@ -62,9 +74,35 @@ func addWorkspace(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-func addMember(ctx context.Context, command *cli.Command) error {
+func changeMember(ctx context.Context, command *cli.Command) error {
+	workspaceID, email := command.Args().Get(0), command.Args().Get(1)
 	return withStudio(ctx, command, false, func(service *studio.Service) error {
-		return explain(service.AddMember(ctx, command.Args().Get(0), command.Args().Get(1)), "workspace or user")
+		if command.Bool("remove") {
+			return explain(service.RemoveMember(ctx, workspaceID, email), "member of this workspace")
+		}
+		return explain(service.AddMember(ctx, workspaceID, email), "workspace or user")
+	})
+}
+
+// workspace is the printed form of a workspace.
+type workspace struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Members   int       `json:"members"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+func listWorkspaces(ctx context.Context, command *cli.Command) error {
+	return withStore(ctx, command, false, func(db *store.Store) error {
+		return printPage(command, func(after string, limit int) (all []workspace, err error) {
+			found, err := db.AllWorkspaces(ctx, after, limit)
+			for _, w := range found {
+				all = append(all, workspace{w.ID, w.Name, w.Members, w.CreatedAt})
+			}
+			return all, err
+		}, func(w workspace) string { return w.ID }, "no workspaces", []string{"ID", "CREATED", "MEMBERS", "NAME"}, func(w workspace) []string {
+			return []string{w.ID, formatTime(w.CreatedAt), strconv.Itoa(w.Members), w.Name}
+		})
 	})
 }
 

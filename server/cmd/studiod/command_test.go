@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,51 @@ func testCommands(t *testing.T, dsn string) {
 	}
 }
 
+// Removing a member takes effect at once.
+func TestCommands_listAccounts(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		db := "--db=" + dsn
+		var users, workspaces []string
+		for _, email := range []string{"ada@example.com", "bob@example.com", "eve@example.com"} {
+			users = append(users, must(t, testPassword, "user", "add", db, email))
+			workspaces = append(workspaces, must(t, "", "workspace", "add", db, "Team of "+email))
+			must(t, "", "workspace", "member", db, workspaces[0], email)
+		}
+		must(t, "", "user", "role", db, "bob@example.com", "operator")
+		must(t, "", "workspace", "member", db, "--remove", workspaces[0], "ada@example.com")
+		for _, test := range []struct {
+			args, want []string
+			note       string
+		}{
+			{[]string{"user", "list"}, []string{users[2], users[1], users[0]}, ""},
+			{[]string{"user", "list", "--limit=1", "--after=" + users[2]}, []string{users[1]}, "--after " + users[1]},
+			{[]string{"user", "list", "--workspace", workspaces[0]}, []string{users[2], users[1]}, ""},
+			{[]string{"user", "list", "--workspace", workspaces[1]}, nil, "no users"},
+			{[]string{"workspace", "list"}, []string{workspaces[2], workspaces[1], workspaces[0]}, ""},
+			{[]string{"workspace", "list", "--limit=2"}, []string{workspaces[2], workspaces[1]}, "--after " + workspaces[1]},
+			{[]string{"workspace", "list", "--after=" + workspaces[0]}, nil, "no workspaces"},
+		} {
+			code, table, note := studiod(t, "", append(test.args, db)...)
+			var ids []string
+			for _, line := range lines(table)[min(1, len(lines(table))):] {
+				ids = append(ids, strings.Fields(line)[0])
+			}
+			if code != exitOK || !slices.Equal(ids, test.want) || !strings.Contains(note, test.note) {
+				t.Errorf("%v: exit code %d, %s, %s", test.args, code, table, note)
+			}
+		}
+		for want, args := range map[string][]string{
+			`{"id":"` + users[1] + `","email":"bob@example.com","role":"operator","in_progress":0,"created_at":"`: {"user", "list", "--json", "--after", users[2], "--limit=1"},
+			`{"id":"` + workspaces[0] + `","name":"Team of ada@example.com","members":2,"created_at":"`:           {"workspace", "list", "--json", "--after", workspaces[1]},
+		} {
+			if _, got, _ := studiod(t, "", append(args, db)...); !strings.HasPrefix(got, want) {
+				t.Errorf("%v: %s", args, got)
+			}
+		}
+	})
+}
+
 func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewSQLite(t)
@@ -126,6 +172,8 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{"the password of an unknown user", testPassword, []string{"user", "password", db, "bob@example.com"}, exitUsage, "no such user"},
 		{"a workspace without a name", "", []string{"workspace", "add", db, " "}, exitUsage, "name"},
 		{"a member of an unknown workspace", "", []string{"workspace", "member", db, "films", testEmail}, exitUsage, "no such workspace"},
+		{"a member that there is not", "", []string{"workspace", "member", db, "--remove", workspace, testEmail}, exitUsage, "no such member"},
+		{"the members of a name", "", []string{"user", "list", db, "--workspace=Team"}, exitUsage, "UUID"},
 		{"an unknown member", "", []string{"workspace", "member", db, workspace, "bob@example.com"}, exitUsage, "no such workspace or user"},
 		{"the secret of an unknown user", "", []string{"secret", "show", db, "bob@example.com"}, exitUsage, "no such user"},
 		{"an import without a workspace", "{}", []string{"project", "import", db, "-"}, exitUsage, "workspace"},

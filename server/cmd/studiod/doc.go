@@ -5,6 +5,7 @@
 //	studiod user add ada@example.com   # asks for a password
 //	studiod workspace add Team         # prints the id
 //	studiod workspace member WORKSPACE_ID ada@example.com
+//	studiod workspace list; studiod user list
 //	studiod project import --workspace WORKSPACE_ID projects.json
 //	studiod secret show ada@example.com
 //

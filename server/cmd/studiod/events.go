@@ -13,20 +13,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-const (
-	defaultEvents = 50
-	maxEvents     = 1000 // in a list, because it is in memory
-)
-
 func eventCommand() *cli.Command {
 	return &cli.Command{
 		Name: "event", Usage: "list, show and replay webhook events",
 		Commands: []*cli.Command{
-			described(leaf("list", "list events, those of the newest avatar or video first", "", append(rangeFlags(),
+			described(leaf("list", "list events, those of the newest avatar or video first", "", slices.Concat(rangeFlags(), []cli.Flag{
 				&cli.StringFlag{Name: "state", Usage: "only events in this `STATE`: pending, delivered or exhausted", Validator: checkState},
-				&cli.IntFlag{Name: "limit", Usage: withRange("maximum number of events", 1, maxEvents), Value: defaultEvents, Validator: checkLimit},
-				&cli.StringFlag{Name: "after", Usage: "list events after the event with this `ID`, the last one of the previous page", Validator: checkID},
-				jsonFlag()), listEvents),
+			}, pageFlags("events", 50)), listEvents),
 				`JSON fields: id, subject_id, sequence, user_id, webhook_url (without its query), state, reason, tries,
 created_at, ended_at. Fields without a value are omitted.
 
@@ -64,13 +57,6 @@ func rangeFlags() []cli.Flag {
 func checkState(text string) error {
 	if !slices.Contains([]store.EventState{store.Pending, store.Delivered, store.Exhausted}, store.EventState(text)) {
 		return errors.New("must be pending, delivered or exhausted")
-	}
-	return nil
-}
-
-func checkLimit(n int) error {
-	if n < 1 || n > maxEvents {
-		return fmt.Errorf("must be between 1 and %d", maxEvents)
 	}
 	return nil
 }
@@ -149,27 +135,26 @@ func listEvents(ctx context.Context, command *cli.Command) error {
 		return err
 	}
 	filter.State = store.EventState(command.String("state"))
-	limit := command.Int("limit")
 	return withStore(ctx, command, false, func(db *store.Store) error {
-		found, err := db.Events(ctx, filter, command.String("after"), limit+1)
-		if err != nil {
-			return err
-		}
-		more := len(found) > limit
-		found = found[:min(len(found), limit)]
-		if err := printEvents(command, newEvents(found)); err != nil || !more {
-			return err
-		}
-		return printNote(command, "there are more: --after "+found[limit-1].ID)
+		return printPage(command, func(after string, limit int) ([]event, error) {
+			found, err := db.Events(ctx, filter, after, limit)
+			return newEvents(found), err
+		}, func(e event) string { return e.ID }, noEvents, eventHeader(), event.row)
 	})
 }
 
+const noEvents = "no events"
+
+func eventHeader() []string {
+	return []string{"ID", "CREATED", "STATE", "TRIES", "SUBJECT", "SEQUENCE", "URL"}
+}
+
+func (e event) row() []string {
+	return []string{
+		e.ID, formatTime(e.CreatedAt), e.outcome(), strconv.Itoa(e.Tries), e.SubjectID, strconv.FormatInt(e.Sequence, 10), e.WebhookURL,
+	}
+}
+
 func printEvents(command *cli.Command, events []event) error {
-	return printList(command, events, "no events", []string{"ID", "CREATED", "STATE", "TRIES", "SUBJECT", "SEQUENCE", "URL"},
-		func(e event) []string {
-			return []string{
-				e.ID, formatTime(e.CreatedAt), e.outcome(), strconv.Itoa(e.Tries), e.SubjectID, strconv.FormatInt(e.Sequence, 10),
-				e.WebhookURL,
-			}
-		})
+	return printList(command, events, noEvents, eventHeader(), event.row)
 }

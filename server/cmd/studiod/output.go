@@ -65,6 +65,41 @@ func printList[T any](command *cli.Command, items []T, none string, header []str
 	return printTable(out, rows...)
 }
 
+// maxListed is the maximum of --limit, because a list is in memory.
+const maxListed = 1000
+
+// pageFlags returns the flags of a list that [printPage] prints.
+func pageFlags(items string, limit int) []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{
+			Name: "limit", Usage: withRange("maximum number of "+items, 1, maxListed), Value: limit,
+			Validator: func(n int) error {
+				if n < 1 || n > maxListed {
+					return fmt.Errorf("must be between 1 and %d", maxListed)
+				}
+				return nil
+			},
+		},
+		&cli.StringFlag{Name: "after", Usage: "list " + items + " after the one with this `ID`, the last one of the previous page", Validator: checkID},
+		jsonFlag(),
+	}
+}
+
+// printPage prints the items of a list that begins after --after. read returns up to limit of them.
+func printPage[T any](command *cli.Command, read func(after string, limit int) ([]T, error), id func(T) string, none string, header []string, row func(T) []string) error {
+	limit := command.Int("limit")
+	items, err := read(command.String("after"), limit+1)
+	if err != nil {
+		return err
+	}
+	more := len(items) > limit
+	items = items[:min(len(items), limit)]
+	if err := printList(command, items, none, header, row); err != nil || !more {
+		return err
+	}
+	return printNote(command, "there are more: --after "+id(items[limit-1]))
+}
+
 // printNote prints a note for the user to stderr, because it is not part of the output.
 func printNote(command *cli.Command, text string) error {
 	_, err := fmt.Fprintln(command.Root().ErrWriter, text)

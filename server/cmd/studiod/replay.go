@@ -65,12 +65,12 @@ func replayFilter(command *cli.Command) (store.EventFilter, error) {
 func exhausted(ctx context.Context, db *store.Store, filter store.EventFilter) (all []event, err error) {
 	filter.State = store.Exhausted
 	for last := ""; ; last = all[len(all)-1].ID {
-		page, err := db.Events(ctx, filter, last, maxEvents)
+		page, err := db.Events(ctx, filter, last, maxListed)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, newEvents(page)...)
-		if len(page) < maxEvents {
+		if len(page) < maxListed {
 			return all, nil
 		}
 	}

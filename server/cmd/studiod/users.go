@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/mail"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -29,9 +31,15 @@ const (
 
 func userCommand() *cli.Command {
 	return &cli.Command{
-		Name: "user", Usage: "add users, set their passwords and roles, and delete them",
+		Name: "user", Usage: "add and list users, set their passwords and roles, and delete them",
 		Commands: []*cli.Command{
 			leaf("add", "add a user and print the id; reads the password from the terminal, or from the first line of the standard input", "EMAIL", []cli.Flag{idFlag("user")}, addUser),
+			described(leaf("list", "list users, the newest first", "", append(pageFlags("users", 50),
+				&cli.StringFlag{Name: "workspace", Usage: "only members of the workspace with this `ID`", Validator: checkID}), listUsers),
+				`JSON fields: id, email, role (operator or user), in_progress (creations that wait for rendering or are being
+rendered, up to 1,000), created_at.
+
+Example: studiod user list`),
 			leaf("password", "set the password of a user and end all sessions of the user", "EMAIL", nil, setPassword),
 			leaf("role", "set the role of a user; an operator can see all users and the state of the service in the console", "EMAIL operator|user", nil, setRole),
 			leaf("delete", "end all sessions of a user, and delete avatars, videos, lip-syncs, uploads, files and webhook secrets; projects stay in their workspaces", "EMAIL", []cli.Flag{
@@ -63,6 +71,29 @@ func addUser(ctx context.Context, command *cli.Command) error {
 			return explain(err, "user")
 		}
 		return printLines(command, user.ID)
+	})
+}
+
+// account is the printed form of a user.
+type account struct {
+	ID         string    `json:"id"`
+	Email      string    `json:"email"`
+	Role       string    `json:"role"`
+	InProgress int       `json:"in_progress"`
+	CreatedAt  time.Time `json:"created_at"`
+}
+
+func listUsers(ctx context.Context, command *cli.Command) error {
+	return withStore(ctx, command, false, func(db *store.Store) error {
+		return printPage(command, func(after string, limit int) (all []account, err error) {
+			found, err := db.Users(ctx, store.UserFilter{WorkspaceID: command.String("workspace")}, after, limit)
+			for _, u := range found {
+				all = append(all, account{u.ID, u.Email, cmp.Or(string(u.Role), "user"), u.InProgress, u.CreatedAt})
+			}
+			return all, err
+		}, func(a account) string { return a.ID }, "no users", []string{"ID", "CREATED", "ROLE", "IN PROGRESS", "EMAIL"}, func(a account) []string {
+			return []string{a.ID, formatTime(a.CreatedAt), a.Role, strconv.Itoa(a.InProgress), a.Email}
+		})
 	})
 }
 

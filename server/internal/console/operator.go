@@ -47,8 +47,9 @@ func (c *Console) users(w http.ResponseWriter, r *http.Request, _ session) error
 	query := r.URL.Query()
 	cursor := query.Get("cursor")
 	v, next := usersView{Email: query.Get("email")}, ""
+	filter := store.UserFilter{Email: c.cfg.Studio.NormalizeEmail(v.Email)}
 	var err error
-	if v.Users, err = c.cfg.Store.Users(r.Context(), c.cfg.Studio.NormalizeEmail(v.Email), cursor, pageSize+1); err != nil {
+	if v.Users, err = c.cfg.Store.Users(r.Context(), filter, cursor, pageSize+1); err != nil {
 		return err
 	}
 	if len(v.Users) > pageSize {

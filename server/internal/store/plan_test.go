@@ -89,10 +89,14 @@ func callEveryMethod(t *testing.T, db *store.Store) {
 		check(t, db.SetPassword(ctx, "u5", "new", now))
 		check(t, db.SetRole(ctx, "u5", studio.Operator))
 		for _, below := range []string{"", "u5"} {
-			_, err = db.Users(ctx, "", below, 25)
+			_, err = db.Users(ctx, store.UserFilter{WorkspaceID: "w0"}, below, 25)
+			check(t, err)
+			_, err = db.AllWorkspaces(ctx, below, 25)
+			check(t, err)
+			_, err = db.Users(ctx, store.UserFilter{}, below, 25)
 			check(t, err)
 		}
-		_, err = db.Users(ctx, "u5", "", 25)
+		_, err = db.Users(ctx, store.UserFilter{Email: "u5"}, "", 25)
 		check(t, err)
 		check(t, db.CountWebhookTest(ctx, "u5", now, time.Minute, calls))
 		throttles := []studio.Throttle{{Key: "u5", Forgets: true}, {Key: "u6"}}
@@ -117,6 +121,8 @@ func callEveryMethod(t *testing.T, db *store.Store) {
 		_, err = db.RotateRefreshToken(ctx, token.Hash, now, next)
 		wantError(t, err, studio.ErrUnauthorized)
 		check(t, db.DeleteFamily(ctx, next.Hash))
+		check(t, db.AddMember(ctx, "w0", "u5"))
+		check(t, db.RemoveMember(ctx, "w0", "u5"))
 		check(t, db.AddMember(ctx, "w0", "u5"))
 		_, err = db.Workspaces(ctx, "u5", "", 200)
 		check(t, err)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -50,16 +51,25 @@ type Account struct {
 	InProgress int // creations that wait for a rendering or are rendered, up to [MaxInProgress]
 }
 
-// Users returns up to limit users in descending order of ID, which is newest first unless an operator chose an
-// ID. It starts below the ID below, or at the highest if below is "". With a normalized email it returns
-// only the user with that email, and ignores below.
-func (s *Store) Users(ctx context.Context, email, below string, limit int) (all []Account, err error) {
+// UserFilter selects users. A zero field matches every user.
+type UserFilter struct {
+	Email       string // normalized
+	WorkspaceID string // of which the user is a member
+}
+
+// Users returns up to limit users that the filter selects, in descending order of ID, which is newest first unless an
+// operator chose an ID. It starts below the ID below, or at the highest if below is "".
+func (s *Store) Users(ctx context.Context, filter UserFilter, below string, limit int) (all []Account, err error) {
 	where, args := "", []any{limit, MaxInProgress}
-	if email != "" {
-		where, args = " AND u.email = $3", append(args, email)
-	} else if below != "" {
-		where, args = " AND u.id < $3", append(args, below)
+	add := func(condition, value string) {
+		if value != "" {
+			args = append(args, value)
+			where += fmt.Sprintf(" AND "+condition, len(args))
+		}
 	}
+	add("u.email = $%d", filter.Email)
+	add("u.id IN (SELECT user_id FROM members WHERE workspace_id = $%d)", filter.WorkspaceID)
+	add("u.id < $%d", below)
 	err = s.engine.query(ctx, func(scan func(...any) error) error {
 		var a Account
 		err := scan(&a.ID, &a.Email, instant{&a.CreatedAt}, &a.Role, &a.InProgress)

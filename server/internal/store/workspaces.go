@@ -25,6 +25,39 @@ func (s *Store) AddMember(ctx context.Context, workspaceID, userID string) error
 	})
 }
 
+func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID string) error {
+	return s.write(ctx, func(tx transaction) error {
+		removed, err := tx.exec(ctx, `DELETE FROM members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
+		if err == nil && removed == 0 {
+			err = studio.ErrNotFound
+		}
+		return err
+	})
+}
+
+// Membership is a workspace and the number of its members.
+type Membership struct {
+	studio.Workspace
+	Members int
+}
+
+// AllWorkspaces returns up to limit workspaces of the service in descending order of ID. It starts below the ID below,
+// or at the highest if below is "".
+func (s *Store) AllWorkspaces(ctx context.Context, below string, limit int) (all []Membership, err error) {
+	where, args := "", []any{limit}
+	if below != "" {
+		where, args = " WHERE w.id < $2", append(args, below)
+	}
+	err = s.engine.query(ctx, func(scan func(...any) error) error {
+		var m Membership
+		err := scan(&m.ID, &m.Name, instant{&m.CreatedAt}, &m.Members)
+		all = append(all, m)
+		return err
+	}, `SELECT w.id, w.name, w.created_at, (SELECT COUNT(*) FROM members m WHERE m.workspace_id = w.id)
+		FROM workspaces w`+where+` ORDER BY w.id DESC LIMIT $1 + 0`, args...)
+	return all, err
+}
+
 func (s *Store) Workspaces(ctx context.Context, userID, after string, limit int) ([]studio.Workspace, error) {
 	var all []studio.Workspace
 	err := s.engine.query(ctx, func(scan func(...any) error) error {

@@ -52,6 +52,7 @@ type Store interface {
 	Workspaces(ctx context.Context, userID, after string, limit int) ([]Workspace, error)
 	// AddMember is idempotent. The error is [ErrNotFound] if the workspace or the user does not exist.
 	AddMember(ctx context.Context, workspaceID, userID string) error
+	RemoveMember(ctx context.Context, workspaceID, userID string) error
 
 	// ImportProjects adds all projects or none. If the error is [ErrExists], index is the project that
 	// exists.
