@@ -78,7 +78,9 @@ func restore(ctx context.Context, command *cli.Command) error {
 		return usagef("the database already exists; set another --db, or move the database and its -wal file")
 	case errors.Is(err, fs.ErrNotExist):
 		return usagef("no such file")
-	case errors.Is(err, store.ErrNoDatabase), errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrNewer):
+	case errors.Is(err, store.ErrNewer):
+		return usagef("the backup was %w", err)
+	case errors.Is(err, store.ErrNoDatabase), errors.Is(err, store.ErrDamaged):
 		return usagef("%w", err)
 	case err != nil:
 		return err

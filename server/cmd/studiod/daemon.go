@@ -242,7 +242,7 @@ func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
 	if newFile != "" {
 		d.keys = keyring.New()
 	}
-	cfg.Keys, cfg.Traces = d.keys, d.traces.Provider()
+	cfg.Keys, cfg.Traces, cfg.Logger = d.keys, d.traces.Provider(), d.cfg.Logger
 	if d.store, err = openStore(ctx, d.cfg.Database, cfg); err != nil {
 		return err
 	}

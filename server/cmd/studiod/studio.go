@@ -54,7 +54,8 @@ func withKeys(ctx context.Context, command *cli.Command, create bool, do func(*s
 	if err != nil {
 		return err
 	}
-	db, err := openStore(ctx, dsn, store.Config{MustExist: !create, Keys: keys})
+	logger := newLogger(command.Root().ErrWriter, logAuto)
+	db, err := openStore(ctx, dsn, store.Config{MustExist: !create, Keys: keys, Logger: logger})
 	if err != nil {
 		return err
 	}

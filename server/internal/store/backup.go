@@ -20,8 +20,6 @@ var (
 	ErrNotSQLite = errors.New("this database is not SQLite")
 	// ErrDamaged means that the file is not a complete backup.
 	ErrDamaged = errors.New("the backup is incomplete")
-	// ErrNewer means that a later version of this program made the backup.
-	ErrNewer = errors.New("this backup was made by a later version")
 )
 
 // Backup writes a snapshot of the whole database to a new file that only its owner can read. Daemons may

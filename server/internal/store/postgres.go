@@ -106,7 +106,7 @@ func openPostgres(ctx context.Context, settings *pgxpool.Config, cfg Config) (*p
 		return nil, err
 	}
 	e := &postgres{pool: pool}
-	if err := migratePostgres(ctx, pool, cfg.MustExist); err != nil {
+	if err := migratePostgres(ctx, pool, cfg); err != nil {
 		return nil, errors.Join(markUnavailable(e, err), e.close())
 	}
 	return e, nil

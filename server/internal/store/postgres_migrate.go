@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"io/fs"
+	"log/slog"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -21,7 +21,7 @@ const (
 
 // migratePostgres migrates the tables of a schema. It uses a lock, so that any number of daemons may start at the
 // same time.
-func migratePostgres(ctx context.Context, pool *pgxpool.Pool, mustExist bool) (err error) {
+func migratePostgres(ctx context.Context, pool *pgxpool.Pool, cfg Config) (err error) {
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var exists bool
@@ -31,23 +31,23 @@ func migratePostgres(ctx context.Context, pool *pgxpool.Pool, mustExist bool) (e
 	if err != nil {
 		return err
 	}
-	if mustExist && !exists {
+	if cfg.MustExist && !exists {
 		return errNoTables
 	}
 	if exists {
-		migrations, err := migrationsOf(db)
+		migrations, err := newMigrator(goose.DialectPostgres, db, postgresMigrations, "migrations/postgres", cfg.Logger)
 		if err != nil {
 			return err
 		}
-		if pending, err := migrations.HasPending(ctx); err != nil || !pending {
+		if pending, err := migrations.pending(ctx); err != nil || !pending {
 			return err
 		}
 	}
-	return migrateWithLock(ctx, pool.Config(), schema.Int64)
+	return migrateWithLock(ctx, pool.Config(), schema.Int64, cfg.Logger)
 }
 
 // migrateWithLock migrates the tables while it holds the advisory lock with an ID. It uses connections of its own.
-func migrateWithLock(ctx context.Context, settings *pgxpool.Config, id int64) (err error) {
+func migrateWithLock(ctx context.Context, settings *pgxpool.Config, id int64, logger *slog.Logger) (err error) {
 	settings.ConnConfig.RuntimeParams["statement_timeout"] = "0"          // building an index may take long
 	settings.MaxConns, settings.MinConns, settings.MinIdleConns = 2, 0, 0 // one for the lock, one for goose
 	pool, err := pgxpool.NewWithConfig(ctx, settings)
@@ -57,7 +57,7 @@ func migrateWithLock(ctx context.Context, settings *pgxpool.Config, id int64) (e
 	defer pool.Close()
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	migrations, err := migrationsOf(db)
+	migrations, err := newMigrator(goose.DialectPostgres, db, postgresMigrations, "migrations/postgres", logger)
 	if err != nil {
 		return err
 	}
@@ -76,17 +76,5 @@ func migrateWithLock(ctx context.Context, settings *pgxpool.Config, id int64) (e
 	}
 	defer func() { err = errors.Join(err, locker.SessionUnlock(context.WithoutCancel(ctx), connection)) }()
 	// Each migration is a transaction, which may be in a deadlock with a running daemon.
-	return retryAborted(func() error {
-		_, err := migrations.Up(ctx)
-		return err
-	})
-}
-
-// migrationsOf returns the migrations of this package.
-func migrationsOf(db *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(postgresMigrations, "migrations/postgres")
-	if err != nil {
-		return nil, err
-	}
-	return goose.NewProvider(goose.DialectPostgres, db, files)
+	return retryAborted(func() error { return migrations.migrate(ctx) })
 }

@@ -83,7 +83,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 		return nil, err
 	}
 	e.writer.SetMaxOpenConns(1)
-	if err := e.migrate(ctx, cfg.Daemon); err != nil {
+	if err := e.migrate(ctx, cfg); err != nil {
 		return nil, err
 	}
 	if cfg.Daemon { // no other process renders
@@ -160,18 +160,14 @@ func sqliteDSN(path, options string) string {
 
 // migrate migrates the tables. Only the process that holds the lock file may migrate. A daemon holds the lock
 // already. A command takes it, or waits up to migrationWait for another process to migrate.
-func (e *sqlite) migrate(ctx context.Context, locked bool) error {
-	files, err := fs.Sub(sqliteMigrations, "migrations/sqlite")
-	if err != nil {
-		return err
-	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, e.writer, files)
+func (e *sqlite) migrate(ctx context.Context, cfg Config) error {
+	migrations, err := newMigrator(goose.DialectSQLite3, e.writer, sqliteMigrations, "migrations/sqlite", cfg.Logger)
 	if err != nil {
 		return err
 	}
 	timeout := time.After(migrationWait)
-	for {
-		pending, err := provider.HasPending(ctx)
+	for locked := cfg.Daemon; ; {
+		pending, err := migrations.pending(ctx)
 		busy := sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY // another process makes the file's first tables
 		if !busy && (err != nil || !pending) {
 			return err
@@ -186,8 +182,7 @@ func (e *sqlite) migrate(ctx context.Context, locked bool) error {
 			}
 		}
 		if locked && !busy {
-			_, err := provider.Up(ctx)
-			return err
+			return migrations.migrate(ctx)
 		}
 		select {
 		case <-ctx.Done():

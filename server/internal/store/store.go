@@ -53,6 +53,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -90,6 +91,8 @@ type Config struct {
 	// OnUse is called with every message of [Store.NotifyUse], including those of this process, while
 	// [Store.Listen] runs. Default: none.
 	OnUse func(message string)
+	// Logger gets a line before and after a migration of an existing database. Default: none.
+	Logger *slog.Logger
 	// Traces records a span for each statement in a trace. Default: none.
 	Traces trace.TracerProvider
 }
@@ -194,6 +197,9 @@ type engine interface {
 //
 // No error contains the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
 	s := &Store{
 		keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),
 		dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),

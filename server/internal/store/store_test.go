@@ -1,17 +1,21 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pressly/goose/v3"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -78,6 +82,60 @@ func TestOpen_concurrentlyCreatesOneDatabase(t *testing.T) {
 				}
 			})...)
 		})
+	}
+}
+
+// A program of the previous version can use the tables during a rolling update. An older one is refused.
+func TestOpen_refusesTablesOfALaterVersion(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		raw := studiotest.OpenSQL(t, dsn)
+		var newest, described int64
+		check(t, raw.QueryRowContext(t.Context(), `SELECT MAX(version_id), (SELECT version FROM compatibility) FROM goose_db_version`).Scan(&newest, &described))
+		if described != newest {
+			t.Errorf("migration %d does not say which programs can use the tables", newest)
+		}
+		_, err := raw.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`)
+		check(t, err)
+		for _, test := range []struct {
+			version, oldest int64
+			want            error
+		}{{newest, newest - 1, store.ErrNewer}, {9999, newest + 1, store.ErrNewer}, {9999, newest, nil}} {
+			_, err := raw.ExecContext(t.Context(), `UPDATE compatibility SET version = $1, oldest = $2`, test.version, test.oldest)
+			check(t, err)
+			var log bytes.Buffer
+			db, err := store.Open(t.Context(), dsn, store.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			wantError(t, err, test.want)
+			if err == nil {
+				check(t, db.Close())
+			}
+			if warned := strings.Contains(log.String(), "level=WARN"); warned != (err == nil) {
+				t.Errorf("%+v: %s", test, log.String())
+			}
+		}
+	})
+}
+
+func TestOpen_logsMigrations(t *testing.T) {
+	t.Parallel()
+	for dialect, dsn := range map[goose.Dialect]string{
+		goose.DialectSQLite3: studiotest.NewEmptySQLite(t), goose.DialectPostgres: studiotest.NewEmptyPostgres(t),
+	} {
+		folder := map[goose.Dialect]string{goose.DialectSQLite3: "sqlite", goose.DialectPostgres: "postgres"}[dialect]
+		earlier, err := goose.NewProvider(dialect, studiotest.OpenSQL(t, dsn), os.DirFS(filepath.Join("migrations", folder)))
+		check(t, err)
+		sources := earlier.ListSources()
+		_, err = earlier.UpTo(t.Context(), sources[len(sources)-2].Version)
+		check(t, err)
+		for _, want := range []string{fmt.Sprintf("from=%d to=", sources[len(sources)-2].Version), ""} {
+			var log bytes.Buffer
+			db, err := store.Open(t.Context(), dsn, store.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			check(t, err)
+			check(t, db.Close())
+			if migrated := strings.Contains(log.String(), "is migrated"); migrated != (want != "") || !strings.Contains(log.String(), want) {
+				t.Errorf("%s: log is %q, want %q", dialect, log.String(), want)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/pressly/goose/v3"
+)
+
+// ErrNewer means that a later version of this program has migrated the database or the backup, to tables that this
+// version cannot use.
+var ErrNewer = errors.New("made by a later version of this program")
+
+// migrator migrates the tables of a database.
+type migrator struct {
+	*goose.Provider
+	db     *sql.DB
+	logger *slog.Logger
+}
+
+// newMigrator returns a migrator with the migrations in a directory of files.
+func newMigrator(dialect goose.Dialect, db *sql.DB, files fs.FS, directory string, logger *slog.Logger) (*migrator, error) {
+	files, err := fs.Sub(files, directory)
+	if err != nil {
+		return nil, err
+	}
+	provider, err := goose.NewProvider(dialect, db, files)
+	return &migrator{provider, db, logger}, err
+}
+
+// pending reports whether the tables lack a migration. It returns ErrNewer if they have one that this program does not
+// know, unless the newest one allows this program to use the tables, as the previous version does during a rolling
+// update.
+func (m *migrator) pending(ctx context.Context) (bool, error) {
+	version, newest, err := m.GetVersions(ctx)
+	if err != nil || version <= newest {
+		return version < newest, err
+	}
+	var allows, oldest int64
+	if err := m.db.QueryRowContext(ctx, `SELECT version, oldest FROM compatibility`).Scan(&allows, &oldest); err != nil {
+		return false, err
+	}
+	if allows != version || newest < oldest {
+		return false, fmt.Errorf("%w: its tables have version %d, and this program knows versions up to %d", ErrNewer, version, newest)
+	}
+	m.logger.WarnContext(ctx, "a later version of this program has migrated the database; this version can use it for now", "version", version, "known", newest)
+	return false, nil
+}
+
+// migrate runs all migrations that the tables lack.
+func (m *migrator) migrate(ctx context.Context) error {
+	version, newest, err := m.GetVersions(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if version > 0 { // the database is not new
+		m.logger.InfoContext(ctx, "migrating the database", "from", version, "to", newest)
+	}
+	if _, err = m.Up(ctx); err == nil && version > 0 {
+		m.logger.InfoContext(ctx, "the database is migrated", "version", newest, "duration", time.Since(began))
+	}
+	return err
+}
