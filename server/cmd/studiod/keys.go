@@ -20,7 +20,7 @@ const keysVariable = "STUDIO_KEYS"
 
 func keyCommand() *cli.Command {
 	return &cli.Command{
-		Name: "key", Usage: "rotate the key that encrypts secrets in the database",
+		Name: "key", Usage: "rotate the key that encrypts secrets in the database, or go on without a lost one",
 		Commands: []*cli.Command{described(leaf("rotate", "encrypt all secrets with a new key, also while daemons are running", "", []cli.Flag{
 			&cli.BoolFlag{Name: "existing", Usage: "use the first key of the key file instead of a new key"},
 		}, rotateKey),
@@ -29,7 +29,7 @@ need the new key. The old keys stay in the file for older backups. Sessions stay
 the file, insert a line from "openssl rand -base64 32" at the top of each copy, and then run:
 studiod key rotate --existing
 
-Example: studiod key rotate`)},
+Example: studiod key rotate`), resetKeyCommand()},
 	}
 }
 
@@ -65,6 +65,9 @@ func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err err
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, file, nil
 		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", usagef("key file: %w; if it is lost, see studiod key reset --help", err)
 	}
 	if err != nil {
 		return nil, "", usagef("key file: %w", err)
@@ -104,13 +107,13 @@ func (d *daemon) openSecrets(ctx context.Context, file string) error {
 // withoutKey returns an error that explains how to provide the missing key.
 func withoutKey(err error) error {
 	if errors.Is(err, keyring.ErrNoKey) {
-		return usagef("%w; set --key-file to the file with this key", err)
+		return usagef("%w; set --key-file to the file with this key, or see studiod key reset --help if it is lost", err)
 	}
 	return err
 }
 
 func rotateKey(ctx context.Context, command *cli.Command) error {
-	return withKeys(ctx, command, false, func(db *store.Store, keys *keyring.Keyring) error {
+	return withKeys(ctx, command, store.Config{MustExist: true}, func(db *store.Store, keys *keyring.Keyring) error {
 		if keys == nil {
 			return usagef("the database has no key file; studiod serve creates one or uses --key-file")
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -108,6 +109,57 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 				t.Errorf("a key file is made for a database that has another: %v", err)
 			}
 		}
+	})
+}
+
+// After a key file is lost, its secrets can be given up. Users and sessions are kept.
+func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		secret := prepareDatabase(t, dsn)
+		directory := t.TempDir()
+		lost, next := filepath.Join(directory, "lost.keys"), filepath.Join(directory, "next.keys")
+		check(t, keyring.New().Create(lost))
+		check(t, keyring.New().Create(next))
+		p := startProcess(t, dsn, "--key-file", lost, "--docs=false")
+		session, err := p.client.Raw().LoginWithResponse(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
+		check(t, err)
+		reset := func(args ...string) (code int, stdout, stderr string) {
+			return studiod(t, "", append([]string{"key", "reset", "--db", dsn}, args...)...)
+		}
+		if code, stdout, stderr := reset("--key-file", next, "--yes"); code == exitOK || !strings.Contains(stderr, "daemon") {
+			t.Errorf("while a daemon runs: exit code %d, %s, %s", code, stdout, stderr)
+		}
+		check(t, p.end(syscall.SIGTERM))
+		if code, stdout, stderr := reset("--key-file", lost, "--yes"); code != exitOK || !strings.Contains(stdout, "nothing") {
+			t.Errorf("with the key: exit code %d, %s, %s", code, stdout, stderr)
+		}
+		check(t, os.Remove(lost))
+		for _, args := range [][]string{{"--key-file", lost}, {"--key-file", next}, nil} {
+			code, _, stderr := studiod(t, "", append([]string{"serve", "--addr=127.0.0.1:0", "--db", dsn}, args...)...)
+			if code != exitUsage || !strings.Contains(stderr, "studiod key reset") {
+				t.Errorf("%v: exit code %d, %s", args, code, stderr)
+			}
+		}
+		says := []string{"Access tokens", "URLs of files", "Lists", "Webhook secrets (1, users: 1)"}
+		for _, confirmation := range []string{"", "--yes"} {
+			code, stdout, stderr := reset(append([]string{"--key-file", next}, strings.Fields(confirmation)...)...)
+			if done := strings.Contains(stdout, "deleted"); done != (confirmation != "") || (code == exitOK) != done {
+				t.Errorf("%q: exit code %d, %s, %s", confirmation, code, stdout, stderr)
+			}
+			for _, want := range says {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("%q does not say %q: %s", confirmation, want, stdout)
+				}
+			}
+		}
+		again := startProcess(t, dsn, "--key-file", next)
+		_, err = again.client.Raw().RefreshTokensWithResponse(t.Context(), gen.RefreshRequest{RefreshToken: session.JSON200.RefreshToken})
+		check(t, err)
+		if shown := must(t, "", "secret", "show", "--db", dsn, "--key-file", next, testEmail); shown == secret.Reveal() || !strings.HasPrefix(shown, "whsec_") {
+			t.Errorf("the secret is not a new one")
+		}
+		check(t, again.end(syscall.SIGTERM))
 	})
 }
 

@@ -15,7 +15,6 @@ import (
 	_ "gocloud.dev/blob/s3blob" // registers s3://BUCKET; gcsblob and azureblob would need one such line each
 
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
 const (
@@ -93,7 +92,7 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 // machine.
 func (d *daemon) warnOfLocalFiles(ctx context.Context, bucket string) error {
 	others, err := d.store.Deliverers(ctx)
-	if slices.ContainsFunc(others, func(other store.Process) bool { return other.Seen < store.Lease }) {
+	if slices.ContainsFunc(others, isAlive) {
 		d.cfg.Logger.WarnContext(ctx, "other daemons do not find files in this directory; set --media", "media", bucket)
 	}
 	return err

@@ -41,26 +41,25 @@ func withStudio(ctx context.Context, command *cli.Command, create bool, do func(
 // withStore opens the database of a command and calls do. A daemon may be running on the same database.
 // Commands that need existing records do not create a database.
 func withStore(ctx context.Context, command *cli.Command, create bool, do func(*store.Store) error) error {
-	return withKeys(ctx, command, create, func(db *store.Store, _ *keyring.Keyring) error { return do(db) })
+	return withKeys(ctx, command, store.Config{MustExist: !create}, func(db *store.Store, _ *keyring.Keyring) error { return do(db) })
 }
 
 // withKeys is like withStore for commands that change the keys. The keys are nil if there are none.
-func withKeys(ctx context.Context, command *cli.Command, create bool, do func(*store.Store, *keyring.Keyring) error) (err error) {
+func withKeys(ctx context.Context, command *cli.Command, cfg store.Config, do func(*store.Store, *keyring.Keyring) error) (err error) {
 	dsn, err := databaseOf(command, defaultDatabase)
 	if err != nil {
 		return err
 	}
-	keys, _, err := keySourceOf(command).open(dsn)
-	if err != nil {
+	if cfg.Keys, _, err = keySourceOf(command).open(dsn); err != nil {
 		return err
 	}
-	logger := newLogger(command.Root().ErrWriter, logAuto)
-	db, err := openStore(ctx, dsn, store.Config{MustExist: !create, Keys: keys, Logger: logger})
+	cfg.Logger = newLogger(command.Root().ErrWriter, logAuto)
+	db, err := openStore(ctx, dsn, cfg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return withoutKey(do(db, keys))
+	return withoutKey(do(db, cfg.Keys))
 }
 
 // openStore opens the database. An error is a usage error unless the database is in use or unavailable.

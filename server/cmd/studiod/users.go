@@ -43,7 +43,7 @@ Example: studiod user list`),
 			leaf("password", "set the password of a user and end all sessions of the user", "EMAIL", nil, setPassword),
 			leaf("role", "set the role of a user; an operator can see all users and the state of the service in the console", "EMAIL operator|user", nil, setRole),
 			leaf("delete", "end all sessions of a user, and delete avatars, videos, lip-syncs, uploads, files and webhook secrets; projects stay in their workspaces", "EMAIL", []cli.Flag{
-				&cli.BoolFlag{Name: "yes", Usage: "do not ask for confirmation"}, mediaFlag("a directory next to the database"),
+				yesFlag(), mediaFlag("a directory next to the database"),
 			}, deleteUser),
 		},
 	}
@@ -175,6 +175,10 @@ func deleteUser(ctx context.Context, command *cli.Command) error {
 		}
 		return explain(service.DeleteUser(ctx, email), "user")
 	})
+}
+
+func yesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "yes", Usage: "do not ask for confirmation"}
 }
 
 // confirm asks the user on a terminal, unless --yes is set. Without a terminal, --yes is required.

@@ -103,8 +103,20 @@ func (k *Keyring) IDs() []string {
 // Sealed reports whether a value is encrypted, with any key.
 func Sealed(value string) bool { return strings.HasPrefix(value, mark) }
 
+// Prefixes returns the prefix of the values that each key has encrypted. A nil Keyring has none.
+func (k *Keyring) Prefixes() []string {
+	if k == nil {
+		return nil
+	}
+	prefixes := k.IDs()
+	for i, id := range prefixes {
+		prefixes[i] = mark + id + ":"
+	}
+	return prefixes
+}
+
 // Current returns the prefix of all values that are encrypted with the first key.
-func (k *Keyring) Current() string { return mark + k.IDs()[0] + ":" }
+func (k *Keyring) Current() string { return k.Prefixes()[0] }
 
 // Mark returns the prefix of all encrypted values.
 func Mark() string { return mark }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -43,7 +46,7 @@ func (s *Store) Key(ctx context.Context, name string, create func() []byte) (key
 
 // Keys returns all keys by name.
 func (s *Store) Keys(ctx context.Context) (keys map[string][]byte, err error) {
-	keys, err = s.sealedKeys(ctx)
+	keys, err = sealedKeys(ctx, s.engine)
 	for name, key := range keys {
 		value, err := s.keys.Open(string(key), keyPlace(name))
 		if err != nil {
@@ -55,9 +58,9 @@ func (s *Store) Keys(ctx context.Context) (keys map[string][]byte, err error) {
 }
 
 // sealedKeys returns all keys by name, encrypted as they are stored.
-func (s *Store) sealedKeys(ctx context.Context) (map[string][]byte, error) {
+func sealedKeys(ctx context.Context, q querier) (map[string][]byte, error) {
 	keys := make(map[string][]byte)
-	err := s.engine.query(ctx, func(scan func(...any) error) error {
+	err := q.query(ctx, func(scan func(...any) error) error {
 		var name string
 		var key []byte
 		err := scan(&name, &key)
@@ -73,6 +76,48 @@ func (s *Store) DeleteKey(ctx context.Context, name string) error {
 		_, err := tx.exec(ctx, `DELETE FROM signing_keys WHERE name = $1`, name)
 		return err
 	})
+}
+
+// Unreadable is the keys and webhook secrets that are encrypted with a key that is not in the keyring.
+type Unreadable struct {
+	Keys    []string // their names
+	Secrets int
+	Users   int // with such secrets
+}
+
+// Unreadable counts what the keyring cannot decrypt. If remove is set, it also deletes that, in the same transaction.
+// No daemon may run then.
+func (s *Store) Unreadable(ctx context.Context, remove bool) (found Unreadable, err error) {
+	prefixes := s.keys.Prefixes()
+	where, args := `substr(secret, 1, $1) = $2`, []any{len(keyring.Mark()), keyring.Mark()}
+	for _, prefix := range prefixes {
+		args = append(args, len(prefix), prefix)
+		where += fmt.Sprintf(" AND substr(secret, 1, $%d) <> $%d", len(args)-1, len(args))
+	}
+	err = s.write(ctx, func(tx transaction) error {
+		found = Unreadable{}
+		keys, err := sealedKeys(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(keys)) {
+			known := func(prefix string) bool { return strings.HasPrefix(string(keys[name]), prefix) }
+			if keyring.Sealed(string(keys[name])) && !slices.ContainsFunc(prefixes, known) {
+				found.Keys = append(found.Keys, name)
+			}
+		}
+		err = queryRow(ctx, tx, []any{&found.Secrets, &found.Users}, `SELECT COUNT(*), COUNT(DISTINCT user_id) FROM webhook_secrets WHERE `+where, args...)
+		if err != nil || !remove {
+			return err
+		}
+		all := []statement{{`DELETE FROM webhook_secrets WHERE ` + where, args}}
+		for _, name := range found.Keys {
+			all = append(all, statement{`DELETE FROM signing_keys WHERE name = $1`, []any{name}})
+		}
+		_, err = tx.execAll(ctx, all)
+		return err
+	})
+	return found, err
 }
 
 // Seal encrypts the keys and webhook secrets that are stored in clear, and returns their number. If again is
@@ -111,7 +156,7 @@ func (s *Store) Seal(ctx context.Context, again bool) (sealed int, err error) {
 
 // sealKeys is Seal for the keys. A value that begins with before is left as it is.
 func (s *Store) sealKeys(ctx context.Context, before string) (sealed int, err error) {
-	keys, err := s.sealedKeys(ctx)
+	keys, err := sealedKeys(ctx, s.engine)
 	if err != nil {
 		return 0, err
 	}
