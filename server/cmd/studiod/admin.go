@@ -164,8 +164,9 @@ type readiness struct {
 }
 
 type queueWaiting struct {
-	Due    int     `json:"due"`
-	Oldest float64 `json:"oldest_due_seconds"`
+	Due         int       `json:"due"`
+	Oldest      float64   `json:"oldest_due_seconds"`
+	PausedSince time.Time `json:"paused_since,omitzero"`
 }
 
 // ready responds with 200 if requests are served and the database is available and migrated. It reports the
@@ -189,8 +190,8 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	body := readiness{Status: state.name}
 	if waits, err := a.metrics.Status(ctx); err == nil {
-		body.Rendering = &queueWaiting{waits.Rendering.Count, waits.Rendering.Oldest.Seconds()}
-		body.Delivery = &queueWaiting{waits.Delivery.Count, waits.Delivery.Oldest.Seconds()}
+		body.Rendering = &queueWaiting{Due: waits.Rendering.Count, Oldest: waits.Rendering.Oldest.Seconds()}
+		body.Delivery = &queueWaiting{waits.Delivery.Count, waits.Delivery.Oldest.Seconds(), waits.PausedSince}
 	}
 	writeState(w, http.StatusOK, body)
 }

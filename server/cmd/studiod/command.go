@@ -86,6 +86,7 @@ DESCRIPTION:
 			keyCommand(),
 			eventCommand(),
 			endpointCommand(),
+			deliveryCommand(),
 			checkCommand(),
 			backupCommand(),
 			restoreCommand(),

@@ -324,7 +324,7 @@ func TestCommands_defaultToUserDataDirectory(t *testing.T) {
 
 func TestCommands_showAnExample(t *testing.T) {
 	t.Parallel()
-	for _, group := range []*cli.Command{eventCommand(), endpointCommand()} {
+	for _, group := range []*cli.Command{eventCommand(), endpointCommand(), deliveryCommand()} {
 		for _, command := range group.Commands {
 			example := "Example: studiod " + group.Name + " " + command.Name
 			if got := must(t, "", group.Name, command.Name, "--help"); !strings.Contains(got, example) {

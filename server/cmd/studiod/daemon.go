@@ -348,6 +348,7 @@ func (d *daemon) run(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- d.http.Serve(d.listener) }()
 	d.showAdmin(ctx)
+	d.warnOfPause(ctx)
 	d.cfg.Logger.InfoContext(ctx, "serving", "url", d.url())
 
 	var err error

@@ -110,6 +110,13 @@
 //	studiod event replay --since 96h --until 72h --dry-run
 //	studiod event replay --since 96h --until 72h
 //
+// To stop all deliveries for a while, for example during an incident, pause them. Events wait and are sent in order
+// afterwards, with all their attempts. The pause is in the database: it holds for all daemons, also after a restart.
+//
+//	studiod delivery pause
+//	studiod delivery status
+//	studiod delivery resume
+//
 // A replay keeps the webhook-id, so a receiver that stores ids drops events that it has already handled.
 // The query of a webhook URL may contain a secret and is never printed.
 //

@@ -32,6 +32,7 @@
 //	           attempts     the log
 //	           endpoints    disabled URLs
 //	           breakers     open circuit breakers of origins
+//	           pauses       deliveries that are not read, because an operator has paused them
 //	           holders, lanes    which process delivers for which origins; PostgreSQL only
 //	in memory  queue        for each user the flows; for each flow the time of its next read, up to
 //	                        2 × Config.InFlight deliveries, at most 64, and the attempts in flight

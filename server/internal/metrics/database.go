@@ -77,6 +77,7 @@ var (
 	queueDue          = describe("studiod_queue_due", "Subjects with due work that is not in progress, up to 100,000, for all processes with the database.", "work")
 	queueOldest       = describe("studiod_queue_oldest_due_seconds", "How long the oldest due subject has been due, for all processes with the database.", "work")
 	openBreakers      = describe("studiod_breakers_open", "Receivers with an open circuit breaker, for all processes with the database.")
+	deliveriesPaused  = describe("studiod_deliveries_paused", "1 if an operator has paused all deliveries, and 0 otherwise.")
 	connections       = describe("studiod_database_connections", "Connections to the database, by pool and state.", "pool", "state")
 	mostConnections   = describe("studiod_database_connections_max", "The maximum number of connections of a pool.", "pool")
 	connectionWaits   = describe("studiod_database_connection_waits_total", "Waits for a free connection of a pool.", "pool")
@@ -86,7 +87,7 @@ var (
 // Describe implements [prometheus.Collector].
 func (d *database) Describe(all chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		databaseUp, queueDue, queueOldest, openBreakers, connections, mostConnections, connectionWaits, connectionsWaited,
+		databaseUp, queueDue, queueOldest, openBreakers, deliveriesPaused, connections, mostConnections, connectionWaits, connectionsWaited,
 	} {
 		all <- desc
 	}
@@ -118,4 +119,9 @@ func (d *database) Collect(all chan<- prometheus.Metric) {
 		gauge(queueOldest, max(waiting.Oldest.Seconds(), 0), work)
 	}
 	gauge(openBreakers, float64(status.OpenBreakers))
+	paused := 0.0
+	if !status.PausedSince.IsZero() {
+		paused = 1
+	}
+	gauge(deliveriesPaused, paused)
 }

@@ -19,7 +19,7 @@ type FlowDue struct {
 	At time.Time
 }
 
-// DueFlows returns every flow that has pending events. If lanes is not nil, it returns only the flows in
+// DueFlows returns every flow that has pending events which are not paused. If lanes is not nil, it returns only the flows in
 // these lanes. Only PostgreSQL has lanes.
 func (s *Store) DueFlows(ctx context.Context, lanes []int) ([]FlowDue, error) {
 	condition, args := "", []any(nil)
@@ -32,7 +32,7 @@ func (s *Store) DueFlows(ctx context.Context, lanes []int) ([]FlowDue, error) {
 		err := scan(&due.UserID, &due.Origin, instant{&due.At})
 		all = append(all, due)
 		return err
-	}, `SELECT user_id, origin, MIN(deliver_at) FROM subjects WHERE deliver_at IS NOT NULL`+condition+`
+	}, `SELECT user_id, origin, MIN(deliver_at) FROM subjects WHERE deliver_at IS NOT NULL AND `+notPaused+condition+`
 		GROUP BY user_id, origin`, args...)
 	return all, err
 }
@@ -75,10 +75,10 @@ func (s *Store) selectDelivery(of string) string {
 	return columns + of + `) s` + first + endpoint
 }
 
-// Deliveries returns, for each query, the deliveries of the flow that are due first, one for each subject. It
-// includes deliveries that are due in the future.
+// Deliveries returns, for each query, the deliveries of the flow that are due first and not paused, one for each
+// subject. It includes deliveries that are due in the future.
 func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]Delivery, error) {
-	query := s.selectDelivery(`user_id = $1 AND origin = $2 AND deliver_at IS NOT NULL ORDER BY deliver_at LIMIT $3 + 0`)
+	query := s.selectDelivery(`user_id = $1 AND origin = $2 AND deliver_at IS NOT NULL AND ` + notPaused + ` ORDER BY deliver_at LIMIT $3 + 0`)
 	all := make([][]Delivery, len(queries))
 	args := make([][]any, len(queries))
 	for i, one := range queries {

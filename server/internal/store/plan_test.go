@@ -184,6 +184,11 @@ func callEveryMethod(t *testing.T, db *store.Store) {
 		check(t, err)
 		check(t, db.Ready(ctx))
 		check(t, db.ExhaustEvents(ctx, "s9", now, store.ReasonOff))
+		_, err = db.Pause(ctx, store.PauseScope{}, now)
+		check(t, err)
+		_, err = db.PausedSince(ctx, store.PauseScope{})
+		check(t, err)
+		check(t, db.Resume(ctx, store.PauseScope{}))
 		_, err = db.Replay(ctx, store.EventFilter{SubjectID: "s9"}, now)
 		check(t, err)
 		for _, filter := range []store.EventFilter{

@@ -121,7 +121,7 @@ func TestSQLite_migratesOrigins(t *testing.T) {
 		`DROP TABLE known_addresses`, `DROP TABLE revocations`, `ALTER TABLE users DROP COLUMN deleted_at`,
 		`DROP INDEX events_user`, `ALTER TABLE events DROP COLUMN user_id`, `DROP INDEX subjects_receiver`,
 		`DROP INDEX members_user`, `ALTER TABLE users DROP COLUMN role`, `ALTER TABLE subjects DROP COLUMN request_id`, `ALTER TABLE subjects DROP COLUMN trace_parent`,
-		`DROP INDEX refresh_tokens_sessions`, `DROP TABLE compatibility`,
+		`DROP INDEX refresh_tokens_sessions`, `DROP TABLE compatibility`, `DROP TABLE pauses`,
 		`DELETE FROM goose_db_version WHERE version_id >= 2`,
 	} {
 		_, err := raw.ExecContext(t.Context(), query)

@@ -18,6 +18,7 @@ type Status struct {
 	Rendering    Waiting // due renderings that no process renders
 	Delivery     Waiting // subjects with a due event
 	OpenBreakers int
+	PausedSince  time.Time // since when all deliveries are paused; zero if they are not
 }
 
 // Waiting is the due work of one kind. If Count is [MaxCounted], there may be more work, and older work.
@@ -31,9 +32,10 @@ func (s *Store) Status(ctx context.Context) (status Status, err error) {
 	var render, deliver int64
 	now := s.engine.now()
 	// The plus sign makes the planner use the index of running renderings, and not that of waiting ones.
-	err = queryRow(ctx, s.engine, []any{&status.Delivery.Count, &deliver, &status.Rendering.Count, &render, &status.OpenBreakers}, `
+	err = queryRow(ctx, s.engine, []any{&status.Delivery.Count, &deliver, &status.Rendering.Count, &render, &status.OpenBreakers, instant{&status.PausedSince}}, `
 		SELECT d.n, COALESCE(`+now+` - d.oldest, 0), r.n - u.n, COALESCE(`+now+` - (SELECT render_at FROM subjects
-				WHERE render_at <= `+now+` AND (render_by IS NULL OR render_until < `+now+`) ORDER BY render_at LIMIT 1), 0), b.n
+				WHERE render_at <= `+now+` AND (render_by IS NULL OR render_until < `+now+`) ORDER BY render_at LIMIT 1), 0), b.n,
+			(SELECT paused_at FROM pauses WHERE user_id = '' AND url = '')
 		FROM (SELECT COUNT(*) AS n, MIN(deliver_at) AS oldest
 				FROM (SELECT deliver_at FROM subjects WHERE deliver_at IS NOT NULL AND deliver_at <= `+now+` LIMIT $1 + 0) w) d,
 			(SELECT COUNT(*) AS n FROM (SELECT render_at FROM subjects WHERE render_at <= `+now+` ORDER BY render_at LIMIT $1 + 0) w) r,

@@ -30,7 +30,7 @@
 //	idempotency keys  subjects.go; creations.go and creation_rows.go for many at once
 //	renderings        renderings.go (columns of subjects)
 //	lanes, holders    leases.go, with the notifications between processes
-//	endpoints         endpoints.go, receivers.go; breakers in breakers.go
+//	endpoints         endpoints.go, receivers.go; breakers in breakers.go; pauses in pauses.go
 //	users             users.go; refresh tokens and revocations in tokens.go; failed logins in logins.go
 //	workspaces        workspaces.go; projects in projects.go
 //	uploads           uploads.go

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+func deliveryCommand() *cli.Command {
+	return &cli.Command{
+		Name: "delivery", Usage: "pause and resume all webhook deliveries",
+		Commands: []*cli.Command{
+			described(leaf("pause", "stop all deliveries, on all daemons, until they are resumed", "", nil, pauseDeliveries),
+				`No attempt begins later than a second after the command. Attempts that run are finished. Events wait, and lose
+neither their order nor an attempt. Restarts do not end the pause. Tests of webhooks by users are still sent.
+
+Example: studiod delivery pause`),
+			described(leaf("resume", "end a pause, and send what has become due", "", nil, resumeDeliveries),
+				`Example: studiod delivery resume`),
+			described(leaf("status", "show whether deliveries are paused, and how many are due", "", []cli.Flag{jsonFlag()}, showDeliveries),
+				`JSON fields: paused_since (omitted if not paused), due (avatars, videos and lip-syncs with a due event, up to
+100,000), oldest_due_seconds.
+
+Example: studiod delivery status`),
+		},
+	}
+}
+
+func pauseDeliveries(ctx context.Context, command *cli.Command) error {
+	return withStore(ctx, command, false, func(db *store.Store) error {
+		since, err := db.Pause(ctx, store.PauseScope{}, time.Now())
+		if err != nil {
+			return err
+		}
+		return printLines(command, "deliveries are paused since "+formatTime(since))
+	})
+}
+
+func resumeDeliveries(ctx context.Context, command *cli.Command) error {
+	return withStore(ctx, command, false, func(db *store.Store) error {
+		err := db.Resume(ctx, store.PauseScope{})
+		if errors.Is(err, studio.ErrNotFound) {
+			return printLines(command, "deliveries were not paused")
+		}
+		if err != nil {
+			return err
+		}
+		return printLines(command, "deliveries are resumed")
+	})
+}
+
+// deliveries is the printed form of the state of all deliveries.
+type deliveries struct {
+	PausedSince time.Time `json:"paused_since,omitzero"`
+	Due         int       `json:"due"`
+	Oldest      float64   `json:"oldest_due_seconds"`
+}
+
+func showDeliveries(ctx context.Context, command *cli.Command) error {
+	return withStore(ctx, command, false, func(db *store.Store) error {
+		status, err := db.Status(ctx)
+		if err != nil {
+			return err
+		}
+		if command.Bool("json") {
+			return printJSON(command.Root().Writer, deliveries{status.PausedSince, status.Delivery.Count, status.Delivery.Oldest.Seconds()})
+		}
+		return printTable(command.Root().Writer,
+			[]string{"paused since", formatTime(status.PausedSince)},
+			[]string{"due", strconv.Itoa(status.Delivery.Count)},
+			[]string{"oldest due for", fmt.Sprint(status.Delivery.Oldest.Round(time.Second))})
+	})
+}
+
+// warnOfPause logs a warning if deliveries are paused, because a pause outlives restarts.
+func (d *daemon) warnOfPause(ctx context.Context) {
+	since, err := d.store.PausedSince(ctx, store.PauseScope{})
+	if err == nil && !since.IsZero() {
+		d.cfg.Logger.WarnContext(ctx, "deliveries are paused; studiod delivery resume ends the pause", "since", since)
+	}
+}

@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// notPaused is the SQL condition for rows of subjects whose deliveries are not paused. Everything that reads due
+// deliveries has it, so that a pause takes effect when the deliveries in memory have expired. Its first part, which is
+// evaluated once for all rows, makes it cheap while there is no pause.
+const notPaused = `(NOT EXISTS (SELECT 1 FROM pauses) OR NOT EXISTS
+	(SELECT 1 FROM pauses p WHERE p.user_id IN ('', subjects.user_id) AND p.url IN ('', subjects.webhook_url)))`
+
+// PauseScope is the deliveries that a pause stops. The zero value is all deliveries of the service.
+type PauseScope struct {
+	UserID string // "" for every user
+	URL    string // "" for every URL
+}
+
+// Pause makes all processes start no more deliveries of a scope, and returns since when. Events stay pending, with
+// their order and their remaining attempts. Attempts that run are finished. Pause changes nothing if the scope is
+// paused.
+func (s *Store) Pause(ctx context.Context, scope PauseScope, now time.Time) (since time.Time, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		return queryRow(ctx, tx, []any{instant{&since}}, `INSERT INTO pauses AS p (user_id, url, paused_at) VALUES ($1, $2, $3)
+			ON CONFLICT (user_id, url) DO UPDATE SET paused_at = p.paused_at RETURNING paused_at`, scope.UserID, scope.URL, micros(now))
+	})
+	return since, err
+}
+
+// Resume ends the pause of a scope, and makes its pending events due as before. It returns studio.ErrNotFound if the
+// scope is not paused.
+func (s *Store) Resume(ctx context.Context, scope PauseScope) error {
+	return s.write(ctx, func(tx transaction) error {
+		resumed, err := tx.exec(ctx, `DELETE FROM pauses WHERE user_id = $1 AND url = $2`, scope.UserID, scope.URL)
+		if err == nil && resumed == 0 {
+			err = studio.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		where, args := `deliver_at IS NOT NULL`, []any(nil)
+		if scope.UserID != "" {
+			where, args = where+` AND user_id = $1`, append(args, scope.UserID)
+		}
+		return tx.query(ctx, func(scan func(...any) error) error {
+			var flow Flow
+			err := scan(&flow.UserID, &flow.Origin)
+			tx.markDeliveryDue(flow)
+			return err
+		}, `SELECT DISTINCT user_id, origin FROM subjects WHERE `+where, args...)
+	})
+}
+
+// PausedSince returns since when a scope is paused, or the zero time if it is not.
+func (s *Store) PausedSince(ctx context.Context, scope PauseScope) (since time.Time, err error) {
+	err = queryRow(ctx, s.engine, []any{instant{&since}}, `SELECT paused_at FROM pauses WHERE user_id = $1 AND url = $2`, scope.UserID, scope.URL)
+	if errors.Is(err, studio.ErrNotFound) {
+		err = nil
+	}
+	return since, err
+}
