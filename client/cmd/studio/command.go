@@ -41,6 +41,7 @@ Examples:
 			p.webhookCommand(),
 			p.listenCommand(),
 			p.triggerCommand(),
+			p.versionCommand(),
 		},
 	}
 	prepare(root)

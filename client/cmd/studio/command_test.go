@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,17 @@ func TestSecrets_areNotShown(t *testing.T) {
 	check(t, command.Run(t.Context(), []string{"listen"}))
 	if secrets, err := p.secrets(command, "unverified"); err != nil || len(secrets) != 2 {
 		t.Errorf("%d secrets of the environment, %v", len(secrets), err)
+	}
+}
+
+func TestVersion_namesTheBuild(t *testing.T) {
+	t.Parallel()
+	p := newTest(t)
+	if got := p.must(t, "", "version"); !strings.HasPrefix(got, "studio ") || !strings.Contains(got, runtime.Version()) {
+		t.Error(got)
+	}
+	if got := p.must(t, "", "version", "--json"); !strings.Contains(got, `"go":"`+runtime.Version()+`"`) || !strings.Contains(got, `"version":"`) {
+		t.Error(got)
 	}
 }
 
