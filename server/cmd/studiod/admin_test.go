@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -113,6 +114,32 @@ func TestDaemon_servesMetricsAndProfiles(t *testing.T) {
 			t.Errorf("the public address answers /metrics with %d", status)
 		}
 	})
+}
+
+func TestHealth_asksTheDaemon(t *testing.T) {
+	t.Parallel()
+	dockerfile, err := os.ReadFile("deploy/Dockerfile")
+	check(t, err)
+	if !strings.Contains(string(dockerfile), `CMD ["studiod", "health"]`) {
+		t.Error("the image has no health check")
+	}
+	d := &daemon{cfg: daemonConfig{Admin: adminConfig{Addr: "0.0.0.0:0"}, Logger: slog.New(slog.DiscardHandler)}}
+	check(t, d.openAdmin(t.Context()))
+	_, port, err := net.SplitHostPort(d.admin.listener.Addr().String())
+	check(t, err)
+	ask := func(addr string, want int, said string) {
+		t.Helper()
+		if code, stdout, stderr := studiod(t, "", "health", "--admin-addr", addr); code != want || !strings.Contains(stdout+stderr, said) {
+			t.Errorf("%s: exit code %d, %s, %s", addr, code, stdout, stderr)
+		}
+	}
+	ask("0.0.0.0:"+port, exitFailure, "not ready: starting")
+	d.store = studiotest.Open(t, studiotest.NewSQLite(t))
+	d.showAdmin(t.Context())
+	ask(":"+port, exitOK, "ready")
+	ask("off", exitUsage, "off")
+	check(t, d.admin.close())
+	ask("127.0.0.1:"+port, exitFailure, "no daemon responds")
 }
 
 // A page must not read the metrics by a name that it resolves to this machine (DNS rebinding).

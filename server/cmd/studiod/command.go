@@ -87,6 +87,7 @@ DESCRIPTION:
 			eventCommand(),
 			endpointCommand(),
 			deliveryCommand(),
+			healthCommand(),
 			checkCommand(),
 			backupCommand(),
 			restoreCommand(),

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/urfave/cli/v3"
@@ -46,6 +48,22 @@ func TestDeploy_namesExistingSettings(t *testing.T) {
 	}
 	if seen == 0 || !known["STUDIO_DB"] {
 		t.Errorf("%d settings are named, of %d", seen, len(known))
+	}
+}
+
+// The context of an image build has nothing that git ignores, such as local databases.
+func TestDeploy_imageHasNoIgnoredFiles(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..", "..")
+	ignored, err := os.ReadFile(filepath.Join(root, ".gitignore"))
+	check(t, err)
+	excluded, err := os.ReadFile(filepath.Join(root, ".dockerignore"))
+	check(t, err)
+	for _, pattern := range lines(string(ignored)) {
+		want := strings.Trim(pattern, "/")
+		if !slices.ContainsFunc(lines(string(excluded)), func(line string) bool { return strings.TrimPrefix(line, "**/") == want }) {
+			t.Errorf(".dockerignore does not exclude %s", pattern)
+		}
 	}
 }
 

@@ -175,6 +175,8 @@
 //	/readyz        200 while requests are served and the database is available and migrated
 //	/debug/pprof/  profiles
 //
+// The command "studiod health" asks /readyz for the health check of a container.
+//
 // All daemons on a database report the same queues, so use the maximum over the daemons, not the sum. /readyz also
 // reports the queues, but a long queue does not make a daemon unready. Requests must name an IP address, a name without
 // a domain, or the host of --admin-addr. Others get 421, because they may come from a page in a browser that resolves
