@@ -28,7 +28,7 @@ Examples:
 		Reader:                p.Stdin,
 		Writer:                p.Stdout,
 		ErrWriter:             p.Stderr,
-		HideVersion:           true,
+		Version:               version(), // for --version
 		EnableShellCompletion: true,
 		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // Run prints the error and chooses the exit code
 		Commands: []*cli.Command{

@@ -11,18 +11,23 @@ import (
 )
 
 func (p *program) versionCommand() *cli.Command {
-	return leaf("version", "print the version and the Go version", "", "  studio version", nil, p.version)
+	return leaf("version", "print the version and the Go version", "", "  studio version", nil, p.printVersion)
 }
 
-func (p *program) version(_ context.Context, command *cli.Command) error {
-	version := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok { // the go command stamps the tag of the commit, or its time and hash
-		version = cmp.Or(info.Main.Version, version)
+// version returns the version that the go command has stamped into the program: the tag of the commit, or its time and
+// hash.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return cmp.Or(info.Main.Version, "(devel)")
 	}
+	return "(devel)"
+}
+
+func (p *program) printVersion(_ context.Context, command *cli.Command) error {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if command.Bool("json") {
-		return printValue(p.Stdout, map[string]string{"version": version, "go": runtime.Version(), "platform": platform})
+		return printValue(p.Stdout, map[string]string{"version": version(), "go": runtime.Version(), "platform": platform})
 	}
-	_, err := fmt.Fprintf(p.Stdout, "studio %s (%s, %s)\n", version, runtime.Version(), platform)
+	_, err := fmt.Fprintf(p.Stdout, "studio %s (%s, %s)\n", version(), runtime.Version(), platform)
 	return err
 }

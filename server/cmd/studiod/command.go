@@ -60,7 +60,7 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 		Reader:                stdin,
 		Writer:                stdout,
 		ErrWriter:             stderr,
-		HideVersion:           true,
+		Version:               version(), // for --version
 		EnableShellCompletion: true,
 		// The commands come before the manual, which is long.
 		CustomRootCommandHelpTemplate: `NAME:
