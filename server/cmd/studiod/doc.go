@@ -221,9 +221,13 @@
 //   - Users who access data of other users: TestFind_hidesSubjectsOfOtherUsers in server/internal/studio,
 //     and TestSubjects_areHiddenFromOtherUsers and TestOperator_hidesPagesFromOtherUsers in
 //     server/internal/console.
-//   - Users who use more than their share: TestProcess_daemonsShareUserRates in server/cmd/studiod.
+//   - Users who use more than their share: TestProcess_daemonsShareUserRates in server/cmd/studiod, and
+//     TestLimits_holdInAllProcesses in server/internal/studio.
+//   - Pages that resolve their own name to the admin address: TestAdmin_rejectsOtherHosts in server/cmd/studiod.
 //   - Forms and scripts of other sites in the console: TestSession_rejectsCrossOriginForms and
 //     TestConsole_allowsThisOriginOnly in server/internal/console.
+//   - Pipes and links in the folder of files: TestStore_ServeHTTP_servesRegularFilesOnly in server/internal/media.
+//   - Users who look for names in a private network: TestSend_blocksANameWithAPrivateAddress in server/sender.
 //   - Hostile media: TestRun_rejectsDecompressionBombs in server/cmd/studio-render, and
 //     TestExec_enforcesLimits in server/internal/render.
 //   - Secrets in logs, errors and responses: TestHandler_echoesNoSubmittedValue in server, and
