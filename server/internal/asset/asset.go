@@ -6,20 +6,23 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // Asset is an [http.Handler] that serves one static file, compressed for clients that accept gzip. Browsers
-// revalidate their copy by ETag on each use, because an upgrade of the program may change the file. An Asset
-// holds the file compressed; each response to a client that does not accept gzip decompresses it in memory.
+// revalidate their copy by ETag on each use, because an upgrade of the program may change the file.
 type Asset struct {
 	contentType string
 	compressed  []byte
+	content     func() ([]byte, error)
+	size        int64  // of the content
 	etag        string // hash of the content, without quotes
 }
 
@@ -29,12 +32,20 @@ func New(contentType string, content []byte) *Asset {
 	w := gzip.NewWriter(&compressed)
 	_, _ = w.Write(content) // writing to a bytes.Buffer does not fail
 	_ = w.Close()
-	return NewCompressed(contentType, compressed.Bytes())
+	a := NewCompressed(contentType, compressed.Bytes())
+	a.content = func() ([]byte, error) { return content, nil }
+	return a
 }
 
-// NewCompressed is like [New], for content that gzip has already compressed.
+// NewCompressed is like [New], for content that gzip has already compressed. The first response to a client that
+// does not accept gzip decompresses it, and all others share the result.
 func NewCompressed(contentType string, compressed []byte) *Asset {
-	return &Asset{contentType: contentType, compressed: compressed, etag: fmt.Sprintf("%x", sha256.Sum256(compressed))[:32]}
+	return &Asset{
+		contentType: contentType, compressed: compressed, etag: fmt.Sprintf("%x", sha256.Sum256(compressed))[:32],
+		content: sync.OnceValues(func() ([]byte, error) { return decompress(compressed) }),
+		// gzip ends with the size (RFC 1952, section 2.3.1).
+		size: int64(binary.LittleEndian.Uint32(compressed[len(compressed)-4:])),
+	}
 }
 
 // ServeHTTP serves the file as [http.ServeContent] does. The caller must restrict methods to GET and HEAD.
@@ -43,19 +54,28 @@ func (a *Asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Type", a.contentType)
 	header.Set("Cache-Control", "no-cache")
 	header.Set("Vary", "Accept-Encoding")
-	content := a.compressed
+	var content io.ReadSeeker
 	if acceptsGzip(r.Header.Values("Accept-Encoding")) {
 		header.Set("Content-Encoding", "gzip")
 		header.Set("ETag", `"`+a.etag+`-gzip"`)
+		content = bytes.NewReader(a.compressed)
 	} else {
 		header.Set("ETag", `"`+a.etag+`"`)
-		var err error
-		if content, err = decompress(a.compressed); err != nil {
-			http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
-			return
-		}
+		content = io.NewSectionReader(decompressed{a}, 0, a.size)
 	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	http.ServeContent(w, r, "", time.Time{}, content)
+}
+
+// decompressed reads the content of an Asset. It decompresses it at the first ReadAt, so that HEAD requests and
+// conditional requests do not.
+type decompressed struct{ *Asset }
+
+func (d decompressed) ReadAt(p []byte, offset int64) (int, error) {
+	content, err := d.content()
+	if err != nil {
+		return 0, err
+	}
+	return bytes.NewReader(content).ReadAt(p, offset)
 }
 
 func decompress(compressed []byte) ([]byte, error) {
