@@ -298,7 +298,7 @@ func (c *Client) GetVideo(ctx context.Context, inferenceID gen.InferenceID, opti
 
 // ListAvatarsParams are the optional parameters of [Client.ListAvatars].
 type ListAvatarsParams struct {
-	// Maximum number of records in a page. Defaults to 20.
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *gen.PageLimit
 
 	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
@@ -332,7 +332,7 @@ func (c *Client) ListAvatars(ctx context.Context, options ...CallOption) (*gen.A
 
 // ListVideosParams are the optional parameters of [Client.ListVideos].
 type ListVideosParams struct {
-	// Maximum number of records in a page. Defaults to 20.
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *gen.PageLimit
 
 	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
@@ -428,7 +428,7 @@ func (c *Client) GetLipsync(ctx context.Context, inferenceID gen.LipsyncID, opti
 
 // ListLipsyncsParams are the optional parameters of [Client.ListLipsyncs].
 type ListLipsyncsParams struct {
-	// Maximum number of records in a page. Defaults to 20.
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *gen.PageLimit
 
 	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.

@@ -951,7 +951,7 @@ type GetVideoParams struct {
 
 // ListAvatarsParams defines parameters for ListAvatars.
 type ListAvatarsParams struct {
-	// Maximum number of records in a page. Defaults to 20.
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
@@ -963,7 +963,7 @@ type ListAvatarsParams struct {
 
 // ListVideosParams defines parameters for ListVideos.
 type ListVideosParams struct {
-	// Maximum number of records in a page. Defaults to 20.
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
@@ -993,7 +993,7 @@ type GetLipsyncParams struct {
 
 // ListLipsyncsParams defines parameters for ListLipsyncs.
 type ListLipsyncsParams struct {
-	// Maximum number of records in a page. Defaults to 20.
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.

@@ -10,4 +10,4 @@ import _ "embed"
 var document []byte
 
 // documentSource is the SHA-256 of the YAML that document has been made from.
-const documentSource = "799aaeae427034ac6c61d8cb57f518fd346660f55623f99b1581b95f469e709a"
+const documentSource = "8621e16b762e22c5cdb88bdd414d0a5323f1323bc40476a213807e91a630f3d3"

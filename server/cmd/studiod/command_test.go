@@ -83,7 +83,7 @@ func testCommands(t *testing.T, dsn string) {
 	}
 	list, err := d.studio.ListProjects(t.Context(), id, workspace)
 	check(t, err)
-	for _, err := range list.All {
+	for _, err := range list.Pages {
 		check(t, err)
 	}
 	if counts := list.Counts(); counts.Size != 1 || counts.Unpublished != 1 {

@@ -120,12 +120,9 @@ func demoUser(ctx context.Context, d *daemon, password string) (studio.User, err
 // seedDemo adds the projects, unless the workspace has some. An earlier start may have been interrupted
 // before it added them.
 func seedDemo(ctx context.Context, service *studio.Service, user studio.User) error {
-	list, err := service.ListProjects(ctx, user.ID, demoWorkspace)
-	if err != nil {
+	page, err := service.ProjectPage(ctx, user.ID, demoWorkspace, "", 1)
+	if err != nil || len(page.Projects) > 0 {
 		return err
-	}
-	for _, err := range list.All {
-		return err // the workspace has a project, or cannot be read
 	}
 	projects, err := demoProjects(user.ID, service.Now().UTC().Truncate(time.Second))
 	if err != nil {

@@ -46,6 +46,39 @@ func (s *setup) page(query url.Values) (ids []string, next string) {
 	return ids, next
 }
 
+// Users choose the length of a title, so a page of long ones has fewer records, and at least one.
+func TestList_limitsTheBytesOfAPage(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		var want []string
+		for _, length := range []int{10, 100 << 10, 100 << 10, 100 << 10, 600 << 10, 10} {
+			title := strings.Repeat("a", length)
+			lipsync, err := s.studio.CreateLipsync(s.t.Context(), studio.Creation{UserID: s.user.ID, Title: &title, Request: []byte(`{}`)})
+			s.check(err)
+			want = append(want, lipsync.ID)
+			s.clock.Add(time.Second)
+		}
+		slices.Reverse(want)
+		var got []string
+		var sizes []int
+		for next, more := "", true; more; more = next != "" {
+			var page []string
+			page, next = s.page(url.Values{"limit": {"100"}, "cursor": nonEmpty(next)})
+			got, sizes = append(got, page...), append(sizes, len(page))
+		}
+		if !slices.Equal(got, want) || !slices.Equal(sizes, []int{1, 1, 2, 2}) {
+			s.t.Errorf("pages of %v records list %v, want %v", sizes, got, want)
+		}
+	})
+}
+
+// nonEmpty returns the values of a parameter that is left out if text is empty.
+func nonEmpty(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
 // A record that exists all the time is listed exactly once, even if other records are created and deleted
 // between two pages.
 func TestList_isStableUnderChanges(t *testing.T) {

@@ -1,11 +1,10 @@
 package rest
 
 import (
-	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
-	"sync"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -26,36 +25,37 @@ func (a *API) ListProjects(
 // list.
 type projectList studio.ProjectList
 
-// listWriters have a buffer that holds most lists, because each write to w becomes a system call.
-//
-//nolint:gochecknoglobals // a pool
-var listWriters = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
+// maxUnsent is how many bytes of a list are written before they are sent. Most lists are shorter.
+const maxUnsent = 8 << 10
 
 // VisitListProjectsResponse writes the response. The first page has been read, so an error can only be one in
 // the middle. It truncates the response.
 func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
-	out := listWriters.Get().(*bufio.Writer) // keeps its first error, which Flush returns
-	out.Reset(w)
-	defer func() {
-		out.Reset(nil)
-		listWriters.Put(out)
-	}()
-	_, _ = out.WriteString(`{"data":[`)
-	separator := ""
-	for project, err := range list.All {
+	control, unsent := http.NewResponseController(w), 0
+	separator := `{"data":[`
+	for page, err := range list.Pages {
 		if err != nil {
 			return err
 		}
-		_, _ = out.WriteString(separator)
-		if _, err := out.Write(project.Document); err != nil {
-			return nil
+		for _, project := range page {
+			_, _ = io.WriteString(w, separator)
+			n, err := w.Write(project.Document)
+			if err != nil {
+				return nil // the caller has disconnected
+			}
+			separator, unsent = ",", unsent+n
 		}
-		separator = ","
+		if unsent > maxUnsent {
+			_ = control.Flush() // the next page is read after the client has read this one
+			unsent = 0
+		}
+	}
+	if separator != "," {
+		_, _ = io.WriteString(w, separator)
 	}
 	counts := studio.ProjectList(list).Counts()
-	_, _ = fmt.Fprintf(out, `],"size":%d,"unpublished_projects":%d}`+"\n", counts.Size, counts.Unpublished)
-	_ = out.Flush() // fails if the caller has disconnected
+	_, _ = fmt.Fprintf(w, `],"size":%d,"unpublished_projects":%d}`+"\n", counts.Size, counts.Unpublished)
 	return nil
 }

@@ -118,7 +118,7 @@ func TestStore_DeleteSubject_leavesNoConcurrentVideo(t *testing.T) {
 				}
 			}), func() { check(t, deleteSubject(t, db, studio.Avatar, avatar, noon())) })...)
 		}
-		left, err := db.Subjects(t.Context(), studio.SubjectFilter{UserID: "ada", Kind: studio.Video}, studio.Position{}, 10)
+		left, _, err := db.Subjects(t.Context(), studio.SubjectFilter{UserID: "ada", Kind: studio.Video}, studio.Position{}, 10)
 		check(t, err)
 		if len(left) > 0 {
 			t.Errorf("%d videos of deleted avatars", len(left))

@@ -126,11 +126,11 @@ func callEveryMethod(t *testing.T, db *store.Store) {
 		check(t, db.AddMember(ctx, "w0", "u5"))
 		_, err = db.Workspaces(ctx, "u5", "", 200)
 		check(t, err)
-		page, err := db.Projects(ctx, "w0", "u5", studio.Project{}, 500)
+		page, _, err := db.Projects(ctx, "w0", "u5", studio.Project{}, 500)
 		check(t, err)
-		_, err = db.Projects(ctx, "w0", "u5", page[499], 500)
+		_, _, err = db.Projects(ctx, "w0", "u5", page[499], 500)
 		check(t, err)
-		_, err = db.Projects(ctx, "w0", "a stranger", studio.Project{}, 500)
+		_, _, err = db.Projects(ctx, "w0", "a stranger", studio.Project{}, 500)
 		wantError(t, err, studio.ErrForbidden)
 		key := studio.IdempotencyKey{Key: "k9", Fingerprint: []byte("f"), After: time.UnixMicro(1)}
 		_, err = db.CreateSubject(ctx, studio.Subject{ID: "new", UserID: "u9"}, key)
@@ -163,9 +163,9 @@ func callEveryMethod(t *testing.T, db *store.Store) {
 			{UserID: "u5", Kind: studio.Video, AvatarID: "s1"},
 			{UserID: "u5", Kind: studio.Video, AvatarID: "s1", Status: studio.Failed},
 		} {
-			_, err = db.Subjects(ctx, filter, studio.Position{}, 21)
+			_, _, err = db.Subjects(ctx, filter, studio.Position{}, 21)
 			check(t, err)
-			_, err = db.Subjects(ctx, filter, studio.Position{CreatedAt: now, ID: "s9"}, 21)
+			_, _, err = db.Subjects(ctx, filter, studio.Position{CreatedAt: now, ID: "s9"}, 21)
 			check(t, err)
 		}
 		check(t, db.SaveBreaker(ctx, store.Breaker{Origin: line.Origin, Until: now, Pause: time.Second}))

@@ -39,26 +39,25 @@ func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (
 // Projects checks the membership in the same query, because most lists are short and a query has a fixed cost.
 func (s *Store) Projects(
 	ctx context.Context, workspaceID, userID string, after studio.Project, limit int,
-) ([]studio.Project, error) {
-	args, older := []any{workspaceID, userID, limit}, ""
+) (projects []studio.Project, more bool, err error) {
+	args, older := []any{workspaceID, userID, limit + 1}, ""
 	if after.ID != "" {
 		args, older = append(args, after.CreatedAt.UnixMicro(), after.ID), ` AND (created_at, id) < ($4, $5)`
 	}
-	var projects []studio.Project
-	err := s.engine.query(ctx, func(scan func(...any) error) error {
+	page := page[studio.Project]{limit: limit}
+	err = page.query(ctx, s.engine, func(scan func(...any) error) (studio.Project, int, error) {
 		p := studio.Project{WorkspaceID: workspaceID}
 		var published int
 		err := scan(&p.ID, &p.UserID, instant{&p.CreatedAt}, &published, (*[]byte)(&p.Document))
 		p.Published = published != 0
-		projects = append(projects, p)
-		return err
+		return p, len(p.Document), err
 	}, `SELECT id, user_id, created_at, published, document FROM projects
 		WHERE workspace_id = $1`+older+` AND EXISTS (SELECT 1 FROM members WHERE workspace_id = $1 AND user_id = $2)
 		ORDER BY created_at DESC, id DESC LIMIT $3 + 0`, args...)
-	if err != nil || len(projects) > 0 {
-		return projects, err
+	if err != nil || len(page.rows) > 0 {
+		return page.rows, page.more, err
 	}
-	return nil, s.checkMember(ctx, workspaceID, userID)
+	return nil, false, s.checkMember(ctx, workspaceID, userID)
 }
 
 // checkMember returns studio.ErrForbidden if a user is not a member of a workspace.

@@ -167,7 +167,7 @@ func subjectByID(ctx context.Context, q querier, id, forUpdate string) (s studio
 
 func (s *Store) Subjects(
 	ctx context.Context, filter studio.SubjectFilter, after studio.Position, limit int,
-) ([]studio.Subject, error) {
+) (subjects []studio.Subject, more bool, err error) {
 	where := `s.user_id = $1 AND s.kind = $2 AND s.deleted_at IS NULL`
 	args := []any{filter.UserID, string(filter.Kind)}
 	add := func(condition string, values ...any) {
@@ -186,15 +186,21 @@ func (s *Store) Subjects(
 	if after.ID != "" {
 		add(`(s.created_at, s.id) < (?, ?)`, micros(after.CreatedAt), after.ID)
 	}
-	args = append(args, limit)
-	var subjects []studio.Subject
-	err := s.engine.query(ctx, func(scan func(...any) error) error {
+	args = append(args, limit+1)
+	page := page[studio.Subject]{limit: limit}
+	err = page.query(ctx, s.engine, func(scan func(...any) error) (studio.Subject, int, error) {
 		subject, err := scanSubject(scan)
-		subjects = append(subjects, subject)
-		return err
+		return subject, len(subject.Request) + textLength(subject.Title) + textLength(subject.AvatarTitle), err
 	}, `SELECT `+subjectColumns+` FROM subjects s WHERE `+where+` ORDER BY s.created_at DESC, s.id DESC LIMIT $`+
 		strconv.Itoa(len(args))+` + 0`, args...)
-	return subjects, err
+	return page.rows, page.more, err
+}
+
+func textLength(text *string) int {
+	if text == nil {
+		return 0
+	}
+	return len(*text)
 }
 
 // nullable returns nil, which is stored as NULL, for an empty text.

@@ -42,14 +42,13 @@ func (s *Service) List(ctx context.Context, filter SubjectFilter, cursor string,
 			return SubjectPage{}, ErrCursor
 		}
 	}
-	subjects, err := s.Store.Subjects(ctx, filter, after, limit+1) // one more than needed, to see whether there is a next page
-	if err != nil || len(subjects) <= limit {
-		return SubjectPage{Subjects: subjects}, err
+	subjects, more, err := s.Store.Subjects(ctx, filter, after, limit)
+	page := SubjectPage{Subjects: subjects}
+	if more {
+		last := subjects[len(subjects)-1]
+		page.Next = s.cursor(filter.list(), Position{last.CreatedAt, last.ID})
 	}
-	last := subjects[limit-1]
-	return SubjectPage{
-		Subjects: subjects[:limit], Next: s.cursor(filter.list(), Position{last.CreatedAt, last.ID}),
-	}, nil
+	return page, err
 }
 
 // list identifies the list of a filter in its cursors.

@@ -8,9 +8,13 @@ import (
 	"time"
 )
 
-// projectPage is how many projects are read with one query. No transaction is open between pages, so a caller
-// that reads slowly blocks nothing.
-const projectPage = 500
+// A list reads its first projects with one query, and twice as many with each further one, up to a limit: a caller that
+// does not read the response occupies little memory. No transaction is open between pages, so a caller that reads slowly
+// blocks nothing.
+const (
+	firstProjectPage = 10
+	maxProjectPage   = 320
+)
 
 // Project is a project in the project list (interface, 2.1). Most of its fields have no meaning in the domain
 // and are only in Document. The other fields are keys, order and counts.
@@ -32,42 +36,41 @@ type ProjectCounts struct {
 	Unpublished int
 }
 
-// ProjectList is the project list of a workspace. All iterates over all projects, newest first, reading them
-// page by page. It is not safe for concurrent use.
+// ProjectList is the project list of a workspace. Pages iterates once over all projects, newest first. It reads them
+// page by page and keeps no reference to a page. It is not safe for concurrent use.
 type ProjectList struct {
-	All iter.Seq2[Project, error]
+	Pages iter.Seq2[[]Project, error]
 
 	counts *ProjectCounts
 }
 
-// Counts returns the counts of the projects over which the last iteration has passed.
+// Counts returns the counts of the projects over which the iteration has passed.
 func (l ProjectList) Counts() ProjectCounts { return *l.counts }
 
 // ListProjects returns the projects of a workspace to a member (interface, 4.1). The error is [ErrForbidden]
 // if the user is not a member or the workspace does not exist.
 func (s *Service) ListProjects(ctx context.Context, userID, workspaceID string) (ProjectList, error) {
-	read := func(after Project) ([]Project, error) {
-		return s.Store.Projects(ctx, workspaceID, userID, after, projectPage)
-	}
-	first, err := read(Project{})
+	size := firstProjectPage
+	next, more, err := s.Store.Projects(ctx, workspaceID, userID, Project{}, size)
 	if err != nil {
 		return ProjectList{}, err
 	}
 	list := ProjectList{counts: new(ProjectCounts)}
-	list.All = func(yield func(Project, error) bool) {
-		*list.counts = ProjectCounts{}
-		for page, err := first, error(nil); ; page, err = read(page[len(page)-1]) {
-			if err != nil {
-				yield(Project{}, err)
-				return
-			}
+	list.Pages = func(yield func([]Project, error) bool) {
+		for len(next) > 0 {
+			last := Project{ID: next[len(next)-1].ID, CreatedAt: next[len(next)-1].CreatedAt}
+			page := next
+			next = nil
 			for _, project := range page {
 				list.counts.add(project, userID)
-				if !yield(project, nil) {
-					return
-				}
 			}
-			if len(page) < projectPage {
+			if !yield(page, nil) || !more {
+				return
+			}
+			size = min(2*size, maxProjectPage)
+			var err error
+			if next, more, err = s.Store.Projects(ctx, workspaceID, userID, last, size); err != nil {
+				yield(nil, err)
 				return
 			}
 		}
@@ -104,12 +107,13 @@ func (s *Service) ProjectPage(ctx context.Context, userID, workspaceID, cursor s
 		}
 		after = Project{ID: position.ID, CreatedAt: position.CreatedAt}
 	}
-	projects, err := s.Store.Projects(ctx, workspaceID, userID, after, limit+1)
-	if err != nil || len(projects) <= limit {
-		return ProjectPage{Projects: projects}, err
+	projects, more, err := s.Store.Projects(ctx, workspaceID, userID, after, limit)
+	page := ProjectPage{Projects: projects}
+	if more {
+		last := projects[len(projects)-1]
+		page.Next = s.cursor(list, Position{last.CreatedAt, last.ID})
 	}
-	last := projects[limit-1]
-	return ProjectPage{Projects: projects[:limit], Next: s.cursor(list, Position{last.CreatedAt, last.ID})}, nil
+	return page, err
 }
 
 // ImportProjects adds all projects or none. If the error is [ErrExists], index is the project that exists.

@@ -39,11 +39,13 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 		list, err := service.ListProjects(t.Context(), ada.ID, workspace.ID)
 		check(t, err)
 		next := total
-		for project, err := range list.All {
+		for page, err := range list.Pages {
 			check(t, err)
-			next--
-			if want := projects[next]; project.ID != want.ID || string(project.Document) != string(want.Document) {
-				t.Fatalf("got %s, want %s", project.ID, want.ID)
+			for _, project := range page {
+				next--
+				if want := projects[next]; project.ID != want.ID || string(project.Document) != string(want.Document) {
+					t.Fatalf("got %s, want %s", project.ID, want.ID)
+				}
 			}
 		}
 		if next != 0 {
@@ -96,9 +98,9 @@ func TestImportProjects_addsAllOrNone(t *testing.T) {
 		}
 		list, err := service.ListProjects(t.Context(), ada.ID, workspace.ID)
 		check(t, err)
-		for project, err := range list.All {
+		for page, err := range list.Pages {
 			check(t, err)
-			t.Errorf("the import failed and left %s", project.ID)
+			t.Errorf("the import failed and left %s", page[0].ID)
 		}
 		elsewhere := project("c")
 		elsewhere.WorkspaceID = "no such workspace"

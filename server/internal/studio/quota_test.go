@@ -121,7 +121,7 @@ func TestCreate_limitsCreationsInProgress(t *testing.T) {
 		if _, err := create(bob); err != nil {
 			t.Errorf("another user: %v", err)
 		}
-		subjects, err := db.Subjects(t.Context(), studio.SubjectFilter{UserID: ada.ID, Kind: studio.Lipsync}, studio.Position{}, 1)
+		subjects, _, err := db.Subjects(t.Context(), studio.SubjectFilter{UserID: ada.ID, Kind: studio.Lipsync}, studio.Position{}, 1)
 		check(t, err)
 		_, err = service.Rendered(t.Context(), subjects[0].ID, studio.Rendering{}, nil)
 		check(t, err)

@@ -58,8 +58,9 @@ type Store interface {
 	// exists.
 	ImportProjects(ctx context.Context, projects []Project) (index int, err error)
 	// Projects returns up to limit projects of a workspace, newest first, that follow after. The zero Project
-	// is before the newest. The error is [ErrForbidden] if the user is not a member of the workspace.
-	Projects(ctx context.Context, workspaceID, userID string, after Project, limit int) ([]Project, error)
+	// is before the newest. more reports whether others follow. If projects are large, a page has fewer than
+	// limit, but at least one. The error is [ErrForbidden] if the user is not a member of the workspace.
+	Projects(ctx context.Context, workspaceID, userID string, after Project, limit int) (page []Project, more bool, err error)
 
 	// CreateSubject writes a new subject and its events. If the user has used key before and it has not
 	// expired, it writes nothing. It then returns the subject created with the key, [ErrKeyReused] or
@@ -68,8 +69,8 @@ type Store interface {
 	CreateSubject(ctx context.Context, subject Subject, key IdempotencyKey) (Subject, error)
 	Subject(ctx context.Context, id string) (Subject, error)
 	// Subjects returns up to limit subjects, newest first, that follow a position. The zero Position is
-	// before the newest.
-	Subjects(ctx context.Context, filter SubjectFilter, after Position, limit int) ([]Subject, error)
+	// before the newest. more and the sizes of pages are as with Projects.
+	Subjects(ctx context.Context, filter SubjectFilter, after Position, limit int) (page []Subject, more bool, err error)
 	// UpdateSubject reads a subject, calls change, and writes the changed subject and its new events, in one
 	// transaction. If change returns an error, nothing is written and UpdateSubject returns the error. It may
 	// call change several times, each time with the subject as it was read, so change must have no other
