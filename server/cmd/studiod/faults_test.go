@@ -167,7 +167,7 @@ func TestProcess_survivesLowFileLimit(t *testing.T) {
 		if answered.Load() == 0 {
 			t.Error("nobody is answered")
 		}
-		p.await("connections closed to make room")
+		p.await("ended to make room")
 		after := from(t, net.IPv4(127, 0, 0, 1))
 		for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 			answer, err := send(t.Context(), after, http.MethodPost, p.url+"/v1/lipsync/create_lipsync", token)

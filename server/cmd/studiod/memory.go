@@ -11,7 +11,7 @@ import (
 
 const (
 	ballastSize = 24 << 20
-	// baseMemory is enough for everything but connections and request bodies.
+	// baseMemory is enough for everything but connections, request bodies and responses.
 	baseMemory          = 96 << 20
 	memoryPerConnection = 16 << 10
 )
@@ -23,12 +23,13 @@ const (
 //nolint:gochecknoglobals // it must stay reachable
 var ballast = sync.OnceValue(func() []byte { return make([]byte, ballastSize) })
 
-// tuneCollector makes garbage collections rarer, until the process uses the memory that its limits of connections
-// and bodies need. The environment variable GOMEMLIMIT overrides the limit.
+// tuneCollector makes garbage collections rarer, until the process uses the memory that its limits of connections,
+// bodies and responses need. The environment variable GOMEMLIMIT overrides the limit.
 func tuneCollector(cfg listener.Config) {
 	_ = ballast()
 	if os.Getenv("GOMEMLIMIT") == "" {
 		connections := cmp.Or(cfg.MaxConnections, listener.DefaultMaxConnections)
-		debug.SetMemoryLimit(baseMemory + ballastSize + cmp.Or(cfg.MaxBodyBytes, listener.DefaultMaxBodyBytes) + int64(connections)*memoryPerConnection)
+		debug.SetMemoryLimit(baseMemory + ballastSize + cmp.Or(cfg.MaxBodyBytes, listener.DefaultMaxBodyBytes) +
+			listener.DefaultMaxResponseBytes + int64(connections)*memoryPerConnection)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// handler tracks the progress of each request and limits its body.
+// handler tracks the progress of each request and limits its body and the memory of its response.
 func (l *Listener) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := connFrom(r.Context())
@@ -26,42 +26,48 @@ func (l *Listener) handler(next http.Handler) http.Handler {
 				return
 			}
 			context.AfterFunc(r.Context(), func() { l.endStream(c) }) // when the stream has been closed
-			w = &responseWriter{w, c}
 		}
 		if len(r.TransferEncoding) > 0 {
 			// net/http hides whether there was also a Content-Length. If there was, the connection must be
 			// closed (RFC 9112, section 6.1).
 			w.Header().Set("Connection", "close")
 		}
-		if r.Body == nil || r.Body == http.NoBody {
-			c.serving.Add(1)
-			defer c.serving.Add(-1)
-			next.ServeHTTP(w, r)
-			return
-		}
-		b := &body{ReadCloser: r.Body, conn: c, began: time.Now(), control: http.NewResponseController(w)}
-		b.buffered = !l.cfg.Streamed(r)
-		// A copy, because net/http looks at the type of its own Body to decide whether the client still
-		// waits for 100 Continue. With another type, it waits for the body before it sends the response.
-		r = r.WithContext(r.Context())
-		r.Body = b
-		defer b.release()
-		next.ServeHTTP(w, r)
+		response := &response{ResponseWriter: w, conn: c}
+		defer response.end()
+		l.serve(next, response, r)
+		_ = response.sendBuffer() // the client may have disconnected
+		c.touch()
 	})
+}
+
+// serve calls next with a limited body.
+func (l *Listener) serve(next http.Handler, w *response, r *http.Request) {
+	if r.Body == nil || r.Body == http.NoBody {
+		w.setReceived()
+		next.ServeHTTP(w, r)
+		return
+	}
+	b := &body{ReadCloser: r.Body, conn: w.conn, began: time.Now(), response: w}
+	b.buffered = !l.cfg.Streamed(r)
+	// A copy, because net/http looks at the type of its own Body to decide whether the client still
+	// waits for 100 Continue. With another type, it waits for the body before it sends the response.
+	r = r.WithContext(r.Context())
+	r.Body = b
+	defer b.release()
+	next.ServeHTTP(w, r)
 }
 
 // body is a request body that is being received.
 type body struct {
 	io.ReadCloser
 	conn     *conn
-	control  *http.ResponseController
+	response *response
 	began    time.Time
 	buffered bool // whether the body is buffered in memory
 
 	n           int64
 	charged     int64 // bytes counted in the limits
 	deadlineSet bool  // whether this body has set a read deadline
-	whole       bool
 }
 
 var (
@@ -70,11 +76,11 @@ var (
 )
 
 func (b *body) Read(p []byte) (int, error) {
-	rate := b.conn.listener.cfg.MinBodyRate
-	if b.n > 0 && !b.whole {
+	rate, control := b.conn.listener.cfg.MinBodyRate, http.NewResponseController(b.response)
+	if b.n > 0 && !b.response.received {
 		b.deadlineSet = true
 		due := time.Duration(float64(b.n) / float64(rate) * float64(time.Second))
-		_ = b.control.SetReadDeadline(b.began.Add(bodyGrace + due)) // not all connections support it
+		_ = control.SetReadDeadline(b.began.Add(bodyGrace + due)) // not all connections support it
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.n += int64(n)
@@ -84,12 +90,10 @@ func (b *body) Read(p []byte) (int, error) {
 	if !b.charge() {
 		return 0, server.Busy(retryAfter, errNoRoom)
 	}
-	if errors.Is(err, io.EOF) && !b.whole {
-		b.whole = true
-		b.conn.touch()
-		b.conn.serving.Add(1)
+	if errors.Is(err, io.EOF) && !b.response.received {
+		b.response.setReceived()
 		if b.deadlineSet {
-			_ = b.control.SetReadDeadline(time.Time{}) // otherwise it would interrupt the handler
+			_ = control.SetReadDeadline(time.Time{}) // otherwise it would interrupt the handler
 		}
 	}
 	return n, err
@@ -108,9 +112,6 @@ func (b *body) charge() bool {
 }
 
 func (b *body) release() {
-	if b.whole {
-		b.conn.serving.Add(-1)
-	}
 	if b.charged > 0 {
 		b.conn.listener.bodyBytes.Add(-b.charged)
 		b.conn.network.bodyBytes.Add(-b.charged)

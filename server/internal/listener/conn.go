@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -35,13 +36,19 @@ func newConn(l *Listener, inner net.Conn) *conn {
 	if ip := addressOf(inner.RemoteAddr()); ip.IsValid() && l.cfg.Trusted(ip) {
 		c.trusted, c.address = true, netip.PrefixFrom(ip, ip.BitLen()) // separate from other addresses of its network
 	}
+	limitUnsent(inner)
 	c.idle = time.AfterFunc(time.Hour, c.endIdle)
 	c.idle.Stop()
 	c.touch()
 	return c
 }
 
-func (c *conn) touch() { c.active.Store(time.Now().UnixNano()) }
+// touch marks the connection as active. It returns the time.
+func (c *conn) touch() (now int64) {
+	now = time.Now().UnixNano()
+	c.active.Store(now)
+	return now
+}
 
 func (c *conn) startIdle() {
 	if c.listener.idle > 0 {
@@ -129,11 +136,24 @@ func (c *conn) writeResponse(w io.Writer, p []byte) (int, error) {
 	return w.Write(p)
 }
 
-// ReadFrom implements [io.ReaderFrom], so that the kernel can use sendfile.
-func (c *conn) ReadFrom(r io.Reader) (int64, error) {
+// sendfileBytes is how much of a file is sent at once.
+const sendfileBytes = 256 << 10
+
+// ReadFrom implements [io.ReaderFrom], so that the kernel can use sendfile. It sends in parts, to see progress.
+func (c *conn) ReadFrom(r io.Reader) (n int64, err error) {
+	all, ok := r.(*io.LimitedReader)
+	if !ok {
+		all = &io.LimitedReader{R: r, N: math.MaxInt64}
+	}
+	for part := new(io.LimitedReader); err == nil && part.N == 0 && all.N > n; {
+		part = &io.LimitedReader{R: all.R, N: min(all.N-n, sendfileBytes)} // a single level, as sendfile requires
+		c.touch()
+		var sent int64
+		sent, err = io.Copy(c.Conn, part)
+		n += sent
+	}
 	c.touch()
-	defer c.touch()
-	return io.Copy(c.Conn, r)
+	return n, err
 }
 
 // CloseWrite allows the client to read the response before the connection is closed.

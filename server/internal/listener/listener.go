@@ -1,11 +1,16 @@
 // Package listener protects an HTTP server from exhaustion by its clients. It limits the number of
-// connections, in total and per address, the memory for request bodies, and the minimum rate at which a body
-// must arrive.
+// connections, in total and per address, the memory for request bodies and for responses, and the minimum rate
+// at which a body must arrive.
 //
 // Idle connections do not prevent new ones. At the limit, the least recently active connections are closed,
 // starting with addresses that have more than their share. A connection is active when it completes a
-// request, gets its response, or sends a body at the minimum rate. A connection is not closed while a request
-// on it is being handled, unless its response has made no progress for a minute.
+// request, gets a part of its response, or sends a body at the minimum rate. A connection is not closed while a
+// handler works on a request, unless that takes more than a minute. A handler that waits for the client does not
+// work.
+//
+// Responses are buffered, so that a handler ends although its client reads slowly. If the buffers need too much
+// memory, the responses are aborted that have made no progress for the longest time, also starting with addresses
+// that have more than their share.
 //
 // Of an HTTP/2 connection, each concurrent request after the first counts as another connection.
 //
@@ -29,8 +34,9 @@ import (
 
 // The defaults of [Config].
 const (
-	DefaultMaxConnections = 2048
-	DefaultMaxBodyBytes   = 24 << 20
+	DefaultMaxConnections   = 2048
+	DefaultMaxBodyBytes     = 24 << 20
+	DefaultMaxResponseBytes = 32 << 20
 )
 
 // Config configures a [Listener]. The zero value is valid.
@@ -48,6 +54,10 @@ type Config struct {
 	// address can use half of it, unless it is trusted. A body that exceeds the limit results in 503. Defaults
 	// to DefaultMaxBodyBytes.
 	MaxBodyBytes int64
+	// MaxResponseBytes limits the bytes of responses that wait in memory for their clients to read them, excluding the
+	// first 16 KiB of each. From half of it on, responses without progress are aborted. Defaults to
+	// DefaultMaxResponseBytes.
+	MaxResponseBytes int64
 	// MinBodyRate is the minimum rate at which a body must arrive, in bytes per second, after the first 10
 	// seconds. Defaults to 8 KiB per second.
 	MinBodyRate int64
@@ -65,7 +75,8 @@ type Config struct {
 const (
 	freeBodyBytes = 4 << 10 // not counted for each body
 	bodyGrace     = 10 * time.Second
-	// stalled is how long a response may make no progress before its connection counts as idle.
+	// stalled is how long a handler may work, or an HTTP/2 connection accept no data, before the connection counts
+	// as idle.
 	stalled     = time.Minute
 	logInterval = time.Minute
 	// evictions is the fraction of connections that is closed at once at the limit: one in this many. Closing
@@ -84,13 +95,14 @@ type Listener struct {
 
 	cfg        Config
 	bodyBytes  atomic.Int64
+	unread     unread
 	handshakes *handshakes   // nil without TLS
 	idle       time.Duration // set by Install; 0 is no limit
 
 	mu       sync.Mutex
 	networks map[netip.Prefix]*network
 	open     int // connections, plus concurrent HTTP/2 requests
-	closed   int // closed or refused connections since the last log record
+	closed   int // closed or refused connections and aborted responses since the last log record
 	logged   time.Time
 }
 
@@ -110,6 +122,7 @@ func New(inner net.Listener, cfg Config) *Listener {
 	}
 	cfg.MaxConnectionsPerAddress = cmp.Or(cfg.MaxConnectionsPerAddress, 1024)
 	cfg.MaxBodyBytes = cmp.Or(cfg.MaxBodyBytes, DefaultMaxBodyBytes)
+	cfg.MaxResponseBytes = cmp.Or(cfg.MaxResponseBytes, DefaultMaxResponseBytes)
 	cfg.MinBodyRate = cmp.Or(cfg.MinBodyRate, 8<<10)
 	if cfg.Trusted == nil {
 		cfg.Trusted = func(netip.Addr) bool { return false }
@@ -121,6 +134,9 @@ func New(inner net.Listener, cfg Config) *Listener {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	l := &Listener{Listener: inner, cfg: cfg, networks: make(map[netip.Prefix]*network)}
+	l.unread.waiting = make(map[*response]struct{})
+	l.unread.timer = time.AfterFunc(time.Hour, l.relieve)
+	l.unread.timer.Stop()
 	if cfg.TLS != nil {
 		l.handshakes = newHandshakes(l)
 	}
@@ -278,26 +294,21 @@ func (l *Listener) unlock(victims []*conn) {
 		_ = victim.Conn.Close() // pending reads fail
 	}
 	if report {
-		l.cfg.Logger.Warn("connections closed to make room", "closed", closed, "open", open)
+		l.cfg.Logger.Warn("connections and responses ended to make room", "ended", closed, "open", open)
 	}
 }
 
 // evict removes the least recently active connections of one network, or of all if network is nil. It never
 // removes except. It returns the connections to be closed. l.mu must be held.
 func (l *Listener) evict(of *network, except *conn) []*conn {
-	type candidate struct {
-		conn   *conn
-		active int64
-		greedy bool
-	}
-	var candidates []candidate
+	var candidates []candidate[*conn]
 	share := l.cfg.MaxConnections / max(1, len(l.networks))
 	stalledSince := time.Now().Add(-stalled).UnixNano()
 	collect := func(n *network) {
 		for c := range n.conns {
 			active := c.active.Load()
 			if c != except && (c.serving.Load() == 0 || active < stalledSince) {
-				candidates = append(candidates, candidate{c, active, !n.trusted && n.open > share})
+				candidates = append(candidates, candidate[*conn]{c, active, !n.trusted && n.open > share})
 			}
 		}
 	}
@@ -310,7 +321,25 @@ func (l *Listener) evict(of *network, except *conn) []*conn {
 			collect(n)
 		}
 	}
-	slices.SortFunc(candidates, func(a, b candidate) int {
+	sortCandidates(candidates)
+	var victims []*conn
+	for _, c := range candidates[:min(len(candidates), max(1, most/evictions))] {
+		l.remove(c.of)
+		victims = append(victims, c.of)
+	}
+	return victims
+}
+
+// candidate is a connection or a response that may be ended to make room.
+type candidate[T any] struct {
+	of     T
+	active int64 // time of its last activity
+	greedy bool  // whether its address has more than its share
+}
+
+// sortCandidates sorts candidates by when they are ended.
+func sortCandidates[T any](all []candidate[T]) {
+	slices.SortFunc(all, func(a, b candidate[T]) int {
 		if a.greedy != b.greedy {
 			if a.greedy {
 				return -1
@@ -319,12 +348,6 @@ func (l *Listener) evict(of *network, except *conn) []*conn {
 		}
 		return cmp.Compare(a.active, b.active)
 	})
-	var victims []*conn
-	for _, c := range candidates[:min(len(candidates), max(1, most/evictions))] {
-		l.remove(c.conn)
-		victims = append(victims, c.conn)
-	}
-	return victims
 }
 
 // remove removes a connection. It does nothing if the connection has been removed before. l.mu must be held.

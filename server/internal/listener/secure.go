@@ -106,20 +106,3 @@ type secureConn struct {
 }
 
 func (s secureConn) Write(p []byte) (int, error) { return s.conn.writeResponse(s.Conn, p) }
-
-// responseWriter marks the connection of an HTTP/2 response as active. Other writes to the connection, such
-// as pings, do not count as activity.
-type responseWriter struct {
-	http.ResponseWriter
-
-	conn *conn
-}
-
-func (a *responseWriter) Write(p []byte) (int, error) {
-	n, err := a.ResponseWriter.Write(p)
-	a.conn.touch()
-	return n, err
-}
-
-// Unwrap supports [http.ResponseController].
-func (a *responseWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
