@@ -11,18 +11,24 @@ import (
 	"net/http/pprof"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/metrics"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
 const (
-	defaultAdminAddr = "127.0.0.1:9090"
-	noAdmin          = "off"
+	defaultAdminAddr    = "127.0.0.1:9090"
+	noAdmin             = "off"
+	maxAdminConnections = 256
+	maxAdminResponse    = 8 << 20 // bytes of responses in memory
+	adminWriteTimeout   = time.Minute
 	// readyTimeout is the timeout of the database check of /readyz.
 	readyTimeout = 2 * time.Second
 )
@@ -61,7 +67,7 @@ func adminConfigOf(command *cli.Command) adminConfig {
 // its stop, and reports the state of both.
 type admin struct {
 	metrics  *metrics.Metrics
-	listener net.Listener
+	listener *listener.Listener
 	host     string // of the configured address
 	http     *http.Server
 	state    atomic.Pointer[adminState]
@@ -77,7 +83,7 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 	if d.cfg.Admin.Addr == "" {
 		return nil
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", d.cfg.Admin.Addr)
+	inner, err := new(net.ListenConfig).Listen(ctx, "tcp", d.cfg.Admin.Addr)
 	if err != nil {
 		if d.cfg.Admin.Optional {
 			d.noAdmin = err
@@ -86,13 +92,16 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 		return fmt.Errorf("--admin-addr: %w", err)
 	}
 	host, _, _ := net.SplitHostPort(d.cfg.Admin.Addr) // Listen has accepted it
-	a := &admin{metrics: metrics.New(version()), listener: listener, host: host}
+	limits := listener.Config{MaxConnections: maxAdminConnections, MaxResponseBytes: maxAdminResponse, Logger: d.cfg.Logger}
+	a := &admin{metrics: metrics.New(version()), listener: listener.New(inner, limits), host: host} //nolint:contextcheck // the listener lives until it is closed
 	a.state.Store(&adminState{name: "starting"})
 	a.http = &http.Server{
 		Handler: a.handler(), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(d.cfg.Logger.Handler(), slog.LevelWarn),
+		WriteTimeout: adminWriteTimeout, // pprof extends it
+		ErrorLog:     slog.NewLogLogger(d.cfg.Logger.Handler(), slog.LevelWarn),
 	}
-	go func() { _ = a.http.Serve(listener) }() // until the server is closed
+	a.listener.Install(a.http)
+	go func() { _ = a.http.Serve(a.listener) }() // until the server is closed
 	d.admin = a
 	return nil
 }
@@ -117,7 +126,7 @@ func (a *admin) handler() http.Handler {
 		writeState(w, http.StatusOK, readiness{Status: "alive"})
 	})
 	mux.HandleFunc("GET /readyz", a.ready)
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/", oneAtATime(pprof.Index))
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
@@ -140,6 +149,19 @@ func (a *admin) answersTo(host string) bool {
 	}
 	_, err = netip.ParseAddr(name)
 	return err == nil || !strings.Contains(name, ".") || strings.EqualFold(name, a.host)
+}
+
+// oneAtATime rejects a request while another one is being handled. Some profiles take much memory.
+func oneAtATime(next http.HandlerFunc) http.HandlerFunc {
+	var mu sync.Mutex
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !mu.TryLock() {
+			server.WriteProblem(w, r, server.Busy(time.Second, nil))
+			return
+		}
+		defer mu.Unlock()
+		next(w, r)
+	}
 }
 
 // stopping reports on /readyz that the daemon is stopping.

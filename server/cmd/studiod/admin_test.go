@@ -163,6 +163,30 @@ func TestAdmin_rejectsOtherHosts(t *testing.T) {
 	}
 }
 
+func TestOneAtATime_rejectsOthers(t *testing.T) {
+	t.Parallel()
+	began, end := make(chan struct{}), make(chan struct{})
+	handler := oneAtATime(func(http.ResponseWriter, *http.Request) {
+		close(began)
+		<-end
+	})
+	ask := func() int {
+		answer := httptest.NewRecorder()
+		handler(answer, httptest.NewRequest(http.MethodGet, "/", nil))
+		return answer.Code
+	}
+	first := make(chan int)
+	go func() { first <- ask() }()
+	<-began
+	if status := ask(); status != http.StatusServiceUnavailable {
+		t.Errorf("the second at once: %d", status)
+	}
+	close(end)
+	if status := <-first; status != http.StatusOK {
+		t.Errorf("the first: %d", status)
+	}
+}
+
 func TestDaemon_readinessFollowsDatabase(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {

@@ -127,8 +127,10 @@
 // accept another connection, the daemon closes the one that has been idle longest, preferably of an address
 // with more than its share. After 10 seconds, a request body must arrive at --min-body-rate (8
 // KB/s). A body may have at most 16 KiB if its operation needs no token. All bodies together may use
-// --max-body-memory (24 MB), and a request whose body does not fit gets 503. At these limits
-// the daemon stays below 256 MB, unless GOMEMLIMIT sets another limit of the memory of the Go runtime.
+// --max-body-memory (24 MB), and a request whose body does not fit gets 503. Responses that clients have not
+// read may use 32 MB together. When they use half of it, the daemon aborts those that have made no progress for 250
+// milliseconds, the oldest first. At these limits the daemon stays below 256 MB, unless GOMEMLIMIT sets another limit
+// of the memory of the Go runtime.
 //
 // With --tls-cert FILE and --tls-key FILE, the port serves TLS 1.2 and 1.3 with HTTP/2 and HTTP/1.1. The
 // files are read again every second. New connections use the new certificate, and open connections are not
@@ -212,8 +214,8 @@
 //     TestSend_blocksDNSRebinding and TestSend_followsNoRedirects in server/sender.
 //   - Receivers that hang, respond slowly or never finish: TestSend_endsByTheDeadline in server/sender, and
 //     TestHungReceiver_oneOfAHundredDelaysNoOther in server/internal/soak.
-//   - Clients that exhaust connections or the memory for bodies: TestProcess_survivesHostileConnections
-//     in server/cmd/studiod.
+//   - Clients that exhaust connections or the memory for bodies and responses:
+//     TestProcess_survivesHostileConnections in server/cmd/studiod.
 //   - Password guessing, and guesses that block the owner: TestProcess_acceptsCorrectLoginDuringGuessing in
 //     server/cmd/studiod.
 //   - Tokens that are forged, revoked, or belong to a deleted user: TestTokens_rejectForeignTokens

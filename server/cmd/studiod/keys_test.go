@@ -49,7 +49,7 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 		if !strings.Contains(p.log.String(), `msg="secrets encrypted"`) {
 			t.Error("what was in clear is not encrypted")
 		}
-		token := login(t, p.url)
+		token := login(t, p.url, testEmail).AccessToken
 		in := startInbox(t, secret, nil)
 		deliver := func() {
 			t.Helper()

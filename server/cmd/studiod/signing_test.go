@@ -33,7 +33,7 @@ func TestCommands_rotateTokenSigningKey(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = dsn })
-		db, token := "--db="+dsn, login(t, d.url())
+		db, token := "--db="+dsn, login(t, d.url(), testEmail).AccessToken
 		reread := func() {
 			keys, err := d.readSigningKeys(t.Context())
 			check(t, err)
@@ -58,7 +58,7 @@ func TestCommands_rotateTokenSigningKey(t *testing.T) {
 		if status := listWith(t, d.url(), token); status != http.StatusUnauthorized {
 			t.Errorf("a token of the deleted key is answered %d", status)
 		}
-		if status := listWith(t, d.url(), login(t, d.url())); status != http.StatusOK {
+		if status := listWith(t, d.url(), login(t, d.url(), testEmail).AccessToken); status != http.StatusOK {
 			t.Errorf("a new token is answered %d", status)
 		}
 	})

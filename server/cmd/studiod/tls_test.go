@@ -39,6 +39,15 @@ func certificate(t *testing.T, name string) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
 }
 
+// writeCertificate writes a certificate and a key to files.
+func writeCertificate(t *testing.T, cert, key []byte) (certFile, keyFile string) {
+	t.Helper()
+	certFile, keyFile = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	check(t, os.WriteFile(certFile, cert, 0o600))
+	check(t, os.WriteFile(keyFile, key, 0o600))
+	return certFile, keyFile
+}
+
 // secure returns a client that trusts the given certificates.
 func secure(t *testing.T, http2 bool, certs ...[]byte) *http.Client {
 	t.Helper()
@@ -116,9 +125,7 @@ func TestProcess_reloadsTLSCertificate(t *testing.T) {
 func TestProcess_rejectsOldTLSVersions(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t, "one")
-	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
-	check(t, os.WriteFile(certFile, cert, 0o600))
-	check(t, os.WriteFile(keyFile, key, 0o600))
+	certFile, keyFile := writeCertificate(t, cert, key)
 	d := startDaemon(t, func(cfg *daemonConfig) {
 		cfg.TLSCert, cfg.TLSKey, cfg.PublicURL = certFile, keyFile, "https://studio.example"
 	})
@@ -144,9 +151,7 @@ func TestServe_rejectsIncompleteTLSFlags(t *testing.T) {
 	t.Parallel()
 	cert, _ := certificate(t, "one")
 	_, key := certificate(t, "another")
-	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
-	check(t, os.WriteFile(certFile, cert, 0o600))
-	check(t, os.WriteFile(keyFile, key, 0o600))
+	certFile, keyFile := writeCertificate(t, cert, key)
 	for _, args := range [][]string{
 		{"--tls-cert", certFile},
 		{"--tls-key", keyFile},

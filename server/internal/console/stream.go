@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"net/http"
@@ -35,14 +36,14 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, rend
 	startStream(w)
 	ticker := time.NewTicker(c.cfg.PollInterval)
 	defer ticker.Stop()
-	var last []byte
+	var last [sha256.Size]byte // a hash, because a stream may be open for long
 	var sent time.Time
 	for {
 		fragment, err := c.renderInSession(r, s, render)
 		var text []byte
 		switch ok := err == nil || errors.Is(err, errFinal); { // the database may be unavailable for a while
-		case ok && !bytes.Equal(fragment, last):
-			text, last = event("state", fragment), fragment
+		case ok && sha256.Sum256(fragment) != last:
+			text, last = event("state", fragment), sha256.Sum256(fragment)
 		case time.Since(sent) > c.cfg.KeepAlive:
 			text = []byte(":\n\n")
 		}
