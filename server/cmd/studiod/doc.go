@@ -81,7 +81,8 @@
 //
 // The flag --media sets the storage of files: file:DIR, by default a directory next to the database, or
 // s3://BUCKET. Responses contain signed URLs of files, which expire after --media-url-ttl (24 hours) and
-// begin with --public-url.
+// begin with --public-url. Every hour, studiod erases files that no record needs, and what a crash left of a write. In a
+// bucket, it therefore also needs the permissions s3:ListBucketMultipartUploads and s3:AbortMultipartUpload.
 //
 // The command "studiod work" only renders, on any number of machines, in addition to "studiod serve
 // --render-workers 0". It needs PostgreSQL and a bucket. Rendering is shared fairly between users.

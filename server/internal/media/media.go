@@ -89,7 +89,12 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 func (s *Store) Close() error { return s.bucket.Close() }
 
 // Write implements [studio.Media]. If it fails, the previous content of key is unchanged.
-func (s *Store) Write(ctx context.Context, key string, content io.Reader) error {
+func (s *Store) Write(ctx context.Context, key string, content io.Reader) (err error) {
+	defer func() {
+		if err != nil {
+			s.removeDirectory(key)
+		}
+	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // cancelling before Close discards the written content
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType(key), BeforeWrite: makePrivate})
@@ -218,10 +223,15 @@ func (s *Store) remove(ctx context.Context, key string) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		err = nil
 	}
-	if s.dir != "" && strings.Contains(key, "/") {
-		_ = os.Remove(filepath.Join(s.dir, filepath.FromSlash(path.Dir(key)))) // succeeds only if the directory is empty
-	}
+	s.removeDirectory(key)
 	return err
+}
+
+// removeDirectory removes the directory of a key if it is empty. It does nothing for object stores.
+func (s *Store) removeDirectory(key string) {
+	if s.dir != "" && strings.Contains(key, "/") {
+		_ = os.Remove(filepath.Join(s.dir, filepath.FromSlash(path.Dir(key)))) // fails if the directory is not empty
+	}
 }
 
 // forEach calls do for each object whose key has the prefix.
@@ -239,22 +249,6 @@ func (s *Store) forEach(ctx context.Context, prefix string, do func(*blob.ListOb
 			return err
 		}
 	}
-}
-
-// Sweep erases the files that are older than grace and for which needed returns false. It ends at the first
-// error. grace must exceed the time between writing a file and writing the record that refers to it.
-func (s *Store) Sweep(ctx context.Context, grace time.Duration, needed func(ctx context.Context, key string) (bool, error)) error {
-	before := s.cfg.Now().Add(-grace)
-	return s.forEach(ctx, "", func(object *blob.ListObject) error {
-		if !object.ModTime.Before(before) {
-			return nil
-		}
-		keep, err := needed(ctx, object.Key)
-		if err != nil || keep {
-			return err
-		}
-		return s.remove(ctx, object.Key)
-	})
 }
 
 // URL implements [studio.Media]. Object stores that can sign URLs serve the file themselves. The service

@@ -69,6 +69,14 @@ func (b *fixture) files() (all []string) {
 	return all
 }
 
+// directories returns the directories of results.
+func (b *fixture) directories() []string {
+	b.t.Helper()
+	names, err := filepath.Glob(filepath.Join(b.dir, "results", "*"))
+	check(b.t, err)
+	return names
+}
+
 // do sends a request. header is a list of names and values.
 func (b *fixture) do(method, url string, header ...string) (*http.Response, string) {
 	b.t.Helper()
@@ -85,7 +93,7 @@ func (b *fixture) do(method, url string, header ...string) (*http.Response, stri
 	return response, string(body)
 }
 
-// A failed write leaves the previous content unchanged and no temporary file.
+// A failed write leaves the previous content unchanged, and neither a temporary file nor a directory.
 func TestStore_Write_isAtomic(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -105,6 +113,9 @@ func TestStore_Write_isAtomic(t *testing.T) {
 	if content, _ := io.ReadAll(file); string(content) != "first" {
 		t.Errorf("content %q", content)
 	}
+	if err := b.Write(t.Context(), "results/y/out.mp4", iotest.ErrReader(studio.ErrTooMuchMedia)); !errors.Is(err, studio.ErrTooMuchMedia) {
+		t.Errorf("error %v", err)
+	}
 	if all := b.files(); len(all) != 1 {
 		t.Errorf("files %v", all)
 	}
@@ -116,6 +127,9 @@ func TestStore_Write_isAtomic(t *testing.T) {
 		}
 		return err
 	}))
+	if left := b.directories(); len(left) != 1 {
+		t.Errorf("directories %v", left)
+	}
 	b.write(key, "second")
 	check(t, b.Erase(t.Context(), "results/"))
 	if _, err := b.Open(t.Context(), key); !errors.Is(err, studio.ErrNotFound) {
@@ -204,22 +218,23 @@ func TestStore_ServeHTTP_refusesOtherURLs(t *testing.T) {
 	}
 }
 
-// Sweep erases files that are old enough and not needed, and temporary files of a crash.
+// Sweep erases files that are old enough and not needed, and temporary files and empty directories of a crash.
 func TestStore_Sweep_erasesOldUnneededFiles(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(key, "x")
 	b.write("results/1/out.mp4", "x")
 	check(t, os.WriteFile(filepath.Join(b.dir, "results", "1", "fileblob123"), nil, 0o600))
+	check(t, os.Mkdir(filepath.Join(b.dir, "results", "empty"), 0o700))
 	needed := func(_ context.Context, k string) (bool, error) { return k == key, nil }
 	b.clock.Add(time.Since(b.clock.Now())) // modification times come from the system clock
 	check(t, b.Sweep(t.Context(), time.Hour, needed))
-	if all := b.files(); len(all) != 3 {
-		t.Errorf("files %v", all)
+	if all, left := b.files(), b.directories(); len(all) != 3 || len(left) != 3 {
+		t.Errorf("files %v in %v", all, left)
 	}
 	b.clock.Add(2 * time.Hour)
 	check(t, b.Sweep(t.Context(), time.Hour, needed))
-	if all := b.files(); len(all) != 1 || all[0] != key {
-		t.Errorf("files %v", all)
+	if all, left := b.files(), b.directories(); len(all) != 1 || all[0] != key || len(left) != 1 {
+		t.Errorf("files %v in %v", all, left)
 	}
 }

@@ -106,6 +106,9 @@ func TestS3_Write_isAtomic(t *testing.T) {
 		t.Error("a write that is cut succeeds")
 	}
 	store.Cut.Store(false)
+	if left := store.Uploads(t); left != 0 {
+		t.Errorf("parts of %d uploads are left", left)
+	}
 	for _, key := range []string{mp4, "results/small/out.mp4"} {
 		if content, found := b.content(key); found {
 			t.Errorf("%s is there, with %d bytes", key, len(content))
@@ -153,18 +156,25 @@ func TestS3_outageIsNotErrNotFound(t *testing.T) {
 
 func TestS3_Sweep_erasesOldUnneededFiles(t *testing.T) {
 	t.Parallel()
-	b, _ := setupS3(t)
+	b, store := setupS3(t)
 	b.write(key, "x")
+	store.BeginUpload(t, key)
 	b.write("results/1/out.mp4", "x")
 	needed := func(_ context.Context, k string) (bool, error) { return k == key, nil }
 	check(t, b.Sweep(t.Context(), time.Hour, needed))
 	if _, found := b.content("results/1/out.mp4"); !found {
 		t.Error("a young file is swept")
 	}
+	if store.Uploads(t) != 1 {
+		t.Error("a young upload is swept")
+	}
 	b.clock.Add(2 * time.Hour)
 	check(t, b.Sweep(t.Context(), time.Hour, needed))
 	_, needless := b.content("results/1/out.mp4")
 	if _, found := b.content(key); !found || needless {
 		t.Errorf("the file that is needed is there: %t, the other: %t", found, needless)
+	}
+	if store.Uploads(t) != 0 {
+		t.Error("the upload that a crash interrupted is left")
 	}
 }

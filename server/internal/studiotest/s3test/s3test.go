@@ -2,10 +2,12 @@
 package s3test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,6 +24,8 @@ type Bucket struct {
 	Down atomic.Bool
 	// Cut aborts every upload halfway.
 	Cut atomic.Bool
+
+	address string // of the bucket, for plain requests
 }
 
 // New starts an object store that ends with the test. It sets credentials in the environment, so that
@@ -47,12 +51,47 @@ func New(t testing.TB) *Bucket {
 		}
 	}))
 	t.Cleanup(server.Close)
+	b.address = server.URL + "/studio"
+	b.send(t, http.MethodDelete, "/first?uploadId="+b.BeginUpload(t, "first")) // gofakes3 lists uploads only after the first
 	b.URL = "s3://studio?" + url.Values{
 		"region": {"eu-central-1"}, "endpoint": {server.URL}, "use_path_style": {"true"},
 		"response_checksum_validation": {"when_required"}, // gofakes3 sends no checksums
 		"rate_limiter_capacity":        {"1"},             // less than a retry costs, because the backoff takes seconds
 	}.Encode()
 	return b
+}
+
+// BeginUpload begins an upload in several parts and does not end it.
+func (b *Bucket) BeginUpload(t testing.TB, key string) (id string) {
+	t.Helper()
+	_, id, _ = strings.Cut(b.send(t, http.MethodPost, "/"+key+"?uploads"), "<UploadId>")
+	id, _, _ = strings.Cut(id, "<")
+	return id
+}
+
+// Uploads returns the number of uploads in several parts that have not ended.
+func (b *Bucket) Uploads(t testing.TB) int {
+	t.Helper()
+	return strings.Count(b.send(t, http.MethodGet, "?uploads"), "<Upload>")
+}
+
+func (b *Bucket) send(t testing.TB, method, target string) (answer string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, b.address+target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Close = true
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode >= http.StatusBadRequest {
+		t.Fatal(response.Status, err)
+	}
+	return string(text)
 }
 
 // setCredentials sets the credentials of the object store in the environment of this process.
