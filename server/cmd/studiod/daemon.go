@@ -37,7 +37,7 @@ import (
 
 // Limits of the HTTP server.
 const (
-	maxHeaderBytes    = 64 << 10
+	maxHeaderBytes    = 32 << 10 // held until the client has read the response
 	maxAnonymousBody  = 16 << 10 // for operations that need no token
 	maxReading        = 8 << 20  // for all bodies together, so that no address reaches the limit of the listener
 	readHeaderTimeout = 10 * time.Second

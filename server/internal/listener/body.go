@@ -42,7 +42,7 @@ func (l *Listener) handler(next http.Handler) http.Handler {
 
 // serve calls next with a limited body.
 func (l *Listener) serve(next http.Handler, w *response, r *http.Request) {
-	if r.Body == nil || r.Body == http.NoBody {
+	if r.ContentLength == 0 { // with HTTP/2, the Body is then not http.NoBody
 		w.setReceived()
 		next.ServeHTTP(w, r)
 		return

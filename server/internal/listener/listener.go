@@ -4,9 +4,9 @@
 //
 // Idle connections do not prevent new ones. At the limit, the least recently active connections are closed,
 // starting with addresses that have more than their share. A connection is active when it completes a
-// request, gets a part of its response, or sends a body at the minimum rate. A connection is not closed while a
-// handler works on a request, unless that takes more than a minute. A handler that waits for the client does not
-// work.
+// request, gets a part of its response, or sends a body at the minimum rate. A connection is not closed while
+// handlers work on all of its requests, unless that takes more than a minute. A handler that waits for the client
+// does not work.
 //
 // Responses are buffered, so that a handler ends although its client reads slowly. If the buffers need too much
 // memory, the responses are aborted that have made no progress for the longest time, also starting with addresses
@@ -307,7 +307,8 @@ func (l *Listener) evict(of *network, except *conn) []*conn {
 	collect := func(n *network) {
 		for c := range n.conns {
 			active := c.active.Load()
-			if c != except && (c.serving.Load() == 0 || active < stalledSince) {
+			works := int(c.serving.Load()) >= max(1, c.streams)
+			if c != except && (!works || active < stalledSince) {
 				candidates = append(candidates, candidate[*conn]{c, active, !n.trusted && n.open > share})
 			}
 		}
@@ -323,9 +324,11 @@ func (l *Listener) evict(of *network, except *conn) []*conn {
 	}
 	sortCandidates(candidates)
 	var victims []*conn
-	for _, c := range candidates[:min(len(candidates), max(1, most/evictions))] {
-		l.remove(c.of)
-		victims = append(victims, c.of)
+	for freed := 0; len(victims) < len(candidates) && freed < max(1, most/evictions); {
+		c := candidates[len(victims)].of
+		freed += c.weight
+		l.remove(c)
+		victims = append(victims, c)
 	}
 	return victims
 }

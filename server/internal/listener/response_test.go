@@ -165,6 +165,68 @@ func TestListener_evictsConnectionsThatDoNotRead(t *testing.T) {
 	})
 }
 
+// A handler that works protects its connection, unless other requests of the connection wait for the client. One
+// connection with many requests is closed, and no others.
+func TestListener_evictsHTTP2ConnectionsThatHardlyRead(t *testing.T) {
+	t.Parallel()
+	for _, unread := range []int{0, 99} {
+		const others = 28
+		var release chan struct{}
+		serveHandler(t, secureConfig(t, listener.Config{MaxConnections: unread + 1 + others}), func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Wait") != "" {
+				<-release
+				return
+			}
+			_, _ = w.Write(make([]byte, 100<<10))
+		}, func(t *testing.T, p *pipes) {
+			release = make(chan struct{}) // created inside the bubble
+			busy, dials := p.http2("192.0.2.1"), 0
+			busy.HTTP2.MaxReceiveBufferPerStream = 64 << 10
+			defer busy.CloseIdleConnections()
+			ask := func(client *http.Transport, wait string) error {
+				request := post(t, nil)
+				request.Header.Set("Wait", wait)
+				answer, err := client.RoundTrip(request)
+				if err == nil && client != busy && !complete(answer, 100<<10) {
+					err = io.ErrUnexpectedEOF
+				}
+				return err
+			}
+			for range unread {
+				if err := ask(busy, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			worked := make(chan error, 1)
+			go func() { worked <- ask(busy, "yes") }()
+			var all []*http.Transport
+			for i := range others + 1 { // one more than fits
+				time.Sleep(time.Millisecond)
+				other := p.http2(fmt.Sprint("192.0.2.", 2+i))
+				all = append(all, other)
+				defer other.CloseIdleConnections()
+				dial := other.DialTLSContext
+				other.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+					dials++
+					return dial(ctx, network, address)
+				}
+				if err := ask(other, ""); err != nil {
+					t.Error(err)
+				}
+			}
+			for _, other := range all[:min(unread, len(all))] {
+				if err := ask(other, ""); err != nil || dials != others+1 {
+					t.Fatalf("another connection is closed, too: %v, %d connections", err, dials)
+				}
+			}
+			close(release)
+			if err := <-worked; (err == nil) != (unread == 0) {
+				t.Errorf("beside %d unread responses, the handler's ends with %v", unread, err)
+			}
+		})
+	}
+}
+
 // A stream cannot be reset on a connection that accepts no data.
 func TestListener_closesHTTP2ConnectionsThatAcceptNoData(t *testing.T) {
 	t.Parallel()
