@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
@@ -31,6 +32,10 @@ func (l *Listener) handler(next http.Handler) http.Handler {
 			// net/http hides whether there was also a Content-Length. If there was, the connection must be
 			// closed (RFC 9112, section 6.1).
 			w.Header().Set("Connection", "close")
+		}
+		if strings.Contains(r.Header.Get("Range"), ",") {
+			// Thousands of ranges cost much CPU time, and a server may ignore Range (RFC 9110, section 14.2).
+			r.Header.Del("Range")
 		}
 		response := &response{ResponseWriter: w, conn: c}
 		defer response.end()
