@@ -258,7 +258,7 @@ func TestPostgres_survivesADatabaseCrash(t *testing.T) {
 		var received atomic.Int64
 		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
 			if received.Add(1) == 50 {
-				if err := cluster.Restart(); err != nil {
+				if err := cluster.Control("-m immediate restart"); err != nil {
 					s.t.Error(err)
 				}
 			}

@@ -1,12 +1,10 @@
 package soak_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,33 +33,6 @@ func startCluster(t *testing.T, settings ...string) *studiotest.Cluster {
 	return cluster
 }
 
-// restartCluster stops a PostgreSQL server as a crash would (immediate shutdown) and starts it again, with the same
-// program and user.
-func restartCluster(t *testing.T, cluster *studiotest.Cluster) {
-	t.Helper()
-	dsn, err := url.Parse(cluster.DSN)
-	check(t, err)
-	data := filepath.Join(dsn.Query().Get("host"), "data")
-	pid, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
-	check(t, err)
-	first, _, _ := bytes.Cut(pid, []byte("\n"))
-	server, err := os.Readlink(filepath.Join("/proc", string(first), "exe"))
-	check(t, err)
-	owner, err := os.Stat(data)
-	check(t, err)
-	command := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(server), "pg_ctl"),
-		"-D", data, "-w", "-m", "immediate", "-l", filepath.Join(data, "restart.log"), "restart")
-	command.Dir = filepath.Dir(data) // paths of the server may be relative to it
-	if os.Geteuid() == 0 {
-		user := owner.Sys().(*syscall.Stat_t)
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user.Uid, Gid: user.Gid}}
-	}
-	output, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-}
-
 func TestDatabaseRestart_losesNothing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -78,7 +49,7 @@ func TestDatabaseRestart_losesNothing(t *testing.T) {
 	all := origins * subjects * 5
 	for i := range restarts {
 		r.waitArrivals(all * (i + 1) / (restarts + 2))
-		restartCluster(t, cluster)
+		check(t, cluster.Control("-m immediate restart"))
 	}
 	eventually(t, "the creation of an avatar", func() bool {
 		_, err := d.createAvatar(t.Context(), "ada", r.urls[0])

@@ -163,37 +163,50 @@ var ErrNotInstalled = errors.New("PostgreSQL is not installed")
 
 // Cluster is a PostgreSQL server that listens on a Unix socket in its own directory.
 type Cluster struct {
-	DSN   string // of a role that may create schemas and databases
-	keep  io.WriteCloser
-	shell *exec.Cmd
+	DSN       string // of a role that may create schemas and databases
+	directory string
+	input     io.WriteCloser // of the shell
+	output    *bufio.Reader
+	shell     *exec.Cmd
 }
 
-// clusterScript starts a server and restarts it for each line of its input. It stops the server and removes
-// its files at the end of its input, which is reached even if this process is killed. It ignores signals that are
-// sent to the process group of the tests. The first run of a user keeps a copy of the new data directory for all
-// other runs, because initdb takes most of the CPU time of a start.
+// clusterScript starts a server, as a standby if $4 is the directory of its primary. It calls pg_ctl with the words of
+// each line of its input. It stops the server and removes its files at the end of its input, which is reached even if
+// this process is killed. It ignores signals that are sent to the process group of the tests. The first run of a user
+// keeps a copy of the new data directory for all other runs, because initdb takes most of the CPU time of a start.
 const clusterScript = `
 trap '' HUP INT TERM
 PATH="$2:$PATH"
 cd "$1"
 copy="${TMPDIR:-/tmp}/studiotest-$(id -u)-$(initdb --version | tr -dc '[:alnum:].')"
 {
-	if [ -O "$copy" ]; then
+	if [ "$4" ]; then
+		pg_basebackup -h "$4" -U studio -D data -R -c fast --no-sync
+	elif [ -O "$copy" ]; then
 		cp -R "$copy" data
 	elif initdb -D data -U studio -A trust -E UTF8 --locale=C --no-sync; then
 		cp -R data "$copy.$$" && mv -T "$copy.$$" "$copy" || rm -rf "$copy.$$"
 	fi
 	pg_ctl -D data -w -l log -o "$3" start
 } </dev/null >start 2>&1 && echo ready || { cat start log; rm -rf "$copy"; exec >&-; }
+while read -r command; do
+	pg_ctl -D data -w -l log -o "$3" $command </dev/null >control 2>&1 && echo ready || { cat control log; exec >&-; }
+done
 exec >&-
-while read -r _; do pg_ctl -D data -w -m immediate -l log -o "$3" restart >restart 2>&1; done
 pg_ctl -D data -m immediate stop >stop 2>&1
 cd / && rm -rf "$1"
 `
 
 // StartCluster starts a server with settings such as "fsync=off". The server stops when this process exits
 // or when Close is called.
-func StartCluster(settings ...string) (*Cluster, error) {
+func StartCluster(settings ...string) (*Cluster, error) { return startCluster("", settings) }
+
+// StartStandby starts a streaming standby of the server.
+func (c *Cluster) StartStandby(settings ...string) (*Cluster, error) {
+	return startCluster(c.directory, settings)
+}
+
+func startCluster(primary string, settings []string) (*Cluster, error) {
 	programs, err := findPrograms()
 	if err != nil {
 		return nil, err
@@ -204,14 +217,14 @@ func StartCluster(settings ...string) (*Cluster, error) {
 	}
 	settings = append([]string{"listen_addresses=", "max_connections=300"}, settings...)
 	options := "-k " + directory + " -c " + strings.Join(settings, " -c ")
-	command := []string{"sh", "-c", clusterScript, "sh", directory, programs, options}
+	command := []string{"sh", "-c", clusterScript, "sh", directory, programs, options, primary}
 	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root
 		if command, err = dropRights(command, directory); err != nil {
 			return nil, err
 		}
 	}
-	c := &Cluster{shell: exec.CommandContext(context.Background(), command[0], command[1:]...)} //nolint:gosec // the command is a constant
-	if c.keep, err = c.shell.StdinPipe(); err != nil {
+	c := &Cluster{directory: directory, shell: exec.CommandContext(context.Background(), command[0], command[1:]...)} //nolint:gosec // the command is a constant
+	if c.input, err = c.shell.StdinPipe(); err != nil {
 		return nil, err
 	}
 	output, err := c.shell.StdoutPipe()
@@ -221,10 +234,9 @@ func StartCluster(settings ...string) (*Cluster, error) {
 	if err := c.shell.Start(); err != nil {
 		return nil, err
 	}
-	answer, err := bufio.NewReader(output).ReadString('\n')
-	if err != nil || answer != "ready\n" {
-		rest, _ := io.ReadAll(output)
-		return nil, errors.Join(fmt.Errorf("PostgreSQL does not start: %s%s", answer, rest), c.Close())
+	c.output = bufio.NewReader(output)
+	if err := c.awaitReady(); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	c.DSN = "postgres://studio@/postgres?" + url.Values{"host": {directory}, "sslmode": {"disable"}}.Encode()
 	return c, nil
@@ -245,15 +257,28 @@ func clusterParent(settings []string) string {
 	}
 }
 
-// Restart makes the server crash and start again. It does not wait for the restart.
-func (c *Cluster) Restart() error {
-	_, err := io.WriteString(c.keep, "\n")
-	return err
+// awaitReady waits until the shell has executed a command.
+func (c *Cluster) awaitReady() error {
+	answer, err := c.output.ReadString('\n')
+	if err != nil || answer != "ready\n" {
+		rest, _ := io.ReadAll(c.output)
+		return fmt.Errorf("PostgreSQL does not start: %s%s", answer, rest)
+	}
+	return nil
+}
+
+// Control calls pg_ctl, for example with "-m immediate restart", which is a crash, or "promote". It waits until the
+// server has started, stopped or left the recovery.
+func (c *Cluster) Control(command string) error {
+	if _, err := io.WriteString(c.input, command+"\n"); err != nil {
+		return err
+	}
+	return c.awaitReady()
 }
 
 // Close stops the server immediately, as a crash would, and removes its files.
 func (c *Cluster) Close() error {
-	return errors.Join(c.keep.Close(), c.shell.Wait())
+	return errors.Join(c.input.Close(), c.shell.Wait())
 }
 
 // findPrograms returns the directory of initdb and pg_ctl.
