@@ -17,8 +17,6 @@ const (
 	creationQueueWait = 100 * time.Millisecond
 	// maxCreationGroup bounds the creations of a group.
 	maxCreationGroup = 128
-	// creationTimeout bounds the commit of a group. acquireTimeout bounds the wait before it.
-	creationTimeout = queryTimeout - acquireTimeout
 )
 
 // creation is a subject that waits for its group.
@@ -64,8 +62,7 @@ func (s *Store) createInGroup(ctx context.Context, subject studio.Subject, key s
 // commitCreations creates the subjects of a group. It ignores the contexts of the members, so that none
 // cancels the others.
 func (s *Store) commitCreations(group []*creation) {
-	ctx, cancel := context.WithTimeoutCause(groupContext(group[0].span), creationTimeout, errTimeout)
-	defer cancel()
+	ctx := groupContext(group[0].span)
 	err := s.write(ctx, func(tx transaction) error { return createGroup(ctx, tx, group) })
 	for _, c := range group {
 		if err != nil {

@@ -14,7 +14,6 @@ const (
 	recordSlots = 2
 	// maxRecordGroup bounds the records of a group.
 	maxRecordGroup = 128
-	recordTimeout  = 5 * time.Second
 	recordPause    = 50 * time.Millisecond
 	recordTries    = 100
 )
@@ -68,11 +67,11 @@ func (s *Store) recordInGroup(ctx context.Context, holder string, one Record) (n
 
 // commitRecords commits a group. If the group fails, it commits each record alone.
 func (s *Store) commitRecords(group []*record) {
-	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
-	defer cancel()
+	ctx := context.Background()
 	if err := s.writeRecords(ctx, group); err != nil {
+		alone := len(group) > 1 && !s.engine.busy(err) // another record may be the cause
 		for _, r := range group {
-			if len(group) > 1 { // another record may be the cause
+			if alone {
 				err = s.writeRecords(ctx, []*record{r})
 			}
 			if err != nil {
@@ -116,7 +115,7 @@ var groupStatements = struct{ fence, lock, attempts, events, subjects, endpoints
 
 // writeRecords writes records of one lease holder in one transaction and one request.
 func (s *Store) writeRecords(ctx context.Context, group []*record) error {
-	connection, err := s.engine.(*postgres).acquire(ctx)
+	connection, err := s.postgres.acquire(ctx)
 	if err != nil {
 		return err
 	}

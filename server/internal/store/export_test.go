@@ -3,10 +3,16 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
+
+// ErrTimeout is the error of a connection that does not respond.
+var ErrTimeout = errTimeout
 
 // Pragma returns the value of a pragma on every connection of a pool.
 func (s *Store) Pragma(t *testing.T, pool, name string) []string {
@@ -56,7 +62,7 @@ func (s *Store) Setting(t *testing.T, name string) (value string) {
 }
 
 // MaxConnections returns the maximum size of the pool.
-func (s *Store) MaxConnections() int { return int(s.engine.(*postgres).pool.Config().MaxConns) }
+func (s *Store) MaxConnections() int { return int(s.postgres.pool.Config().MaxConns) }
 
 // Texts returns the values of a query with one column.
 func (s *Store) Texts(t *testing.T, query string) (all []string) {
@@ -92,10 +98,47 @@ func (s *Store) Exec(t testing.TB, statements ...string) {
 // Explain makes the store call seen with the plan of each query before the query runs.
 func (s *Store) Explain(seen func(query string, plan []string)) {
 	e := explainer{seen: seen, command: "EXPLAIN QUERY PLAN ", columns: 4}
-	if _, ok := s.engine.(*postgres); ok {
+	if s.Shared() {
 		e.command, e.columns = "EXPLAIN ", 1
 	}
 	s.engine = explainedEngine{s.engine, e}
+}
+
+// Intercept makes the store run each query and each transaction with around.
+func (s *Store) Intercept(around func(run func() error) error) {
+	s.engine = interceptedEngine{s.engine, around}
+}
+
+type interceptedEngine struct {
+	engine
+	around func(run func() error) error
+}
+
+func (e interceptedEngine) query(ctx context.Context, each func(scan func(dest ...any) error) error, query string, args ...any) error {
+	return e.around(func() error { return e.engine.query(ctx, each, query, args...) })
+}
+
+func (e interceptedEngine) queryAll(
+	ctx context.Context, each func(i int, scan func(dest ...any) error) error, query string, args [][]any,
+) error {
+	return e.around(func() error { return e.engine.queryAll(ctx, each, query, args) })
+}
+
+func (e interceptedEngine) write(ctx context.Context, due func(dueWork), change func(transaction) error) error {
+	return e.around(func() error { return e.engine.write(ctx, due, change) })
+}
+
+// SetAnswerTimeout sets how long the store waits for each answer of PostgreSQL. It closes all connections.
+func (s *Store) SetAnswerTimeout(d time.Duration) {
+	s.postgres.sockets.mu.Lock()
+	s.postgres.sockets.timeout = d
+	s.postgres.sockets.mu.Unlock()
+	s.postgres.disconnect()
+}
+
+// Unavailable reports whether err means that the database is unavailable for now.
+func (s *Store) Unavailable(err error) bool {
+	return s.engine.busy(err) || errors.Is(err, studio.ErrBusy)
 }
 
 type explainer struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/md5" //nolint:gosec // a hash for sharding, not for security
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,12 +17,6 @@ const (
 	Lanes = 256
 	// Lease is how long a process keeps its lanes after its last renewal.
 	Lease = 4 * time.Second
-	// dueChannel, useChannel and renderChannel are the channels of NOTIFY. The name of the schema follows.
-	dueChannel    = "studio_due_"
-	useChannel    = "studio_use_"
-	renderChannel = "studio_render_"
-	// deletedPrefix begins the payload of a notification of deleted subjects.
-	deletedPrefix = "-"
 	// laneOfSubject is the SQL expression for [Lane].
 	laneOfSubject = `get_byte(decode(md5(origin), 'hex'), 0)`
 )
@@ -191,106 +184,7 @@ func (h *LeaseHolder) Close(ctx context.Context) error {
 // connect returns the connection of the holder, and opens it if needed.
 func (h *LeaseHolder) connect(ctx context.Context) (_ *pgx.Conn, err error) {
 	if h.connection == nil || h.connection.IsClosed() {
-		h.connection, err = pgx.ConnectConfig(ctx, h.store.pool().Config().ConnConfig)
+		h.connection, err = h.store.postgres.hosts.connect(ctx)
 	}
 	return h.connection, err
-}
-
-// NotificationHandler handles the notifications of other processes. A process that delivers no events leaves
-// Due, Deleted and Released nil.
-type NotificationHandler struct {
-	Ready     func()          // called once the process listens; earlier notifications may be lost
-	Due       func(flow Flow) // events of a flow have become due
-	Deleted   func(flow Flow) // subjects with events in a flow were deleted
-	Released  func()          // a lease holder has released lanes
-	RenderDue func(by string) // renderings are due that the process with the ID by has no worker for
-}
-
-// Listen calls handler for each notification until ctx or the connection ends. It always returns an error. The
-// handlers run one after the other in the goroutine of the caller. The store must be on PostgreSQL.
-func (s *Store) Listen(ctx context.Context, handler NotificationHandler) (err error) {
-	connection, err := pgx.ConnectConfig(ctx, s.pool().Config().ConnConfig)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, connection.Close(context.WithoutCancel(ctx))) }()
-	var schema string
-	if err := connection.QueryRow(ctx, `SELECT current_schema()`).Scan(&schema); err != nil {
-		return err
-	}
-	channels := []string{useChannel, renderChannel}
-	if handler.Due != nil {
-		channels = append(channels, dueChannel)
-	}
-	for _, channel := range channels {
-		if _, err := connection.Exec(ctx, `LISTEN `+pgx.Identifier{channel + schema}.Sanitize()); err != nil {
-			return err
-		}
-	}
-	handler.Ready()
-	for {
-		notification, err := connection.WaitForNotification(ctx)
-		if err != nil {
-			return err
-		}
-		switch notification.Channel {
-		case useChannel + schema:
-			if s.onUse != nil {
-				s.onUse(notification.Payload)
-			}
-			continue
-		case renderChannel + schema:
-			handler.RenderDue(notification.Payload)
-			continue
-		}
-		payload, deleted := strings.CutPrefix(notification.Payload, deletedPrefix)
-		switch flow, ok := parseFlow(payload); {
-		case !ok:
-			handler.Released()
-		case deleted:
-			handler.Deleted(flow)
-		default:
-			handler.Due(flow)
-		}
-	}
-}
-
-// NotifyDue notifies the other processes that events of flows have become due. It runs after the transaction
-// that makes them due, because commits with NOTIFY wait for each other. The store must be on PostgreSQL.
-func (s *Store) NotifyDue(ctx context.Context, flows []Flow) error { return s.notify(ctx, "", flows) }
-
-// NotifyDeleted notifies the other processes that subjects with events in flows were deleted. The store must be
-// on PostgreSQL.
-func (s *Store) NotifyDeleted(ctx context.Context, flows []Flow) error {
-	return s.notify(ctx, deletedPrefix, flows)
-}
-
-// NotifyRenderDue notifies the other processes that renderings are due for which the process with the ID by
-// has no free worker.
-func (s *Store) NotifyRenderDue(ctx context.Context, by string) error {
-	_, err := s.pool().Exec(ctx, `SELECT pg_notify($1 || current_schema(), $2)`, renderChannel, by)
-	return err
-}
-
-// NotifyUse sends a message of up to 7,999 bytes to every process that listens; see [Config.OnUse]. The store
-// must be on PostgreSQL.
-func (s *Store) NotifyUse(ctx context.Context, message string) error {
-	_, err := s.pool().Exec(ctx, `SELECT pg_notify($1 || current_schema(), $2)`, useChannel, message)
-	return err
-}
-
-// notify sends one notification for each flow. Its payload is prefix, user ID, space, origin.
-func (s *Store) notify(ctx context.Context, prefix string, flows []Flow) error {
-	payloads := make([]string, len(flows))
-	for i, flow := range flows {
-		payloads[i] = prefix + flow.UserID + " " + flow.Origin
-	}
-	_, err := s.pool().Exec(ctx, `SELECT pg_notify($1 || current_schema(), payload) FROM unnest($2::text[]) payload`, dueChannel, payloads)
-	return err
-}
-
-// parseFlow parses a payload of notify without its prefix.
-func parseFlow(payload string) (flow Flow, ok bool) {
-	flow.UserID, flow.Origin, ok = strings.Cut(payload, " ")
-	return flow, ok
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -15,19 +14,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
 	// postgresConnections is the default size of the pool. A daemon uses two more connections: one renews its
 	// lease and one listens.
 	postgresConnections = 14
-	// connectTimeout bounds opening a connection. acquireTimeout bounds the wait for a connection of the pool.
-	connectTimeout = 5 * time.Second
+	// acquireTimeout bounds the wait for a connection of the pool.
 	acquireTimeout = 5 * time.Second
-	// queryTimeout bounds a query or a transaction including all waits, in case the server hangs.
-	queryTimeout = 12 * time.Second
 	// postgresTries is for retryAborted.
 	postgresTries = 5
 )
@@ -53,21 +47,14 @@ var (
 	errPostgresForm = errors.New("the database must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with known settings")
 	errNoTables     = errors.New("the database has no tables yet")
 	errNoConnection = errors.New("no connection became free")
-	errTimeout      = errors.New("the database does not respond in time")
 )
 
 // postgres is the engine on PostgreSQL. Transactions are READ COMMITTED. They lock the rows that must not
 // change before the commit.
 type postgres struct {
-	pool *pgxpool.Pool
-}
-
-// pool returns the connection pool on PostgreSQL, and nil on SQLite.
-func (s *Store) pool() *pgxpool.Pool {
-	if e, ok := s.engine.(*postgres); ok {
-		return e.pool
-	}
-	return nil
+	pool    *pgxpool.Pool
+	sockets *sockets
+	hosts   *hosts
 }
 
 // parsePostgres returns the settings of the pool and the name of the database without the password. Its error
@@ -83,6 +70,9 @@ func parsePostgres(dsn string) (cfg *pgxpool.Config, name string, err error) {
 	connection := cfg.ConnConfig
 	if connection.ConnectTimeout == 0 {
 		connection.ConnectTimeout = connectTimeout
+	}
+	if cfg.PingTimeout == 0 {
+		cfg.PingTimeout = heartbeatTimeout
 	}
 	if connection.RuntimeParams["application_name"] == "" {
 		connection.RuntimeParams["application_name"] = "studiod"
@@ -101,12 +91,15 @@ func openPostgres(ctx context.Context, settings *pgxpool.Config, cfg Config) (*p
 	if cfg.Traces != nil {
 		settings.ConnConfig.Tracer = newPostgresTracer(cfg.Traces)
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, settings)
-	if err != nil {
+	e := &postgres{sockets: newSockets(settings.ConnConfig.DialFunc, answerTimeout)}
+	settings.ConnConfig.DialFunc = e.sockets.connect
+	e.hosts = newHosts(settings.ConnConfig)
+	settings.BeforeConnect = e.hosts.choose
+	var err error
+	if e.pool, err = pgxpool.NewWithConfig(ctx, settings); err != nil {
 		return nil, err
 	}
-	e := &postgres{pool: pool}
-	if err := migratePostgres(ctx, pool, cfg); err != nil {
+	if err := e.migrate(ctx, cfg); err != nil {
 		return nil, errors.Join(markUnavailable(e, err), e.close())
 	}
 	return e, nil
@@ -117,15 +110,24 @@ func (e *postgres) close() error {
 	return nil
 }
 
+// disconnect closes all connections, because the server does not respond. Their statements fail at once.
+func (e *postgres) disconnect() {
+	e.sockets.closeAll()
+	e.pool.Reset()
+}
+
 // acquire waits up to acquireTimeout for a free connection. The caller releases it.
 func (e *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	timeoutContext, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
 	connection, err := e.pool.Acquire(timeoutContext)
-	if err != nil && timeoutContext.Err() != nil && ctx.Err() == nil {
-		return nil, errNoConnection
+	if err != nil {
+		if timeoutContext.Err() != nil && ctx.Err() == nil {
+			err = errNoConnection
+		}
+		return nil, err
 	}
-	return connection, err
+	return connection, nil
 }
 
 // changed always reports false. Other processes send notifications.
@@ -135,23 +137,19 @@ func (e *postgres) query(
 	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
 ) (err error) {
 	defer func() { err = markUnavailable(e, err) }()
-	timeoutContext, cancel := context.WithTimeoutCause(ctx, queryTimeout, errTimeout)
-	defer cancel()
-	connection, err := e.acquire(timeoutContext)
+	connection, err := e.acquire(ctx)
 	if err != nil {
-		return markTimeout(timeoutContext, err)
+		return err
 	}
 	defer connection.Release()
-	return markTimeout(timeoutContext, postgresQuerier{connection}.query(timeoutContext, each, query, args...))
+	return postgresQuerier{connection}.query(ctx, each, query, args...)
 }
 
 // queryAll runs a query with each of several parameter lists, in one batch.
 func (e *postgres) queryAll(
 	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
 ) (err error) {
-	timeoutContext, cancel := context.WithTimeoutCause(ctx, queryTimeout, errTimeout)
-	defer cancel()
-	connection, err := e.acquire(timeoutContext)
+	connection, err := e.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -167,59 +165,7 @@ func (e *postgres) queryAll(
 			return rows.Err()
 		})
 	}
-	return connection.SendBatch(timeoutContext, batch).Close()
-}
-
-// markTimeout wraps err in errTimeout if the context ended by queryTimeout.
-func markTimeout(timeoutContext context.Context, err error) error {
-	if err != nil && errors.Is(context.Cause(timeoutContext), errTimeout) {
-		err = fmt.Errorf("%w: %w", errTimeout, err)
-	}
-	return err
-}
-
-func (e *postgres) write(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
-	timeoutContext, cancel := context.WithTimeoutCause(ctx, queryTimeout, errTimeout)
-	defer cancel()
-	return retryAborted(func() error { return markTimeout(timeoutContext, e.writeOnce(timeoutContext, signal, change)) })
-}
-
-// retryAborted runs a transaction again if PostgreSQL aborts it because of a deadlock or a serialization
-// failure, up to postgresTries times in all.
-func retryAborted(transaction func() error) (err error) {
-	for range postgresTries {
-		err = transaction()
-		if code := postgresCode(err); code != codeSerializationFailure && code != codeDeadlock {
-			break
-		}
-	}
-	return err
-}
-
-func (e *postgres) writeOnce(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
-	connection, err := e.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer connection.Release()
-	tx, err := connection.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback(ctx) }() // does nothing after Commit
-	t := &postgresTransaction{postgresQuerier: postgresQuerier{tx}, tx: tx}
-	if err := change(t); err != nil {
-		return err
-	}
-	if err := tx.Commit(ctx); err != nil {
-		if errors.Is(err, pgx.ErrTxCommitRollback) { // a parameter was not valid text, which no row can contain
-			err = studio.ErrNotFound
-		}
-		return err
-	}
-	connection.Release()
-	signal(t.dueWork)
-	return nil
+	return connection.SendBatch(ctx, batch).Close()
 }
 
 // Error codes of PostgreSQL (Appendix A of its documentation).
@@ -275,54 +221,6 @@ func postgresCode(err error) string {
 		return failure.Code
 	}
 	return ""
-}
-
-// postgresTransaction is a transaction on PostgreSQL.
-type postgresTransaction struct {
-	postgresQuerier
-	dueWork
-
-	tx pgx.Tx
-}
-
-// forUpdate uses NO KEY, which does not block foreign key checks on the row.
-func (t *postgresTransaction) forUpdate() string { return " FOR NO KEY UPDATE" }
-
-func (t *postgresTransaction) subjectDue() string { return duePostgres }
-
-// tryLock takes an advisory lock. The name of the schema is part of it, so that services in different schemas
-// of one database do not block each other.
-func (t *postgresTransaction) tryLock(ctx context.Context, name string) (free bool, err error) {
-	err = queryRow(ctx, t, []any{&free},
-		`SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))`, name)
-	return free, err
-}
-
-// renderAt is at most the time of the database, in case the clock of this process is ahead.
-func (t *postgresTransaction) renderAt(parameter string) string {
-	return `CASE WHEN ` + parameter + `::bigint IS NOT NULL THEN LEAST(` + parameter + `, ` + t.clock() + `) END`
-}
-
-func (t *postgresTransaction) clock() string {
-	return `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
-}
-
-// execAll sends all statements in one batch.
-func (t *postgresTransaction) execAll(ctx context.Context, all []statement) (rows []int64, err error) {
-	batch := new(pgx.Batch)
-	for _, s := range all {
-		batch.Queue(s.query, s.args...)
-	}
-	results := t.tx.SendBatch(ctx, batch)
-	defer func() { err = errors.Join(err, results.Close()) }()
-	for range all {
-		tag, err := results.Exec()
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, tag.RowsAffected())
-	}
-	return rows, nil
 }
 
 // postgresQuerier runs SQL on a connection or a transaction.

@@ -19,19 +19,18 @@ const (
 	migrationPeriods = 60
 )
 
-// migratePostgres migrates the tables of a schema. It uses a lock, so that any number of daemons may start at the
-// same time.
-func migratePostgres(ctx context.Context, pool *pgxpool.Pool, cfg Config) (err error) {
-	db := stdlib.OpenDBFromPool(pool)
+// migrate migrates the tables of a schema. It uses a lock, so that any number of daemons may start at the same time.
+func (e *postgres) migrate(ctx context.Context, cfg Config) (err error) {
+	db := stdlib.OpenDBFromPool(e.pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var exists bool
 	var schema sql.NullInt64
 	err = db.QueryRowContext(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL, hashtextextended(current_schema(), 0)`).
 		Scan(&exists, &schema)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if cfg.MustExist && !exists {
+	case cfg.MustExist && !exists:
 		return errNoTables
 	}
 	if exists {
@@ -43,12 +42,14 @@ func migratePostgres(ctx context.Context, pool *pgxpool.Pool, cfg Config) (err e
 			return err
 		}
 	}
-	return migrateWithLock(ctx, pool.Config(), schema.Int64, cfg.Logger)
+	return e.migrateWithLock(ctx, schema.Int64, cfg.Logger)
 }
 
 // migrateWithLock migrates the tables while it holds the advisory lock with an ID. It uses connections of its own.
-func migrateWithLock(ctx context.Context, settings *pgxpool.Config, id int64, logger *slog.Logger) (err error) {
-	settings.ConnConfig.RuntimeParams["statement_timeout"] = "0"          // building an index may take long
+func (e *postgres) migrateWithLock(ctx context.Context, id int64, logger *slog.Logger) (err error) {
+	settings := e.pool.Config()
+	settings.ConnConfig.RuntimeParams["statement_timeout"] = "0" // building an index may take long
+	settings.ConnConfig.DialFunc = newSockets(e.sockets.dial, migrationTimeout).connect
 	settings.MaxConns, settings.MinConns, settings.MinIdleConns = 2, 0, 0 // one for the lock, one for goose
 	pool, err := pgxpool.NewWithConfig(ctx, settings)
 	if err != nil {

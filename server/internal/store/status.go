@@ -84,7 +84,7 @@ type Connections struct {
 func (s *Store) Connections() []Connections {
 	e, ok := s.engine.(*sqlite)
 	if !ok {
-		return []Connections{postgresStats(s.pool().Stat())}
+		return []Connections{postgresStats(s.postgres.pool.Stat())}
 	}
 	return []Connections{sqliteStats("writer", e.writer.Stats()), sqliteStats("readers", e.readers.Stats())}
 }

@@ -29,7 +29,7 @@
 //	                  update_rows.go for many at once
 //	idempotency keys  subjects.go; creations.go and creation_rows.go for many at once
 //	renderings        renderings.go (columns of subjects)
-//	lanes, holders    leases.go, with the notifications between processes
+//	lanes, holders    leases.go; notifications between processes in notifications.go
 //	endpoints         endpoints.go, receivers.go; breakers in breakers.go; pauses in pauses.go
 //	users             users.go; refresh tokens and revocations in tokens.go; failed logins in logins.go
 //	workspaces        workspaces.go; projects in projects.go
@@ -40,7 +40,8 @@
 // # Two databases
 //
 // Most SQL is the same on both databases. The interfaces engine and transaction contain the differences:
-// sqlite.go and sqlite_write.go implement them for SQLite, and postgres.go for PostgreSQL. Where many rows are
+// the files sqlite*.go implement them for SQLite, and postgres*.go for PostgreSQL: postgres_hosts.go connects,
+// postgres_sockets.go ends the wait for a server that hangs, and postgres_write.go commits. Where many rows are
 // written with one statement on PostgreSQL, a method of [Store] has two implementations, and Store.Shared
 // decides between them.
 //
@@ -103,6 +104,7 @@ type Config struct {
 // busy, full or damaged, the error of most methods wraps [studio.ErrBusy].
 type Store struct {
 	engine    engine
+	postgres  *postgres // nil on SQLite
 	name      string
 	daemon    bool
 	keys      *keyring.Keyring
@@ -191,9 +193,9 @@ type engine interface {
 //   - sqlite:PATH, a file.
 //   - postgres://USER:PASSWORD@HOST:PORT/DATABASE or postgresql://…, with the settings of libpq and
 //     pgxpool as parameters. The PG… environment variables are the defaults. Any number of processes may
-//     share a database, or a schema that search_path names. A process uses up to 16 connections, 14 of them
-//     in a pool (pool_max_conns). It waits 5 s for a free connection, 5 s for a lock (lock_timeout) and
-//     30 s for a statement (statement_timeout).
+//     share a database, or a schema that search_path names. With several hosts, it uses the one that accepts
+//     writes. A process uses up to 16 connections, 14 of them in a pool (pool_max_conns). It waits 3 s to connect
+//     (connect_timeout), 5 s for a free connection, 5 s for a lock (lock_timeout) and 7 s for each response.
 //
 // No error contains the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
@@ -219,7 +221,8 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 			return nil, parseErr
 		}
 		s.name = name
-		s.engine, err = openPostgres(ctx, settings, cfg)
+		s.postgres, err = openPostgres(ctx, settings, cfg)
+		s.engine = s.postgres
 	default:
 		return nil, errors.New("the database must be sqlite:PATH or postgres://…")
 	}
@@ -236,7 +239,7 @@ func (s *Store) Name() string { return s.name }
 func (s *Store) Close() error { return s.engine.close() }
 
 // Shared reports whether any number of processes may use the database at the same time, as on PostgreSQL.
-func (s *Store) Shared() bool { return s.pool() != nil }
+func (s *Store) Shared() bool { return s.postgres != nil }
 
 // Lost returns a channel that is closed when the SQLite file was found deleted, replaced or emptied. Writes
 // since then are lost when the process ends; the caller should end it. On PostgreSQL the channel is nil.

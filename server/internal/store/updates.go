@@ -53,8 +53,7 @@ func (s *Store) updateInGroup(ctx context.Context, id string, change func(*studi
 // commitUpdates makes the changes of a group. It ignores the contexts of the members, so that none cancels
 // the others.
 func (s *Store) commitUpdates(group []*update) {
-	ctx, cancel := context.WithTimeoutCause(groupContext(group[0].span), queryTimeout, errTimeout)
-	defer cancel()
+	ctx := groupContext(group[0].span)
 	err := s.write(ctx, func(tx transaction) error { return updateAll(ctx, tx, group) })
 	for _, u := range group {
 		if err != nil {

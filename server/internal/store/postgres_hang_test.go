@@ -1,0 +1,109 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// The server hangs at each request of each method in turn, or at every fourth one in the short form. Each time, the
+// method returns an error although its context has no deadline.
+func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	proxy, beside := studiotest.NewProxy(t, dsn), connect(t, dsn)
+	db := studiotest.Open(t, proxy.DSN)
+	db.Exec(t, append(fillTables, "ANALYZE")...)
+	step, hangs := 1, 0
+	if testing.Short() {
+		step = 4
+	}
+	hang := func(call func() error) error {
+		t.Helper()
+		defer db.SetAnswerTimeout(time.Minute)
+		for n := hangs%step + 1; ; n += step {
+			db.SetAnswerTimeout(50 * time.Millisecond)
+			proxy.FreezeAfter(n)
+			err := returned(t, call)
+			if !proxy.Frozen() && !db.Unavailable(err) {
+				proxy.Thaw()
+				return err
+			}
+			if proxy.Frozen() && err != nil {
+				hangs++
+			} else {
+				n -= step // a healthy server took too long, or a cancel request was the one that hung
+			}
+			proxy.Drop() // what the proxy has received never arrives
+			proxy.Thaw()
+			_, err = beside.Exec(t.Context(), `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+				WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+			check(t, err)
+		}
+	}
+	ctx := t.Context()
+	for _, call := range []func() error{ // all others are queries and transactions of the engine
+		func() error { _, err := db.NewLeaseHolder().Renew(ctx, true); return err },
+		func() error { return db.NewLeaseHolder().Release(ctx, []int{1}) },
+		func() error { return db.NewLeaseHolder().ReleaseAll(ctx) },
+		func() error {
+			return recordAttempt(ctx, db, studio.Event{ID: "e10", SubjectID: "s10"}, store.Attempt{At: planNow()}, store.Outcome{State: store.Delivered})
+		},
+	} {
+		check(t, hang(call))
+	}
+	db.Intercept(hang)
+	callEveryMethod(t, db, 1)
+	t.Logf("the server hung %d times", hangs)
+	if hangs < 200/step {
+		t.Error("the server hung too rarely")
+	}
+}
+
+// returned returns the error of a call, which must return soon.
+func returned(t *testing.T, call func() error) (err error) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err = call()
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the call does not return")
+	}
+	return err
+}
+
+// A process that listens notices that the server hangs before the answer timeout of a running statement.
+func TestPostgres_Listen_endsStatementsIfTheServerHangs(t *testing.T) {
+	t.Parallel()
+	proxy := studiotest.NewProxy(t, studiotest.NewPostgres(t))
+	db := studiotest.Open(t, proxy.DSN)
+	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	create(t, db, subject("a", 0))
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- db.Listen(context.WithoutCancel(t.Context()), store.NotificationHandler{Ready: func() { close(ready) }})
+	}()
+	<-ready
+	var began time.Time
+	_, err := db.UpdateSubject(t.Context(), "a", func(*studio.Subject) error {
+		proxy.Freeze()
+		began = time.Now()
+		return nil
+	})
+	wantError(t, err, studio.ErrBusy)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the statement ends after %v", took)
+	}
+	wantError(t, <-ended, store.ErrTimeout)
+	proxy.Thaw()
+	_, err = db.Subject(t.Context(), "a")
+	check(t, err)
+}

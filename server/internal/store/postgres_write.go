@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+func (e *postgres) write(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
+	return retryAborted(func() error { return e.writeOnce(ctx, signal, change) })
+}
+
+// retryAborted runs a transaction again if PostgreSQL aborts it because of a deadlock or a serialization
+// failure, up to postgresTries times in all.
+func retryAborted(transaction func() error) (err error) {
+	for range postgresTries {
+		err = transaction()
+		if code := postgresCode(err); code != codeSerializationFailure && code != codeDeadlock {
+			break
+		}
+	}
+	return err
+}
+
+func (e *postgres) writeOnce(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
+	connection, err := e.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer connection.Release()
+	tx, err := connection.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // does nothing after Commit
+	t := &postgresTransaction{postgresQuerier: postgresQuerier{tx}, tx: tx}
+	if err := change(t); err != nil {
+		return err
+	}
+	if err := tx.Commit(ctx); err != nil {
+		if errors.Is(err, pgx.ErrTxCommitRollback) { // a parameter was not valid text, which no row can contain
+			err = studio.ErrNotFound
+		}
+		return err
+	}
+	connection.Release()
+	signal(t.dueWork)
+	return nil
+}
+
+// postgresTransaction is a transaction on PostgreSQL.
+type postgresTransaction struct {
+	postgresQuerier
+	dueWork
+
+	tx pgx.Tx
+}
+
+// forUpdate uses NO KEY, which does not block foreign key checks on the row.
+func (t *postgresTransaction) forUpdate() string { return " FOR NO KEY UPDATE" }
+
+func (t *postgresTransaction) subjectDue() string { return duePostgres }
+
+// tryLock takes an advisory lock. The name of the schema is part of it, so that services in different schemas
+// of one database do not block each other.
+func (t *postgresTransaction) tryLock(ctx context.Context, name string) (free bool, err error) {
+	err = queryRow(ctx, t, []any{&free},
+		`SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))`, name)
+	return free, err
+}
+
+// renderAt is at most the time of the database, in case the clock of this process is ahead.
+func (t *postgresTransaction) renderAt(parameter string) string {
+	return `CASE WHEN ` + parameter + `::bigint IS NOT NULL THEN LEAST(` + parameter + `, ` + t.clock() + `) END`
+}
+
+func (t *postgresTransaction) clock() string {
+	return `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
+}
+
+// execAll sends all statements in one batch.
+func (t *postgresTransaction) execAll(ctx context.Context, all []statement) (rows []int64, err error) {
+	batch := new(pgx.Batch)
+	for _, s := range all {
+		batch.Queue(s.query, s.args...)
+	}
+	results := t.tx.SendBatch(ctx, batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	for range all {
+		tag, err := results.Exec()
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, tag.RowsAffected())
+	}
+	return rows, nil
+}
