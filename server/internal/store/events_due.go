@@ -89,6 +89,9 @@ func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]De
 		all[i] = append(all[i], d)
 		return err
 	}, query, args)
+	if err != nil {
+		clear(all) // they may not survive a promotion
+	}
 	return all, err
 }
 

@@ -165,6 +165,9 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 	if err := connection.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}
+	if err := confirmed(connection); err != nil {
+		return err
+	}
 	for _, r := range group {
 		if !held {
 			r.err = ErrLeaseLost

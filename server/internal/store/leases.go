@@ -181,10 +181,15 @@ func (h *LeaseHolder) Close(ctx context.Context) error {
 	return h.connection.Close(ctx)
 }
 
-// connect returns the connection of the holder, and opens it if needed.
+// connect returns the connection of the holder, and opens it if needed. Its commits do not wait for a synchronous
+// standby, because a lease need not survive a promotion, and should not expire while the standby is down.
 func (h *LeaseHolder) connect(ctx context.Context) (_ *pgx.Conn, err error) {
-	if h.connection == nil || h.connection.IsClosed() {
-		h.connection, err = h.store.postgres.hosts.connect(ctx)
+	if h.connection != nil && !h.connection.IsClosed() {
+		return h.connection, nil
+	}
+	h.connection, err = h.store.postgres.hosts.connect(ctx)
+	if err == nil {
+		_, err = h.connection.Exec(ctx, `SET synchronous_commit = local`)
 	}
 	return h.connection, err
 }

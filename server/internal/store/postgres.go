@@ -47,6 +47,7 @@ var (
 	errPostgresForm = errors.New("the database must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with known settings")
 	errNoTables     = errors.New("the database has no tables yet")
 	errNoConnection = errors.New("no connection became free")
+	errUnconfirmed  = errors.New("the commit may not have been replicated")
 )
 
 // postgres is the engine on PostgreSQL. Transactions are READ COMMITTED. They lock the rows that must not
@@ -74,6 +75,7 @@ func parsePostgres(dsn string) (cfg *pgxpool.Config, name string, err error) {
 	if cfg.PingTimeout == 0 {
 		cfg.PingTimeout = heartbeatTimeout
 	}
+	connection.OnNotice = markUnconfirmed
 	if connection.RuntimeParams["application_name"] == "" {
 		connection.RuntimeParams["application_name"] = "studiod"
 	}
@@ -127,6 +129,7 @@ func (e *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 		}
 		return nil, err
 	}
+	delete(connection.Conn().PgConn().CustomData(), unconfirmed)
 	return connection, nil
 }
 
@@ -145,7 +148,8 @@ func (e *postgres) query(
 	return postgresQuerier{connection}.query(ctx, each, query, args...)
 }
 
-// queryAll runs a query with each of several parameter lists, in one batch.
+// queryAll runs a query with each of several parameter lists, in one batch. It returns after the commits that it has
+// read are confirmed.
 func (e *postgres) queryAll(
 	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
 ) (err error) {
@@ -165,11 +169,16 @@ func (e *postgres) queryAll(
 			return rows.Err()
 		})
 	}
-	return connection.SendBatch(ctx, batch).Close()
+	batch.Queue(confirmCommits)
+	if err := connection.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+	return confirmed(connection)
 }
 
 // Error codes of PostgreSQL (Appendix A of its documentation).
 const (
+	codeWarning              = "01000"
 	codeTextNotValid         = "22021" // character_not_in_repertoire
 	codeMissing              = "23503" // foreign_key_violation
 	codeDuplicate            = "23505" // unique_violation
@@ -208,7 +217,7 @@ func (e *postgres) busy(err error) bool {
 	case "":
 		var connect *pgconn.ConnectError
 		var network net.Error
-		return errors.Is(err, errNoConnection) || errors.Is(err, errTimeout) || errors.As(err, &connect) ||
+		return errors.Is(err, errNoConnection) || errors.Is(err, errTimeout) || errors.Is(err, errUnconfirmed) || errors.As(err, &connect) ||
 			errors.As(err, &network) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) ||
 			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 	}

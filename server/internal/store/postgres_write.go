@@ -5,9 +5,44 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
+
+// With a synchronous standby, a commit waits until the standby has it. If the wait ends early, by a timeout or an
+// operator, the transaction is committed on the primary only: other transactions see it, but a promotion of the
+// standby loses it. PostgreSQL reports such a commit as a success, with a warning.
+//
+// A later commit that is confirmed covers all earlier ones. A transaction that changes no row does not wait. But its
+// caller may answer from what it has read, such as the subject of an idempotency key, or send an event. So it runs
+// confirmCommits.
+
+// confirmCommits makes the commit of a transaction without changes wait for the synchronous standby. Without one, it
+// does nothing.
+const confirmCommits = `SELECT pg_logical_emit_message(true, 'studiod', '') WHERE current_setting('synchronous_standby_names') <> ''`
+
+// txActive is the status of a transaction in which no statement has failed.
+const txActive = 'T'
+
+// unconfirmed is the key of the mark that markUnconfirmed sets on a connection.
+const unconfirmed = "unconfirmed"
+
+// markUnconfirmed handles the notices of a connection. It marks the connection at the warning of a commit.
+func markUnconfirmed(c *pgconn.PgConn, notice *pgconn.Notice) {
+	if notice.Code == codeWarning {
+		c.CustomData()[unconfirmed] = true
+	}
+}
+
+// confirmed returns errUnconfirmed if the commit on a connection has not waited for the synchronous standby.
+func confirmed(c *pgxpool.Conn) error {
+	if c.Conn().PgConn().CustomData()[unconfirmed] != nil {
+		return errUnconfirmed
+	}
+	return nil
+}
 
 func (e *postgres) write(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
 	return retryAborted(func() error { return e.writeOnce(ctx, signal, change) })
@@ -40,10 +75,18 @@ func (e *postgres) writeOnce(ctx context.Context, signal func(dueWork), change f
 	if err := change(t); err != nil {
 		return err
 	}
+	if !t.changed && connection.Conn().PgConn().TxStatus() == txActive {
+		if _, err := t.exec(ctx, confirmCommits); err != nil {
+			return err
+		}
+	}
 	if err := tx.Commit(ctx); err != nil {
 		if errors.Is(err, pgx.ErrTxCommitRollback) { // a parameter was not valid text, which no row can contain
 			err = studio.ErrNotFound
 		}
+		return err
+	}
+	if err := confirmed(connection); err != nil {
 		return err
 	}
 	connection.Release()
@@ -56,7 +99,14 @@ type postgresTransaction struct {
 	postgresQuerier
 	dueWork
 
-	tx pgx.Tx
+	tx      pgx.Tx
+	changed bool // it changed or locked a row
+}
+
+func (t *postgresTransaction) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
+	rows, err = t.postgresQuerier.exec(ctx, query, args...)
+	t.changed = t.changed || rows > 0
+	return rows, err
 }
 
 // forUpdate uses NO KEY, which does not block foreign key checks on the row.
@@ -94,6 +144,7 @@ func (t *postgresTransaction) execAll(ctx context.Context, all []statement) (row
 		if err != nil {
 			return nil, err
 		}
+		t.changed = t.changed || tag.RowsAffected() > 0
 		rows = append(rows, tag.RowsAffected())
 	}
 	return rows, nil

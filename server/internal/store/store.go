@@ -170,7 +170,8 @@ type statement struct {
 // engine is the implementation of a database, SQLite or PostgreSQL.
 type engine interface {
 	querier
-	// queryAll runs a query with each of several parameter lists, in one round trip.
+	// queryAll runs a query with each of several parameter lists, in one round trip. On PostgreSQL, what it returns
+	// survives the promotion of a synchronous standby.
 	queryAll(ctx context.Context, each func(i int, scan func(dest ...any) error) error, query string, args [][]any) error
 	// write runs change in a transaction. It retries after deadlocks and serialization failures, so change
 	// may run several times. After the commit it calls signal with the work that became due.

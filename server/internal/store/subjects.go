@@ -27,6 +27,7 @@ func (s *Store) CreateSubject(
 			earlier, err := subjectOfKey(ctx, tx, subject.UserID, key)
 			if err == nil {
 				created = earlier
+				markDue(tx, !earlier.RenderAt.IsZero(), []Flow{{earlier.UserID, studio.Origin(earlier.WebhookURL)}}) // the first answer may have failed
 			}
 			if !errors.Is(err, studio.ErrNotFound) {
 				return err
