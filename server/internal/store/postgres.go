@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -47,6 +48,7 @@ var (
 	errPostgresForm = errors.New("the database must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with known settings")
 	errNoTables     = errors.New("the database has no tables yet")
 	errNoConnection = errors.New("no connection became free")
+	errPooler       = errors.New("a pooler such as pgbouncer is not supported, because notifications, timeouts and prepared statements need sessions; connect to the port of PostgreSQL, with up to 16 connections for each daemon")
 	errUnconfirmed  = errors.New("the commit may not have been replicated")
 )
 
@@ -102,6 +104,9 @@ func openPostgres(ctx context.Context, settings *pgxpool.Config, cfg Config) (*p
 		return nil, err
 	}
 	if err := e.migrate(ctx, cfg); err != nil {
+		if postgresCode(err) == codeProtocolViolation { // it refuses the settings
+			err = fmt.Errorf("%w: %w", errPooler, err)
+		}
 		return nil, errors.Join(markUnavailable(e, err), e.close())
 	}
 	return e, nil
@@ -179,6 +184,7 @@ func (e *postgres) queryAll(
 // Error codes of PostgreSQL (Appendix A of its documentation).
 const (
 	codeWarning              = "01000"
+	codeProtocolViolation    = "08P01"
 	codeTextNotValid         = "22021" // character_not_in_repertoire
 	codeMissing              = "23503" // foreign_key_violation
 	codeDuplicate            = "23505" // unique_violation

@@ -23,13 +23,15 @@ const (
 func (e *postgres) migrate(ctx context.Context, cfg Config) (err error) {
 	db := stdlib.OpenDBFromPool(e.pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	var exists bool
+	var exists, settings bool
 	var schema sql.NullInt64
-	err = db.QueryRowContext(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL, hashtextextended(current_schema(), 0)`).
-		Scan(&exists, &schema)
+	err = db.QueryRowContext(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL, hashtextextended(current_schema(), 0),
+		source = 'client' FROM pg_settings WHERE name = 'jit'`).Scan(&exists, &schema, &settings)
 	switch {
 	case err != nil:
 		return err
+	case !settings:
+		return errPooler
 	case cfg.MustExist && !exists:
 		return errNoTables
 	}

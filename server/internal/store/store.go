@@ -196,7 +196,8 @@ type engine interface {
 //     pgxpool as parameters. The PG… environment variables are the defaults. Any number of processes may
 //     share a database, or a schema that search_path names. With several hosts, it uses the one that accepts
 //     writes. A process uses up to 16 connections, 14 of them in a pool (pool_max_conns). It waits 3 s to connect
-//     (connect_timeout), 5 s for a free connection, 5 s for a lock (lock_timeout) and 7 s for each response.
+//     (connect_timeout), 5 s for a free connection, 5 s for a lock (lock_timeout) and 7 s for each response. A
+//     pooler such as pgbouncer is not supported.
 //
 // No error contains the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
