@@ -18,6 +18,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/metrics"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -74,8 +75,9 @@ type admin struct {
 }
 
 type adminState struct {
-	name string       // "starting", "ready" or "stopping"
-	db   *store.Store // nil until the database is open
+	name    string        // "starting", "ready" or "stopping"
+	db      *store.Store  // nil until the database is open
+	trigger *jobs.Trigger // nil if the process delivers no events
 }
 
 // openAdmin starts the server for operators, unless it is disabled.
@@ -111,7 +113,7 @@ func (d *daemon) showAdmin(ctx context.Context) {
 	switch {
 	case d.admin != nil:
 		d.admin.metrics.Watch(d.store)
-		d.admin.state.Store(&adminState{name: "ready", db: d.store})
+		d.admin.state.Store(&adminState{name: "ready", db: d.store, trigger: d.trigger})
 		d.cfg.Logger.InfoContext(ctx, "serving operators", "url", "http://"+d.admin.listener.Addr().String())
 	case d.noAdmin != nil:
 		d.cfg.Logger.WarnContext(ctx, "admin address not available; set another --admin-addr, or off", "err", d.noAdmin)
@@ -191,8 +193,8 @@ type queueWaiting struct {
 	PausedSince time.Time `json:"paused_since,omitzero"`
 }
 
-// ready responds with 200 if requests are served and the database is available and migrated. It reports the
-// waiting work, but that does not affect readiness: all daemons on a database share the queues, so one
+// ready responds with 200 if requests are served, the database is available and migrated, and events are delivered. It
+// reports the waiting work, but that does not affect readiness: all daemons on a database share the queues, so one
 // receiver that is down would make all of them unready.
 func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	state := a.state.Load()
@@ -208,6 +210,9 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 		return
 	case err != nil:
 		writeState(w, http.StatusServiceUnavailable, readiness{Status: "database unavailable"})
+		return
+	case state.trigger != nil && !state.trigger.HoldsLease():
+		writeState(w, http.StatusServiceUnavailable, readiness{Status: "no lease for deliveries"})
 		return
 	}
 	body := readiness{Status: state.name}

@@ -226,6 +226,27 @@ func TestDaemon_readinessFollowsDatabase(t *testing.T) {
 	})
 }
 
+func TestDaemon_isUnreadyWithoutItsLease(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Admin.Addr = dsn, "127.0.0.1:0" })
+	want := func(status int, what string) {
+		t.Helper()
+		eventually(t, what, func() bool {
+			got, body := d.operators(t, "/readyz")
+			return got == status && strings.Contains(body, what)
+		})
+	}
+	want(http.StatusOK, "ready")
+	tx, err := studiotest.OpenSQL(t, dsn).BeginTx(t.Context(), nil)
+	check(t, err)
+	_, err = tx.ExecContext(t.Context(), "LOCK TABLE holders")
+	check(t, err)
+	want(http.StatusServiceUnavailable, "no lease")
+	check(t, tx.Rollback())
+	want(http.StatusOK, "ready")
+}
+
 // Several daemons can run on one machine, so only an address that --admin-addr names must be free.
 func TestDaemon_defaultAdminAddressMayBeTaken(t *testing.T) {
 	t.Parallel()

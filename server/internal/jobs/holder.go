@@ -61,6 +61,8 @@ func (h *soleHolder) clockSetBack(stop context.Context, d *deliverer, by time.Du
 	d.call(d.scanAll)
 }
 
+func (h *soleHolder) valid() bool { return true }
+
 func (h *soleHolder) releaseAll(context.Context) {}
 
 func (h *soleHolder) notifyDue(context.Context, []store.Flow) {}
@@ -224,6 +226,12 @@ func (j *Jobs) listen(stop context.Context, handler store.NotificationHandler) {
 		j.report(stop, "listen", j.Store.Listen(stop, handler))
 		pause(stop, errorPause)
 	}
+}
+
+func (h *leaseHolder) valid() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Since(h.databaseTimeAt) < h.usableLease
 }
 
 func (h *leaseHolder) releaseAll(ctx context.Context) {

@@ -29,6 +29,8 @@ type Trigger struct {
 type laneHolder interface {
 	// run sets the lanes of d to those that the process holds, until stop is done.
 	run(stop context.Context, d *deliverer)
+	// valid reports whether the process may deliver the events of its lanes, and may get lanes.
+	valid() bool
 	// releaseAll releases all lanes to other processes. No attempt may be running.
 	releaseAll(ctx context.Context)
 	// notifyDue tells other processes that events of flows have become due.
@@ -47,6 +49,10 @@ func NewTrigger(jobs *Jobs) *Trigger {
 	}
 	return t
 }
+
+// HoldsLease reports whether this process has a valid lease, which deliveries need. On SQLite it always has. It is
+// safe for concurrent use.
+func (t *Trigger) HoldsLease() bool { return t.holder.valid() }
 
 // Worker renders subjects and delivers no events.
 type Worker struct{ renderPool *renderPool }
