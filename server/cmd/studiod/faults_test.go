@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -32,6 +33,8 @@ func TestServe_rejectsUnusableFiles(t *testing.T) {
 	damaged, err := os.ReadFile(whole)
 	check(t, err)
 	copy(damaged[100:], bytes.Repeat([]byte{0xff}, 4000)) // the schema in the first page
+	emptied := write("emptied.db", nil)
+	check(t, keyring.New().Create(filepath.Join(dir, "emptied.keys")))
 	for name, test := range map[string]struct {
 		path string
 		code int
@@ -42,11 +45,15 @@ func TestServe_rejectsUnusableFiles(t *testing.T) {
 		"zeros":              {write("zeros", make([]byte, 8192)), exitUsage},
 		"a damaged database": {write("damaged", damaged), exitFailure},
 		"a device":           {"/dev/null", exitUsage},
+		"an emptied one":     {emptied, exitFailure},
 	} {
 		code, _, says := studiod(t, "", "serve", "--addr=127.0.0.1:0", "--db=sqlite:"+test.path)
 		if code != test.code || strings.Count(says, "\n") > 0 || !strings.Contains(says, test.path) {
 			t.Errorf("%s: exit code %d, %q", name, code, says)
 		}
+	}
+	if info, err := os.Stat(emptied); err != nil || info.Size() > 0 {
+		t.Errorf("the emptied database was changed: %v", err)
 	}
 	empty := "--db=sqlite:" + write("empty", nil)
 	must(t, testPassword+"\n", "user", "add", empty, testEmail)

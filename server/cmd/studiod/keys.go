@@ -65,6 +65,10 @@ func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err err
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, file, nil
 		}
+		// The key file is created after the tables, so the database was emptied.
+		if info, statErr := os.Stat(path); statErr == nil && info.Size() == 0 {
+			return nil, "", fmt.Errorf("database %s is empty, although it has the key file %s; delete the empty file and restore a backup", path, file)
+		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", usagef("key file: %w; if it is lost, see studiod key reset --help", err)
