@@ -88,8 +88,8 @@
 //
 // The process in which a rendering becomes due tries to claim it first. If it has no free worker, it notifies the other
 // processes. Every worker that finishes claims again. On PostgreSQL, every process also looks for due renderings every
-// five seconds, so a lost notification only causes a delay. The claim replaces a queue such as River. A job for each
-// rendering would be written four times and need two more commits.
+// five seconds, so a lost notification only causes a delay, and when the next lease on a rendering ends. The claim
+// replaces a queue such as River. A job for each rendering would be written four times and need two more commits.
 //
 // # Clocks
 //

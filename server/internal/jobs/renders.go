@@ -20,6 +20,9 @@ const (
 	// renderPollInterval is how often a process looks for renderings that no notification announced, such as
 	// those of a process that died.
 	renderPollInterval = 5 * time.Second
+	// clockMargin is added to the time of the next rendering, because the offset of the clock of the database is known to
+	// a few milliseconds only.
+	clockMargin = 10 * time.Millisecond
 	// announceInterval bounds how often a process notifies others of due renderings.
 	announceInterval = 20 * time.Millisecond
 	// releaseTimeout bounds the release of a rendering after its context has ended.
@@ -234,7 +237,7 @@ func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, d
 				return errorPause
 			}
 			if !next.IsZero() {
-				return min(next.Sub(p.now()), p.pollInterval)
+				return min(next.Sub(p.now())+clockMargin, p.pollInterval)
 			}
 			return p.pollInterval
 		case free == 0:

@@ -168,8 +168,10 @@ func (s *Store) ClockOffset(ctx context.Context) (time.Duration, error) {
 	return time.UnixMicro(micros).Sub(began.Add(time.Since(began) / 2)), err
 }
 
-// NextRendering returns when the next rendering after now is due, or the zero time if there is none.
+// NextRendering returns when the next rendering after now is due, or when the next lease on a running one ends if that
+// is earlier. It returns the zero time if there is none.
 func (s *Store) NextRendering(ctx context.Context, now time.Time) (at time.Time, err error) {
-	err = queryRow(ctx, s.engine, []any{instant{&at}}, `SELECT MIN(render_at) FROM subjects WHERE render_at > $1`, micros(now))
+	err = queryRow(ctx, s.engine, []any{instant{&at}}, `SELECT MIN(at) FROM (SELECT MIN(render_at) AS at FROM subjects WHERE render_at > $1
+		UNION ALL SELECT MIN(render_until) FROM subjects WHERE render_by IS NOT NULL AND +render_at IS NOT NULL AND render_until > $1) next`, micros(now))
 	return at, err
 }

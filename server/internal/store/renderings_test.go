@@ -31,6 +31,21 @@ func addDue(t *testing.T, db *store.Store, users map[string]int) {
 	}
 }
 
+// A process that waits for the next rendering also waits for the lease of another process, which may have died.
+func TestStore_NextRendering_returnsTheEndOfALease(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		addDue(t, db, map[string]int{"ada": 1})
+		claim(t, db)
+		began := time.Now()
+		next, err := db.NextRendering(t.Context(), began)
+		check(t, err)
+		if left := next.Sub(began); left > store.RenderLease || left < store.RenderLease-5*time.Second {
+			t.Errorf("the next rendering is in %v, want the end of the lease", left)
+		}
+	})
+}
+
 func claim(t *testing.T, db *store.Store) (id, user string) {
 	t.Helper()
 	id, err := db.ClaimRendering(t.Context(), "p", noon())
