@@ -88,16 +88,16 @@ func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar
 	}
 	avatar.Files, avatar.Thumbnail = []string{trackName, name}, filepath.Join(dir, thumbnailName)
 	defer c.progress(0, 1, 1)
-	return avatar, first.thumbnail(ctx, avatar.Thumbnail)
+	return avatar, source.thumbnail(ctx, first, avatar.Thumbnail)
 }
 
 // copy encodes the frames of a media file to another file, without sound.
 func (m *media) copy(ctx context.Context, path string) error {
-	args := append(m.inputArgs(), "-map", "0:v:0", "-map_metadata", "-1", "-vf", m.filter(), "-t", m.maxSeconds())
-	if m.picture {
-		args = append(args, "-frames:v", "1", "-c:v", "png", "-pix_fmt", "rgb24", "-f", "image2", "-update", "1")
+	args := append(m.inputArgs(), "-map", "0:v:0", "-map_metadata", "-1", "-t", m.maxSeconds())
+	if m.picture { // a PNG has neither a range nor a matrix of colours
+		args = append(args, "-vf", m.scale()+",format=rgb24,setsar=1", "-frames:v", "1", "-c:v", "png", "-f", "image2", "-update", "1")
 	} else {
-		args = append(args, "-c:v", "libx264", "-preset", "veryfast", "-crf", "15", "-pix_fmt", "yuv420p", "-threads", "2")
+		args = append(args, "-vf", m.filter(), "-c:v", "libx264", "-preset", "veryfast", "-crf", "15", "-pix_fmt", "yuv420p", "-threads", "2")
 		args = append(append(args, m.tags.args()...), "-f", "mp4")
 	}
 	p := ffmpeg(ctx, append(args, "file:"+path)...)

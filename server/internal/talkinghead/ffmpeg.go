@@ -85,13 +85,26 @@ func (m *media) decode(ctx context.Context) (*decoder, error) {
 
 // filter returns the ffmpeg filter that converts frames to the size, rate and colours of m.
 func (m *media) filter() string {
-	filter := fmt.Sprintf("scale=%d:%d:flags=bicubic:out_range=tv", m.width, m.height)
-	if m.picture {
+	filter := m.scale() + ":out_range=tv"
+	if m.tags == rgbTags {
 		filter += ":out_color_matrix=bt709"
-	} else {
+	}
+	if !m.picture {
 		filter = "fps=" + m.rate.String() + ":start_time=0," + filter
 	}
 	return filter + ",format=yuv420p,setsar=1"
+}
+
+// exactColors are flags of the filter scale, which otherwise rounds most values down when it converts colours.
+const exactColors = "accurate_rnd+full_chroma_int"
+
+// scale returns the ffmpeg filter that converts frames to the size of m.
+func (m *media) scale() string {
+	scale := fmt.Sprintf("scale=%d:%d:flags=bicubic", m.width, m.height)
+	if m.picture { // the colours of videos are not converted
+		scale += "+" + exactColors
+	}
+	return scale
 }
 
 func (d *decoder) read(output io.Reader) {
@@ -242,6 +255,17 @@ func (t colorTags) args() (args []string) {
 	return append(args, "-color_range", "tv")
 }
 
+// matrix returns the name of the colour matrix for the filter scale of ffmpeg.
+func (t colorTags) matrix() string {
+	switch t.space {
+	case "bt709", "smpte240m", "fcc":
+		return t.space
+	case "bt2020nc", "bt2020c":
+		return "bt2020"
+	}
+	return "bt601" // also if it is unknown, as in ffmpeg
+}
+
 func (e *encoder) write() {
 	var failed error
 	for f := range e.frames {
@@ -275,10 +299,10 @@ func (e *encoder) stop() {
 	_ = e.close()
 }
 
-// thumbnail writes a frame as a JPEG picture.
-func (f *frame) thumbnail(ctx context.Context, path string) error {
+// thumbnail writes a frame of m as a JPEG picture, whose colours have the matrix of BT.601.
+func (m *media) thumbnail(ctx context.Context, f *frame, path string) error {
 	p := ffmpeg(ctx, "-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", f.width, f.height), "-i", "pipe:0",
-		"-vf", "scale='min(640,iw)':-2:in_color_matrix=bt709:out_range=pc,format=yuvj420p", "-frames:v", "1", "-q:v", "4", "-f", "mjpeg", "file:"+path)
+		"-vf", "scale='min(640,iw)':-2:in_color_matrix="+m.tags.matrix()+":out_color_matrix=bt601:out_range=pc:flags=bicubic+"+exactColors+",format=yuvj420p", "-frames:v", "1", "-q:v", "4", "-f", "mjpeg", "file:"+path)
 	p.command.Stdin = bytes.NewReader(f.pix)
 	if err := p.command.Start(); err != nil {
 		p.cancel()

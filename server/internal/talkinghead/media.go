@@ -109,6 +109,11 @@ func (r rate) String() string { return strconv.Itoa(r.num) + "/" + strconv.Itoa(
 // colorTags describe how a video encodes colours, by the names of ffmpeg.
 type colorTags struct{ space, transfer, primaries string }
 
+// rgbTags are the tags of frames that were converted from RGB.
+//
+//nolint:gochecknoglobals // a constant
+var rgbTags = colorTags{"bt709", "bt709", "bt709"}
+
 // inputArgs returns arguments for ffmpeg and ffprobe that make them read this file and no other.
 func (m *media) inputArgs() []string {
 	return []string{
@@ -258,12 +263,14 @@ func (m *media) probe(ctx context.Context, name string) error {
 				return err
 			}
 			m.rate = frameRate(s.Rate, s.AverageRate)
-			m.tags = colorTags{s.Space, s.Transfer, s.Primaries}
+			if m.tags = (colorTags{s.Space, s.Transfer, s.Primaries}); s.Space == "gbr" {
+				m.tags = rgbTags
+			}
 		}
 	}
 	switch {
 	case m.picture && m.video:
-		m.rate, m.duration, m.sound, m.tags = rate{pictureRate, 1}, 0, false, colorTags{"bt709", "bt709", "bt709"}
+		m.rate, m.duration, m.sound, m.tags = rate{pictureRate, 1}, 0, false, rgbTags
 	case !m.video && !m.sound:
 		return unusable("%s has neither pictures nor sound.", name)
 	case m.duration > maxDuration.Seconds():

@@ -102,7 +102,7 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 	if err := output.close(); err != nil {
 		return Video{}, err
 	}
-	if err := poster.thumbnail(ctx, made.Thumbnail); err != nil {
+	if err := p.source.thumbnail(ctx, poster, made.Thumbnail); err != nil {
 		return Video{}, err
 	}
 	p.progress(0, 1, 1)
