@@ -111,7 +111,8 @@
 //
 // The program studio-render, in the directory of studiod, renders videos. It needs ffmpeg, and espeak-ng for speech.
 // The flag --renderer exec:PROGRAM sets another program (see package server/internal/render/protocol). Without ffmpeg,
-// renderings are simulated: they succeed without a file, unless the title contains [fail].
+// renderings are simulated: they succeed without a file, unless the title contains [fail]. A simulated avatar has the
+// check "simulated". Once videos are rendered, a video of it fails with this reason.
 //
 // The flag --media sets the storage of files: file:DIR, by default a directory next to the database, or
 // s3://BUCKET. Responses contain signed URLs of files, which expire after --media-url-ttl (24 hours) and

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -169,6 +170,9 @@ func (e *Exec) avatarFiles(ctx context.Context, subject studio.Subject, dir stri
 	avatar, err := e.Studio.Store.Subject(ctx, subject.AvatarID)
 	if err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(avatar.Rendering.Checks, func(c studio.Check) bool { return c.Name == simulatedCheck }) {
+		return nil, &studio.RenderError{Reason: "The avatar is simulated and has no face, so no video can be made of it. Create a new avatar."}
 	}
 	into := filepath.Join(dir, "avatar")
 	if err := os.Mkdir(into, 0o700); err != nil {

@@ -288,6 +288,27 @@ func TestExec_rendersAvatarAndVideo(t *testing.T) {
 	s.noWorkDirs()
 }
 
+// A video of an avatar from the time when renderings were simulated fails at once, with the cause.
+func TestExec_namesSimulatedAvatar(t *testing.T) {
+	t.Parallel()
+	s := setup(t, "works", render.Limits{})
+	avatar, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
+	s.check(err)
+	result, err := render.Simulate{}.Render(t.Context(), avatar)
+	s.check(err)
+	avatar, err = s.studio.Rendered(t.Context(), avatar.ID, result, nil)
+	s.check(err)
+	if len(avatar.Rendering.Checks) != 1 || !strings.Contains(avatar.Rendering.Checks[0].Message, "simulated") {
+		t.Errorf("the avatar is %+v", avatar)
+	}
+	video, err := s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(`{"text":"Hello"}`)})
+	s.check(err)
+	_, err = s.Render(t.Context(), video)
+	if failure, ok := errors.AsType[*studio.RenderError](err); !ok || failure.Retry || !strings.Contains(failure.Reason, "The avatar is simulated") {
+		t.Errorf("error is %v", err)
+	}
+}
+
 // A violation of the protocol is a transient failure, and its reason says nothing about the program. A
 // failure that the program reports is passed on.
 func TestExec_failuresBecomeRenderErrors(t *testing.T) {

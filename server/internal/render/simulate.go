@@ -16,6 +16,9 @@ const (
 	noConsentMark = "[no-consent]"
 )
 
+// simulatedCheck is the name of a check of simulated avatars. Other renderers cannot make videos of them.
+const simulatedCheck = "simulated"
+
 // Simulate is a renderer that makes no files. It waits, and then fails if the title contains "[fail]", or
 // succeeds otherwise. It allows every status to be seen without a real renderer.
 type Simulate struct {
@@ -37,7 +40,12 @@ func (r Simulate) Render(ctx context.Context, subject studio.Subject) (studio.Re
 	if titleContains(subject, failMark) {
 		return studio.Rendering{}, &studio.RenderError{Reason: "The simulated renderer fails when the title contains " + failMark + "."}
 	}
-	return studio.Rendering{}, nil
+	if subject.Kind != studio.Avatar {
+		return studio.Rendering{}, nil
+	}
+	return studio.Rendering{Checks: []studio.Check{
+		{Name: simulatedCheck, OK: true, Message: "The avatar is simulated: it has no face, and its videos have no file."},
+	}}, nil
 }
 
 // Consent decides in place of a person. It grants consent unless the title contains "[no-consent]".
