@@ -2,6 +2,7 @@ package render
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -52,7 +53,7 @@ func removeStale(parent string) error {
 		if free, err := lock.TryLock(); err != nil || !free {
 			continue
 		}
-		_ = os.RemoveAll(path) // fails for directories of other users
+		_ = removeAll(path) // fails for directories of other users
 		_ = lock.Close()
 	}
 	return nil
@@ -61,7 +62,24 @@ func removeStale(parent string) error {
 // makeWork creates an empty working directory for one rendering.
 func (d *directory) makeWork() (path string, remove func() error, err error) {
 	path, err = os.MkdirTemp(d.path, "work-*")
-	return path, func() error { return os.RemoveAll(path) }, err
+	return path, func() error { return removeAll(path) }, err
 }
 
-func (d *directory) close() error { return errors.Join(os.RemoveAll(d.path), d.lock.Close()) }
+func (d *directory) close() error { return errors.Join(removeAll(d.path), d.lock.Close()) }
+
+// removeAll removes a directory in which a program may have taken permissions away.
+func removeAll(path string) error {
+	if os.RemoveAll(path) == nil {
+		return nil
+	}
+	if root, err := os.OpenRoot(filepath.Dir(path)); err == nil {
+		_ = fs.WalkDir(root.FS(), filepath.Base(path), func(name string, entry fs.DirEntry, _ error) error {
+			if entry != nil && entry.IsDir() {
+				_ = root.Chmod(name, 0o700)
+			}
+			return nil
+		})
+		_ = root.Close()
+	}
+	return os.RemoveAll(path)
+}

@@ -242,31 +242,24 @@ func (e *Exec) storeResult(ctx context.Context, subject studio.Subject, dir stri
 	if result.Video == "" && subject.Kind != studio.Avatar {
 		return studio.Rendering{}, fmt.Errorf("%w: its result has no video", errProgram)
 	}
-	root, err := os.OpenRoot(dir) // symbolic links cannot lead out of a root
-	if err != nil {
-		return studio.Rendering{}, err
-	}
-	defer func() { _ = root.Close() }()
 	for _, name := range append([]string{result.Video, result.Thumbnail}, result.Files...) {
 		if name == "" {
 			continue
 		}
-		if err := e.storeFile(ctx, root, name, studio.ResultKey(subject.ID, name)); err != nil {
+		if err := e.storeFile(ctx, dir, name, studio.ResultKey(subject.ID, name)); err != nil {
 			return studio.Rendering{}, err
 		}
 	}
 	return result, nil
 }
 
-func (e *Exec) storeFile(ctx context.Context, root *os.Root, name, key string) error {
-	// Opening a named pipe would block.
-	info, err := root.Stat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return fmt.Errorf("%w: its result contains %s, which is not a file or is empty", errProgram, name)
-	}
-	file, err := root.Open(name)
+// errNotResult is returned by openResult for a file that cannot be a result.
+var errNotResult = errors.New("not a file of its own, or empty")
+
+func (e *Exec) storeFile(ctx context.Context, dir, name, key string) error {
+	file, err := openResult(dir, name, os.Geteuid())
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: its result contains %s: %w", errProgram, name, err)
 	}
 	defer func() { _ = file.Close() }()
 	return e.Studio.Media.Write(ctx, key, file)

@@ -79,11 +79,28 @@ func program(behaviour string) {
 	case "names missing file":
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
 	case "symbolic link":
-		_ = os.Symlink("/etc/passwd", filepath.Join(request.OutputDir, "out.mp4"))
+		out("kept", "video")
+		_ = os.Symlink("kept", filepath.Join(request.OutputDir, "out.mp4"))
+		fmt.Println(`{"result":{"video":"out.mp4"}}`)
+	case "hard link":
+		out("kept", "video")
+		_ = os.Link(filepath.Join(request.OutputDir, "kept"), filepath.Join(request.OutputDir, "out.mp4"))
+		fmt.Println(`{"result":{"video":"out.mp4"}}`)
+	case "linked directory":
+		out("out.mp4", "video")
+		_ = os.Rename(request.OutputDir, request.OutputDir+"2")
+		_ = os.Symlink(request.OutputDir+"2", request.OutputDir)
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
 	case "named pipe":
 		_ = syscall.Mkfifo(filepath.Join(request.OutputDir, "out.mp4"), 0o600)
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
+	case "locked directory":
+		locked := filepath.Join(request.OutputDir, "a", "b")
+		_ = os.MkdirAll(filepath.Join(locked, "c"), 0o700)
+		_ = os.Chmod(locked, 0)
+		_ = os.Chmod(filepath.Dir(locked), 0)
+		_ = os.Chmod(filepath.Dir(request.OutputDir), 0)
+		fmt.Println(`{"error":{"reason":"Locked."}}`)
 	case "hangs":
 		child := exec.Command("sleep", "600")
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr
@@ -325,6 +342,9 @@ func TestExec_failuresBecomeRenderErrors(t *testing.T) {
 		{"writes nothing", mistake, true},
 		{"names missing file", mistake, true},
 		{"symbolic link", mistake, true},
+		{"hard link", mistake, true},
+		{"linked directory", mistake, true},
+		{"locked directory", "Locked.", true},
 		{"named pipe", mistake, true},
 	} {
 		t.Run(test.behaviour, func(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // becomeLimited sets the limits encoded by limitedArgs and replaces this process with program. It returns
@@ -56,6 +58,32 @@ func limitCommand(cmd *exec.Cmd, limits Limits) error {
 	cmd.SysProcAttr = processAttributes()
 	cmd.Cancel = func() error { return killGroup(cmd) }
 	return nil
+}
+
+// openResult opens a file that the program has written to dir. The file must be regular, not empty, and belong to user.
+// It must have one link, because another link may name a file that the program cannot read.
+func openResult(dir, name string, user int) (*os.File, error) {
+	parent, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(parent) }()
+	// Without O_NONBLOCK, opening a named pipe would block.
+	fd, err := unix.Openat(parent, name, unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), name)
+	var info unix.Stat_t
+	err = unix.Fstat(fd, &info)
+	if err == nil && (info.Mode&unix.S_IFMT != unix.S_IFREG || info.Size == 0 || info.Nlink != 1 || int(info.Uid) != user) {
+		err = errNotResult
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
 }
 
 // diskFull reports whether the disk of a directory has less than 1 MiB left.

@@ -7,8 +7,8 @@
 // not define, is a transient failure: the daemon retries the rendering.
 //
 // The program reads the files that the request names, and writes its own files into the output directory.
-// That directory is empty when the program starts, and the daemon removes it afterwards. The daemon may kill
-// the program at any time. The daemon logs the beginning of its standard error.
+// That directory is empty when the program starts, and the daemon removes it afterwards. Links cannot be results. The
+// daemon may kill the program at any time. The daemon logs the beginning of its standard error.
 //
 // The working directory is one of its own, which the daemon removes, too, and which HOME and TMPDIR name. Of
 // the environment of the daemon, which may contain passwords, the program gets only PATH, LANG, LC_ALL, TZ,
