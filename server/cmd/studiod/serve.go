@@ -214,10 +214,14 @@ func serve(ctx context.Context, command *cli.Command) error {
 	ctx = untilStopped(ctx, cfg.Logger)
 	slog.SetDefault(cfg.Logger) // net/http sometimes writes to the standard logger
 	tuneCollector(cfg.Listener)
+	if err := hideProcess(); err != nil {
+		return err
+	}
 	d, err := openDaemon(ctx, cfg)
 	if err != nil {
 		return err
 	}
+	forgetSecrets()
 	if demo {
 		if err := showDemo(ctx, command.Root().Writer, d); err != nil {
 			return errors.Join(err, d.close())

@@ -38,10 +38,14 @@ func work(ctx context.Context, command *cli.Command) error {
 	}
 	ctx = untilStopped(ctx, cfg.Logger)
 	slog.SetDefault(cfg.Logger)
+	if err := hideProcess(); err != nil {
+		return err
+	}
 	w, worker, err := openWorker(ctx, cfg)
 	if err != nil {
 		return err
 	}
+	forgetSecrets()
 	return w.runWorker(ctx, worker)
 }
 
