@@ -114,6 +114,15 @@
 // renderings are simulated: they succeed without a file, unless the title contains [fail]. A simulated avatar has the
 // check "simulated". Once videos are rendered, a video of it fails with this reason.
 //
+// On Linux with bubblewrap, the renderer runs in a sandbox, in user, mount, PID, network, IPC and UTS namespaces of its
+// own. It has no network, no privileges and no other processes than its own, which end with it. It can read /usr, the
+// directories of PATH, and the paths in --renderer. It can write to its working directory, which is in TMPDIR. The flag
+// --render-paths adds files, devices such as /dev/nvidia0, and sockets of other services. If bubblewrap is not installed
+// or the system does not allow namespaces, the start logs a warning with the cause, and the renderer has the permissions
+// of the daemon. If the daemon runs as root, the renderer runs as nobody (65534), which must be able to read and execute
+// these files. The systemd unit allows the sandbox. A container needs the options in the Dockerfile. A sandbox does not
+// limit the size of TMPDIR, so put it on a disk of its own.
+//
 // The flag --media sets the storage of files: file:DIR, by default a directory next to the database, or
 // s3://BUCKET. Responses contain signed URLs of files, which expire after --media-url-ttl (24 hours) and
 // begin with --public-url. Every hour, studiod erases files that no record needs, and what a crash left of a write. In a
@@ -266,8 +275,9 @@
 //     TestConsole_allowsThisOriginOnly in server/internal/console.
 //   - Pipes and links in the folder of files: TestStore_ServeHTTP_servesRegularFilesOnly in server/internal/media.
 //   - Users who look for names in a private network: TestSend_blocksANameWithAPrivateAddress in server/sender.
-//   - Hostile media: TestRun_rejectsDecompressionBombs in server/cmd/studio-render, and
-//     TestExec_enforcesLimits in server/internal/render.
+//   - Hostile media: TestRun_rejectsDecompressionBombs in server/cmd/studio-render, TestExec_enforcesLimits in
+//     server/internal/render, and, if they use a fault in ffmpeg, TestProcess_containsHostileRenderer in
+//     server/cmd/studiod.
 //   - Secrets in logs, errors and responses: TestHandler_echoesNoSubmittedValue in server, and
 //     TestReceiver_hidesItsSecrets in client/webhook.
 //   - Forged or changed webhooks: TestVerify_acceptsOnlySignedMessages and TestVectors_matchOtherLibraries in

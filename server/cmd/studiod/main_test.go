@@ -48,6 +48,10 @@ func TestMain(m *testing.M) {
 		renderAsTold(os.Args[2])
 		return
 	}
+	if len(os.Args) == 2 && os.Args[1] == asAttacker {
+		attack()
+		return
+	}
 	if os.Getenv(withWeakPasswords) != "" {
 		testPasswords = studiotest.WeakPasswords{}
 	}

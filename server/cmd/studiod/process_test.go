@@ -134,6 +134,19 @@ func (p *process) await(text string) {
 	}
 }
 
+// logged waits until the log matches a pattern, and returns the match.
+func (p *process) logged(pattern string) (matched string) {
+	p.t.Helper()
+	eventually(p.t, pattern, func() bool {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(p.log.String())
+		if found != nil {
+			matched = found[1]
+		}
+		return found != nil
+	})
+	return matched
+}
+
 // end sends a signal and waits until the process exits.
 func (p *process) end(signal os.Signal) error {
 	p.t.Helper()

@@ -141,24 +141,19 @@ func TestDaemon_unusableInputIsPermanentFailure(t *testing.T) {
 func TestDaemon_deletionKillsRenderer(t *testing.T) {
 	t.Parallel()
 	need(t, "sh")
-	dir := t.TempDir()
-	script := filepath.Join(dir, "hangs")
-	check(t, os.WriteFile(script, []byte("#!/bin/sh\necho $$ > "+dir+"/pid.new && mv "+dir+"/pid.new "+dir+"/pid && sleep 600\n"), 0o700))
+	script := filepath.Join(t.TempDir(), "hangs")
+	check(t, os.WriteFile(script, []byte("#!/bin/sh\necho runs >&2 && sleep 600\n"), 0o755))
 	d := startDaemon(t, func(cfg *daemonConfig) {
 		cfg.Database, cfg.Render = studiotest.NewSQLite(t), renderConfig{Program: []string{script}}
 	})
 	lipsync, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{Title: gen.Value("Greeting")})
 	check(t, err)
-	var pid []byte
-	eventually(t, "the start of the program", func() bool {
-		pid, err = os.ReadFile(filepath.Join(dir, "pid"))
-		return err == nil
-	})
+	eventually(t, "the start of the program", func() bool { return strings.Contains(d.log.String(), "line=runs") })
+	if len(studiotest.Processes(script)) == 0 {
+		t.Error("the program does not run")
+	}
 	check(t, d.client.DeleteLipsync(t.Context(), gen.DeleteInferenceRequest{InferenceID: lipsync.InferenceID}))
-	eventually(t, "the end of the program", func() bool {
-		_, err := os.Stat("/proc/" + strings.TrimSpace(string(pid)))
-		return os.IsNotExist(err)
-	})
+	eventually(t, "the end of the program", func() bool { return len(studiotest.Processes(script)) == 0 })
 	_, err = d.client.WaitLipsync(t.Context(), lipsync.InferenceID)
 	if !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("error %v", err)

@@ -37,6 +37,7 @@ const (
 // renderConfig configures how a daemon renders. Its zero value simulates renderings.
 type renderConfig struct {
 	Program []string // empty means simulation
+	Paths   []string // see render.ExecConfig
 	Missing string   // why no renderer was found; "" if simulation was requested
 	Time    time.Duration
 	Timeout time.Duration
@@ -59,6 +60,18 @@ func renderFlags() []cli.Flag {
 		},
 		numberFlag("render-workers", "maximum number of concurrent renderings; 0 is for serve only, if studiod work renders", "STUDIO_RENDER_WORKERS", "half of the CPUs, or 64 for simulate", 0, 1024),
 		limitFlag("render-memory", "maximum memory of each process of the renderer, in MiB", "STUDIO_RENDER_MEMORY", "4096", 1<<20),
+		&cli.StringSliceFlag{
+			Name: "render-paths", Usage: "file, directory or device that the renderer may use in its sandbox, in addition to /usr, PATH and the paths in --renderer; can be repeated",
+			Sources: cli.EnvVars("STUDIO_RENDER_PATHS"), DefaultText: "none",
+			Validator: func(paths []string) error {
+				for _, path := range paths {
+					if _, err := os.Stat(path); err != nil || !filepath.IsAbs(path) {
+						return errors.New("must be the absolute path of a file, directory or device that exists")
+					}
+				}
+				return nil
+			},
+		},
 		durationFlag("render-timeout", "maximum time of a rendering; after that, it is retried", "STUDIO_RENDER_TIMEOUT", 15*time.Minute, time.Second, 24*time.Hour),
 		durationFlag("render-time", "time of a simulated rendering", "STUDIO_RENDER_TIME", 2*time.Second, 0, 10*time.Minute),
 	}
@@ -79,7 +92,7 @@ func durationFlag(name, usage, variable string, value, minimum, maximum time.Dur
 func renderConfigOf(command *cli.Command) renderConfig {
 	cfg := renderConfig{
 		Time: command.Duration("render-time"), Timeout: command.Duration("render-timeout"),
-		Workers: command.Int("render-workers"), Limits: render.Limits{Memory: int64(command.Int("render-memory")) << 20},
+		Workers: command.Int("render-workers"), Paths: command.StringSlice("render-paths"), Limits: render.Limits{Memory: int64(command.Int("render-memory")) << 20},
 	}
 	switch text := command.String("renderer"); text {
 	case rendererSimulate:
@@ -132,8 +145,8 @@ func (d *daemon) openRenderer(ctx context.Context) (studio.Renderer, error) {
 		return render.Simulate{Time: cfg.Time}, nil
 	}
 	inputs := render.Inputs{Sender: d.sender, Studio: d.studio, Key: d.media.Key}
-	program, err := render.NewExec(render.ExecConfig{
-		Program: cfg.Program, Limits: cfg.Limits, Studio: d.studio, Fetch: inputs.Fetch, Logger: d.cfg.Logger,
+	program, err := render.NewExec(ctx, render.ExecConfig{
+		Program: cfg.Program, Paths: cfg.Paths, Limits: cfg.Limits, Studio: d.studio, Fetch: inputs.Fetch, Logger: d.cfg.Logger,
 	})
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--renderer: %w", err)}

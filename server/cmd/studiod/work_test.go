@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,8 +24,8 @@ import (
 // by files in a directory.
 const asRenderer = "renderer"
 
-// renderAsTold appends a line to the file "started", reports progress, writes half of the video, and waits
-// for the file "go". The video has the content of the input.
+// renderAsTold logs "started" and its output directory, reports progress, writes half of the video, and waits for the
+// file "go" in directory. The video has the content of the input.
 func renderAsTold(directory string) {
 	request, err := protocol.ReadRequest(os.Stdin)
 	must := func(err error) {
@@ -34,10 +36,7 @@ func renderAsTold(directory string) {
 	must(err)
 	input, err := os.ReadFile(request.Inputs["video_url"])
 	must(err)
-	started, err := os.OpenFile(filepath.Join(directory, "started"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	must(err)
-	_, err = fmt.Fprintln(started, os.Getppid(), os.Getpid(), request.OutputDir)
-	must(err)
+	fmt.Fprintln(os.Stderr, "started", request.OutputDir)
 	fmt.Println(`{"progress":0.8}`)
 	video, err := os.Create(filepath.Join(request.OutputDir, "out.mp4"))
 	must(err)
@@ -61,6 +60,7 @@ type fleet struct {
 	media     string
 	directory string // the directory that controls renderAsTold
 	serve     *process
+	renderers []*lockedBuffer // logs of processes that render
 	in        *inbox
 }
 
@@ -83,22 +83,29 @@ func (f *fleet) rendering() []string {
 func (f *fleet) work() *process {
 	f.t.Helper()
 	p, _ := startCommand(f.t, "msg=working", append([]string{"work", "--db", f.dsn}, f.rendering()...)...)
+	f.renderers = append(f.renderers, p.log)
 	return p
 }
 
-// started returns, for each started program, the process that started it, the program, and its output
-// directory.
-func (f *fleet) started() (workers, programs, directories []string) {
-	content, err := os.ReadFile(filepath.Join(f.directory, "started"))
-	if err != nil && !os.IsNotExist(err) {
-		f.t.Error(err)
-	}
-	for line := range strings.Lines(string(content)) {
-		fields := strings.Fields(line)
-		workers, programs, directories = append(workers, fields[0]), append(programs, fields[1]), append(directories, fields[2])
-	}
-	return workers, programs, directories
+// startRendering starts a daemon that renders.
+func (f *fleet) startRendering() {
+	f.t.Helper()
+	f.serve = startProcess(f.t, f.dsn, f.rendering()...)
+	f.renderers = append(f.renderers, f.serve.log)
 }
+
+// started returns, for each started program, the index of its log in f.renderers and its output directory.
+func (f *fleet) started() (renderers []int, directories []string) {
+	for i, log := range f.renderers {
+		for _, found := range regexp.MustCompile(`line="started (.*)"`).FindAllStringSubmatch(log.String(), -1) {
+			renderers, directories = append(renderers, i), append(directories, found[1])
+		}
+	}
+	return renderers, directories
+}
+
+// runs reports whether a program runs.
+func (f *fleet) runs() bool { return len(studiotest.Processes(f.directory)) > 0 }
 
 // finish lets the programs finish.
 func (f *fleet) finish() {
@@ -158,13 +165,9 @@ func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 		t.Skip("not in the short form: it waits for the end of a lease")
 	}
 	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
-	workers := map[string]*process{}
-	for range 2 {
-		p := f.work()
-		workers[fmt.Sprint(p.cmd.Process.Pid)] = p
-	}
+	workers := []*process{f.work(), f.work()}
 	lipsync := f.create()
-	f.eventually("that a worker renders", func() bool { first, _, _ := f.started(); return len(first) == 1 })
+	f.eventually("that a worker renders", func() bool { first, _ := f.started(); return len(first) == 1 })
 	progress := func() float64 {
 		now, err := f.serve.client.GetLipsync(t.Context(), lipsync.InferenceID)
 		check(t, err)
@@ -174,16 +177,17 @@ func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 		return *now.Progress
 	}
 	f.eventually("that the progress is seen", func() bool { return progress() == 80 })
-	by, programs, _ := f.started()
-	if err := workers[by[0]].end(syscall.SIGKILL); err == nil {
+	by, _ := f.started()
+	killed := by[0]
+	if err := workers[killed].end(syscall.SIGKILL); err == nil {
 		t.Fatal("the worker survived")
 	}
-	f.eventually("that its program has ended", func() bool { return !runs(programs[0]) })
+	f.eventually("that its program has ended", func() bool { return !f.runs() })
 	f.eventually("that the other worker renders", func() bool {
 		if progress() != 80 {
 			t.Error("the progress goes back")
 		}
-		by, _, _ = f.started()
+		by, _ = f.started()
 		return len(by) == 2
 	})
 	if by[0] == by[1] {
@@ -191,16 +195,10 @@ func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 	}
 	f.finish()
 	f.wantVideo(lipsync.InferenceID)
-	if by, _, _ := f.started(); len(by) != 2 {
+	if by, _ := f.started(); len(by) != 2 {
 		t.Errorf("it was rendered %d times", len(by))
 	}
-	check(t, workers[by[1]].end(syscall.SIGTERM))
-}
-
-// runs reports whether the process exists and has not exited.
-func runs(pid string) bool {
-	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
-	return err == nil && !strings.Contains(string(stat), ") Z ")
+	check(t, workers[1-killed].end(syscall.SIGTERM))
 }
 
 // A renderer's program can be killed at any time, for example by the system when memory is short.
@@ -212,13 +210,15 @@ func TestWork_retriesWhenProgramIsKilled(t *testing.T) {
 	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
 	worker := f.work()
 	lipsync := f.create()
-	f.eventually("that the worker renders", func() bool { by, _, _ := f.started(); return len(by) == 1 })
-	_, programs, _ := f.started()
-	var pid int
-	_, err := fmt.Sscan(programs[0], &pid)
-	check(t, err)
-	check(t, syscall.Kill(pid, syscall.SIGKILL))
-	f.eventually("that the worker renders again", func() bool { by, _, _ := f.started(); return len(by) == 2 })
+	f.eventually("that the worker renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	first := slices.IndexFunc(studiotest.Processes(f.directory), func(id int) bool {
+		score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", id))
+		return err == nil && string(score) == "1000\n" && syscall.Kill(id, syscall.SIGKILL) == nil
+	})
+	if first < 0 {
+		t.Error("no process is the first that the system kills")
+	}
+	f.eventually("that the worker renders again", func() bool { by, _ := f.started(); return len(by) == 2 })
 	f.finish()
 	f.wantVideo(lipsync.InferenceID)
 	check(t, worker.end(syscall.SIGTERM))
@@ -231,8 +231,10 @@ func TestWork_stopReleasesUnfinishedJobs(t *testing.T) {
 	program, err := os.Executable()
 	check(t, err)
 	work := func() (stop func()) {
+		log := &lockedBuffer{}
+		f.renderers = append(f.renderers, log)
 		d, worker, err := openWorker(t.Context(), daemonConfig{
-			Database: f.dsn, Media: f.media, StopTimeout: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+			Database: f.dsn, Media: f.media, StopTimeout: 100 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(log, nil)),
 			Render: renderConfig{Program: []string{program, asRenderer, f.directory}, Workers: 1},
 		})
 		check(t, err)
@@ -246,12 +248,9 @@ func TestWork_stopReleasesUnfinishedJobs(t *testing.T) {
 	}
 	stop := work()
 	lipsync := f.create()
-	f.eventually("that the worker renders", func() bool { by, _, _ := f.started(); return len(by) == 1 })
+	f.eventually("that the worker renders", func() bool { by, _ := f.started(); return len(by) == 1 })
 	stop()
-	_, programs, _ := f.started()
-	if runs(programs[0]) {
-		t.Error("a program is left")
-	}
+	f.eventually("that its program has ended", func() bool { return !f.runs() })
 	found := studiotest.OpenSQL(t, f.dsn)
 	var free bool
 	check(t, found.QueryRowContext(t.Context(), "SELECT render_by IS NULL AND render_tries = 0 FROM subjects WHERE id = $1", lipsync.InferenceID).Scan(&free))
@@ -278,7 +277,7 @@ func TestWork_survivesBucketOutage(t *testing.T) {
 	check(t, os.Remove(filepath.Join(f.directory, "go")))
 
 	lipsync := f.create()
-	f.eventually("that the worker renders", func() bool { by, _, _ := f.started(); return len(by) == 2 })
+	f.eventually("that the worker renders", func() bool { by, _ := f.started(); return len(by) == 2 })
 	bucket.Down.Store(true)
 	f.finish()
 	f.eventually("that the worker has recorded it", func() bool { return strings.Count(worker.log.String(), "msg=rendered") == 2 })
@@ -321,21 +320,21 @@ func TestServe_rendersAgainAfterKill(t *testing.T) {
 	t.Parallel()
 	f := &fleet{t: t, dsn: studiotest.NewSQLite(t), media: "file:" + filepath.Join(t.TempDir(), "media"), directory: t.TempDir()}
 	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
-	f.serve = startProcess(t, f.dsn, f.rendering()...)
+	f.startRendering()
 	lipsync := f.create()
-	f.eventually("that the daemon renders", func() bool { by, _, _ := f.started(); return len(by) == 1 })
-	_, programs, directories := f.started()
+	f.eventually("that the daemon renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	_, directories := f.started()
 	if err := f.serve.end(syscall.SIGKILL); err == nil {
 		t.Fatal("the daemon survived")
 	}
-	f.eventually("that its program has ended", func() bool { return !runs(programs[0]) })
-	f.serve = startProcess(t, f.dsn, f.rendering()...)
+	f.eventually("that its program has ended", func() bool { return !f.runs() })
+	f.startRendering()
 	if _, err := os.Stat(directories[0]); !os.IsNotExist(err) {
 		t.Errorf("what the first program wrote is there still (%v)", err)
 	}
 	f.finish()
 	f.wantVideo(lipsync.InferenceID)
-	if by, _, _ := f.started(); len(by) != 2 {
+	if by, _ := f.started(); len(by) != 2 {
 		t.Errorf("it was rendered %d times", len(by))
 	}
 	check(t, f.serve.end(syscall.SIGTERM))
@@ -346,9 +345,9 @@ func TestServe_survivesFullDisk(t *testing.T) {
 	t.Parallel()
 	f := &fleet{t: t, dsn: studiotest.NewSQLite(t), media: "file:" + studiotest.SmallDisk(t), directory: t.TempDir()}
 	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
-	f.serve = startProcess(t, f.dsn, f.rendering()...)
+	f.startRendering()
 	lipsync := f.create()
-	f.eventually("that the daemon renders", func() bool { by, _, _ := f.started(); return len(by) == 1 })
+	f.eventually("that the daemon renders", func() bool { by, _ := f.started(); return len(by) == 1 })
 	filler := filepath.Join(strings.TrimPrefix(f.media, "file:"), "filler")
 	if err := os.WriteFile(filler, make([]byte, studiotest.SmallDiskSize), 0o600); err == nil {
 		t.Fatal("the disk is not full")
@@ -369,7 +368,7 @@ func TestServe_survivesFullDisk(t *testing.T) {
 	_, err = studiotest.OpenSQL(t, f.dsn).ExecContext(t.Context(), "UPDATE subjects SET render_at = created_at WHERE id = $1", lipsync.InferenceID)
 	check(t, err)                          // skips the retry delay
 	check(t, f.serve.end(syscall.SIGTERM)) // the next start looks for due work at once
-	f.serve = startProcess(t, f.dsn, f.rendering()...)
+	f.startRendering()
 	f.wantVideo(lipsync.InferenceID)
 	check(t, f.serve.end(syscall.SIGTERM))
 }

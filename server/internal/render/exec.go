@@ -23,6 +23,9 @@ type ExecConfig struct {
 	Program []string
 	// Limits are the resource limits of each process of the program.
 	Limits Limits
+	// Paths are absolute paths of files, directories and devices that the program may use in its sandbox, in addition to
+	// /usr, the directories of PATH, and the paths in Program. It can write to devices only.
+	Paths []string
 	// Directory is the parent of the working directories. Default [os.TempDir].
 	Directory string
 	// Studio reads avatars, stores media and records progress.
@@ -35,8 +38,9 @@ type ExecConfig struct {
 	Logger *slog.Logger
 }
 
-// Exec is a renderer that runs a program, which speaks the protocol of package protocol. It is safe for
-// concurrent use.
+// Exec is a renderer that runs a program, which speaks the protocol of package protocol. On Linux with bubblewrap, the
+// program runs in a sandbox: it has no network, sees no other process, can write to its working directory only, and all of
+// its processes end with it. Exec is safe for concurrent use.
 type Exec struct {
 	ExecConfig
 	program   *program
@@ -46,8 +50,8 @@ type Exec struct {
 var _ studio.Renderer = (*Exec)(nil)
 
 // NewExec returns an Exec. It removes working directories that killed processes left in cfg.Directory. It
-// returns an error if the program does not exist.
-func NewExec(cfg ExecConfig) (*Exec, error) {
+// returns an error if the program does not exist, and logs a warning if the program cannot run in a sandbox.
+func NewExec(ctx context.Context, cfg ExecConfig) (*Exec, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -59,6 +63,14 @@ func NewExec(cfg ExecConfig) (*Exec, error) {
 	directory, err := openDirectory(cfg.Directory)
 	if err != nil {
 		return nil, err
+	}
+	dir, remove, err := directory.makeWork()
+	if err != nil {
+		return nil, errors.Join(err, directory.close())
+	}
+	defer func() { _ = remove() }()
+	if err := program.openSandbox(ctx, dir, cfg.Paths); err != nil {
+		cfg.Logger.WarnContext(ctx, "the renderer has no sandbox: a fault in it exposes the database, its keys and the network of this machine", "cause", err)
 	}
 	return &Exec{ExecConfig: cfg, program: program, directory: directory}, nil
 }
@@ -111,6 +123,9 @@ func (e *Exec) render(ctx context.Context, subject studio.Subject) (result studi
 		return result, err
 	}
 	if request.AvatarFiles, err = e.avatarFiles(ctx, subject, dir); err != nil {
+		return result, err
+	}
+	if err := e.program.sandbox.give(dir); err != nil {
 		return result, err
 	}
 	progress, wait := e.progress(ctx, subject.ID)
@@ -257,7 +272,7 @@ func (e *Exec) storeResult(ctx context.Context, subject studio.Subject, dir stri
 var errNotResult = errors.New("not a file of its own, or empty")
 
 func (e *Exec) storeFile(ctx context.Context, dir, name, key string) error {
-	file, err := openResult(dir, name, os.Geteuid())
+	file, err := openResult(dir, name, e.program.user())
 	if err != nil {
 		return fmt.Errorf("%w: its result contains %s: %w", errProgram, name, err)
 	}

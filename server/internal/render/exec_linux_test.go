@@ -15,11 +15,17 @@ func deathSignal() (signal int32) {
 	return signal
 }
 
-// A program must not survive a daemon that is killed, whichever thread executed the program.
-func TestExec_kernelKillsProgramWithDaemon(t *testing.T) {
-	t.Parallel()
+// Without a sandbox, the start logs a warning, and a program must still not survive a daemon that is killed, whichever
+// thread executed the program.
+func TestExec_worksWithoutSandbox(t *testing.T) {
+	t.Setenv("PATH", t.TempDir()) // without bwrap
 	s := setup(t, "death signal", render.Limits{})
+	if log := s.log.String(); strings.Count(log, "no sandbox") != 1 || !strings.Contains(log, "bwrap is not installed") {
+		t.Errorf("log:\n%s", log)
+	}
 	if _, err := s.Render(t.Context(), s.lipsync(`{}`)); err == nil || !strings.Contains(err.Error(), "signal 9") {
 		t.Errorf("error is %v, want signal 9", err)
 	}
+	t.Run("cancel", testCancel)
+	t.Run("leftover", testLeftover)
 }

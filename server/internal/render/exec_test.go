@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -102,17 +101,11 @@ func program(behaviour string) {
 		_ = os.Chmod(filepath.Dir(request.OutputDir), 0)
 		fmt.Println(`{"error":{"reason":"Locked."}}`)
 	case "hangs":
-		child := exec.Command("sleep", "600")
-		child.Stdout, child.Stderr = os.Stdout, os.Stderr
-		_ = child.Start()
-		fmt.Fprintln(os.Stderr, "child", child.Process.Pid)
+		startSleeping()
 		fmt.Println(`{"progress":0.1}`)
 		select {}
 	case "leaves a child":
-		child := exec.Command("sleep", "600")
-		child.Stdout, child.Stderr = os.Stdout, os.Stderr
-		_ = child.Start()
-		fmt.Fprintln(os.Stderr, "child", child.Process.Pid)
+		startSleeping()
 		out("out.mp4", "video")
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
 	case "uses memory":
@@ -153,6 +146,17 @@ func program(behaviour string) {
 			}
 		}
 	}
+}
+
+// startSleeping starts a process that outlives the program, and logs its argument.
+func startSleeping() {
+	argument := fmt.Sprintf("600.%d", time.Now().UnixNano())
+	child := exec.Command("/bin/sleep", argument)
+	child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	if err := child.Start(); err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(os.Stderr, "child", argument)
 }
 
 // lockedBuffer is a log that may be read while it is written.
@@ -199,7 +203,7 @@ func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) fixture 
 	s.user = studiotest.AddUser(t, s.studio, "ada@example.com")
 	self, err := os.Executable()
 	s.check(err)
-	s.Exec, err = render.NewExec(render.ExecConfig{
+	s.Exec, err = render.NewExec(t.Context(), render.ExecConfig{
 		Program: []string{self, "program", behaviour}, Limits: limits, Directory: s.dir, Studio: s.studio,
 		Fetch: func(_ context.Context, _ studio.Subject, url string, file *os.File) error {
 			if url == "https://example.com/404" {
@@ -244,32 +248,29 @@ func (s fixture) noWorkDirs() {
 	}
 }
 
-// child waits until the program has logged the id of the process that it started, and returns the id.
-func (s fixture) child() int {
+// child waits until the program has logged the argument of the process that it started, and returns the argument.
+func (s fixture) child() string {
 	s.t.Helper()
 	for s.t.Context().Err() == nil {
 		_, after, ok := strings.Cut(s.log.String(), `line="child `)
-		if number, _, whole := strings.Cut(after, `"`); ok && whole {
-			pid, err := strconv.Atoi(number)
-			s.check(err)
-			return pid
+		if argument, _, whole := strings.Cut(after, `"`); ok && whole {
+			return argument
 		}
 		<-time.After(10 * time.Millisecond)
 	}
-	return 0
+	return ""
 }
 
-// waitExit waits until a process has exited.
-func (s fixture) waitExit(pid int) {
+// waitExit waits until the process with an argument has exited.
+func (s fixture) waitExit(argument string) {
 	s.t.Helper()
 	for range 200 {
-		state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		if err != nil || strings.Contains(string(state), ") Z ") {
+		if len(studiotest.Processes(argument)) == 0 {
 			return
 		}
 		<-time.After(10 * time.Millisecond)
 	}
-	s.t.Errorf("process %d still runs", pid)
+	s.t.Errorf("sleep %s still runs", argument)
 }
 
 // The program of a video reads its input and the files of its avatar, and its own files are stored.
@@ -392,8 +393,12 @@ func TestExec_fetchFailureNamesMember(t *testing.T) {
 	s.noWorkDirs()
 }
 
-func TestExec_cancelKillsProcessGroup(t *testing.T) {
+func TestExec_cancelKillsProcesses(t *testing.T) {
 	t.Parallel()
+	testCancel(t)
+}
+
+func testCancel(t *testing.T) {
 	s := setup(t, "hangs", render.Limits{})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -403,6 +408,9 @@ func TestExec_cancelKillsProcessGroup(t *testing.T) {
 		ended <- err
 	}()
 	child := s.child()
+	if len(studiotest.Processes(child)) == 0 {
+		t.Errorf("sleep %s does not run", child)
+	}
 	began := time.Now()
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -418,6 +426,10 @@ func TestExec_cancelKillsProcessGroup(t *testing.T) {
 // A process that the program leaves running is killed, and does not delay Render.
 func TestExec_killsLeftoverProcesses(t *testing.T) {
 	t.Parallel()
+	testLeftover(t)
+}
+
+func testLeftover(t *testing.T) {
 	s := setup(t, "leaves a child", render.Limits{})
 	_, err := s.Render(t.Context(), s.lipsync(`{}`))
 	s.check(err)
@@ -451,7 +463,7 @@ func TestNewExec_removesStaleDirectories(t *testing.T) {
 	dead := filepath.Join(s.dir, "studiod-render-1")
 	s.check(os.MkdirAll(filepath.Join(dead, "work-1", "output"), 0o700))
 	s.check(os.WriteFile(filepath.Join(dead, "lock"), nil, 0o600))
-	second, err := render.NewExec(render.ExecConfig{Program: []string{"true"}, Directory: s.dir})
+	second, err := render.NewExec(t.Context(), render.ExecConfig{Program: []string{"true"}, Directory: s.dir})
 	s.check(err)
 	defer func() { s.check(second.Close()) }()
 	if _, err := os.Stat(dead); !os.IsNotExist(err) {
@@ -460,7 +472,7 @@ func TestNewExec_removesStaleDirectories(t *testing.T) {
 	if all, _ := os.ReadDir(s.dir); len(all) != 2 {
 		t.Errorf("directories %v", all)
 	}
-	_, err = render.NewExec(render.ExecConfig{Program: []string{"/no/such/program"}, Directory: s.dir})
+	_, err = render.NewExec(t.Context(), render.ExecConfig{Program: []string{"/no/such/program"}, Directory: s.dir})
 	if err == nil {
 		t.Error("NewExec accepts a program that does not exist")
 	}

@@ -19,6 +19,9 @@ type Limits struct {
 	FileSize int64
 	// OpenFiles is the number of open files. Default 512.
 	OpenFiles int64
+	// Processes is the number of processes and threads of a rendering (RLIMIT_NPROC). It is enforced in a sandbox
+	// only, because elsewhere all processes of the user count. Default 1024.
+	Processes int64
 }
 
 func (l Limits) withDefaults() Limits {
@@ -26,6 +29,7 @@ func (l Limits) withDefaults() Limits {
 	setDefault(&l.Memory, 4<<30)
 	setDefault(&l.FileSize, 2<<30)
 	setDefault(&l.OpenFiles, 512)
+	setDefault(&l.Processes, 1024)
 	return l
 }
 
@@ -35,31 +39,39 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// limitedName is the value of os.Args[0] with which [RunLimited] sets limits and runs another program. It is not the
-// name of a real program.
-const limitedName = "studiod-limited"
+// limitedName is the value of os.Args[1] with which [RunLimited] sets limits and runs another program. It is not the
+// name of a command.
+const limitedName = "run-limited"
 
-// limitedArgs returns the command line that [RunLimited] reads.
-func (l Limits) limitedArgs(program string, args []string) []string {
+// noSandbox replaces the user of a sandbox in limitedArgs.
+const noSandbox = -1
+
+// limitedArgs returns the arguments that [RunLimited] reads. user is the user of the sandbox in which it runs. An empty
+// line means that it only checks whether the limits can be set.
+func (l Limits) limitedArgs(user int, line []string) []string {
 	seconds := int64(l.CPU / time.Second)
 	if l.CPU > 0 {
 		seconds = max(seconds, 1)
 	}
-	line := []string{limitedName}
-	for _, n := range []int64{seconds, l.Memory, l.FileSize, l.OpenFiles} {
-		line = append(line, strconv.FormatInt(n, 10))
+	args := []string{limitedName, strconv.Itoa(user)}
+	for _, n := range []int64{seconds, l.Memory, l.FileSize, l.OpenFiles, l.Processes} {
+		args = append(args, strconv.FormatInt(n, 10))
 	}
-	return append(append(line, program), args...)
+	return append(args, line...)
 }
 
 // RunLimited replaces this process with the program of a renderer if [Exec] started the process for that.
 // Otherwise it returns. A program that uses [Exec] must call it before anything else.
 func RunLimited() {
-	if len(os.Args) < 6 || os.Args[0] != limitedName {
+	const program = 8 // index in os.Args
+	if len(os.Args) < program || os.Args[1] != limitedName {
 		return
 	}
-	_, _ = fmt.Fprintln(os.Stderr, becomeLimited(os.Args[1:5], os.Args[5:]))
-	os.Exit(exitNotStarted)
+	if err := becomeLimited(os.Args[2], os.Args[3:program], os.Args[program:]); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		os.Exit(exitNotStarted)
+	}
+	os.Exit(0)
 }
 
 // exitNotStarted is the exit status of RunLimited when the program cannot be run, as in a shell.

@@ -3,16 +3,23 @@
 package render
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 )
 
-func becomeLimited(_, _ []string) error { return errors.ErrUnsupported }
+func becomeLimited(string, []string, []string) error { return errors.ErrUnsupported }
 
-// limitCommand does nothing. This system has neither limits nor process groups.
-func limitCommand(*exec.Cmd, Limits) error { return nil }
+// command returns a command without limits. This system has neither limits nor process groups.
+func (*program) command(ctx context.Context, dir string, line []string) (*exec.Cmd, error) {
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...) //nolint:gosec // the program that the operator named
+	cmd.Dir, cmd.Env = dir, environment(dir)
+	return cmd, nil
+}
+
+func (*program) user() int { return os.Geteuid() }
 
 // openResult opens a file that the program has written to dir. The file must be regular and not empty.
 func openResult(dir, name string, _ int) (*os.File, error) {
@@ -25,5 +32,3 @@ func openResult(dir, name string, _ int) (*os.File, error) {
 
 // diskFull always returns false, because free disk space is not known on this system.
 func diskFull(string) bool { return false }
-
-func killGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }

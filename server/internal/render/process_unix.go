@@ -3,6 +3,7 @@
 package render
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// becomeLimited sets the limits encoded by limitedArgs and replaces this process with program. It returns
-// only if that fails.
-func becomeLimited(limits, program []string) error {
-	for i, resource := range []int{syscall.RLIMIT_CPU, syscall.RLIMIT_DATA, syscall.RLIMIT_FSIZE, syscall.RLIMIT_NOFILE} {
+// becomeLimited sets the limits encoded by limitedArgs and replaces this process with line, a program and its arguments.
+// It returns nil only if line is empty.
+func becomeLimited(user string, limits, line []string) error {
+	for i, resource := range []int{unix.RLIMIT_CPU, unix.RLIMIT_DATA, unix.RLIMIT_FSIZE, unix.RLIMIT_NOFILE, unix.RLIMIT_NPROC} {
 		n, err := strconv.ParseInt(limits[i], 10, 64)
 		if err != nil {
 			return err
@@ -29,11 +30,22 @@ func becomeLimited(limits, program []string) error {
 	if err := setLimit(syscall.RLIMIT_CORE, 0); err != nil {
 		return err
 	}
-	if err := keepDeathSignal(); err != nil {
+	prepareProgram()
+	id, err := strconv.Atoi(user)
+	switch {
+	case err != nil:
 		return err
+	case len(line) == 0:
+		return nil
+	case id != noSandbox:
+		err = supervise(id, line)
+	default:
+		if err := keepDeathSignal(); err != nil {
+			return err
+		}
+		err = syscall.Exec(line[0], line, os.Environ()) //nolint:gosec // the program that the operator named
 	}
-	err := syscall.Exec(program[0], program, os.Environ()) //nolint:gosec // the program that the operator named
-	return fmt.Errorf("%s: %w", program[0], err)
+	return fmt.Errorf("%s: %w", line[0], err)
 }
 
 // setLimit sets a resource limit to n, or leaves it unchanged if it is lower already.
@@ -46,18 +58,32 @@ func setLimit(resource int, n uint64) error {
 	return syscall.Setrlimit(resource, &syscall.Rlimit{Cur: n, Max: n})
 }
 
-// limitCommand changes cmd so that its program runs under limits and in its own process group. When the context
-// of cmd is cancelled, the whole group is killed.
-func limitCommand(cmd *exec.Cmd, limits Limits) error {
+// command returns a command that runs line, a program and its arguments, under the limits of p with dir as its working
+// directory. Cancel of the command kills all of its processes.
+func (p *program) command(ctx context.Context, dir string, line []string) (*exec.Cmd, error) {
 	self, err := executable()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	cmd.Args = limits.limitedArgs(cmd.Path, cmd.Args[1:])
-	cmd.Path = self
-	cmd.SysProcAttr = processAttributes()
-	cmd.Cancel = func() error { return killGroup(cmd) }
-	return nil
+	if p.sandbox != nil {
+		return p.sandbox.command(ctx, dir, self, p.limits.limitedArgs(p.sandbox.user, line))
+	}
+	limits := p.limits
+	limits.Processes = -1
+	cmd := exec.CommandContext(ctx, self, limits.limitedArgs(noSandbox, line)...) //nolint:gosec // this program
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, environment(dir), processAttributes()
+	// This is safe after the program has exited, because the system does not reuse the id of a process group that still
+	// has members.
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd, nil
+}
+
+// user returns the id of the user that runs the program and owns its results.
+func (p *program) user() int {
+	if p.sandbox != nil {
+		return p.sandbox.user
+	}
+	return os.Geteuid()
 }
 
 // openResult opens a file that the program has written to dir. The file must be regular, not empty, and belong to user.
@@ -92,7 +118,3 @@ func diskFull(dir string) bool {
 	var disk syscall.Statfs_t
 	return syscall.Statfs(dir, &disk) == nil && disk.Bavail*uint64(disk.Bsize) < least //nolint:gosec // sizes
 }
-
-// killGroup kills the process group of a program. It is safe after the program has exited, because the
-// system does not reuse the id of a process group that still has members.
-func killGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,10 +26,10 @@ var errProgram = errors.New("the rendering program failed")
 
 // program runs the program of a renderer. It is safe for concurrent use.
 type program struct {
-	path   string
-	args   []string
-	limits Limits
-	logger *slog.Logger
+	line    []string // the path of the program and its arguments
+	limits  Limits
+	sandbox *sandbox // nil if there is none
+	logger  *slog.Logger
 }
 
 // newProgram looks the program up in PATH. line is the program and its arguments.
@@ -43,7 +44,47 @@ func newProgram(line []string, limits Limits, logger *slog.Logger) (*program, er
 	if path, err = filepath.Abs(path); err != nil { // the program runs in another working directory
 		return nil, err
 	}
-	return &program{path: path, args: line[1:], limits: limits.withDefaults(), logger: logger}, nil
+	return &program{line: append([]string{path}, line[1:]...), limits: limits.withDefaults(), logger: logger}, nil
+}
+
+// probeTimeout is how long the start of an empty sandbox may take.
+const probeTimeout = 30 * time.Second
+
+// openSandbox makes p use a sandbox in which the program can read paths. If the system does not allow it, openSandbox
+// returns an error, and the program runs without a sandbox. dir is an empty directory.
+func (p *program) openSandbox(ctx context.Context, dir string, paths []string) (err error) {
+	defer func() {
+		if err != nil {
+			p.sandbox = nil
+		}
+	}()
+	if p.sandbox, err = newSandbox(slices.Concat(p.line, paths)); err != nil {
+		return err
+	}
+	if err := p.sandbox.give(dir); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	cmd, err := p.command(ctx, dir, nil)
+	if err != nil {
+		return err
+	}
+	defer closeFiles(cmd)
+	defer func() { _ = cmd.Cancel() }()
+	cmd.WaitDelay = waitDelay
+	if output, err := cmd.CombinedOutput(); err != nil {
+		line, _, _ := strings.Cut(string(output), "\n")
+		return fmt.Errorf("%w: %s", err, protocol.Clean(line))
+	}
+	return nil
+}
+
+// closeFiles closes the files of a command that the system has copied, if it was started.
+func closeFiles(cmd *exec.Cmd) {
+	for _, file := range cmd.ExtraFiles {
+		_ = file.Close()
+	}
 }
 
 // run runs the program once with dir as its working directory. A failure that the program reports is a
@@ -58,12 +99,12 @@ func (p *program) run(
 	}
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(limited, p.path, p.args...) //nolint:gosec // the program that the operator named
-	if err := limitCommand(cmd, p.limits); err != nil {
+	cmd, err := p.command(limited, dir, p.line)
+	if err != nil {
 		return protocol.Result{}, err
 	}
 	stderr := &lineLogger{logger: p.logger.With("id", request.ID, "attempt", request.Attempt)}
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr, cmd.WaitDelay = dir, environment(dir), &input, stderr, waitDelay
+	cmd.Stdin, cmd.Stderr, cmd.WaitDelay = &input, stderr, waitDelay
 	output, stdout, err := os.Pipe()
 	if err != nil {
 		return protocol.Result{}, err
@@ -79,12 +120,13 @@ func (p *program) run(
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		_ = stdout.Close()
+		closeFiles(cmd)
 		started <- err
 		if err != nil {
 			return
 		}
 		err = cmd.Wait()
-		_ = killGroup(cmd) // processes that the program started and left running
+		_ = cmd.Cancel() // kills processes that the program started and left running
 		_ = output.SetReadDeadline(time.Now().Add(waitDelay))
 		ended <- err
 	}()

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package main
+
+const asAttacker = "attacker"
+
+func attack() {}
