@@ -236,7 +236,7 @@ func TestProcess_survivesHostileConnections(t *testing.T) {
 	}
 	n, _ := strconv.Atoi(cmp.Or(os.Getenv("STUDIO_TEST_CROWD"), "1000"))
 	program := filepath.Join(t.TempDir(), "studiod")
-	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil { //nolint:gosec // a path of this test
+	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	cert, key := certificate(t, "one")

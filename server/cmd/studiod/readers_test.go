@@ -99,8 +99,10 @@ func resources(t *testing.T, p *process, email, workspace string) []resource {
 		{name: "lip-syncs in the console", path: "/console/lipsyncs", header: page},
 		{name: "projects in the console", path: "/console/projects?workspace=" + workspace, header: page},
 		{name: "event streams of the console", path: "/console/lipsyncs/live", header: page},
-		{name: "creations with long titles", path: "/v1/lipsync/create_lipsync", header: append([]string{"content-type", "application/json"}, user...),
-			body: `{"title":"` + strings.Repeat("a", 200<<10) + `"}`, divide: 8},
+		{
+			name: "creations with long titles", path: "/v1/lipsync/create_lipsync", header: append([]string{"content-type", "application/json"}, user...),
+			body: `{"title":"` + strings.Repeat("a", 200<<10) + `"}`, divide: 8,
+		},
 		{name: "lip-syncs with long titles", path: "/v1/lipsync/list?limit=100", header: user},
 		{name: "long titles in the console", path: "/console/lipsyncs", header: page},
 	}
@@ -182,7 +184,9 @@ func (r resource) overHTTP2() *crowd {
 				}
 			}
 		}()
-		for s.read() == nil {
+		var err error
+		for err == nil {
+			err = s.read()
 		}
 	}}
 }

@@ -28,15 +28,17 @@ type fetch func(bytes int) *http.Response
 // adds 1 to ended. dial opens a connection from an address. The client of HTTP/2 buffers 64 KiB of each response.
 func eachProtocol(t *testing.T, cfg listener.Config, test func(t *testing.T, ended *atomic.Int32, dial func(address string) fetch)) {
 	t.Helper()
-	var ended *atomic.Int32
-	handler := func(w http.ResponseWriter, r *http.Request) {
-		n, _ := strconv.Atoi(r.URL.Query().Get("bytes"))
-		_, _ = w.Write(bytes.Repeat([]byte("a"), n))
-		ended.Add(1)
+	handler := func(ended *atomic.Int32) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			n, _ := strconv.Atoi(r.URL.Query().Get("bytes"))
+			_, _ = w.Write(bytes.Repeat([]byte("a"), n))
+			ended.Add(1)
+		}
 	}
 	t.Run("HTTP/1.1", func(t *testing.T) {
-		serveHandler(t, cfg, handler, func(t *testing.T, p *pipes) {
-			ended = new(atomic.Int32)
+		t.Parallel()
+		ended := new(atomic.Int32)
+		serveHandler(t, cfg, handler(ended), func(t *testing.T, p *pipes) {
 			test(t, ended, func(address string) fetch {
 				c := p.dial(address)
 				return func(bytes int) *http.Response {
@@ -52,8 +54,9 @@ func eachProtocol(t *testing.T, cfg listener.Config, test func(t *testing.T, end
 		})
 	})
 	t.Run("HTTP/2", func(t *testing.T) {
-		serveHandler(t, secureConfig(t, cfg), handler, func(t *testing.T, p *pipes) {
-			ended = new(atomic.Int32)
+		t.Parallel()
+		ended := new(atomic.Int32)
+		serveHandler(t, secureConfig(t, cfg), handler(ended), func(t *testing.T, p *pipes) {
 			test(t, ended, func(address string) fetch {
 				client := p.http2(address)
 				client.HTTP2.MaxReceiveBufferPerStream = 64 << 10
@@ -266,8 +269,11 @@ func serveTCP(t *testing.T, cfg listener.Config, handler http.HandlerFunc) (addr
 	}
 	l, s := listener.New(inner, cfg), &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
 	l.Install(s)
-	served := make(chan error)
-	go func() { served <- s.Serve(l) }()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = s.Serve(l)
+	}()
 	t.Cleanup(func() {
 		_ = s.Close()
 		<-served
