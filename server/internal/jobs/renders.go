@@ -237,7 +237,7 @@ func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, d
 				return errorPause
 			}
 			if !next.IsZero() {
-				return min(next.Sub(p.now())+clockMargin, p.pollInterval)
+				return min(next.Sub(p.now()), p.pollInterval) + clockMargin
 			}
 			return p.pollInterval
 		case free == 0:
