@@ -75,9 +75,9 @@ func (to *encoder) nameOf(name string) {
 }
 
 // othersBefore writes the unknown members that sort before a name, and returns those that sort after it.
-func (to *encoder) othersBefore(name string, others []string, values map[string]json.RawMessage) []string {
+func othersBefore[T any](to *encoder, name string, others []string, values map[string]T) []string {
 	for len(others) > 0 && others[0] < name {
-		to.others(others[:1], values)
+		writeOthers(to, others[:1], values)
 		others = others[1:]
 	}
 	if len(others) > 0 && others[0] == name {
@@ -86,11 +86,32 @@ func (to *encoder) othersBefore(name string, others []string, values map[string]
 	return others
 }
 
-func (to *encoder) others(names []string, values map[string]json.RawMessage) {
+func writeOthers[T any](to *encoder, names []string, values map[string]T) {
 	for _, name := range names {
 		to.nameOf(name)
 		to.any(values[name])
 	}
+}
+
+// isEmpty reports whether omitempty omits a value.
+func isEmpty(value any) bool {
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.Slice, reflect.Map, reflect.Array:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	default:
+		return !v.IsValid() || v.IsZero()
+	}
+}
+
+// isZero reports whether omitzero omits a value.
+func isZero(value any) bool {
+	if own, ok := value.(interface{ IsZero() bool }); ok {
+		return own.IsZero()
+	}
+	v := reflect.ValueOf(value)
+	return !v.IsValid() || v.IsZero()
 }
 
 func sortedNames[T any](members map[string]T) []string {
@@ -345,7 +366,7 @@ func (to *encoder) encodeCreateAvatarRequest(v *CreateAvatarRequest) {
 	to.text = append(to.text, '{')
 	others := sortedNames(v.AdditionalProperties)
 	if !v.BaseVideoURL.IsZero() {
-		others = to.othersBefore("base_video_url", others, v.AdditionalProperties)
+		others = othersBefore(to, "base_video_url", others, v.AdditionalProperties)
 		to.name(`"base_video_url":`)
 		if v.BaseVideoURL.Value == nil {
 			to.null()
@@ -354,7 +375,7 @@ func (to *encoder) encodeCreateAvatarRequest(v *CreateAvatarRequest) {
 		}
 	}
 	if !v.Title.IsZero() {
-		others = to.othersBefore("title", others, v.AdditionalProperties)
+		others = othersBefore(to, "title", others, v.AdditionalProperties)
 		to.name(`"title":`)
 		if v.Title.Value == nil {
 			to.null()
@@ -363,7 +384,7 @@ func (to *encoder) encodeCreateAvatarRequest(v *CreateAvatarRequest) {
 		}
 	}
 	if !v.Webhook.IsZero() {
-		others = to.othersBefore("webhook", others, v.AdditionalProperties)
+		others = othersBefore(to, "webhook", others, v.AdditionalProperties)
 		to.name(`"webhook":`)
 		if v.Webhook.Value == nil {
 			to.null()
@@ -372,7 +393,7 @@ func (to *encoder) encodeCreateAvatarRequest(v *CreateAvatarRequest) {
 		}
 	}
 	if !v.WebhookData.IsZero() {
-		others = to.othersBefore("webhook_data", others, v.AdditionalProperties)
+		others = othersBefore(to, "webhook_data", others, v.AdditionalProperties)
 		to.name(`"webhook_data":`)
 		if v.WebhookData.Value == nil {
 			to.null()
@@ -380,7 +401,7 @@ func (to *encoder) encodeCreateAvatarRequest(v *CreateAvatarRequest) {
 			to.encodeWebhookData(v.WebhookData.Value)
 		}
 	}
-	to.others(others, v.AdditionalProperties)
+	writeOthers(to, others, v.AdditionalProperties)
 	to.text = append(to.text, '}')
 }
 
@@ -432,7 +453,7 @@ func (to *encoder) encodeCreateLipsyncRequest(v *CreateLipsyncRequest) {
 	to.text = append(to.text, '{')
 	others := sortedNames(v.AdditionalProperties)
 	if !v.AudioURL.IsZero() {
-		others = to.othersBefore("audio_url", others, v.AdditionalProperties)
+		others = othersBefore(to, "audio_url", others, v.AdditionalProperties)
 		to.name(`"audio_url":`)
 		if v.AudioURL.Value == nil {
 			to.null()
@@ -441,7 +462,7 @@ func (to *encoder) encodeCreateLipsyncRequest(v *CreateLipsyncRequest) {
 		}
 	}
 	if !v.Description.IsZero() {
-		others = to.othersBefore("description", others, v.AdditionalProperties)
+		others = othersBefore(to, "description", others, v.AdditionalProperties)
 		to.name(`"description":`)
 		if v.Description.Value == nil {
 			to.null()
@@ -450,7 +471,7 @@ func (to *encoder) encodeCreateLipsyncRequest(v *CreateLipsyncRequest) {
 		}
 	}
 	if !v.SyncMode.IsZero() {
-		others = to.othersBefore("sync_mode", others, v.AdditionalProperties)
+		others = othersBefore(to, "sync_mode", others, v.AdditionalProperties)
 		to.name(`"sync_mode":`)
 		if v.SyncMode.Value == nil {
 			to.null()
@@ -459,7 +480,7 @@ func (to *encoder) encodeCreateLipsyncRequest(v *CreateLipsyncRequest) {
 		}
 	}
 	if !v.Title.IsZero() {
-		others = to.othersBefore("title", others, v.AdditionalProperties)
+		others = othersBefore(to, "title", others, v.AdditionalProperties)
 		to.name(`"title":`)
 		if v.Title.Value == nil {
 			to.null()
@@ -468,7 +489,7 @@ func (to *encoder) encodeCreateLipsyncRequest(v *CreateLipsyncRequest) {
 		}
 	}
 	if !v.UseAudioFromVideo.IsZero() {
-		others = to.othersBefore("use_audio_from_video", others, v.AdditionalProperties)
+		others = othersBefore(to, "use_audio_from_video", others, v.AdditionalProperties)
 		to.name(`"use_audio_from_video":`)
 		if v.UseAudioFromVideo.Value == nil {
 			to.null()
@@ -477,7 +498,7 @@ func (to *encoder) encodeCreateLipsyncRequest(v *CreateLipsyncRequest) {
 		}
 	}
 	if !v.VideoURL.IsZero() {
-		others = to.othersBefore("video_url", others, v.AdditionalProperties)
+		others = othersBefore(to, "video_url", others, v.AdditionalProperties)
 		to.name(`"video_url":`)
 		if v.VideoURL.Value == nil {
 			to.null()
@@ -486,7 +507,7 @@ func (to *encoder) encodeCreateLipsyncRequest(v *CreateLipsyncRequest) {
 		}
 	}
 	if !v.Webhook.IsZero() {
-		others = to.othersBefore("webhook", others, v.AdditionalProperties)
+		others = othersBefore(to, "webhook", others, v.AdditionalProperties)
 		to.name(`"webhook":`)
 		if v.Webhook.Value == nil {
 			to.null()
@@ -495,7 +516,7 @@ func (to *encoder) encodeCreateLipsyncRequest(v *CreateLipsyncRequest) {
 		}
 	}
 	if !v.WebhookData.IsZero() {
-		others = to.othersBefore("webhook_data", others, v.AdditionalProperties)
+		others = othersBefore(to, "webhook_data", others, v.AdditionalProperties)
 		to.name(`"webhook_data":`)
 		if v.WebhookData.Value == nil {
 			to.null()
@@ -503,7 +524,7 @@ func (to *encoder) encodeCreateLipsyncRequest(v *CreateLipsyncRequest) {
 			to.encodeWebhookData(v.WebhookData.Value)
 		}
 	}
-	to.others(others, v.AdditionalProperties)
+	writeOthers(to, others, v.AdditionalProperties)
 	to.text = append(to.text, '}')
 }
 
@@ -559,7 +580,7 @@ func (to *encoder) encodeCreateVideoRequest(v *CreateVideoRequest) {
 	to.text = append(to.text, '{')
 	others := sortedNames(v.AdditionalProperties)
 	if !v.AudioURL.IsZero() {
-		others = to.othersBefore("audio_url", others, v.AdditionalProperties)
+		others = othersBefore(to, "audio_url", others, v.AdditionalProperties)
 		to.name(`"audio_url":`)
 		if v.AudioURL.Value == nil {
 			to.null()
@@ -567,11 +588,11 @@ func (to *encoder) encodeCreateVideoRequest(v *CreateVideoRequest) {
 			to.string(string(*v.AudioURL.Value))
 		}
 	}
-	others = to.othersBefore("avatar_id", others, v.AdditionalProperties)
+	others = othersBefore(to, "avatar_id", others, v.AdditionalProperties)
 	to.name(`"avatar_id":`)
 	to.string(string(v.AvatarID))
 	if !v.Text.IsZero() {
-		others = to.othersBefore("text", others, v.AdditionalProperties)
+		others = othersBefore(to, "text", others, v.AdditionalProperties)
 		to.name(`"text":`)
 		if v.Text.Value == nil {
 			to.null()
@@ -580,7 +601,7 @@ func (to *encoder) encodeCreateVideoRequest(v *CreateVideoRequest) {
 		}
 	}
 	if !v.Title.IsZero() {
-		others = to.othersBefore("title", others, v.AdditionalProperties)
+		others = othersBefore(to, "title", others, v.AdditionalProperties)
 		to.name(`"title":`)
 		if v.Title.Value == nil {
 			to.null()
@@ -588,7 +609,7 @@ func (to *encoder) encodeCreateVideoRequest(v *CreateVideoRequest) {
 			to.string(string(*v.Title.Value))
 		}
 	}
-	to.others(others, v.AdditionalProperties)
+	writeOthers(to, others, v.AdditionalProperties)
 	to.text = append(to.text, '}')
 }
 
@@ -1582,7 +1603,7 @@ func (to *encoder) encodeWebhookData(v *WebhookData) {
 	to.text = append(to.text, '{')
 	others := sortedNames(v.AdditionalProperties)
 	if !v.WebhookURL.IsZero() {
-		others = to.othersBefore("webhook_url", others, v.AdditionalProperties)
+		others = othersBefore(to, "webhook_url", others, v.AdditionalProperties)
 		to.name(`"webhook_url":`)
 		if v.WebhookURL.Value == nil {
 			to.null()
@@ -1590,7 +1611,7 @@ func (to *encoder) encodeWebhookData(v *WebhookData) {
 			to.string(string(*v.WebhookURL.Value))
 		}
 	}
-	to.others(others, v.AdditionalProperties)
+	writeOthers(to, others, v.AdditionalProperties)
 	to.text = append(to.text, '}')
 }
 
@@ -1622,7 +1643,7 @@ func (to *encoder) encodeWebhookSwitch(v *WebhookSwitch) {
 	to.text = append(to.text, '{')
 	others := sortedNames(v.AdditionalProperties)
 	if !v.Enabled.IsZero() {
-		others = to.othersBefore("enabled", others, v.AdditionalProperties)
+		others = othersBefore(to, "enabled", others, v.AdditionalProperties)
 		to.name(`"enabled":`)
 		if v.Enabled.Value == nil {
 			to.null()
@@ -1630,7 +1651,7 @@ func (to *encoder) encodeWebhookSwitch(v *WebhookSwitch) {
 			to.bool(bool(*v.Enabled.Value))
 		}
 	}
-	to.others(others, v.AdditionalProperties)
+	writeOthers(to, others, v.AdditionalProperties)
 	to.text = append(to.text, '}')
 }
 

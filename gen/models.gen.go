@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
 // Defines values for AvatarStatus.
@@ -459,7 +457,7 @@ type Media struct {
 }
 
 // MediaFile is a video, an image or an audio file.
-type MediaFile = openapi_types.File
+type MediaFile = string
 
 // Problem is an error (RFC 9457). It never contains a submitted value.
 type Problem struct {
@@ -1244,6 +1242,23 @@ func unmarshalNullable[T any](name string, value []byte, field *Nullable[T]) err
 	return nil
 }
 
+// setOthers decodes the members that the document does not name.
+func setOthers[T any](members *map[string]T, unknown map[string]json.RawMessage) error {
+	if raw, ok := any(members).(*map[string]json.RawMessage); ok {
+		*raw = unknown
+		return nil
+	}
+	*members = make(map[string]T, len(unknown))
+	for name, text := range unknown {
+		var value T
+		if err := unmarshalMember(name, text, &value); err != nil {
+			return err
+		}
+		(*members)[name] = value
+	}
+	return nil
+}
+
 // UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *CreateAvatarRequest) UnmarshalJSON(b []byte) error {
 	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
@@ -1292,7 +1307,7 @@ func (a *CreateAvatarRequest) UnmarshalJSON(b []byte) error {
 	}
 
 	if unknown != nil {
-		a.AdditionalProperties = unknown
+		return setOthers(&a.AdditionalProperties, unknown)
 	}
 	return nil
 }
@@ -1380,7 +1395,7 @@ func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
 	}
 
 	if unknown != nil {
-		a.AdditionalProperties = unknown
+		return setOthers(&a.AdditionalProperties, unknown)
 	}
 	return nil
 }
@@ -1440,7 +1455,7 @@ func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
 	}
 
 	if unknown != nil {
-		a.AdditionalProperties = unknown
+		return setOthers(&a.AdditionalProperties, unknown)
 	}
 	return nil
 }
@@ -1479,7 +1494,7 @@ func (a *WebhookData) UnmarshalJSON(b []byte) error {
 	}
 
 	if unknown != nil {
-		a.AdditionalProperties = unknown
+		return setOthers(&a.AdditionalProperties, unknown)
 	}
 	return nil
 }
@@ -1518,7 +1533,7 @@ func (a *WebhookSwitch) UnmarshalJSON(b []byte) error {
 	}
 
 	if unknown != nil {
-		a.AdditionalProperties = unknown
+		return setOthers(&a.AdditionalProperties, unknown)
 	}
 	return nil
 }

@@ -691,25 +691,25 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 		ErrorHandlerFunc:   options.ErrorHandlerFunc,
 	}
 
-	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/projects/v2", wrapper.ListProjects)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/users/login", wrapper.Login)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/users/refresh", wrapper.RefreshTokens)
-	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/avatar_details", wrapper.GetAvatar)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/projects/v2", wrapper.ListProjects)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/create_avatar", wrapper.CreateAvatar)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/create_video", wrapper.CreateVideo)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/submit_consent", wrapper.SubmitConsent)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/delete_avatar", wrapper.DeleteAvatar)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/delete_video", wrapper.DeleteVideo)
-	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/inference_details", wrapper.GetVideo)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/avatar_details", wrapper.GetAvatar)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/list", wrapper.ListAvatars)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/list_inferences", wrapper.ListVideos)
-	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/submit_consent", wrapper.SubmitConsent)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/inference_details", wrapper.GetVideo)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/lipsync/create_lipsync", wrapper.CreateLipsync)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/lipsync/delete_lipsync", wrapper.DeleteLipsync)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/lipsync/inference_details", wrapper.GetLipsync)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/lipsync/list", wrapper.ListLipsyncs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/media", wrapper.UploadMedia)
-	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/webhooks/rotate_secret", wrapper.RotateWebhookSecret)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/webhooks/secret", wrapper.GetWebhookSecrets)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/webhooks/rotate_secret", wrapper.RotateWebhookSecret)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/webhooks/test", wrapper.TestWebhook)
 
 	return m

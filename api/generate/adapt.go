@@ -14,6 +14,7 @@ func adapt(document *openapi3.T) error {
 	withoutRequestID(document)
 	shortNames(document)
 	mergeMediaRanges(document)
+	holdAllValues(document)
 	return nullableMembers(document)
 }
 

@@ -33,9 +33,7 @@ func TestDocComments_areSentences(t *testing.T) {
 func TestDocComments_fitOnAScreen(t *testing.T) {
 	t.Parallel()
 	for _, room := range []string{"gen", "server", "client", "api"} {
-		documentation := exec.CommandContext(t.Context(), "go", "doc", "./"+room)
-		documentation.Dir = "../.."
-		output, err := documentation.Output()
+		output, err := exec.CommandContext(t.Context(), "go", "doc", "./"+room).Output()
 		if err != nil {
 			t.Fatalf("go doc %s: %v", room, err)
 		}

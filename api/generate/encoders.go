@@ -112,9 +112,9 @@ func (p *encoderPlan) method(name string) (string, error) {
 
 // keepsOthers reports whether a type keeps unknown members in AdditionalProperties.
 func (p *encoderPlan) keepsOthers(name string) bool {
-	fields, ok := p.types[name].Type.(*ast.StructType)
+	fields, _ := p.types[name].Type.(*ast.StructType)
 	field := fieldNamed(fields, "AdditionalProperties")
-	return ok && field != nil && source(field.Type) == "map[string]json.RawMessage"
+	return field != nil && strings.HasPrefix(source(field.Type), "map[string]") && fieldNamed(fields, "union") == nil
 }
 
 // value appends the code that writes an expression of a type.
@@ -261,7 +261,7 @@ func (p *encoderPlan) object(of *ast.StructType, expression string, keepsOthers 
 			b.WriteString("if " + m.given + " {\n")
 		}
 		if keepsOthers {
-			fmt.Fprintf(&b, "others = to.othersBefore(%q, others, %s.AdditionalProperties)\n", m.name, expression)
+			fmt.Fprintf(&b, "others = othersBefore(to, %q, others, %s.AdditionalProperties)\n", m.name, expression)
 		}
 		quoted, _ := json.Marshal(m.name) // strings always marshal
 		literal := strconv.Quote(string(quoted) + ":")
@@ -279,7 +279,7 @@ func (p *encoderPlan) object(of *ast.StructType, expression string, keepsOthers 
 		}
 	}
 	if keepsOthers {
-		b.WriteString("to.others(others, " + expression + ".AdditionalProperties)\n")
+		b.WriteString("writeOthers(to, others, " + expression + ".AdditionalProperties)\n")
 	}
 	b.WriteString("to.text = append(to.text, '}')\n")
 	return b.String()
@@ -309,13 +309,10 @@ func (p *encoderPlan) members(of *ast.StructType, expression string, keepsOthers
 			switch option {
 			case "":
 			case "omitempty":
-				m.given, ok = p.notEmpty(field.Type, m.expression, keepsOthers)
+				m.given = p.notEmpty(field.Type, m.expression, keepsOthers)
 			case "omitzero":
-				m.given, ok = p.notZero(field.Type, m.expression)
+				m.given = p.notZero(field.Type, m.expression)
 			default:
-				return nil, false
-			}
-			if option != "" && !ok {
 				return nil, false
 			}
 		}
@@ -326,41 +323,47 @@ func (p *encoderPlan) members(of *ast.StructType, expression string, keepsOthers
 
 // notEmpty returns the condition under which omitempty writes a field. A type that keeps unknown members
 // omits only nil fields.
-func (p *encoderPlan) notEmpty(of ast.Expr, expression string, keepsOthers bool) (condition string, ok bool) {
+func (p *encoderPlan) notEmpty(of ast.Expr, expression string, keepsOthers bool) (condition string) {
 	switch t := p.underlying(of).(type) {
 	case *ast.StarExpr, *ast.InterfaceType:
-		return expression + " != nil", true
+		return expression + " != nil"
 	case *ast.ArrayType, *ast.MapType:
 		if keepsOthers {
-			return expression + " != nil", true
+			return expression + " != nil"
 		}
-		return "len(" + expression + ") != 0", true
+		return "len(" + expression + ") != 0"
 	case *ast.StructType:
-		return "", true
+		return ""
 	case *ast.Ident:
 		switch {
 		case keepsOthers:
-			return "", true
+			return ""
 		case t.Name == "string":
-			return expression + ` != ""`, true
+			return expression + ` != ""`
 		case t.Name == "bool":
-			return "bool(" + expression + ")", true
+			return "bool(" + expression + ")"
 		case strings.HasPrefix(t.Name, "int"), strings.HasPrefix(t.Name, "uint"), strings.HasPrefix(t.Name, "float"):
-			return expression + " != 0", true
+			return expression + " != 0"
 		}
 	}
-	return "", false
+	return "!isEmpty(" + expression + ")"
 }
 
 // notZero returns the condition under which omitzero writes a field.
-func (p *encoderPlan) notZero(of ast.Expr, expression string) (condition string, ok bool) {
+func (p *encoderPlan) notZero(of ast.Expr, expression string) (condition string) {
 	switch t := of.(type) {
 	case *ast.StarExpr, *ast.ArrayType, *ast.MapType:
-		return expression + " != nil", true
+		return expression + " != nil"
 	case *ast.IndexExpr:
-		return "!" + expression + ".IsZero()", source(t.X) == "Nullable"
+		if source(t.X) == "Nullable" {
+			return "!" + expression + ".IsZero()"
+		}
+	case *ast.SelectorExpr:
+		if source(of) == "time.Time" {
+			return "!" + expression + ".IsZero()"
+		}
 	}
-	return "!" + expression + ".IsZero()", source(of) == "time.Time"
+	return "!isZero(" + expression + ")"
 }
 
 // underlying resolves type names and returns the underlying type.

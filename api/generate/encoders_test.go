@@ -76,6 +76,9 @@ type All struct {
 	Given  Nullable[Texts]  ` + "`json:\"given,omitzero\"`" + `
 	Within struct { X *int  ` + "`json:\"x\"`" + ` } ` + "`json:\"within\"`" + `
 	Raw    json.RawMessage  ` + "`json:\"raw\"`" + `
+	Free   json.RawMessage  ` + "`json:\"free,omitempty\"`" + `
+	Zone   time.Location    ` + "`json:\"zone,omitempty\"`" + `
+	Month  time.Month       ` + "`json:\"month,omitzero\"`" + `
 	Left   string           ` + "`json:\"-\"`" + `
 	Bare   string
 }
@@ -100,7 +103,7 @@ func main() {
 		Ints: map[int]string{2: "b", 1: "a"}, Any: map[string]any{"a": texts}, Same: Same{"s"}, Alias: &Alias{"t"},
 		Tree: Tree{Tree: &Tree{Branches: []Tree{}}, Branches: []Tree{{}}}, Upper: Upper{"u"}, Uppers: []Upper{{"v"}, {}},
 		Other: Unnamed{"n", Alias{"e"}}, Number: Number{7}, At: time.Unix(1e9, 5), Null: Nullable[Inner]{Null: true},
-		Given: Nullable[Texts]{Value: &texts}, Raw: json.RawMessage(" [ 1 ] "), Left: "l", Bare: "b",
+		Given: Nullable[Texts]{Value: &texts}, Raw: json.RawMessage(" [ 1 ] "), Free: json.RawMessage("null"), Month: 5, Left: "l", Bare: "b",
 	}
 	full.Within.X = &one
 	for _, value := range []Answer{full, {Lists: [][]int{}, Map: map[string]Inner{}, Uppers: []Upper{}}, {Single: float32(math.Inf(1))}} {

@@ -29,7 +29,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: generate DOCUMENT")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1]); err != nil {
+	f, err := generate(os.Args[1], os.Stderr)
+	if err == nil {
+		err = f.replace()
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
 		os.Exit(1)
 	}
@@ -38,37 +42,37 @@ func main() {
 // files contains the generated files by path. They are written after all are generated, so an error changes no file.
 type files map[string][]byte
 
-func run(path string) error {
-	if err := check(path, os.Stderr); err != nil {
-		return err
+func generate(path string, warnings io.Writer) (files, error) {
+	if err := check(path, warnings); err != nil {
+		return nil, err
 	}
 	f := files{}
 	var document *openapi3.T
 	for _, name := range []string{"models", "client", "server"} {
 		var err error
 		if document, err = f.generate(path, filepath.Join("api", "gen-"+name+".yaml")); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	definitions, err := codegen.OperationDefinitions(document)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all, err := operations(definitions)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	notifications, err := events(document)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	schemas, err := constructors(document)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	encoders, err := f.encoders()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, file := range []struct {
 		path, source string
@@ -84,17 +88,14 @@ func run(path string) error {
 		{"gen/doc.gen.go", docSource, nil},
 	} {
 		if err := f.write(file.path, file.source, file.data); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	written, err := load(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := f.samples(written, all); err != nil {
-		return err
-	}
-	return f.replace()
+	return f, f.samples(written, all)
 }
 
 // check returns an error if the validator of the server rejects the document, and writes a warning for each keyword and
@@ -145,11 +146,12 @@ func (f files) generate(path, settingsPath string) (*openapi3.T, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The first run registers the names of types with oapi-codegen. adapt looks them up.
-	if _, err := codegen.Generate(document, s.Configuration); err != nil {
-		return nil, err
-	}
-	if document, err = load(path); err != nil {
+	// The first run generates nothing. It registers the settings and components with oapi-codegen, so that adapt can
+	// look up the names of types.
+	names := s.Configuration
+	names.Generate = codegen.GenerateOptions{}
+	components := &openapi3.T{OpenAPI: document.OpenAPI, Components: document.Components, Paths: openapi3.NewPaths()}
+	if _, err := codegen.Generate(components, names); err != nil {
 		return nil, err
 	}
 	if err := adapt(document); err != nil {
@@ -169,7 +171,9 @@ func (f files) generate(path, settingsPath string) (*openapi3.T, error) {
 }
 
 func load(path string) (*openapi3.T, error) {
-	document, err := openapi3.NewLoader().LoadFromFile(path)
+	loader := openapi3.NewLoader()
+	loader.IncludeOrigin = true // for line numbers
+	document, err := loader.LoadFromFile(path)
 	if err != nil {
 		return nil, err
 	}

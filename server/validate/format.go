@@ -110,7 +110,7 @@ func fitsInt(size int) func([]byte) bool {
 func fitsUint(size int) func([]byte) bool {
 	return func(text []byte) bool {
 		_, err := strconv.ParseUint(string(text), 10, size)
-		return err == nil
+		return err == nil // like encoding/json, it refuses -0
 	}
 }
 

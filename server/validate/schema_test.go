@@ -35,6 +35,12 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 		{"int64", `{"type": "integer", "format": "int64"}`, map[string]string{
 			`9223372036854775807`: "ok", `9223372036854775808`: " format",
 		}},
+		{"int8", `{"type": "integer", "format": "int8"}`, map[string]string{`127`: "ok", `-128`: "ok", `128`: " format"}},
+		{"uint8", `{"type": "integer", "format": "uint8"}`, map[string]string{`255`: "ok", `256`: " format", `-1`: " format", `-0`: " format"}},
+		{"uint64", `{"type": "integer", "format": "uint64"}`, map[string]string{
+			`18446744073709551615`: "ok", `18446744073709551616`: " format", `1.0`: " type",
+		}},
+		{"any number", `{"type": "number"}`, map[string]string{`16777217`: "ok", `1e300`: "ok", `1e400`: " format"}},
 		{"number", `{"type": "number", "format": "double"}`, map[string]string{
 			`1`: "ok", `1.5`: "ok", `1e300`: "ok", `1e400`: " format", `-1e400`: " format", `true`: " type",
 		}},

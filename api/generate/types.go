@@ -1,0 +1,187 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// holdAllValues changes the schemas for which oapi-codegen would fail, or choose a Go type that cannot hold all values
+// that the schema allows. Values without a single type become json.RawMessage, because the numbers of an any are
+// float64.
+func holdAllValues(document *openapi3.T) {
+	eachSchema(document, func(ref *openapi3.SchemaRef) {
+		schema := ref.Value
+		allowsNull := exactEnum(schema)
+		// The encoding of a string is an annotation, which the validator does not enforce.
+		schema.ContentEncoding, schema.ContentMediaType = "", ""
+		if _, ok := schema.Extensions["x-go-type"]; ok || schema.Type.Is("null") || len(schema.AllOf)+len(schema.OneOf)+len(schema.AnyOf) > 0 {
+			return
+		}
+		types := slices.DeleteFunc(slices.Clone(schema.Type.Slice()), func(t string) bool { return t == "null" })
+		switch {
+		case len(types) > 1 || len(types) == 0 && !isObject(schema):
+			if name := typeOfLiterals(schema); name != "" {
+				if schema.Type = (&openapi3.Types{name}); allowsNull {
+					*schema.Type = append(*schema.Type, "null")
+				}
+				return
+			}
+			schema.Type, schema.Enum, schema.Const = nil, nil, nil
+			extend(ref, anyValue().Value.Extensions)
+		case types[0] == "array" && schema.Items == nil:
+			schema.Items = anyValue()
+		case types[0] != "object":
+		case schema.AdditionalProperties.Has != nil && *schema.AdditionalProperties.Has, !isObject(schema):
+			schema.AdditionalProperties.Schema = anyValue()
+		}
+	})
+}
+
+// anyValue returns a schema that allows all values.
+func anyValue() *openapi3.SchemaRef {
+	return &openapi3.SchemaRef{Value: &openapi3.Schema{
+		Extensions: map[string]any{"x-go-type": "json.RawMessage", "x-go-type-skip-optional-pointer": true},
+	}}
+}
+
+// exactEnum replaces the numbers of an enum, which are float64, by their texts. It removes null, which is no constant in
+// Go, and reports whether the enum has it.
+func exactEnum(schema *openapi3.Schema) (allowsNull bool) {
+	var values []any
+	for i, value := range schema.Enum {
+		if _, ok := value.(float64); ok && schema.Origin != nil && i < len(schema.Origin.Sequences["enum"]) {
+			value = json.Number(schema.Origin.Sequences["enum"][i].Name)
+		}
+		if value != nil {
+			values = append(values, value)
+		}
+	}
+	allowsNull = len(values) < len(schema.Enum)
+	schema.Enum = values
+	return allowsNull
+}
+
+// isObject reports whether a schema has keywords for members.
+func isObject(schema *openapi3.Schema) bool {
+	return len(schema.Properties) > 0 || schema.AdditionalProperties.Has != nil && *schema.AdditionalProperties.Has ||
+		schema.AdditionalProperties.Schema != nil
+}
+
+// typeOfLiterals returns the JSON type of the const and enum of a schema, or "" if they have none or several.
+func typeOfLiterals(schema *openapi3.Schema) (name string) {
+	values := schema.Enum
+	if schema.Const != nil {
+		values = []any{schema.Const}
+	}
+	for _, value := range values {
+		one := ""
+		switch value.(type) {
+		case string:
+			one = "string"
+		case bool:
+			one = "boolean"
+		}
+		if one == "" || name != "" && one != name {
+			return ""
+		}
+		name = one
+	}
+	return name
+}
+
+// eachSchema calls visit for each schema that describes a value, after the schemas of its members and elements. The
+// schemas of an allOf describe the same value as the schema that contains them.
+func eachSchema(document *openapi3.T, visit func(*openapi3.SchemaRef)) {
+	w := schemaWalker{visit: visit, seen: map[*openapi3.Schema]bool{}}
+	if c := document.Components; c != nil {
+		for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
+			w.schema(c.Schemas[name])
+		}
+		for _, parameter := range c.Parameters {
+			w.parameter(parameter.Value)
+		}
+		for _, header := range c.Headers {
+			w.parameter(&header.Value.Parameter)
+		}
+		for _, body := range c.RequestBodies {
+			w.content(body.Value.Content)
+		}
+		for _, response := range c.Responses {
+			w.response(response.Value)
+		}
+	}
+	for _, item := range pathItems(document) {
+		for _, parameter := range item.Parameters {
+			w.parameter(parameter.Value)
+		}
+		for _, operation := range item.Operations() {
+			for _, parameter := range operation.Parameters {
+				w.parameter(parameter.Value)
+			}
+			if operation.RequestBody != nil {
+				w.content(operation.RequestBody.Value.Content)
+			}
+			for _, response := range operation.Responses.Map() {
+				w.response(response.Value)
+			}
+		}
+	}
+}
+
+// pathItems returns the path items of the paths and webhooks.
+func pathItems(document *openapi3.T) []*openapi3.PathItem {
+	return slices.Concat(slices.Collect(maps.Values(document.Paths.Map())), slices.Collect(maps.Values(document.Webhooks)))
+}
+
+type schemaWalker struct {
+	visit func(*openapi3.SchemaRef)
+	seen  map[*openapi3.Schema]bool
+}
+
+func (w *schemaWalker) parameter(p *openapi3.Parameter) {
+	w.schema(p.Schema)
+	w.content(p.Content)
+}
+
+func (w *schemaWalker) response(r *openapi3.Response) {
+	w.content(r.Content)
+	for _, header := range r.Headers {
+		w.parameter(&header.Value.Parameter)
+	}
+}
+
+func (w *schemaWalker) content(content openapi3.Content) {
+	for _, media := range content {
+		w.schema(media.Schema)
+	}
+}
+
+func (w *schemaWalker) schema(ref *openapi3.SchemaRef) {
+	if ref != nil && ref.Value != nil && !w.seen[ref.Value] {
+		w.inside(ref.Value)
+		w.visit(ref)
+	}
+}
+
+// inside visits the schemas in a schema.
+func (w *schemaWalker) inside(schema *openapi3.Schema) {
+	w.seen[schema] = true
+	for _, property := range schema.Properties {
+		w.schema(property)
+	}
+	w.schema(schema.Items)
+	w.schema(schema.AdditionalProperties.Schema)
+	for _, alternative := range slices.Concat(schema.OneOf, schema.AnyOf) {
+		w.schema(alternative)
+	}
+	for _, part := range schema.AllOf {
+		if part.Ref == "" && !w.seen[part.Value] {
+			w.inside(part.Value)
+		} else {
+			w.schema(part)
+		}
+	}
+}
