@@ -14,6 +14,7 @@ func adapt(document *openapi3.T) error {
 	withoutRequestID(document)
 	shortNames(document)
 	mergeMediaRanges(document)
+	eachContent(document, suffixJSON)
 	holdAllValues(document)
 	return nullableMembers(document)
 }
@@ -21,11 +22,7 @@ func adapt(document *openapi3.T) error {
 // withoutCallbacks removes the callbacks of all operations. Each refers to a webhook of the document,
 // whose types oapi-codegen would declare twice.
 func withoutCallbacks(document *openapi3.T) {
-	for _, item := range document.Paths.Map() {
-		for _, operation := range item.Operations() {
-			operation.Callbacks = nil
-		}
-	}
+	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) { operation.Callbacks = nil })
 }
 
 // withoutRequestID removes X-Request-Id from all requests and responses. The client and the server handle
@@ -33,15 +30,13 @@ func withoutCallbacks(document *openapi3.T) {
 func withoutRequestID(document *openapi3.T) {
 	isRequestID := func(name string) bool { return strings.EqualFold(name, "X-Request-Id") }
 	isParameter := func(ref *openapi3.ParameterRef) bool { return isRequestID(ref.Value.Name) }
-	for _, path := range document.Paths.Map() {
-		path.Parameters = slices.DeleteFunc(path.Parameters, isParameter)
-		for _, operation := range path.Operations() {
-			operation.Parameters = slices.DeleteFunc(operation.Parameters, isParameter)
-			for _, response := range operation.Responses.Map() {
-				maps.DeleteFunc(response.Value.Headers, func(name string, _ *openapi3.HeaderRef) bool { return isRequestID(name) })
-			}
+	eachOperation(document, func(item *openapi3.PathItem, operation *openapi3.Operation) {
+		item.Parameters = slices.DeleteFunc(item.Parameters, isParameter)
+		operation.Parameters = slices.DeleteFunc(operation.Parameters, isParameter)
+		for _, response := range operation.Responses.Map() {
+			maps.DeleteFunc(response.Value.Headers, func(name string, _ *openapi3.HeaderRef) bool { return isRequestID(name) })
 		}
-	}
+	})
 	maps.DeleteFunc(document.Components.Parameters, func(_ string, ref *openapi3.ParameterRef) bool { return isParameter(ref) })
 	for _, response := range document.Components.Responses {
 		maps.DeleteFunc(response.Value.Headers, func(name string, _ *openapi3.HeaderRef) bool { return isRequestID(name) })
@@ -51,19 +46,16 @@ func withoutRequestID(document *openapi3.T) {
 // mergeMediaRanges merges the media type ranges of a body, such as video/* and image/*, into one. Otherwise, oapi-codegen
 // would declare the same field for each. The validator of the server still checks the media type.
 func mergeMediaRanges(document *openapi3.T) {
-	for _, path := range document.Paths.Map() {
-		for _, operation := range path.Operations() {
-			if operation.RequestBody == nil || len(operation.RequestBody.Value.Content) < 2 {
-				continue
-			}
-			content := operation.RequestBody.Value.Content
-			ranges := slices.Collect(maps.Keys(content))
-			if slices.ContainsFunc(ranges, func(media string) bool { return !strings.HasSuffix(media, "/*") }) {
-				continue
-			}
+	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
+		if operation.RequestBody == nil || len(operation.RequestBody.Value.Content) < 2 {
+			return
+		}
+		content := operation.RequestBody.Value.Content
+		ranges := slices.Collect(maps.Keys(content))
+		if !slices.ContainsFunc(ranges, func(media string) bool { return !strings.HasSuffix(media, "/*") }) {
 			operation.RequestBody.Value.Content = openapi3.Content{"*/*": content[ranges[0]]}
 		}
-	}
+	})
 }
 
 // shortNames removes repetition from Go names: a constant of EventType ends with the name of its event, the member

@@ -24,15 +24,16 @@ type constructor struct {
 // omit it.
 func constructors(document *openapi3.T) ([]constructor, error) {
 	schemas := map[string]*openapi3.Schema{}
-	for _, item := range document.Paths.Map() {
-		for _, operation := range item.Operations() {
-			for status, response := range operation.Responses.Map() {
-				if media := response.Value.Content.Get("application/json"); media != nil && strings.HasPrefix(status, "2") {
-					collect(schemas, media.Schema)
-				}
+	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
+		for status, response := range operation.Responses.Map() {
+			if !strings.HasPrefix(status, "2") {
+				continue
+			}
+			for _, media := range jsonTypes(response.Value.Content) {
+				collect(schemas, response.Value.Content[media].Schema)
 			}
 		}
-	}
+	})
 	var all []constructor
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		schema, err := codegen.GenerateGoSchema(&openapi3.SchemaRef{Value: schemas[name]}, []string{name})

@@ -57,10 +57,10 @@ func events(document *openapi3.T) ([]event, error) {
 
 func describeEvent(name string, operation *openapi3.Operation) (event, error) {
 	e := event{Type: name, Name: codegen.SchemaNameToTypeName(strings.TrimSuffix(name, "_event"))}
-	if operation == nil || operation.RequestBody == nil || operation.RequestBody.Value.Content.Get("application/json") == nil {
+	if operation == nil || operation.RequestBody == nil || jsonOf(operation.RequestBody.Value.Content) == nil {
 		return e, errors.New("must be a POST with a JSON body")
 	}
-	media := operation.RequestBody.Value.Content.Get("application/json")
+	media := jsonOf(operation.RequestBody.Value.Content)
 	var ok bool
 	if e.Schema, ok = componentName(media.Schema.Ref); !ok {
 		return e, errors.New("the schema of the body must be a component")

@@ -166,7 +166,7 @@ func (f files) generate(path, settingsPath string) (*openapi3.T, error) {
 	if !ok {
 		return nil, errors.New("oapi-codegen wrote no package clause")
 	}
-	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + docComments(code))
+	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + withoutSuffix(docComments(code)))
 	return document, nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,21 +19,18 @@ var nullableSource string
 // absent. Responses keep pointers.
 func nullableMembers(document *openapi3.T) error {
 	a := adapter{document: document, seen: map[*openapi3.Schema]bool{}}
+	var errs []error
 	for _, path := range slices.Sorted(maps.Keys(document.Paths.Map())) {
-		for method, operation := range document.Paths.Value(path).Operations() {
+		for _, operation := range document.Paths.Value(path).Operations() {
 			if operation.RequestBody == nil {
 				continue
 			}
-			media := operation.RequestBody.Value.Content.Get("application/json")
-			if media == nil {
-				continue
-			}
-			if err := a.visit(media.Schema, []string{operation.OperationID, "body"}); err != nil {
-				return fmt.Errorf("%s %s: %w", method, path, err)
+			for _, media := range jsonTypes(operation.RequestBody.Value.Content) {
+				errs = append(errs, a.visit(operation.RequestBody.Value.Content[media].Schema, []string{operation.OperationID, "body"}))
 			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 type adapter struct {

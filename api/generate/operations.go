@@ -138,21 +138,22 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 	if !d.HasBody() {
 		return body{}, nil
 	}
-	media := slices.Sorted(maps.Keys(d.Spec.RequestBody.Value.Content))
-	for _, tag := range []string{"JSON", "Formdata", "Text"} {
+	content := d.Spec.RequestBody.Value.Content
+	for _, media := range append(jsonTypes(content), "application/x-www-form-urlencoded", "text/plain") {
 		for _, b := range d.Bodies {
-			if b.NameTag != tag || !b.IsSupportedByClient() {
+			if b.ContentType != media || !b.IsFixedContentType() {
 				continue
 			}
 			name := b.Schema.TypeDecl()
-			if d.Spec.RequestBody.Value.Content[b.ContentType].Schema.Ref == "" { // the schema has no name
-				name = codegen.UppercaseFirstCharacter(d.OperationId) + tag + "RequestBody"
+			if content[media].Schema.Ref == "" { // the schema has no name
+				name = codegen.UppercaseFirstCharacter(d.OperationId) + b.NameTag + "RequestBody"
 			}
 			qualified, err := qualify(name)
 			return body{Builder: b.Suffix(), Type: qualified, Optional: !b.Required}, err
 		}
 	}
 	b := body{Builder: "WithBody", Reader: true, Optional: !d.BodyRequired}
+	media := slices.Collect(maps.Keys(content))
 	if len(media) == 1 && !strings.Contains(media[0], "*") && !strings.HasPrefix(media[0], "multipart/") {
 		b.ContentType = media[0]
 	}

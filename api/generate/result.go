@@ -22,7 +22,7 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 		}
 		a.Empty = a.Empty || len(response.Contents) == 0
 		for _, content := range response.Contents {
-			media = append(media, content.ContentType)
+			media = append(media, withoutSuffix(content.ContentType))
 			if content.IsJSON() {
 				types[content.Schema.TypeDecl()] = true
 			}
@@ -32,7 +32,7 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 	switch {
 	case len(types) > 0:
 		a.Kind = "bodyJSON"
-		media = slices.DeleteFunc(media, func(m string) bool { return !strings.Contains(m, "json") })
+		media = slices.DeleteFunc(media, func(m string) bool { return !isJSON(m) })
 	case len(media) > 0 && slices.ContainsFunc(media, isText):
 		a.Kind = "bodyText"
 		media = slices.DeleteFunc(media, func(m string) bool { return !isText(m) })

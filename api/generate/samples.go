@@ -146,10 +146,11 @@ func (s *sample) describeBody(definition *openapi3.Operation) {
 		return
 	}
 	content := definition.RequestBody.Value.Content
-	if media := content["application/json"]; media != nil {
+	for _, name := range jsonTypes(content) {
+		media := content[name]
 		s.JSON = exampleOf(media.Example, media.Examples, media.Schema)
-		s.Schema = typescriptType(media.Schema, `operations["`+s.ID+`"]["requestBody"]["content"]["application/json"]`)
-		s.Headers = append(s.Headers, sampleHeader{Name: "Content-Type", Value: "application/json"})
+		s.Schema = typescriptType(media.Schema, `operations["`+s.ID+`"]["requestBody"]["content"]["`+name+`"]`)
+		s.Headers = append(s.Headers, sampleHeader{Name: "Content-Type", Value: name})
 		return
 	}
 	names := slices.Sorted(maps.Keys(content))
@@ -171,9 +172,9 @@ func (s *sample) describeBody(definition *openapi3.Operation) {
 
 func (s *sample) describeResponse(definition *openapi3.Operation) {
 	for _, status := range slices.Sorted(maps.Keys(definition.Responses.Map())) {
-		media := definition.Responses.Value(status).Value.Content["application/json"]
-		if strings.HasPrefix(status, "2") && media != nil {
-			s.ResponseType = typescriptType(media.Schema, `operations["`+s.ID+`"]["responses"]["`+status+`"]["content"]["application/json"]`)
+		content := definition.Responses.Value(status).Value.Content
+		if names := jsonTypes(content); strings.HasPrefix(status, "2") && len(names) > 0 {
+			s.ResponseType = typescriptType(content[names[0]].Schema, `operations["`+s.ID+`"]["responses"]["`+status+`"]["content"]["`+names[0]+`"]`)
 			return
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -90,98 +89,4 @@ func typeOfLiterals(schema *openapi3.Schema) (name string) {
 		name = one
 	}
 	return name
-}
-
-// eachSchema calls visit for each schema that describes a value, after the schemas of its members and elements. The
-// schemas of an allOf describe the same value as the schema that contains them.
-func eachSchema(document *openapi3.T, visit func(*openapi3.SchemaRef)) {
-	w := schemaWalker{visit: visit, seen: map[*openapi3.Schema]bool{}}
-	if c := document.Components; c != nil {
-		for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
-			w.schema(c.Schemas[name])
-		}
-		for _, parameter := range c.Parameters {
-			w.parameter(parameter.Value)
-		}
-		for _, header := range c.Headers {
-			w.parameter(&header.Value.Parameter)
-		}
-		for _, body := range c.RequestBodies {
-			w.content(body.Value.Content)
-		}
-		for _, response := range c.Responses {
-			w.response(response.Value)
-		}
-	}
-	for _, item := range pathItems(document) {
-		for _, parameter := range item.Parameters {
-			w.parameter(parameter.Value)
-		}
-		for _, operation := range item.Operations() {
-			for _, parameter := range operation.Parameters {
-				w.parameter(parameter.Value)
-			}
-			if operation.RequestBody != nil {
-				w.content(operation.RequestBody.Value.Content)
-			}
-			for _, response := range operation.Responses.Map() {
-				w.response(response.Value)
-			}
-		}
-	}
-}
-
-// pathItems returns the path items of the paths and webhooks.
-func pathItems(document *openapi3.T) []*openapi3.PathItem {
-	return slices.Concat(slices.Collect(maps.Values(document.Paths.Map())), slices.Collect(maps.Values(document.Webhooks)))
-}
-
-type schemaWalker struct {
-	visit func(*openapi3.SchemaRef)
-	seen  map[*openapi3.Schema]bool
-}
-
-func (w *schemaWalker) parameter(p *openapi3.Parameter) {
-	w.schema(p.Schema)
-	w.content(p.Content)
-}
-
-func (w *schemaWalker) response(r *openapi3.Response) {
-	w.content(r.Content)
-	for _, header := range r.Headers {
-		w.parameter(&header.Value.Parameter)
-	}
-}
-
-func (w *schemaWalker) content(content openapi3.Content) {
-	for _, media := range content {
-		w.schema(media.Schema)
-	}
-}
-
-func (w *schemaWalker) schema(ref *openapi3.SchemaRef) {
-	if ref != nil && ref.Value != nil && !w.seen[ref.Value] {
-		w.inside(ref.Value)
-		w.visit(ref)
-	}
-}
-
-// inside visits the schemas in a schema.
-func (w *schemaWalker) inside(schema *openapi3.Schema) {
-	w.seen[schema] = true
-	for _, property := range schema.Properties {
-		w.schema(property)
-	}
-	w.schema(schema.Items)
-	w.schema(schema.AdditionalProperties.Schema)
-	for _, alternative := range slices.Concat(schema.OneOf, schema.AnyOf) {
-		w.schema(alternative)
-	}
-	for _, part := range schema.AllOf {
-		if part.Ref == "" && !w.seen[part.Value] {
-			w.inside(part.Value)
-		} else {
-			w.schema(part)
-		}
-	}
 }

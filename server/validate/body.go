@@ -60,7 +60,7 @@ func (v *Validator) checkLimits(cfg Config) error {
 // check checks the body of r. It returns the body that the next handler reads.
 func (b *requestBody) check(w *walker, r *http.Request) (io.ReadCloser, error) {
 	media, params := mediaTypeOf(r.Header)
-	c := b.contents.find(media)
+	c := b.contents.find(media, params)
 	if c == nil {
 		return nil, &Error{Status: http.StatusUnsupportedMediaType, Detail: "The body must be " + b.accepted + "."}
 	}

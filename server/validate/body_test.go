@@ -74,12 +74,14 @@ func TestOperation_Handler_usesTheMostSpecificMediaType(t *testing.T) {
 	o := operationOf(t, "POST", taking(`
 		"application/json": {"schema": {"type": "object"}},
 		"application/merge-patch+json": {"schema": {"type": "array"}},
+		"text/json": {"schema": {"type": "boolean"}},
+		"text/json; charset=utf-8; v=2": {"schema": {"type": "integer"}},
 		"text/plain": {"schema": {"type": "string", "minLength": 2, "pattern": "^a"}},
 		"video/mp4": {"schema": {"type": "string", "format": "binary", "maxLength": 3}},
 		"video/*": {"schema": {"maxLength": 5, "minLength": 1}},
 		"application/octet-stream": {}`), anyObject, validate.Config{})
 	post := serveHTTP(t, o, readAll)
-	const accepted = "The body must be application/json, application/merge-patch+json, application/octet-stream, text/plain, video/mp4 or video/*."
+	const accepted = "The body must be application/json, application/merge-patch+json, application/octet-stream, text/json; v=2, text/json, text/plain, video/mp4 or video/*."
 	for _, c := range []struct {
 		contentType, body string
 		status            int
@@ -90,6 +92,11 @@ func TestOperation_Handler_usesTheMostSpecificMediaType(t *testing.T) {
 		{"application/merge-patch+json", `[]`, 200, `[]`},
 		{"application/merge-patch+json", `[] 1`, 400, malformed},
 		{"application/other+json", `[]`, 415, accepted},
+		{"text/json", `true`, 200, `true`},
+		{"text/json; v=1", `true`, 200, `true`},
+		{"text/json; v=2", `true`, 400, " type"},
+		{"text/json; charset=UTF-8; v=2; w=3", `2`, 200, `2`},
+		{"text/json; charset=latin1", `true`, 415, accepted},
 		{"text/plain", "abc", 200, "abc"},
 		{"Text/Plain; charset=UTF-8", "aä", 200, "aä"},
 		{"text/plain", "b", 400, " minLength,  pattern"},

@@ -197,12 +197,12 @@ func (c *compiler) contents(source *document.Node) contents {
 }
 
 func (c *compiler) content(source *document.Node, m document.Member) *content {
-	media, ok := parseRange(m.Name)
+	media, params, ok := parseRange(m.Name)
 	if !ok {
 		c.unsupportedAt(source, m, "is no media type that can be checked")
 		return &content{media: m.Name}
 	}
-	result := &content{media: media}
+	result := &content{media: media, params: params}
 	at := m.Value
 	result.node = c.mediaType(at, media == mediaForm || media == mediaMultipart)
 	switch {
@@ -231,15 +231,17 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 	return result
 }
 
-// parseRange parses a media type or media range. The only parameter that it accepts is the charset UTF-8.
-func parseRange(name string) (media string, ok bool) {
+// parseRange parses a media type or media range and its parameters, except the charset, which must be UTF-8.
+func parseRange(name string) (media string, params map[string]string, ok bool) {
 	media, params, err := mime.ParseMediaType(name)
-	if err != nil || len(params) > 1 || len(params) == 1 && !strings.EqualFold(params["charset"], "utf-8") {
-		return "", false
+	charset, given := params["charset"]
+	if err != nil || given && !strings.EqualFold(charset, "utf-8") {
+		return "", nil, false
 	}
+	delete(params, "charset")
 	kind, sub, _ := strings.Cut(media, "/")
 	isRange := sub == "*" && (kind == "*" || !strings.Contains(kind, "*"))
-	return media, sub != "" && (isRange || !strings.Contains(media, "*"))
+	return media, params, sub != "" && (isRange && len(params) == 0 || !strings.Contains(media, "*"))
 }
 
 // mediaType compiles the schema of a media type. It returns nil if all values are allowed.

@@ -18,7 +18,8 @@ const (
 // content is one media type of a body, with its compiled schema. At most one of json, text, form and
 // multipart is set. If none is set, the content of the body is not checked.
 type content struct {
-	media     string // or a range such as video/* or */*
+	media     string            // or a range such as video/* or */*
+	params    map[string]string // that the media type of a body must have, without the charset
 	json      bool
 	node      *node       // schema of JSON, text, a form, or the fields of a multipart body
 	text      *shape      // set for text
@@ -36,17 +37,19 @@ type contents []*content
 
 func (cs contents) sort() {
 	slices.SortFunc(cs, func(a, b *content) int {
-		return cmp.Or(cmp.Compare(generality(a.media), generality(b.media)), cmp.Compare(a.media, b.media))
+		return cmp.Or(
+			cmp.Compare(generality(a.media), generality(b.media)), cmp.Compare(a.media, b.media), cmp.Compare(len(b.params), len(a.params)),
+		)
 	})
 }
 
 func generality(media string) int { return strings.Count(media, "*") }
 
-// find returns the content for a media type, or nil.
-func (cs contents) find(media string) *content {
+// find returns the content for a media type with its parameters, or nil.
+func (cs contents) find(media string, params map[string]string) *content {
 	for _, c := range cs {
 		switch {
-		case !inRange(media, c.media):
+		case !inRange(media, c.media) || !c.hasParams(params):
 		case c.inJSON != nil && isJSON(media):
 			return c.inJSON
 		default:
@@ -56,11 +59,21 @@ func (cs contents) find(media string) *content {
 	return nil
 }
 
+// hasParams reports whether all parameters that the document declares are among params.
+func (c *content) hasParams(params map[string]string) bool {
+	for name, value := range c.params {
+		if params[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
 // String lists the media types for error messages.
 func (cs contents) String() string {
 	names := make([]string, len(cs))
 	for i, c := range cs {
-		names[i] = c.media
+		names[i] = mime.FormatMediaType(c.media, c.params)
 	}
 	return oneOf(names)
 }
@@ -82,7 +95,7 @@ func inRange(media, pattern string) bool {
 }
 
 func isJSON(media string) bool {
-	return media == mediaJSON || strings.HasSuffix(media, "+json")
+	return strings.HasSuffix(media, "/json") || strings.HasSuffix(media, "+json")
 }
 
 // mediaTypeOf returns the media type of a body and its parameters. The media type is "" if it is missing,

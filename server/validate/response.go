@@ -87,8 +87,8 @@ func (o *Operation) responseHeader(w *walker, status int, header http.Header, ha
 		}
 		return nil, nil
 	}
-	media, _ := mediaTypeOf(header)
-	c := declared.contents.find(media)
+	media, params := mediaTypeOf(header)
+	c := declared.contents.find(media, params)
 	if c == nil {
 		return nil, mismatched("The document does not declare this content type for the status " + strconv.Itoa(status) + ".")
 	}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"maps"
+	"mime"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+const mediaJSON = "application/json"
+
+// isJSON reports whether bodies of a media type are JSON.
+func isJSON(media string) bool {
+	media, _, _ = mime.ParseMediaType(media)
+	return strings.HasSuffix(media, "/json") || strings.HasSuffix(media, "+json")
+}
+
+// jsonTypes returns the JSON media types of a body. application/json is the first.
+func jsonTypes(content openapi3.Content) []string {
+	names := slices.Sorted(maps.Keys(content))
+	names = slices.DeleteFunc(names, func(media string) bool { return media == mediaJSON || !isJSON(media) })
+	if content[mediaJSON] != nil {
+		return append([]string{mediaJSON}, names...)
+	}
+	return names
+}
+
+// jsonOf returns the description of the first JSON media type of a body, or nil.
+func jsonOf(content openapi3.Content) *openapi3.MediaType {
+	for _, media := range jsonTypes(content) {
+		return content[media]
+	}
+	return nil
+}
+
+// suffixJSON appends +json to the names of JSON media types that oapi-codegen does not know as JSON, such as text/json.
+// withoutSuffix removes it from the generated code.
+func suffixJSON(content openapi3.Content) {
+	for _, media := range jsonTypes(content) {
+		name, params, _ := strings.Cut(media, "/json")
+		if name == media || name == "application" {
+			continue
+		}
+		content[name+suffixedJSON+params] = content[media]
+		delete(content, media)
+	}
+}
+
+const suffixedJSON = "/json+json"
+
+func withoutSuffix(code string) string { return strings.ReplaceAll(code, suffixedJSON, "/json") }

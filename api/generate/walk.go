@@ -1,0 +1,118 @@
+package main
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// eachSchema calls visit for each schema that describes a value, after the schemas of its members and elements. The
+// schemas of an allOf describe the same value as the schema that contains them.
+func eachSchema(document *openapi3.T, visit func(*openapi3.SchemaRef)) {
+	w := walker{visit: visit, seen: map[*openapi3.Schema]bool{}}
+	for _, name := range slices.Sorted(maps.Keys(document.Components.Schemas)) {
+		w.schema(document.Components.Schemas[name])
+	}
+	eachContent(document, w.content)
+	eachParameter(document, func(p *openapi3.Parameter) {
+		w.schema(p.Schema)
+		w.content(p.Content)
+	})
+}
+
+// eachContent calls visit for the media types of each request body and response. It may call it several times for those
+// of a component.
+func eachContent(document *openapi3.T, visit func(openapi3.Content)) {
+	for _, body := range document.Components.RequestBodies {
+		visit(body.Value.Content)
+	}
+	for _, response := range document.Components.Responses {
+		visit(response.Value.Content)
+	}
+	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
+		if operation.RequestBody != nil {
+			visit(operation.RequestBody.Value.Content)
+		}
+		for _, response := range operation.Responses.Map() {
+			visit(response.Value.Content)
+		}
+	})
+}
+
+// eachParameter calls visit for each parameter and each header of a response. It may call it several times for a
+// component.
+func eachParameter(document *openapi3.T, visit func(*openapi3.Parameter)) {
+	headers := func(response *openapi3.ResponseRef) {
+		for _, header := range response.Value.Headers {
+			visit(&header.Value.Parameter)
+		}
+	}
+	for _, parameter := range document.Components.Parameters {
+		visit(parameter.Value)
+	}
+	for _, header := range document.Components.Headers {
+		visit(&header.Value.Parameter)
+	}
+	for _, response := range document.Components.Responses {
+		headers(response)
+	}
+	eachOperation(document, func(item *openapi3.PathItem, operation *openapi3.Operation) {
+		for _, parameter := range slices.Concat(item.Parameters, operation.Parameters) {
+			visit(parameter.Value)
+		}
+		for _, response := range operation.Responses.Map() {
+			headers(response)
+		}
+	})
+}
+
+// eachOperation calls visit for each operation of the paths and webhooks.
+func eachOperation(document *openapi3.T, visit func(*openapi3.PathItem, *openapi3.Operation)) {
+	for _, items := range []map[string]*openapi3.PathItem{document.Paths.Map(), document.Webhooks} {
+		for _, path := range slices.Sorted(maps.Keys(items)) {
+			operations := items[path].Operations()
+			for _, method := range slices.Sorted(maps.Keys(operations)) {
+				visit(items[path], operations[method])
+			}
+		}
+	}
+}
+
+type walker struct {
+	visit func(*openapi3.SchemaRef)
+	seen  map[*openapi3.Schema]bool
+}
+
+func (w *walker) content(content openapi3.Content) {
+	for _, media := range slices.Sorted(maps.Keys(content)) {
+		w.schema(content[media].Schema)
+	}
+}
+
+func (w *walker) schema(ref *openapi3.SchemaRef) {
+	if ref != nil && ref.Value != nil && !w.seen[ref.Value] {
+		w.inside(ref.Value)
+		w.visit(ref)
+	}
+}
+
+// inside visits the schemas in a schema.
+func (w *walker) inside(schema *openapi3.Schema) {
+	w.seen[schema] = true
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		w.schema(schema.Properties[name])
+	}
+	w.schema(schema.Items)
+	w.schema(schema.AdditionalProperties.Schema)
+	for _, alternative := range slices.Concat(schema.OneOf, schema.AnyOf) {
+		w.schema(alternative)
+	}
+	for _, part := range schema.AllOf {
+		if part.Ref == "" && !w.seen[part.Value] {
+			w.inside(part.Value)
+		} else {
+			w.schema(part)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+// Package roundtrip sends values from the generated client to the generated server and back. TestRoundTrip of package api
+// compiles and runs it in a copy of the module whose document has the paths and schemas beside this file.
+package roundtrip
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+)
+
+// service returns what it receives.
+type service struct {
+	server.Unimplemented
+	got any // the last request
+}
+
+func (s *service) PutThing(_ context.Context, r gen.PutThingRequestObject) (gen.PutThingResponseObject, error) {
+	return gen.PutThing200JSONResponse(*r.Body), nil
+}
+
+func (s *service) PatchThing(_ context.Context, r gen.PatchThingRequestObject) (gen.PatchThingResponseObject, error) {
+	s.got = *r.Body
+	return gen.PatchThing200ApplicationVndThingPlusJSONResponse{Free: json.RawMessage("1")}, nil
+}
+
+func (s *service) PutText(_ context.Context, r gen.PutTextRequestObject) (gen.PutTextResponseObject, error) {
+	return gen.PutText200TextJSONPlusJSONResponse(*r.Body), nil
+}
+
+func (s *service) PatchVersion(_ context.Context, r gen.PatchVersionRequestObject) (gen.PatchVersionResponseObject, error) {
+	s.got = r
+	return gen.PatchVersion204Response{}, nil
+}
+
+func start(t *testing.T) (*service, *client.Client, *httptest.Server) {
+	t.Helper()
+	s := &service{}
+	handler, err := server.New(s, server.Config{
+		ValidateResponses: server.ResponsesEnforced,
+		Authenticator:     server.AuthenticatorFunc(func(context.Context, string) (server.Principal, error) { return server.Principal{}, nil }),
+	})
+	check(t, err)
+	listener := httptest.NewServer(handler)
+	t.Cleanup(listener.Close)
+	c, err := client.New(client.Config{BaseURL: listener.URL})
+	check(t, err)
+	return s, c, listener
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// encoded returns the JSON of a value.
+func encoded(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	check(t, err)
+	return string(text)
+}
+
+func TestValues_areKept(t *testing.T) {
+	t.Parallel()
+	_, c, _ := start(t)
+	for _, text := range []string{
+		`{"free":9007199254740993,"number":16777217}`,
+		`{"byte":255,"free":{"a":[1.00,123456789012345678901234567890]},"number":1e+300,"single":1.5}`,
+		`{"free":null}`,
+		`{"either":"5","free":1,"list":[9007199254740993,"a",null,{}],"members":{"a":9007199254740993,"b":null}}`,
+		`{"either":9007199254740993,"free":""}`,
+		`{"either":null,"free":[]}`,
+		`{"duration":"P1Y2M3DT99999999999999999999H","free":false}`,
+		`{"free":0,"mood":9007199254740993,"scores":{"a":1e-300,"best":0.1,"z":3}}`,
+	} {
+		var thing gen.Thing
+		check(t, json.Unmarshal([]byte(text), &thing))
+		if got := encoded(t, thing); got != text {
+			t.Errorf("%s is decoded as %s", text, got)
+		}
+		got, err := c.PutThing(t.Context(), thing)
+		check(t, err)
+		if got := encoded(t, got); got != text {
+			t.Errorf("sent %s, got %s", text, got)
+		}
+	}
+}
+
+func TestValues_thatCannotBeHeldAreRefused(t *testing.T) {
+	t.Parallel()
+	_, _, listener := start(t)
+	for text, pointer := range map[string]string{
+		`{"free":1,"number":1e400}`:               "/number",
+		`{"free":1,"single":1e300}`:               "/single",
+		`{"free":1,"byte":256}`:                   "/byte",
+		`{"free":1,"byte":-0}`:                    "/byte",
+		`{"free":1,"scores":{"best":1e400}}`:      "/scores/best",
+		`{"free":1,"mood":9007199254740992}`:      "/mood",
+		`{"free":1,"either":9223372036854775808}`: "/either",
+	} {
+		request := httptest.NewRequest("PUT", listener.URL+"/roundtrip/things", strings.NewReader(text))
+		request.RequestURI = ""
+		request.Header.Set("Content-Type", "application/json")
+		response, err := listener.Client().Do(request)
+		check(t, err)
+		var problem gen.Problem
+		check(t, json.NewDecoder(response.Body).Decode(&problem))
+		check(t, response.Body.Close())
+		if response.StatusCode != 400 || problem.Errors == nil || len(*problem.Errors) != 1 || (*problem.Errors)[0].Pointer != pointer {
+			t.Errorf("%s: status %d, errors %s", text, response.StatusCode, encoded(t, problem.Errors))
+		}
+	}
+}
+
+func TestNull_reachesTheHandlerInEachJSONMediaType(t *testing.T) {
+	t.Parallel()
+	s, c, _ := start(t)
+	for _, patch := range []gen.ThingPatch{
+		{},
+		{Title: gen.Null[string](), Count: gen.Value(0)},
+		{Title: gen.Value(""), Count: gen.Null[int](), Inner: gen.Null[gen.ThingPatchInner]()},
+		{Inner: gen.Value(gen.ThingPatchInner{A: gen.Null[string]()})},
+	} {
+		_, err := c.PatchThing(t.Context(), patch)
+		check(t, err)
+		if got := encoded(t, s.got); got != encoded(t, patch) {
+			t.Errorf("sent %s, got %s", encoded(t, patch), got)
+		}
+		got, err := c.PutText(t.Context(), patch)
+		check(t, err)
+		if encoded(t, got) != encoded(t, patch) {
+			t.Errorf("sent %s, got %s", encoded(t, patch), encoded(t, got))
+		}
+	}
+	check(t, c.PatchVersion(t.Context(), gen.PatchVersionApplicationJSONVersion1RequestBody{One: gen.Null[int]()}))
+	got, ok := s.got.(gen.PatchVersionRequestObject)
+	if !ok || got.ApplicationJSONVersion1Body == nil || !got.ApplicationJSONVersion1Body.One.Null || got.ApplicationJSONVersion2Body != nil {
+		t.Errorf("got %s", encoded(t, s.got))
+	}
+}
