@@ -38,6 +38,11 @@ func (s *service) PatchVersion(_ context.Context, r gen.PatchVersionRequestObjec
 	return gen.PatchVersion204Response{}, nil
 }
 
+func (s *service) PostForm(_ context.Context, r gen.PostFormRequestObject) (gen.PostFormResponseObject, error) {
+	s.got = r.Body
+	return gen.PostForm204Response{}, nil
+}
+
 func start(t *testing.T) (*service, *client.Client, *httptest.Server) {
 	t.Helper()
 	s := &service{}
@@ -144,5 +149,17 @@ func TestNull_reachesTheHandlerInEachJSONMediaType(t *testing.T) {
 	got, ok := s.got.(gen.PatchVersionRequestObject)
 	if !ok || got.ApplicationJSONVersion1Body == nil || !got.ApplicationJSONVersion1Body.One.Null || got.ApplicationJSONVersion2Body != nil {
 		t.Errorf("got %s", encoded(t, s.got))
+	}
+}
+
+func TestForm_thatIsNotSentDoesNotArrive(t *testing.T) {
+	t.Parallel()
+	s, c, _ := start(t)
+	size := 1e300
+	for _, form := range []*gen.Form{nil, {Name: "a b", Size: &size}, {}} {
+		check(t, c.PostForm(t.Context(), form))
+		if encoded(t, s.got) != encoded(t, form) {
+			t.Errorf("sent %s, got %s", encoded(t, form), encoded(t, s.got))
+		}
 	}
 }
