@@ -53,7 +53,8 @@ type Response struct {
 	// attempt.
 	StatusCode int
 
-	// Header is the header of the last response.
+	// Header is the header of the last response. The method Decode of a struct such as
+	// gen.TooManyRequestsResponseHeaders reads the headers that the document describes.
 	Header http.Header
 
 	// Body is the body of the last response. The body of a success is limited by [Config].MaxResponseBytes, all

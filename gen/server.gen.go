@@ -1265,10 +1265,10 @@ func (response ListProjects401ApplicationProblemPlusJSONResponse) VisitListProje
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -1304,16 +1304,10 @@ func (response ListProjects429ApplicationProblemPlusJSONResponse) VisitListProje
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -1367,10 +1361,10 @@ func (response ListProjects503ApplicationProblemPlusJSONResponse) VisitListProje
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -1432,10 +1426,10 @@ func (response Login401ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -1489,10 +1483,10 @@ func (response Login429ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 429)
 }
 
@@ -1546,10 +1540,10 @@ func (response Login503ApplicationProblemPlusJSONResponse) VisitLoginResponse(w 
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -1611,10 +1605,10 @@ func (response RefreshTokens401ApplicationProblemPlusJSONResponse) VisitRefreshT
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -1704,10 +1698,10 @@ func (response RefreshTokens503ApplicationProblemPlusJSONResponse) VisitRefreshT
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -1769,10 +1763,10 @@ func (response GetAvatar401ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -1808,16 +1802,10 @@ func (response GetAvatar429ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -1871,10 +1859,10 @@ func (response GetAvatar503ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -1938,10 +1926,10 @@ func (response CreateAvatar401ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -2031,16 +2019,10 @@ func (response CreateAvatar429ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -2094,10 +2076,10 @@ func (response CreateAvatar503ApplicationProblemPlusJSONResponse) VisitCreateAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -2161,10 +2143,10 @@ func (response CreateVideo401ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -2272,16 +2254,10 @@ func (response CreateVideo429ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -2335,10 +2311,10 @@ func (response CreateVideo503ApplicationProblemPlusJSONResponse) VisitCreateVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -2395,10 +2371,10 @@ func (response DeleteAvatar401ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -2470,16 +2446,10 @@ func (response DeleteAvatar429ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -2533,10 +2503,10 @@ func (response DeleteAvatar503ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -2593,10 +2563,10 @@ func (response DeleteVideo401ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -2668,16 +2638,10 @@ func (response DeleteVideo429ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -2731,10 +2695,10 @@ func (response DeleteVideo503ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -2796,10 +2760,10 @@ func (response GetVideo401ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -2835,16 +2799,10 @@ func (response GetVideo429ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -2898,10 +2856,10 @@ func (response GetVideo503ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -2963,10 +2921,10 @@ func (response ListAvatars401ApplicationProblemPlusJSONResponse) VisitListAvatar
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -2984,16 +2942,10 @@ func (response ListAvatars429ApplicationProblemPlusJSONResponse) VisitListAvatar
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -3047,10 +2999,10 @@ func (response ListAvatars503ApplicationProblemPlusJSONResponse) VisitListAvatar
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -3112,10 +3064,10 @@ func (response ListVideos401ApplicationProblemPlusJSONResponse) VisitListVideosR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -3133,16 +3085,10 @@ func (response ListVideos429ApplicationProblemPlusJSONResponse) VisitListVideosR
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -3196,10 +3142,10 @@ func (response ListVideos503ApplicationProblemPlusJSONResponse) VisitListVideosR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -3261,10 +3207,10 @@ func (response SubmitConsent401ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -3354,16 +3300,10 @@ func (response SubmitConsent429ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -3417,10 +3357,10 @@ func (response SubmitConsent503ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -3484,10 +3424,10 @@ func (response CreateLipsync401ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -3577,16 +3517,10 @@ func (response CreateLipsync429ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -3640,10 +3574,10 @@ func (response CreateLipsync503ApplicationProblemPlusJSONResponse) VisitCreateLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -3700,10 +3634,10 @@ func (response DeleteLipsync401ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -3775,16 +3709,10 @@ func (response DeleteLipsync429ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -3838,10 +3766,10 @@ func (response DeleteLipsync503ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -3903,10 +3831,10 @@ func (response GetLipsync401ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -3942,16 +3870,10 @@ func (response GetLipsync429ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -4005,10 +3927,10 @@ func (response GetLipsync503ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -4070,10 +3992,10 @@ func (response ListLipsyncs401ApplicationProblemPlusJSONResponse) VisitListLipsy
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -4091,16 +4013,10 @@ func (response ListLipsyncs429ApplicationProblemPlusJSONResponse) VisitListLipsy
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -4154,10 +4070,10 @@ func (response ListLipsyncs503ApplicationProblemPlusJSONResponse) VisitListLipsy
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -4221,10 +4137,10 @@ func (response UploadMedia401ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -4278,16 +4194,10 @@ func (response UploadMedia429ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -4341,10 +4251,10 @@ func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -4405,10 +4315,10 @@ func (response RotateWebhookSecret401ApplicationProblemPlusJSONResponse) VisitRo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -4426,16 +4336,10 @@ func (response RotateWebhookSecret429ApplicationProblemPlusJSONResponse) VisitRo
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -4489,10 +4393,10 @@ func (response RotateWebhookSecret503ApplicationProblemPlusJSONResponse) VisitRo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -4553,10 +4457,10 @@ func (response GetWebhookSecrets401ApplicationProblemPlusJSONResponse) VisitGetW
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -4574,16 +4478,10 @@ func (response GetWebhookSecrets429ApplicationProblemPlusJSONResponse) VisitGetW
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -4637,10 +4535,10 @@ func (response GetWebhookSecrets503ApplicationProblemPlusJSONResponse) VisitGetW
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 
@@ -4702,10 +4600,10 @@ func (response TestWebhook401ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.WWWAuthenticate != nil {
-		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 401)
 }
 
@@ -4777,16 +4675,10 @@ func (response TestWebhook429ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if to.err != nil {
 		return to.err
 	}
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
+	}
 	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RateLimit != nil {
-		w.Header().Set("RateLimit", fmt.Sprint(*response.Headers.RateLimit))
-	}
-	if response.Headers.RateLimitPolicy != nil {
-		w.Header().Set("RateLimit-Policy", fmt.Sprint(*response.Headers.RateLimitPolicy))
-	}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
 	return to.send(w, 429)
 }
 
@@ -4840,10 +4732,10 @@ func (response TestWebhook503ApplicationProblemPlusJSONResponse) VisitTestWebhoo
 	if to.err != nil {
 		return to.err
 	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	if err := response.Headers.write(w.Header()); err != nil {
+		return err
 	}
+	w.Header()["Content-Type"] = []string{"application/problem+json"}
 	return to.send(w, 503)
 }
 

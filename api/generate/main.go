@@ -70,6 +70,10 @@ func generate(path string, warnings io.Writer) (files, error) {
 	if err != nil {
 		return nil, err
 	}
+	responseHeaders, err := responseHeaders(document, definitions)
+	if err != nil {
+		return nil, err
+	}
 	encoders, err := f.encoders()
 	if err != nil {
 		return nil, err
@@ -84,6 +88,7 @@ func generate(path string, warnings io.Writer) (files, error) {
 		{"gen/constructors.gen.go", constructorsSource, schemas},
 		{"gen/encoders.gen.go", encodersSource, encoders},
 		{"gen/events.gen.go", eventsSource, notifications},
+		{"gen/headers.gen.go", headersSource, responseHeaders},
 		{"gen/nullable.gen.go", nullableSource, nil},
 		{"gen/doc.gen.go", docSource, nil},
 	} {

@@ -5,9 +5,14 @@ package roundtrip
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	openapi_types "github.com/oapi-codegen/runtime/types"
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -17,7 +22,8 @@ import (
 // service returns what it receives.
 type service struct {
 	server.Unimplemented
-	got any // the last request
+	got     any // the last request
+	headers gen.GetHeaders204ResponseHeaders
 }
 
 func (s *service) PutThing(_ context.Context, r gen.PutThingRequestObject) (gen.PutThingResponseObject, error) {
@@ -41,6 +47,10 @@ func (s *service) PatchVersion(_ context.Context, r gen.PatchVersionRequestObjec
 func (s *service) PostForm(_ context.Context, r gen.PostFormRequestObject) (gen.PostFormResponseObject, error) {
 	s.got = r.Body
 	return gen.PostForm204Response{}, nil
+}
+
+func (s *service) GetHeaders(context.Context, gen.GetHeadersRequestObject) (gen.GetHeadersResponseObject, error) {
+	return gen.GetHeaders204Response{Headers: s.headers}, nil
 }
 
 func start(t *testing.T) (*service, *client.Client, *httptest.Server) {
@@ -162,4 +172,64 @@ func TestForm_thatIsNotSentDoesNotArrive(t *testing.T) {
 			t.Errorf("sent %s, got %s", encoded(t, form), encoded(t, s.got))
 		}
 	}
+}
+
+func TestHeaders_areWrittenAndReadInTheirStyles(t *testing.T) {
+	t.Parallel()
+	s, c, _ := start(t)
+	at, number, size := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), 1e300, gen.SizeLarge
+	pair := gen.Pair{Name: "n", At: &at, Count: new(7)}
+	s.headers = gen.GetHeaders204ResponseHeaders{
+		XList: &[]string{"a", "b c", ""}, XTimes: &[]time.Time{at, at}, XTime: at, XObject: &pair, XExploded: &pair,
+		XMembers: &map[string]float64{"a": 1.5, "b": 2}, XJSON: &gen.ThingPatch{Title: gen.Null[string](), Count: gen.Value(1)},
+		XNumber: &number, XFree: json.RawMessage("9007199254740993"), XBytes: new([]byte("a,b")), XEnum: &size,
+		XDate: &openapi_types.Date{Time: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)},
+	}
+	var response client.Response
+	check(t, c.GetHeaders(t.Context(), client.WithResponse(&response)))
+	for name, want := range map[string]string{
+		"X-List": "a,b c,", "X-Time": "2026-01-02T03:04:05.000006Z", "X-Null": "null",
+		"X-Object": "at,2026-01-02T03:04:05.000006Z,count,7,name,n", "X-Exploded": "at=2026-01-02T03:04:05.000006Z,count=7,name=n",
+		"X-JSON": `{"count":1,"title":null}`, "X-Free": "9007199254740993", "X-Bytes": "YSxi", "X-Date": "2026-01-02",
+	} {
+		if got := response.Header.Get(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	var read gen.GetHeaders204ResponseHeaders
+	check(t, read.Decode(response.Header))
+	if encoded(t, read) != encoded(t, s.headers) {
+		t.Errorf("sent %s\ngot  %s", encoded(t, s.headers), encoded(t, read))
+	}
+	response.Header.Set("X-List", "a, b")
+	check(t, read.Decode(response.Header))
+	if !slices.Equal(*read.XList, []string{"a", "b"}) {
+		t.Errorf("got %q", *read.XList)
+	}
+	response.Header.Set("X-Number", "many")
+	if read.Decode(response.Header) == nil {
+		t.Error("a text is decoded as a number")
+	}
+}
+
+func TestHeaders_thatTheDocumentDoesNotAllowAreNotSent(t *testing.T) {
+	t.Parallel()
+	s, c, _ := start(t)
+	for name, headers := range map[string]gen.GetHeaders204ResponseHeaders{
+		"too long":         {XList: &[]string{"123456789"}},
+		"with a comma":     {XList: &[]string{"a,b"}},
+		"with a space":     {XList: &[]string{"a", " b"}},
+		"only empty":       {XList: &[]string{""}},
+		"with a line feed": {XObject: &gen.Pair{Name: "a\nb"}},
+		"with a member":    {XExploded: &gen.Pair{Name: "a,count=b"}},
+		"number as a text": {XFree: json.RawMessage(`"5"`)},
+		"nested":           {XFree: json.RawMessage(`[[1]]`)},
+	} {
+		s.headers = headers
+		if err := c.GetHeaders(t.Context(), client.WithRetry(client.Retry{Attempts: 1})); !errors.Is(err, client.ErrServer) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s.headers = gen.GetHeaders204ResponseHeaders{}
+	check(t, c.GetHeaders(t.Context()))
 }
