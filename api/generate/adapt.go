@@ -16,6 +16,7 @@ func adapt(document *openapi3.T) error {
 	mergeMediaRanges(document)
 	eachContent(document, suffixJSON)
 	schemasOfHeaders(document)
+	renameVariables(document)
 	holdAllValues(document)
 	return nullableMembers(document)
 }
@@ -77,6 +78,18 @@ func schemasOfHeaders(document *openapi3.T) {
 	})
 }
 
+// renameVariables renames path parameters that would be variables with a name that the handlers use.
+func renameVariables(document *openapi3.T) {
+	const taken = "body bytes context encoding err errors fmt found h handler http io json mime missing multipart params parts read" +
+		" reflect request runtime siw slices strings sync text time url value w r"
+	eachParameter(document, func(p *openapi3.Parameter) {
+		name := codegen.ParameterDefinition{ParamName: p.Name, Spec: p}.GoName()
+		if p.In == openapi3.ParameterInPath && isTaken(codegen.LowercaseFirstCharacters(name), taken) {
+			p.Extensions = extended(map[string]any{"x-go-name": name + "Value"}, p.Extensions)
+		}
+	})
+}
+
 // shortNames removes repetition from Go names: a constant of EventType ends with the name of its event, the member
 // event_type has the type EventType, and names of headers have no X.
 func shortNames(document *openapi3.T) {
@@ -111,7 +124,8 @@ func extend(ref *openapi3.SchemaRef, extensions map[string]any) {
 }
 
 func extended(present, extensions map[string]any) map[string]any {
-	all := maps.Clone(extensions)
+	all := map[string]any{}
+	maps.Copy(all, extensions)
 	maps.Copy(all, present) // extensions in the document win
 	return all
 }

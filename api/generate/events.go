@@ -33,21 +33,24 @@ type event struct {
 }
 
 // events describes the webhooks of the document, in the order of EventType.
-func events(document *openapi3.T) ([]event, error) {
+func events(document *openapi3.T, n *names) ([]event, error) {
 	types := document.Components.Schemas["EventType"]
 	var all []event
 	for name, item := range document.Webhooks {
 		described, err := describeEvent(name, item.Post)
 		if err == nil && (types == nil || !slices.Contains(types.Value.Enum, any(name))) {
-			err = errors.New("missing in the schema EventType")
+			err = errors.New("is missing in the schema EventType")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("webhook %s: %w", name, err)
+			n.fail(locate(item.Origin), "the webhook %s %v", name, err)
 		}
 		all = append(all, described)
 	}
-	if types != nil && len(types.Value.Enum) != len(all) {
-		return nil, errors.New("the schema EventType lists an event without a webhook")
+	if types != nil && len(types.Value.Enum) != len(document.Webhooks) {
+		n.fail(locate(types.Origin), "the schema EventType lists an event without a webhook")
+	}
+	if err := n.err(); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(all, func(a, b event) int {
 		return slices.Index(types.Value.Enum, any(a.Type)) - slices.Index(types.Value.Enum, any(b.Type))
@@ -63,11 +66,11 @@ func describeEvent(name string, operation *openapi3.Operation) (event, error) {
 	media := jsonOf(operation.RequestBody.Value.Content)
 	var ok bool
 	if e.Schema, ok = componentName(media.Schema.Ref); !ok {
-		return e, errors.New("the schema of the body must be a component")
+		return e, errors.New("must have a body whose schema is a reference to a component")
 	}
 	properties := media.Schema.Value.Properties
 	if properties["event_type"] == nil || properties["event_type"].Value.Const != name || properties["data"] == nil {
-		return e, errors.New("the schema of the body must have the properties event_type, a constant with the name of the webhook, and data")
+		return e, errors.New("must have a body with the properties event_type, a constant with the name of the webhook, and data")
 	}
 	e.Comment = lowerFirst(strings.TrimSuffix(operation.Summary, "."))
 	data := properties["data"].Value
@@ -98,9 +101,9 @@ func (e *event) addSubject(data *openapi3.Schema) error {
 	}
 	switch {
 	case len(candidates) > 1:
-		return fmt.Errorf("x-subject must name the id of the subject: one of %s", strings.Join(candidates, ", "))
+		return fmt.Errorf("must have an x-subject in its data, which names the id of the subject: one of %s", strings.Join(candidates, ", "))
 	case len(candidates) == 1 && data.Properties[candidates[0]] == nil:
-		return errors.New("x-subject is not the name of a property")
+		return errors.New("has an x-subject that is not the name of a property")
 	case len(candidates) == 1:
 		e.Subject = fieldName(candidates[0], data.Properties[candidates[0]])
 	}
@@ -108,7 +111,7 @@ func (e *event) addSubject(data *openapi3.Schema) error {
 }
 
 func fieldName(name string, ref *openapi3.SchemaRef) string {
-	return codegen.Property{JsonFieldName: name, Extensions: ref.Extensions}.GoFieldName()
+	return codegen.Property{JsonFieldName: name, Extensions: extended(ref.Extensions, ref.Value.Extensions)}.GoFieldName()
 }
 
 // sampleOf returns the data of the first example. Without an example, it generates data from the schema.

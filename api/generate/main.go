@@ -48,21 +48,22 @@ func generate(path string, warnings io.Writer) (files, error) {
 	}
 	f := files{}
 	var document *openapi3.T
+	var elements *names
 	for _, name := range []string{"models", "client", "server"} {
 		var err error
-		if document, err = f.generate(path, filepath.Join("api", "gen-"+name+".yaml")); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		if document, elements, err = f.generate(path, filepath.Join("api", "gen-"+name+".yaml")); err != nil {
+			return nil, err
 		}
 	}
 	definitions, err := codegen.OperationDefinitions(document)
 	if err != nil {
 		return nil, err
 	}
-	all, err := operations(definitions)
+	all, err := operations(definitions, elements)
 	if err != nil {
 		return nil, err
 	}
-	notifications, err := events(document)
+	notifications, err := events(document, elements)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,10 @@ func generate(path string, warnings io.Writer) (files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, f.samples(written, all)
+	if err := f.samples(written, all, elements); err != nil {
+		return nil, err
+	}
+	return f, f.compile(elements)
 }
 
 // check returns an error if the validator of the server rejects the document, and writes a warning for each keyword and
@@ -142,37 +146,45 @@ func loadSettings(path string) (settings, error) {
 }
 
 // generate runs oapi-codegen with the settings file and returns the adapted document.
-func (f files) generate(path, settingsPath string) (*openapi3.T, error) {
+func (f files) generate(path, settingsPath string) (*openapi3.T, *names, error) {
 	s, err := loadSettings(settingsPath)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	document, err := load(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	if err := checkGivenNames(path, document); err != nil {
+		return nil, nil, err
+	}
+	codegen.NameNormalizers[codegen.NameNormalizerFunctionToCamelCaseWithInitialisms] = goName
 	// The first run generates nothing. It registers the settings and components with oapi-codegen, so that adapt can
 	// look up the names of types.
 	names := s.Configuration
 	names.Generate = codegen.GenerateOptions{}
 	components := &openapi3.T{OpenAPI: document.OpenAPI, Components: document.Components, Paths: openapi3.NewPaths()}
 	if _, err := codegen.Generate(components, names); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := adapt(document); err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	elements, err := checkNames(path, document)
+	if err != nil {
+		return nil, nil, err
 	}
 	code, err := codegen.Generate(document, s.Configuration)
 	if err != nil {
-		return nil, err
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	// oapi-codegen writes the same package comment to each file.
 	_, code, ok := strings.Cut(code, "\npackage "+s.PackageName+"\n")
 	if !ok {
-		return nil, errors.New("oapi-codegen wrote no package clause")
+		return nil, nil, errors.New("oapi-codegen wrote no package clause")
 	}
 	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + withoutSuffix(docComments(code)))
-	return document, nil
+	return document, elements, nil
 }
 
 func load(path string) (*openapi3.T, error) {
@@ -186,20 +198,29 @@ func load(path string) (*openapi3.T, error) {
 	return document, nil
 }
 
-// replace writes the files and removes files of an earlier run that were not generated again.
+// stale returns the files of an earlier run that were not generated again.
+func (f files) stale() []string {
+	var names []string
+	_ = fs.WalkDir(os.DirFS("."), ".", func(path string, _ fs.DirEntry, err error) error { // what cannot be read is not removed
+		generated := strings.HasSuffix(path, ".gen.go") || strings.HasPrefix(path, samplesDir+"/")
+		if _, ok := f[path]; !ok && err == nil && generated {
+			names = append(names, path)
+		}
+		return nil
+	})
+	return names
+}
+
+// replace writes the files and removes those of an earlier run that were not generated again.
 func (f files) replace() (err error) {
 	root, err := os.OpenRoot(".")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	err = fs.WalkDir(root.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
-		generated := strings.HasSuffix(path, ".gen.go") || strings.HasPrefix(path, samplesDir+"/")
-		if _, ok := f[path]; ok || err != nil || !generated {
-			return err
-		}
-		return root.Remove(path)
-	})
+	for _, path := range f.stale() {
+		err = errors.Join(err, root.Remove(path))
+	}
 	for path, code := range f {
 		err = errors.Join(err, root.MkdirAll(filepath.Dir(path), 0o750), root.WriteFile(path, code, 0o644))
 	}

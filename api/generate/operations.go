@@ -61,7 +61,7 @@ type result struct {
 
 // operations describes the operations of the document. oapi-codegen must have generated code from the
 // document just before.
-func operations(definitions []codegen.OperationDefinition) ([]operation, error) {
+func operations(definitions []codegen.OperationDefinition, n *names) ([]operation, error) {
 	var all []operation
 	for _, definition := range definitions {
 		if definition.IsAlias {
@@ -69,11 +69,11 @@ func operations(definitions []codegen.OperationDefinition) ([]operation, error) 
 		}
 		described, err := describe(definition)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", definition.Spec.OperationID, err)
+			n.fail(locate(definition.Spec.Origin), "the operation %s has no client method: %v", definition.Spec.OperationID, err)
 		}
 		all = append(all, described)
 	}
-	return all, nil
+	return all, n.err()
 }
 
 func describe(d codegen.OperationDefinition) (operation, error) {
@@ -118,6 +118,9 @@ func (o *operation) addParameter(p codegen.Property) error {
 		return err
 	}
 	described := parameter{Name: p.JsonFieldName, Field: p.GoFieldName(), Argument: argument(p.GoFieldName()), Type: t, Comment: comment(p.Description)}
+	for slices.ContainsFunc(slices.Concat(o.PathParams, o.Required), func(other parameter) bool { return other.Argument == described.Argument }) {
+		described.Argument += "Value"
+	}
 	switch name := strings.ToLower(p.JsonFieldName); {
 	case name == "x-workspace-id":
 		o.Workspace = described.Field

@@ -52,7 +52,7 @@ type sampleHeader struct {
 
 // samples generates the sample programs of all operations. The operations are from the adapted document, and everything
 // else is from the original document.
-func (f files) samples(document *openapi3.T, all []operation) error {
+func (f files) samples(document *openapi3.T, all []operation, n *names) error {
 	parsed, err := template.New("").Funcs(template.FuncMap{
 		"json": indentJSON, "typescript": typescriptLiteral, "python": pythonLiteral, "sh": shellQuote,
 	}).ParseFS(sampleTemplates, "sample.*.tmpl")
@@ -69,7 +69,8 @@ func (f files) samples(document *openapi3.T, all []operation) error {
 			err = s.call(models)
 		}
 		if err != nil {
-			return fmt.Errorf("sample of %s: %w", o.ID, err)
+			n.fail(n.operations[o.Name].at, "the operation %s has no sample: %v", o.ID, err)
+			continue
 		}
 		for _, language := range []string{"sh", "go", "ts", "py"} {
 			var text bytes.Buffer
@@ -79,13 +80,13 @@ func (f files) samples(document *openapi3.T, all []operation) error {
 			name, code := path.Join(samplesDir, s.ID+"."+language), text.Bytes()
 			if language == "go" {
 				if code, err = imports.Process(name, code, nil); err != nil {
-					return fmt.Errorf("%s: %w\n%s", name, err, &text)
+					n.fail(n.operations[o.Name].at, "the sample of the operation %s does not compile: %v", o.ID, err)
 				}
 			}
 			f[name] = code
 		}
 	}
-	return nil
+	return n.err()
 }
 
 func describeSample(document *openapi3.T, o operation) (sample, error) {

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 	"unicode"
@@ -42,19 +43,27 @@ func qualify(declaration string) (string, error) {
 // argument converts the name of a field to the name of an argument: AvatarID becomes avatarID, and URL
 // becomes url.
 func argument(field string) string {
+	name := []rune(field)
 	upper := 0
-	for upper < len(field) && unicode.IsUpper(rune(field[upper])) {
+	for upper < len(name) && unicode.IsUpper(name[upper]) {
 		upper++
 	}
-	if upper > 1 && upper < len(field) {
+	if upper > 1 && upper < len(name) {
 		upper-- // the last capital letter begins the next word
 	}
-	name := strings.ToLower(field[:upper]) + field[upper:]
-	taken := []string{"body", "c", "call", "contentType", "ctx", "err", "gen", "optional", "options", "params", "request"}
-	if token.IsKeyword(name) || slices.Contains(taken, name) {
-		name += "Value"
+	for i := range upper {
+		name[i] = unicode.ToLower(name[i])
 	}
-	return name
+	if isTaken(string(name), "body c call client contentType context ctx err fmt gen http io json log optional options os params request studio time") {
+		return string(name) + "Value"
+	}
+	return string(name)
+}
+
+// isTaken reports whether a generated function cannot have a variable with this name, because it is predeclared or one of
+// the names of packages and of other variables.
+func isTaken(name, others string) bool {
+	return token.IsKeyword(name) || types.Universe.Lookup(name) != nil || slices.Contains(strings.Fields(others), name)
 }
 
 // lowerFirst returns text with a lower-case first letter.

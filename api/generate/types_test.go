@@ -23,7 +23,11 @@ var oneAtATime sync.Mutex // oapi-codegen has global state
 func generated(t *testing.T, paths, components string) (files, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "openapi.yaml")
-	text := "openapi: 3.1.1\ninfo: {title: t, version: '1'}\npaths:\n" + paths + "\ncomponents:\n" + components
+	text := "openapi: 3.1.1\ninfo: {title: t, version: '1'}\npaths:\n" + paths + "\ncomponents:\n  schemas:\n" + components + "\n" +
+		"    Event: { type: object, required: [event_type, data], properties: { event_type: { $ref: '#/components/schemas/EventType' }, data: {} } }\n"
+	if !strings.Contains(text, "EventType:") {
+		text += "    EventType: { type: string }\n"
+	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +66,7 @@ func TestTypes_holdAllValues(t *testing.T) {
 		names[schema] = "P" + name[1:]
 		properties.WriteString("        " + name + ": " + schema + "\n")
 	}
-	f, err := generated(t, "  {}", "  schemas:\n    Values:\n      type: object\n      properties:\n"+properties.String()+`
+	f, err := generated(t, "  {}", "    Values:\n      type: object\n      properties:\n"+properties.String()+`
     Mood: {type: [integer, 'null'], enum: [9007199254740993, 1000000, null]}
     Kind: {const: dog}
     Size: {enum: [small, large, null]}

@@ -100,19 +100,23 @@ func (w *walker) schema(ref *openapi3.SchemaRef) {
 // inside visits the schemas in a schema.
 func (w *walker) inside(schema *openapi3.Schema) {
 	w.seen[schema] = true
-	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
-		w.schema(schema.Properties[name])
-	}
-	w.schema(schema.Items)
-	w.schema(schema.AdditionalProperties.Schema)
-	for _, alternative := range slices.Concat(schema.OneOf, schema.AnyOf) {
-		w.schema(alternative)
-	}
-	for _, part := range schema.AllOf {
-		if part.Ref == "" && !w.seen[part.Value] {
+	for _, part := range parts(schema) {
+		if part == nil {
+			continue
+		}
+		if isPart := slices.Contains(schema.AllOf, part); isPart && part.Ref == "" && !w.seen[part.Value] {
 			w.inside(part.Value)
 		} else {
 			w.schema(part)
 		}
 	}
+}
+
+// parts returns the schemas in a schema. Some may be nil.
+func parts(schema *openapi3.Schema) []*openapi3.SchemaRef {
+	all := []*openapi3.SchemaRef{schema.Items, schema.AdditionalProperties.Schema}
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		all = append(all, schema.Properties[name])
+	}
+	return slices.Concat(all, schema.OneOf, schema.AnyOf, schema.AllOf)
 }

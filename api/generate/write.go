@@ -22,7 +22,7 @@ func (f files) write(path, text string, data any) error {
 	}
 	formatted, err := imports.Process(path, code.Bytes(), nil)
 	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", path, err, code)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	f[path] = formatted
 	return nil

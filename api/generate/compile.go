@@ -1,0 +1,308 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"golang.org/x/tools/go/ast/astutil"
+	"golang.org/x/tools/go/packages"
+)
+
+// compile type-checks the generated files, together with the other files of their packages, and the sample programs. It
+// returns an error for each element of the document whose code does not compile. Errors in other files are not
+// returned: they are to be corrected after an edit of the document.
+func (f files) compile(n *names) error {
+	c, err := newCompilation(f)
+	if err != nil {
+		return err
+	}
+	for _, name := range c.roots() {
+		c.findRepeated(name, n)
+	}
+	if err := n.err(); err != nil {
+		return err
+	}
+	for _, name := range c.roots() {
+		c.imported[module+name] = c.check(module+name, c.syntax[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if strings.HasPrefix(name, samplesDir) && strings.HasSuffix(name, ".go") {
+			if file, err := parser.ParseFile(c.fset, name, f[name], parser.SkipObjectResolution); err == nil {
+				c.check("main", []*ast.File{file})
+			}
+		}
+	}
+	for _, e := range c.errs {
+		n.blame(e)
+	}
+	return n.err()
+}
+
+const module = "github.com/avatarstudio/avatarstudio/"
+
+// compilation type-checks packages of the module.
+type compilation struct {
+	files    files
+	fset     *token.FileSet
+	syntax   map[string][]*ast.File    // by directory
+	imported map[string]*types.Package // by import path
+	errs     []compileError
+}
+
+// compileError is an error in a generated file.
+type compileError struct {
+	file, text string
+	names      []string // the identifier with the error, and the names of the declarations around it
+}
+
+// roots returns the directories with generated packages. Each imports only those before it.
+func (*compilation) roots() []string { return []string{"gen", "client/webhook", "client", "server"} }
+
+// newCompilation parses the packages and loads the types of what they import.
+func newCompilation(f files) (*compilation, error) {
+	c := &compilation{files: f, fset: token.NewFileSet(), syntax: map[string][]*ast.File{}, imported: map[string]*types.Package{}}
+	imports := map[string]bool{"log": true} // for the samples
+	for _, directory := range c.roots() {
+		if err := c.parse(directory); err != nil {
+			return nil, err
+		}
+		for _, file := range c.syntax[directory] {
+			for _, spec := range file.Imports {
+				path, _ := strconv.Unquote(spec.Path.Value) // the parser accepted it
+				imports[path] = !slices.Contains(c.roots(), strings.TrimPrefix(path, module))
+			}
+		}
+	}
+	maps.DeleteFunc(imports, func(_ string, foreign bool) bool { return !foreign })
+	config := &packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedExportFile}
+	loaded, err := packages.Load(config, slices.Sorted(maps.Keys(imports))...)
+	for _, p := range loaded {
+		c.imported[p.PkgPath] = p.Types
+	}
+	return c, err
+}
+
+// parse parses the files of a package. The generated files are the last, so that they have the error if a name is
+// declared twice.
+func (c *compilation) parse(directory string) error {
+	found, err := build.ImportDir(directory, 0)
+	if none := (*build.NoGoError)(nil); err != nil && !errors.As(err, &none) {
+		return err
+	}
+	sources := map[string]any{}
+	for _, name := range found.GoFiles {
+		if !strings.HasSuffix(name, ".gen.go") || name == "document.gen.go" { // command embed writes it
+			sources[path.Join(directory, name)] = nil
+		}
+	}
+	names := slices.Sorted(maps.Keys(sources))
+	for _, name := range slices.Sorted(maps.Keys(c.files)) {
+		if path.Dir(name) == directory {
+			names, sources[name] = append(names, name), c.files[name]
+		}
+	}
+	for _, name := range names {
+		file, err := parser.ParseFile(c.fset, name, sources[name], parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		c.syntax[directory] = append(c.syntax[directory], file)
+	}
+	return nil
+}
+
+// Import implements [types.Importer].
+func (c *compilation) Import(path string) (*types.Package, error) {
+	if p := c.imported[path]; p != nil {
+		return p, nil
+	}
+	return nil, errors.New("not loaded")
+}
+
+// check type-checks a package and records the errors in its generated files.
+func (c *compilation) check(path string, syntax []*ast.File) *types.Package {
+	config := types.Config{Importer: c, Error: func(err error) {
+		var found types.Error
+		if errors.As(err, &found) {
+			c.add(found, syntax)
+		}
+	}}
+	p, _ := config.Check(path, c.fset, syntax, nil) // the errors are recorded
+	return p
+}
+
+// add records an error if it is in a generated file.
+func (c *compilation) add(err types.Error, syntax []*ast.File) {
+	for _, file := range syntax {
+		name := c.nameOf(file)
+		if c.files[name] == nil || err.Pos < file.FileStart || err.Pos > file.FileEnd {
+			continue
+		}
+		e := compileError{file: name, text: strings.TrimSpace(err.Msg)}
+		path, _ := astutil.PathEnclosingInterval(file, err.Pos, err.Pos)
+		for _, node := range path {
+			switch node := node.(type) {
+			case *ast.Ident:
+				e.names = append(e.names, node.Name)
+			case *ast.FuncDecl:
+				e.names = append(e.names, receiver(node), node.Name.Name)
+			case *ast.TypeSpec:
+				e.names = append(e.names, node.Name.Name)
+			}
+		}
+		c.errs = append(c.errs, e)
+	}
+}
+
+func (c *compilation) nameOf(file *ast.File) string { return c.fset.Position(file.FileStart).Filename }
+
+// findRepeated reports names that are declared twice in a package, if one of them is in a generated file.
+func (c *compilation) findRepeated(name string, n *names) {
+	isGenerated := map[declaredName]bool{}
+	for _, file := range c.syntax[name] {
+		generated := c.files[c.nameOf(file)] != nil
+		for _, d := range declarations(file) {
+			before, repeated := isGenerated[d]
+			if repeated && (before || generated) {
+				n.blame(compileError{file: name + "/", text: d.name + " is declared twice", names: []string{d.name, d.of}})
+			}
+			isGenerated[d] = before || generated
+		}
+	}
+}
+
+// declaredName is a name in a package, or of a field or method of a type.
+type declaredName struct{ of, name string }
+
+func declarations(file *ast.File) (all []declaredName) {
+	for _, declared := range file.Decls {
+		switch d := declared.(type) {
+		case *ast.FuncDecl:
+			all = append(all, declaredName{receiver(d), d.Name.Name})
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						all = append(all, declaredName{"", name.Name})
+					}
+				case *ast.TypeSpec:
+					all = append(all, declaredName{"", spec.Name.Name})
+					all = append(all, fields(spec)...)
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(d declaredName) bool { return d.name == "_" || d.name == "init" })
+}
+
+// fields returns the named fields of a struct.
+func fields(spec *ast.TypeSpec) (all []declaredName) {
+	if fields, ok := spec.Type.(*ast.StructType); ok {
+		for _, field := range fields.Fields.List {
+			for _, name := range field.Names {
+				all = append(all, declaredName{spec.Name.Name, name.Name})
+			}
+		}
+	}
+	return all
+}
+
+// receiver returns the name of the type that a method has, or "".
+func receiver(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return ""
+	}
+	of := d.Recv.List[0].Type
+	if star, ok := of.(*ast.StarExpr); ok {
+		of = star.X
+	}
+	if index, ok := of.(*ast.IndexExpr); ok {
+		of = index.X
+	}
+	return source(of)
+}
+
+// blame reports the element of the document whose code has an error, unless it has been reported.
+func (n *names) blame(err compileError) {
+	e, operation := n.typeOf(err), n.operationOf(err)
+	switch {
+	case e.what == "" && operation.what == "":
+		e = element{what: "the document", at: openapi3.Location{Line: 1, Column: 1}, fix: "see " + err.file}
+	case e.what == "":
+		e = operation
+	case operation.what != "":
+		err.text += fmt.Sprintf("; see also %s in line %d", operation.what, operation.at.Line)
+	}
+	if blamed := fmt.Sprint(e.what, e.at.Line); !slices.Contains(n.blamed, blamed) {
+		n.blamed = append(n.blamed, blamed)
+		n.fail(e.at, "the code for %s does not compile (%s): %s", e.what, err.text, e.fix)
+	}
+}
+
+// typeOf returns the element for which package gen declares a type or constant with one of the names of an error, or a
+// function whose name ends with it.
+func (n *names) typeOf(err compileError) element {
+	if !strings.HasPrefix(err.file, "gen/") {
+		return element{}
+	}
+	for _, name := range err.names {
+		for _, e := range n.declared[name] {
+			return e.member(err.names)
+		}
+	}
+	longest := ""
+	for _, name := range err.names {
+		for of := range n.declared {
+			if len(of) > len(longest) && strings.HasSuffix(name, of) {
+				longest = of
+			}
+		}
+	}
+	if longest == "" {
+		return element{}
+	}
+	return n.declared[longest][0].member(err.names)
+}
+
+// operationOf returns the operation whose name is part of one of the names of an error, or its parameter with such a name.
+func (n *names) operationOf(err compileError) element {
+	longest := ""
+	for _, name := range err.names {
+		for id := range n.operations {
+			if len(id) > len(longest) && strings.Contains(name, id) {
+				longest = id
+			}
+		}
+	}
+	for field, parameter := range n.parameters[longest] {
+		if slices.ContainsFunc(err.names, func(name string) bool { return strings.EqualFold(name, field) }) {
+			return parameter
+		}
+	}
+	return n.operations[longest]
+}
+
+// member returns the property of e whose field is one of the names, or e.
+func (e element) member(of []string) element {
+	if e.schema == nil {
+		return e
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.schema.Properties)) {
+		if ref := e.schema.Properties[name]; slices.Contains(of, fieldName(name, ref)) {
+			return element{what: fmt.Sprintf("the property %q", name), at: locate(originOf(ref)), fix: fixName}
+		}
+	}
+	return e
+}

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// element is an element of the document that has a name in Go.
+type element struct {
+	what   string // such as "the schema Avatar"
+	fix    string // how to choose another name
+	at     openapi3.Location
+	schema *openapi3.Schema // that declares a type, or nil
+}
+
+const (
+	fixName  = "choose another with x-go-name"
+	fixType  = "choose another with x-go-type-name"
+	fixValue = "choose others with x-enum-varnames"
+	rename   = "rename it"
+)
+
+// names collects the elements of a document by their Go names, and what is wrong with them.
+type names struct {
+	path       string
+	declared   map[string][]element // by the name of a type or constant
+	operations map[string]element
+	parameters map[string]map[string]element // by the names of their operation and of their field
+	blamed     []string                      // elements whose code does not compile
+	faults     []*validate.DocumentError
+}
+
+// checkNames returns an error for each name of the adapted document that has no name in Go, or the same as another, and
+// for each schema that has no type in Go.
+func checkNames(path string, document *openapi3.T) (*names, error) {
+	n := &names{
+		path: path, declared: map[string][]element{}, operations: map[string]element{}, parameters: map[string]map[string]element{},
+	}
+	eachSchema(document, func(ref *openapi3.SchemaRef) {
+		n.members(ref.Value, map[string]element{})
+		n.values(ref.Value)
+	})
+	n.components(document.Components)
+	n.paths(document)
+	return n, n.err()
+}
+
+// checkGivenNames returns an error for each x-go-name and x-go-type-name that is no name in Go.
+func checkGivenNames(path string, document *openapi3.T) error {
+	n := &names{path: path}
+	given := func(origin *openapi3.Origin, extensions ...map[string]any) {
+		for _, all := range extensions {
+			for extension, fix := range map[string]string{"x-go-name": fixName, "x-go-type-name": fixType} {
+				if name, ok := all[extension].(string); ok && !token.IsIdentifier(name) {
+					n.fail(locate(origin), "the %s %s is no Go name: %s", extension, name, fix)
+				}
+			}
+		}
+	}
+	eachSchema(document, func(ref *openapi3.SchemaRef) { given(originOf(ref), ref.Extensions, ref.Value.Extensions) })
+	eachParameter(document, func(p *openapi3.Parameter) { given(p.Origin, p.Extensions) })
+	for _, response := range document.Components.Responses {
+		given(response.Value.Origin, response.Value.Extensions)
+	}
+	for _, body := range document.Components.RequestBodies {
+		given(body.Value.Origin, body.Value.Extensions)
+	}
+	return n.err()
+}
+
+// fail reports what is wrong with an element.
+func (n *names) fail(at openapi3.Location, format string, args ...any) {
+	fault := validate.DocumentError{File: n.path, Line: at.Line, Column: at.Column, Detail: fmt.Sprintf(format, args...)}
+	if !slices.ContainsFunc(n.faults, func(other *validate.DocumentError) bool { return *other == fault }) {
+		n.faults = append(n.faults, &fault)
+	}
+}
+
+// err returns the faults in the order of the document.
+func (n *names) err() error {
+	slices.SortStableFunc(n.faults, func(a, b *validate.DocumentError) int {
+		return compareLocations(a.Line, a.Column, b.Line, b.Column)
+	})
+	var errs []error
+	for _, fault := range n.faults {
+		errs = append(errs, fault)
+	}
+	return errors.Join(errs...)
+}
+
+func compareLocations(line, column, otherLine, otherColumn int) int {
+	return cmp.Or(cmp.Compare(line, otherLine), cmp.Compare(column, otherColumn))
+}
+
+// exported reports a name that is not exported.
+func (n *names) exported(name string, e element) bool {
+	if token.IsIdentifier(name) && ast.IsExported(name) {
+		return true
+	}
+	n.fail(e.at, "%s has the Go name %q, which is not exported: %s", e.what, name, e.fix)
+	return false
+}
+
+// unique adds an element to those of a scope, and reports it if another has the same Go name.
+func (n *names) unique(scope map[string]element, name string, e element) {
+	if other, ok := scope[name]; ok && n.exported(name, e) {
+		n.collide(name, e, other)
+	} else if n.exported(name, e) {
+		scope[name] = e
+	}
+}
+
+func (n *names) collide(name string, e, other element) {
+	if compareLocations(other.at.Line, other.at.Column, e.at.Line, e.at.Column) > 0 {
+		e, other = other, e
+	}
+	n.fail(e.at, "%s has the Go name %s, as has %s in line %d: %s", e.what, name, other.what, other.at.Line, e.fix)
+}
+
+// declare adds a type and its constants. Types with equal schemas are declared once.
+func (n *names) declare(t codegen.TypeDefinition, e element) {
+	if e.schema = t.Schema.OAPISchema; !n.exported(t.TypeName, e) {
+		return
+	}
+	for _, other := range n.declared[t.TypeName] {
+		if e.schema == nil || !reflect.DeepEqual(e.schema, other.schema) {
+			n.collide(t.TypeName, e, other)
+		}
+	}
+	n.declared[t.TypeName] = append(n.declared[t.TypeName], e)
+	enum := codegen.EnumDefinition{Schema: t.Schema, TypeName: t.TypeName, PrefixTypeName: true}
+	if e.schema != nil && len(t.Schema.EnumValues) > 0 && len(t.Schema.EnumValues) < len(e.schema.Enum) {
+		n.fail(e.at, "two values of %s have the same Go name: %s", e.what, fixValue)
+	}
+	for constant, value := range enum.GetValues() {
+		n.declared[constant] = append(n.declared[constant], element{
+			what: fmt.Sprintf("the value %q of %s", value, e.what), fix: fixValue, at: e.at,
+		})
+	}
+}
+
+func (n *names) components(c *openapi3.Components) {
+	for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
+		ref := c.Schemas[name]
+		types, err := codegen.GenerateTypesForSchemas(nil, openapi3.Schemas{name: ref}, nil)
+		n.types("the schema "+name, locate(ref.Origin), types, n.reason(ref, name, err))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Parameters)) {
+		types, err := codegen.GenerateTypesForParameters(nil, openapi3.ParametersMap{name: c.Parameters[name]})
+		n.types("the parameter "+name, locate(c.Parameters[name].Origin), types, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Responses)) {
+		types, err := codegen.GenerateTypesForResponses(nil, openapi3.ResponseBodies{name: c.Responses[name]})
+		n.types("the response "+name, locate(c.Responses[name].Origin), types, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.RequestBodies)) {
+		types, err := codegen.GenerateTypesForRequestBodies(nil, openapi3.RequestBodies{name: c.RequestBodies[name]})
+		n.types("the request body "+name, locate(c.RequestBodies[name].Origin), types, err)
+	}
+}
+
+// types declares the types of a component. The first is that of the component.
+func (n *names) types(what string, at openapi3.Location, types []codegen.TypeDefinition, err error) {
+	if err != nil {
+		n.fail(at, "%s has no type in Go: %v", what, err)
+	}
+	for i, t := range types {
+		if i == 0 {
+			n.declare(t, element{what: what, fix: fixName, at: at})
+			continue
+		}
+		inside := element{what: "a schema in " + what, fix: fixType, at: at}
+		if schema := t.Schema.OAPISchema; schema != nil && schema.Origin != nil {
+			inside.at = locate(schema.Origin)
+		}
+		n.declare(t, inside)
+	}
+}
+
+// reason reports the innermost schema of a component for which err is returned. It returns nil if it finds one.
+func (n *names) reason(ref *openapi3.SchemaRef, name string, err error) error {
+	if err == nil || ref.Ref != "" {
+		return err
+	}
+	failed := false
+	for _, inner := range parts(ref.Value) {
+		if inner == nil {
+			continue
+		}
+		if _, err := codegen.GenerateGoSchema(inner, []string{name, "inner"}); err != nil {
+			failed = failed || n.reason(inner, name, err) == nil
+		}
+	}
+	if !failed {
+		n.fail(locate(ref.Value.Origin), "this schema of %s has no type in Go: %v", name, err)
+	}
+	return nil
+}
+
+// members checks the properties of a schema and of the schemas in its allOf, which become fields of one struct.
+func (n *names) members(schema *openapi3.Schema, fields map[string]element) {
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		ref := schema.Properties[name]
+		e := element{what: fmt.Sprintf("the property %q", name), fix: fixName, at: locate(originOf(ref))}
+		if !isTag(name) {
+			n.fail(e.at, "%s cannot be written in the tag of a Go struct: %s", e.what, rename)
+			continue
+		}
+		field := fieldName(name, ref)
+		if other, ok := fields[field]; !ok || other.what != e.what {
+			n.unique(fields, field, e)
+		}
+	}
+	for _, part := range schema.AllOf {
+		n.members(part.Value, fields)
+	}
+}
+
+// isTag reports whether encoding/json takes a name from the tag of a field.
+func isTag(name string) bool {
+	isForeign := func(r rune) bool {
+		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}
+	return name != "" && name != "-" && !strings.ContainsFunc(name, isForeign)
+}
+
+// values checks the values of an enum, which become constants.
+func (n *names) values(schema *openapi3.Schema) {
+	all := schema.Enum
+	if schema.Const != nil {
+		all = []any{schema.Const}
+	}
+	given, _ := schema.Extensions["x-enum-varnames"].([]any)
+	for i, value := range all {
+		name := fmt.Sprint(value)
+		at := locate(schema.Origin)
+		if schema.Origin != nil && i < len(schema.Origin.Sequences["enum"]) {
+			at = schema.Origin.Sequences["enum"][i]
+		}
+		if strings.ContainsFunc(name, func(r rune) bool { return r == '"' || r == '`' || unicode.IsControl(r) }) {
+			n.fail(at, "the value %q cannot be a constant in Go: remove the enum, or quotes and control characters in it", name)
+		}
+		if _, ok := value.(string); ok != schema.Type.Includes("string") && schema.Type != nil {
+			n.fail(at, "the value %q has another type than the schema", name)
+		}
+		if number, ok := value.(float64); ok && math.Abs(number) >= 1<<53 {
+			n.fail(at, "the digits of the const are not known: write it as an enum with one value")
+		}
+		if i < len(given) {
+			name = fmt.Sprint(given[i])
+		}
+		if codegen.SchemaNameToTypeName(name) == "" {
+			n.fail(at, "the value %q has no Go name: %s", name, fixValue)
+		}
+	}
+}
+
+// paths checks the operations with their parameters and headers.
+func (n *names) paths(document *openapi3.T) {
+	definitions, err := codegen.OperationDefinitions(document)
+	if err != nil {
+		n.fail(openapi3.Location{Line: 1, Column: 1}, "%v", err)
+		return
+	}
+	notifications, err := codegen.WebhookOperationDefinitions(document)
+	if err != nil {
+		n.fail(openapi3.Location{Line: 1, Column: 1}, "%v", err)
+		return
+	}
+	for _, d := range append(definitions, notifications...) {
+		e := element{what: "the operation " + d.SpecOperationId, fix: "choose another operationId", at: locate(d.Spec.Origin)}
+		n.unique(n.operations, d.OperationId, e)
+		for _, t := range d.TypeDefinitions {
+			at := e.at
+			if schema := t.Schema.OAPISchema; schema != nil && schema.Origin != nil {
+				at = locate(schema.Origin)
+			}
+			n.declare(t, element{what: "a schema of " + e.what, fix: fixType, at: at})
+		}
+		path, other := map[string]element{}, map[string]element{}
+		n.parameters[d.OperationId] = map[string]element{}
+		for _, p := range d.AllParams() {
+			scope := other
+			if p.In == "path" {
+				scope = path
+			}
+			parameter := element{what: fmt.Sprintf("the parameter %q", p.ParamName), fix: fixName, at: locate(p.Spec.Origin)}
+			n.unique(scope, p.GoName(), parameter)
+			n.parameters[d.OperationId][p.GoName()] = parameter
+		}
+		for _, response := range d.Spec.Responses.Map() {
+			n.headers(response.Value)
+		}
+	}
+}
+
+func (n *names) headers(response *openapi3.Response) {
+	scope := map[string]element{}
+	for _, name := range slices.Sorted(maps.Keys(response.Headers)) {
+		e := element{what: fmt.Sprintf("the header %q", name), fix: rename, at: locate(response.Headers[name].Origin)}
+		n.unique(scope, codegen.SchemaNameToTypeName(name), e)
+	}
+}
+
+// locate returns the location of an element or of a reference to it.
+func locate(origin *openapi3.Origin) openapi3.Location {
+	switch {
+	case origin == nil:
+		return openapi3.Location{Line: 1, Column: 1}
+	case origin.Key != nil:
+		return *origin.Key
+	case len(origin.Fields) > 0:
+		return origin.Fields[0]
+	}
+	return openapi3.Location{Line: 1, Column: 1}
+}
+
+// originOf returns the origin of a reference, or of the schema that is in its place.
+func originOf(ref *openapi3.SchemaRef) *openapi3.Origin {
+	if ref.Ref != "" {
+		return ref.Origin
+	}
+	return ref.Value.Origin
+}
