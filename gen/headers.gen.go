@@ -3,353 +3,136 @@
 package gen
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
 	"net/http"
-	"reflect"
-	"slices"
-	"strings"
+
+	"github.com/avatarstudio/avatarstudio/api/style"
 )
 
-// header is a header of a response as the document describes it.
-type header struct {
-	name string
-	form headerForm
-	null bool // whether the text null stands for null
-}
-
-type headerForm int
-
-const (
-	scalarHeader   headerForm = iota
-	arrayHeader               // a,b
-	objectHeader              // name,value,name,value
-	explodedHeader            // name=value,name=value
-	jsonHeader
-)
-
-// headerWriter collects headers. It stores the first error in err.
-type headerWriter struct {
-	texts [][2]string
-	err   error
-}
-
-func (w *headerWriter) add(h header, value any) {
-	text, err := h.text(value)
-	w.texts, w.err = append(w.texts, [2]string{h.name, text}), errors.Join(w.err, err)
-}
-
-// send adds the headers to a response. If one cannot be written, it adds none.
-func (w *headerWriter) send(to http.Header) error {
-	if w.err != nil {
-		return w.err
-	}
-	for _, text := range w.texts {
-		to.Set(text[0], text[1])
-	}
-	return nil
-}
-
-// text returns the text of a value. It returns an error if the text would be read as another value.
-func (h header) text(value any) (string, error) {
-	encoded, err := json.Marshal(value)
-	if err != nil || h.form == jsonHeader {
-		return string(encoded), err
-	}
-	want, err := decodeFree(encoded)
-	if err != nil {
-		return "", err
-	}
-	var text string
-	switch v := want.(type) {
-	case []any:
-		text = joinScalars(v, ',')
-	case map[string]any:
-		var parts []any
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, name, v[name])
-		}
-		text = joinScalars(parts, map[bool]byte{true: '=', false: ','}[h.form == explodedHeader])
-	case nil:
-		if h.form == scalarHeader {
-			text = "null"
-		} else {
-			want = []any{} // a nil slice
-		}
-	default:
-		text = fmt.Sprint(v)
-	}
-	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
-	got, err := decodeFree(h.json(strings.Trim(text, " \t"), reflect.TypeOf(value)))
-	if err != nil || !reflect.DeepEqual(got, want) || strings.ContainsFunc(text, isControl) {
-		return "", fmt.Errorf("header %s: the document has no form for this value", h.name)
-	}
-	return text, nil
-}
-
-// joinScalars joins scalars with commas, or pairs of scalars with commas and another delimiter.
-func joinScalars(scalars []any, inPair byte) string {
-	var b strings.Builder
-	for i, scalar := range scalars {
-		if i%2 == 1 {
-			b.WriteByte(inPair)
-		} else if i > 0 {
-			b.WriteByte(',')
-		}
-		if scalar == nil {
-			scalar = "null"
-		}
-		fmt.Fprint(&b, scalar)
-	}
-	return b.String()
-}
-
-// decodeFree decodes JSON and keeps the digits of numbers.
-func decodeFree(text []byte) (value any, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	err = decoder.Decode(&value)
-	return value, err
-}
-
-// read decodes a header into a pointer. It does nothing if the header is absent.
-func (h header) read(from http.Header, into any) error {
-	values := from.Values(h.name)
-	if len(values) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(h.json(strings.Join(values, ","), reflect.TypeOf(into)), into); err != nil {
-		return fmt.Errorf("header %s: %w", h.name, err)
-	}
-	return nil
-}
-
-// json returns the JSON that a text stands for.
-func (h header) json(text string, of reflect.Type) []byte {
-	for of.Kind() == reflect.Pointer {
-		of = of.Elem()
-	}
-	var parts []string
-	for part := range strings.SplitSeq(text, ",") {
-		parts = append(parts, strings.Trim(part, " \t"))
-	}
-	if text == "" {
-		parts = nil
-	}
-	switch {
-	case h.form == jsonHeader, h.null && text == "null":
-		return []byte(text)
-	case h.form == scalarHeader:
-		return scalarJSON(text, of)
-	case h.form == arrayHeader:
-		list := make([]json.RawMessage, len(parts))
-		for i, part := range parts {
-			list[i] = scalarJSON(part, of.Elem())
-		}
-		encoded, _ := json.Marshal(list) // invalid elements are an error of the caller
-		return encoded
-	}
-	members := make(map[string]json.RawMessage)
-	for i := 0; i < len(parts); i++ {
-		name, value, _ := strings.Cut(parts[i], "=")
-		if h.form == objectHeader && i+1 < len(parts) {
-			name, value = parts[i], parts[i+1]
-			i++
-		}
-		members[name] = scalarJSON(value, memberType(of, name))
-	}
-	encoded, _ := json.Marshal(members) // as above
-	return encoded
-}
-
-// memberType returns the type of a member of an object.
-func memberType(of reflect.Type, name string) reflect.Type {
-	if of.Kind() == reflect.Map {
-		return of.Elem()
-	}
-	for field := range of.Fields() {
-		if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == name {
-			return field.Type
-		}
-	}
-	return reflect.TypeFor[string]()
-}
-
-// scalarJSON returns the JSON of a text that is read as a type.
-func scalarJSON(text string, of reflect.Type) []byte {
-	for of.Kind() == reflect.Pointer {
-		of = of.Elem()
-	}
-	isLiteral := json.Valid([]byte(text)) && !strings.ContainsAny(text[:1], "\"[{")
-	switch of.Kind() {
-	case reflect.Struct, reflect.String, reflect.Slice:
-		if of != reflect.TypeFor[json.RawMessage]() || !isLiteral {
-			text, _ := json.Marshal(text) // strings always marshal
-			return text
-		}
-	}
-	return []byte(text)
-}
-
-// write adds the headers to a response.
+// write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h ServiceUnavailableResponseHeaders) write(to http.Header) error {
-	var w headerWriter
-	if h.RetryAfter != nil {
-		w.add(header{"Retry-After", scalarHeader, false}, h.RetryAfter)
-	}
-	return w.send(to)
+	return style.Set(to,
+		style.HeaderValue{Header: style.Header{Name: "Retry-After", Kind: style.Scalar, Null: false}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *ServiceUnavailableResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		header{"Retry-After", scalarHeader, false}.read(from, &h.RetryAfter),
+		style.Header{Name: "Retry-After", Kind: style.Scalar, Null: false}.Read(from, &h.RetryAfter),
 	)
 }
 
-// write adds the headers to a response.
+// write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManyCreationsResponseHeaders) write(to http.Header) error {
-	var w headerWriter
-	if h.RateLimit != nil {
-		w.add(header{"RateLimit", scalarHeader, false}, h.RateLimit)
-	}
-	if h.RateLimitPolicy != nil {
-		w.add(header{"RateLimit-Policy", scalarHeader, false}, h.RateLimitPolicy)
-	}
-	if h.RetryAfter != nil {
-		w.add(header{"Retry-After", scalarHeader, false}, h.RetryAfter)
-	}
-	return w.send(to)
+	return style.Set(to,
+		style.HeaderValue{Header: style.Header{Name: "RateLimit", Kind: style.Scalar, Null: false}, Value: h.RateLimit, Absent: h.RateLimit == nil},
+		style.HeaderValue{Header: style.Header{Name: "RateLimit-Policy", Kind: style.Scalar, Null: false}, Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
+		style.HeaderValue{Header: style.Header{Name: "Retry-After", Kind: style.Scalar, Null: false}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *TooManyCreationsResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		header{"RateLimit", scalarHeader, false}.read(from, &h.RateLimit),
-		header{"RateLimit-Policy", scalarHeader, false}.read(from, &h.RateLimitPolicy),
-		header{"Retry-After", scalarHeader, false}.read(from, &h.RetryAfter),
+		style.Header{Name: "RateLimit", Kind: style.Scalar, Null: false}.Read(from, &h.RateLimit),
+		style.Header{Name: "RateLimit-Policy", Kind: style.Scalar, Null: false}.Read(from, &h.RateLimitPolicy),
+		style.Header{Name: "Retry-After", Kind: style.Scalar, Null: false}.Read(from, &h.RetryAfter),
 	)
 }
 
-// write adds the headers to a response.
+// write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManyRequestsResponseHeaders) write(to http.Header) error {
-	var w headerWriter
-	if h.RateLimit != nil {
-		w.add(header{"RateLimit", scalarHeader, false}, h.RateLimit)
-	}
-	if h.RateLimitPolicy != nil {
-		w.add(header{"RateLimit-Policy", scalarHeader, false}, h.RateLimitPolicy)
-	}
-	if h.RetryAfter != nil {
-		w.add(header{"Retry-After", scalarHeader, false}, h.RetryAfter)
-	}
-	return w.send(to)
+	return style.Set(to,
+		style.HeaderValue{Header: style.Header{Name: "RateLimit", Kind: style.Scalar, Null: false}, Value: h.RateLimit, Absent: h.RateLimit == nil},
+		style.HeaderValue{Header: style.Header{Name: "RateLimit-Policy", Kind: style.Scalar, Null: false}, Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
+		style.HeaderValue{Header: style.Header{Name: "Retry-After", Kind: style.Scalar, Null: false}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *TooManyRequestsResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		header{"RateLimit", scalarHeader, false}.read(from, &h.RateLimit),
-		header{"RateLimit-Policy", scalarHeader, false}.read(from, &h.RateLimitPolicy),
-		header{"Retry-After", scalarHeader, false}.read(from, &h.RetryAfter),
+		style.Header{Name: "RateLimit", Kind: style.Scalar, Null: false}.Read(from, &h.RateLimit),
+		style.Header{Name: "RateLimit-Policy", Kind: style.Scalar, Null: false}.Read(from, &h.RateLimitPolicy),
+		style.Header{Name: "Retry-After", Kind: style.Scalar, Null: false}.Read(from, &h.RetryAfter),
 	)
 }
 
-// write adds the headers to a response.
+// write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManySecretsResponseHeaders) write(to http.Header) error {
-	var w headerWriter
-	if h.RateLimit != nil {
-		w.add(header{"RateLimit", scalarHeader, false}, h.RateLimit)
-	}
-	if h.RateLimitPolicy != nil {
-		w.add(header{"RateLimit-Policy", scalarHeader, false}, h.RateLimitPolicy)
-	}
-	if h.RetryAfter != nil {
-		w.add(header{"Retry-After", scalarHeader, false}, h.RetryAfter)
-	}
-	return w.send(to)
+	return style.Set(to,
+		style.HeaderValue{Header: style.Header{Name: "RateLimit", Kind: style.Scalar, Null: false}, Value: h.RateLimit, Absent: h.RateLimit == nil},
+		style.HeaderValue{Header: style.Header{Name: "RateLimit-Policy", Kind: style.Scalar, Null: false}, Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
+		style.HeaderValue{Header: style.Header{Name: "Retry-After", Kind: style.Scalar, Null: false}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *TooManySecretsResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		header{"RateLimit", scalarHeader, false}.read(from, &h.RateLimit),
-		header{"RateLimit-Policy", scalarHeader, false}.read(from, &h.RateLimitPolicy),
-		header{"Retry-After", scalarHeader, false}.read(from, &h.RetryAfter),
+		style.Header{Name: "RateLimit", Kind: style.Scalar, Null: false}.Read(from, &h.RateLimit),
+		style.Header{Name: "RateLimit-Policy", Kind: style.Scalar, Null: false}.Read(from, &h.RateLimitPolicy),
+		style.Header{Name: "Retry-After", Kind: style.Scalar, Null: false}.Read(from, &h.RetryAfter),
 	)
 }
 
-// write adds the headers to a response.
+// write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManyTestsResponseHeaders) write(to http.Header) error {
-	var w headerWriter
-	if h.RateLimit != nil {
-		w.add(header{"RateLimit", scalarHeader, false}, h.RateLimit)
-	}
-	if h.RateLimitPolicy != nil {
-		w.add(header{"RateLimit-Policy", scalarHeader, false}, h.RateLimitPolicy)
-	}
-	if h.RetryAfter != nil {
-		w.add(header{"Retry-After", scalarHeader, false}, h.RetryAfter)
-	}
-	return w.send(to)
+	return style.Set(to,
+		style.HeaderValue{Header: style.Header{Name: "RateLimit", Kind: style.Scalar, Null: false}, Value: h.RateLimit, Absent: h.RateLimit == nil},
+		style.HeaderValue{Header: style.Header{Name: "RateLimit-Policy", Kind: style.Scalar, Null: false}, Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
+		style.HeaderValue{Header: style.Header{Name: "Retry-After", Kind: style.Scalar, Null: false}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *TooManyTestsResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		header{"RateLimit", scalarHeader, false}.read(from, &h.RateLimit),
-		header{"RateLimit-Policy", scalarHeader, false}.read(from, &h.RateLimitPolicy),
-		header{"Retry-After", scalarHeader, false}.read(from, &h.RetryAfter),
+		style.Header{Name: "RateLimit", Kind: style.Scalar, Null: false}.Read(from, &h.RateLimit),
+		style.Header{Name: "RateLimit-Policy", Kind: style.Scalar, Null: false}.Read(from, &h.RateLimitPolicy),
+		style.Header{Name: "Retry-After", Kind: style.Scalar, Null: false}.Read(from, &h.RetryAfter),
 	)
 }
 
-// write adds the headers to a response.
+// write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManyTriesResponseHeaders) write(to http.Header) error {
-	var w headerWriter
-	if h.RetryAfter != nil {
-		w.add(header{"Retry-After", scalarHeader, false}, h.RetryAfter)
-	}
-	return w.send(to)
+	return style.Set(to,
+		style.HeaderValue{Header: style.Header{Name: "Retry-After", Kind: style.Scalar, Null: false}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *TooManyTriesResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		header{"Retry-After", scalarHeader, false}.read(from, &h.RetryAfter),
+		style.Header{Name: "Retry-After", Kind: style.Scalar, Null: false}.Read(from, &h.RetryAfter),
 	)
 }
 
-// write adds the headers to a response.
+// write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h UnauthorizedResponseHeaders) write(to http.Header) error {
-	var w headerWriter
-	if h.WWWAuthenticate != nil {
-		w.add(header{"WWW-Authenticate", scalarHeader, false}, h.WWWAuthenticate)
-	}
-	return w.send(to)
+	return style.Set(to,
+		style.HeaderValue{Header: style.Header{Name: "WWW-Authenticate", Kind: style.Scalar, Null: false}, Value: h.WWWAuthenticate, Absent: h.WWWAuthenticate == nil},
+	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *UnauthorizedResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		header{"WWW-Authenticate", scalarHeader, false}.read(from, &h.WWWAuthenticate),
+		style.Header{Name: "WWW-Authenticate", Kind: style.Scalar, Null: false}.Read(from, &h.WWWAuthenticate),
 	)
 }
 
-// write adds the headers to a response.
+// write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h WrongCredentialsResponseHeaders) write(to http.Header) error {
-	var w headerWriter
-	if h.WWWAuthenticate != nil {
-		w.add(header{"WWW-Authenticate", scalarHeader, false}, h.WWWAuthenticate)
-	}
-	return w.send(to)
+	return style.Set(to,
+		style.HeaderValue{Header: style.Header{Name: "WWW-Authenticate", Kind: style.Scalar, Null: false}, Value: h.WWWAuthenticate, Absent: h.WWWAuthenticate == nil},
+	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *WrongCredentialsResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		header{"WWW-Authenticate", scalarHeader, false}.read(from, &h.WWWAuthenticate),
+		style.Header{Name: "WWW-Authenticate", Kind: style.Scalar, Null: false}.Read(from, &h.WWWAuthenticate),
 	)
 }

@@ -21,7 +21,7 @@ type headers struct {
 
 type responseHeader struct {
 	Field    string
-	Form     string // Go expression of type header
+	Form     string // Go expression of type style.Header
 	Optional bool
 }
 
@@ -62,21 +62,21 @@ func responseHeaders(document *openapi3.T, definitions []codegen.OperationDefini
 
 // describeHeader describes the form in which a header is written.
 func describeHeader(definition codegen.ResponseHeaderDefinition, described *openapi3.Header) responseHeader {
-	form := "scalarHeader"
+	kind := "Scalar"
 	types := described.Schema.Value.Type
 	switch {
 	case jsonOf(described.Content) != nil:
-		form = "jsonHeader"
+		kind = "JSON"
 	case types.Includes("array"):
-		form = "arrayHeader"
+		kind = "Array"
 	case types.Includes("object") && described.Explode != nil && *described.Explode:
-		form = "explodedHeader"
+		kind = "Exploded"
 	case types.Includes("object"):
-		form = "objectHeader"
+		kind = "Object"
 	}
 	return responseHeader{
 		Field:    definition.GoName,
-		Form:     fmt.Sprintf("header{%q, %s, %t}", definition.Name, form, definition.Nullable),
+		Form:     fmt.Sprintf("style.Header{Name: %q, Kind: style.%s, Null: %t}", definition.Name, kind, definition.Nullable),
 		Optional: !definition.Required && (definition.IsOptional() || definition.GoTypeDef() == "json.RawMessage"),
 	}
 }

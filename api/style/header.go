@@ -1,0 +1,184 @@
+package style
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+)
+
+// Header is a header of a request or response as a document describes it.
+type Header struct {
+	Name string
+	Kind Kind
+
+	// Null reports that the text null stands for null.
+	Null bool
+}
+
+// Kind is the form of a header.
+type Kind int
+
+// The forms of a header in the style simple, and JSON.
+const (
+	Scalar   Kind = iota
+	Array         // a,b
+	Object        // name,value,name,value
+	Exploded      // name=value,name=value
+	JSON
+)
+
+// Text returns the text of a value. It returns an error if the text would be read as another value, as a comma in an
+// element would.
+func (h Header) Text(value any) (string, error) {
+	if h.Kind == JSON {
+		encoded, err := json.Marshal(value)
+		return string(encoded), err
+	}
+	p := Param{Name: h.Name, Style: simple, Explode: h.Kind == Exploded}
+	parts, err := p.parts(value, func(text string) string { return text })
+	if err != nil {
+		return "", fmt.Errorf("header %w", err)
+	}
+	text := strings.Join(parts, "")
+	if v := reflect.ValueOf(value); h.Kind == Array && v.Kind() == reflect.Slice && v.IsNil() {
+		text, value = "", []any{}
+	}
+	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+	if strings.ContainsFunc(text, isControl) || !h.means(strings.Trim(text, " \t"), value) {
+		return "", fmt.Errorf("header %s: the document has no form for this value", h.Name)
+	}
+	return text, nil
+}
+
+// means reports whether a text is read as value.
+func (h Header) means(text string, value any) bool {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return false
+	}
+	want, err := decode(encoded)
+	if err != nil {
+		return false
+	}
+	got, err := decode(h.json(text, reflect.TypeOf(value)))
+	return err == nil && reflect.DeepEqual(got, want)
+}
+
+// Read decodes the header into a pointer. It does nothing if the header is absent.
+func (h Header) Read(from http.Header, into any) error {
+	values := from.Values(h.Name)
+	if len(values) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(h.json(strings.Join(values, ","), reflect.TypeOf(into)), into); err != nil {
+		return fmt.Errorf("header %s: %w", h.Name, err)
+	}
+	return nil
+}
+
+// json returns the JSON that a text stands for.
+func (h Header) json(text string, of reflect.Type) []byte {
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	switch {
+	case h.Kind == JSON, h.Null && text == "null":
+		return []byte(text)
+	case h.Kind == Scalar:
+		return scalarJSON(text, of)
+	}
+	var parts []string
+	for part := range strings.SplitSeq(text, ",") {
+		parts = append(parts, strings.Trim(part, " \t"))
+	}
+	if text == "" {
+		parts = nil
+	}
+	var decoded any
+	if h.Kind == Array {
+		list := make([]json.RawMessage, len(parts))
+		for i, part := range parts {
+			list[i] = scalarJSON(part, of.Elem())
+		}
+		decoded = list
+	} else {
+		members := make(map[string]json.RawMessage)
+		for i := 0; i < len(parts); i++ {
+			name, value, _ := strings.Cut(parts[i], "=")
+			if h.Kind == Object && i+1 < len(parts) {
+				name, value = parts[i], parts[i+1]
+				i++
+			}
+			members[name] = scalarJSON(value, memberType(of, name))
+		}
+		decoded = members
+	}
+	encoded, _ := json.Marshal(decoded) // an invalid element is an error of the caller
+	return encoded
+}
+
+// memberType returns the type of a member of an object.
+func memberType(of reflect.Type, name string) reflect.Type {
+	switch of.Kind() {
+	case reflect.Map:
+		return of.Elem()
+	case reflect.Struct:
+		for field := range of.Fields() {
+			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == name {
+				return field.Type
+			}
+		}
+	}
+	return reflect.TypeFor[string]()
+}
+
+// scalarJSON returns the JSON of a text that is read as a type.
+func scalarJSON(text string, of reflect.Type) []byte {
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	switch of.Kind() {
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Float32, reflect.Float64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return []byte(text)
+	case reflect.Slice:
+		if of == reflect.TypeFor[json.RawMessage]() && json.Valid([]byte(text)) && !strings.ContainsAny(text[:1], "\"[{") {
+			return []byte(text)
+		}
+	}
+	quoted, _ := json.Marshal(text) // strings always marshal
+	return quoted
+}
+
+// Set adds headers to a response. If a value cannot be written, it adds none.
+func Set(to http.Header, values ...HeaderValue) error {
+	written := make([]string, len(values))
+	var errs []error
+	for i, v := range values {
+		if v.Absent {
+			continue
+		}
+		text, err := v.Text(v.Value)
+		written[i], errs = text, append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for i, v := range values {
+		if !v.Absent {
+			to.Set(v.Name, written[i])
+		}
+	}
+	return nil
+}
+
+// HeaderValue is a header with its value, which may be absent.
+type HeaderValue struct {
+	Header
+
+	Value  any
+	Absent bool
+}
