@@ -133,8 +133,7 @@ func (c *compilation) Import(path string) (*types.Package, error) {
 // check type-checks a package and records the errors in its generated files.
 func (c *compilation) check(path string, syntax []*ast.File) *types.Package {
 	config := types.Config{Importer: c, Error: func(err error) {
-		var found types.Error
-		if errors.As(err, &found) {
+		if found, ok := errors.AsType[types.Error](err); ok {
 			c.add(found, syntax)
 		}
 	}}

@@ -37,6 +37,9 @@ func (h Header) Text(value any) (string, error) {
 		encoded, err := json.Marshal(value)
 		return string(encoded), err
 	}
+	if text, ok := scalarOf(reflect.ValueOf(value)); ok && h.Kind == Scalar && !h.Null && isPlain(text) {
+		return text, nil
+	}
 	p := Param{Name: h.Name, Style: simple, Explode: h.Kind == Exploded}
 	parts, err := p.parts(value, func(text string) string { return text })
 	if err != nil {
@@ -46,11 +49,16 @@ func (h Header) Text(value any) (string, error) {
 	if v := reflect.ValueOf(value); h.Kind == Array && v.Kind() == reflect.Slice && v.IsNil() {
 		text, value = "", []any{}
 	}
-	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
-	if strings.ContainsFunc(text, isControl) || !h.means(strings.Trim(text, " \t"), value) {
+	if !isPlain(text) || !h.means(text, value) {
 		return "", fmt.Errorf("header %s: the document has no form for this value", h.Name)
 	}
 	return text, nil
+}
+
+// isPlain reports whether a header can contain a text unchanged.
+func isPlain(text string) bool {
+	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+	return !strings.ContainsFunc(text, isControl) && strings.Trim(text, " \t") == text
 }
 
 // means reports whether a text is read as value.
@@ -131,6 +139,7 @@ func memberType(of reflect.Type, name string) reflect.Type {
 				return field.Type
 			}
 		}
+	default:
 	}
 	return reflect.TypeFor[string]()
 }
@@ -148,6 +157,7 @@ func scalarJSON(text string, of reflect.Type) []byte {
 		if of == reflect.TypeFor[json.RawMessage]() && json.Valid([]byte(text)) && !strings.ContainsAny(text[:1], "\"[{") {
 			return []byte(text)
 		}
+	default:
 	}
 	quoted, _ := json.Marshal(text) // strings always marshal
 	return quoted

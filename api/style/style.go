@@ -72,7 +72,7 @@ func (p Param) Cookies(value any) (cookies []*http.Cookie, err error) {
 	parts, invalid := p.parts(value, escape)
 	for _, pair := range parts {
 		name, value, _ := strings.Cut(pair, "=")
-		cookies = append(cookies, &http.Cookie{Name: name, Value: value})
+		cookies = append(cookies, &http.Cookie{Name: name, Value: value}) //nolint:gosec // attributes are for responses
 	}
 	return cookies, errors.Join(err, invalid)
 }
@@ -107,6 +107,12 @@ func (p Param) parts(value any, escape func(string) string) ([]string, error) {
 	return []string{p.scalar(escape(textOf(decoded)), escape)}, nil
 }
 
+// Text returns the text of a value that is a scalar in JSON.
+func Text(value any) (string, error) {
+	parts, err := Param{Style: simple}.parts(value, func(text string) string { return text })
+	return strings.Join(parts, ""), err
+}
+
 // scalarOf returns the text of a value that is a string, a boolean or an integer in JSON.
 func scalarOf(v reflect.Value) (string, bool) {
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -122,8 +128,9 @@ func scalarOf(v reflect.Value) (string, bool) {
 		return strconv.FormatBool(v.Bool()), true
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return strconv.FormatInt(v.Int(), 10), true
+	default:
+		return "", false
 	}
-	return "", false
 }
 
 // decode decodes JSON and keeps the digits of numbers.
