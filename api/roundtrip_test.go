@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,7 @@ func TestRoundTrip_keepsValues(t *testing.T) {
 		w.check(err)
 		text = strings.Replace(text, after, after+string(added), 1)
 	}
+	text = strings.Replace(text, "\npaths:\n", "\npaths:\n"+styles(), 1)
 	w.check(os.WriteFile(name, []byte(text), 0o600))
 	if output, err := w.run("make", "generate"); err != nil {
 		t.Fatal(output)
@@ -30,4 +32,39 @@ func TestRoundTrip_keepsValues(t *testing.T) {
 	if output, err := w.run("go", "test", "./api/testdata/roundtrip"); err != nil {
 		t.Error(output)
 	}
+}
+
+// styles returns an operation for each style of a parameter, whose operation id describes the parameter.
+func styles() string {
+	schemas := map[string]string{
+		"Text": "{ type: string }", "Number": "{ type: number }", "Either": "{ type: [string, integer] }", "Time": "{ type: string, format: date-time }",
+		"Texts": "{ type: array, items: { type: string } }", "Numbers": "{ type: array, items: { type: integer } }",
+		"Object": "{ $ref: '#/components/schemas/Pair' }", "Members": "{ type: object, additionalProperties: { type: string } }",
+	}
+	var b strings.Builder
+	for in, all := range map[string][]string{
+		"path": {"simple", "label", "matrix"}, "query": {"form", "spaceDelimited", "pipeDelimited", "deepObject"}, "header": {"simple"}, "cookie": {"form"},
+	} {
+		for _, style := range all {
+			for _, explode := range []bool{false, true} {
+				for kind, schema := range schemas {
+					isObject, isList := kind == "Object" || kind == "Members", kind == "Texts" || kind == "Numbers"
+					switch {
+					case style == "deepObject" && (!isObject || !explode),
+						strings.HasSuffix(style, "Delimited") && (!isObject && !isList || explode),
+						kind == "Members" && explode && (in == "query" && style == "form" || in == "cookie"): // it would take all other parameters
+						continue // not defined by OpenAPI
+					}
+					id := fmt.Sprintf("style-%s-%s-%t-%s", in, style, explode, kind)
+					path := "/styles/" + id
+					if in == "path" {
+						path += "/{it}"
+					}
+					fmt.Fprintf(&b, "  %s:\n    get:\n      operationId: %s\n      parameters: [ { name: it, in: %s, required: true, style: %s, explode: %t, schema: %s } ]\n"+
+						"      responses: { '204': { description: d } }\n", path, id, in, style, explode, schema)
+				}
+			}
+		}
+	}
+	return b.String()
 }

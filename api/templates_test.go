@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // originals contains the checksums of the templates of oapi-codegen that ours replace, from the last comparison.
@@ -41,23 +39,5 @@ func TestTemplates_areComparedWithOriginals(t *testing.T) {
 	ours, err := filepath.Glob("templates/*.tmpl")
 	if err != nil || len(ours) != len(originals) {
 		t.Errorf("%d templates replace %d originals: %v", len(ours), len(originals), err)
-	}
-}
-
-// The three settings files must generate the same types.
-func TestSettings_haveSameTypeOptions(t *testing.T) {
-	t.Parallel()
-	shared := func(name string) string {
-		text, err := os.ReadFile("gen-" + name + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, rest, _ := strings.Cut(string(text), "compatibility:")
-		return rest
-	}
-	for _, name := range []string{"client", "server"} {
-		if diff := cmp.Diff(shared("models"), shared(name)); diff != "" {
-			t.Errorf("gen-models.yaml and gen-%s.yaml differ:\n%s", name, diff)
-		}
 	}
 }

@@ -8,7 +8,7 @@
 // not follow redirects, and it logs nothing unless [Config].Logger is set.
 //
 // In a request, gen.Value(v) sends a member with a value, gen.Null[T]() sends null, and a member that is
-// not set is omitted. [Client.Raw] returns the generated client with the same logins, retries and errors.
+// not set is omitted.
 //
 // # Errors
 //
@@ -49,15 +49,10 @@
 // downloads. [WithProgress] reports the progress of waits, uploads and downloads.
 package client
 
-import (
-	"github.com/avatarstudio/avatarstudio/gen"
-)
-
 // Client calls the service as one user. It is safe for concurrent use. Programs should create one Client
 // per user and share it, because it holds the tokens.
 type Client struct {
 	doer      *doer
-	api       *gen.Client
 	events    *events // nil without Config.Receiver
 	workspace string
 	noAutoKey bool
@@ -72,16 +67,12 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	doer := newDoer(config)
-	api, err := gen.NewClient(base.String(), gen.WithHTTPClient(doer))
-	if err != nil {
-		return nil, err
-	}
+	doer := newDoer(config, base)
 	if config.Email != "" {
-		doer.tokens = &tokens{api: *api, doer: doer, email: config.Email, password: config.Password}
+		doer.tokens = &tokens{doer: doer, email: config.Email, password: config.Password}
 	}
 	client := &Client{
-		doer: doer, api: api, workspace: config.Workspace,
+		doer: doer, workspace: config.Workspace,
 		noAutoKey: config.NoAutoKey, allowHTTP: config.AllowHTTP || base.Scheme == "http", poll: config.Poll.withDefaults(),
 	}
 	if config.Receiver != nil {
@@ -89,16 +80,4 @@ func New(config Config) (*Client, error) {
 		config.Receiver.Observe(client.events.observe)
 	}
 	return client, nil
-}
-
-// Raw returns the generated client, whose methods return complete responses for every operation of the
-// document. It shares the tokens, retries, limits and errors of c. It differs in these ways:
-//
-//   - It adds no idempotency keys.
-//   - It decodes responses with encoding/json, so a member that encoding/json cannot decode, such as a time
-//     that is not RFC 3339, is an error.
-//   - A request with an Authorization header is sent with that header, and is not retried after a 401.
-//   - A body that can be read only once is sent only once.
-func (c *Client) Raw() *gen.ClientWithResponses {
-	return &gen.ClientWithResponses{ClientInterface: &gen.Client{Server: c.api.Server, Client: &rawDoer{c.doer}}}
 }

@@ -49,7 +49,7 @@ func TestSecrets_areNeverShown(t *testing.T) {
 		[]client.Credential{canary},
 		map[string]client.Credential{"k": canary},
 		config, &config, static, &static, notified, &notified, sourced, &sourced,
-		renewing, *renewing, renewing.Raw(), *renewing.Raw(), s.direct(t, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", canary }),
+		renewing, *renewing, s.direct(t, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", canary }),
 		struct{ c *client.Client }{renewing},
 		struct{ c client.Client }{*renewing},
 		s.direct(t, fromSource), *s.direct(t, fromSource),

@@ -2,21 +2,21 @@ package client
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"math"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync/atomic"
-
-	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// doer sends the requests of the generated client. It handles tokens, retries, limits and errors for all
+// doer sends the requests of all calls. It handles tokens, retries, limits and errors for all
 // operations.
 type doer struct {
 	http             http.Client
+	base             string // the URL before the path of an operation
 	logger           *slog.Logger
 	userAgent        []string
 	tokens           source // nil without credentials
@@ -28,10 +28,9 @@ type doer struct {
 	refused atomic.Pointer[Credential]
 }
 
-var _, _, _ gen.HttpRequestDoer = (*doer)(nil), (*call)(nil), (*rawDoer)(nil)
-
-func newDoer(config Config) *doer {
+func newDoer(config Config, base *url.URL) *doer {
 	d := &doer{
+		base:             strings.TrimSuffix(base.JoinPath().String(), "/"),
 		logger:           config.Logger,
 		userAgent:        []string{cmp.Or(config.UserAgent, defaultUserAgent)},
 		limits:           limits{retry: config.Retry.withDefaults(), timeout: cmp.Or(config.Timeout, defaultTimeout)},
@@ -56,11 +55,6 @@ func newDoer(config Config) *doer {
 	}
 	d.http.Transport = &redirectFilter{d.http.Transport}
 	return d
-}
-
-// Do sends a request with the limits of [Config]. It implements gen.HttpRequestDoer.
-func (d *doer) Do(request *http.Request) (*http.Response, error) {
-	return d.do(request, &call{limits: d.limits, operation: operationOf(request)})
 }
 
 // do sends a request with an access token, and retries it as far as that is allowed. If the error is nil,
@@ -98,27 +92,6 @@ func (d *doer) do(request *http.Request, c *call) (*http.Response, error) {
 			return nil, withOutcome(err, e.unknown)
 		}
 	}
-}
-
-// rawDoer sends the requests of [Client.Raw], which do not go through [decode].
-type rawDoer struct{ *doer }
-
-// Do returns an error if the document requires JSON and the response has none.
-func (d *rawDoer) Do(request *http.Request) (*http.Response, error) {
-	operation := operationOf(request)
-	if operation.body == bodyStream {
-		whole := *operation
-		whole.body = bodyNone
-		operation = &whole
-	}
-	response, err := d.do(request, &call{limits: d.limits, operation: operation})
-	if err != nil || operation.body != bodyJSON {
-		return response, err
-	}
-	if content := response.Body.(*readBody).content; !json.Valid(content) && (len(content) > 0 || !operation.empty) {
-		return nil, notDocumented(response)
-	}
-	return response, err
 }
 
 // exchange is a request with its attempts.

@@ -100,12 +100,7 @@ func TestTransportError_hasNoQueryOrUser(t *testing.T) {
 	c := newClient(t, static, fast, func(c *client.Config) {
 		c.HTTPClient = &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) { return nil, boom })}
 	})
-	userinfo := func(_ context.Context, r *http.Request) error {
-		r.URL.User = url.UserPassword("canary", "canary")
-		r.URL.Fragment = "canary"
-		return nil
-	}
-	_, err := c.Raw().GetAvatarWithResponse(t.Context(), &gen.GetAvatarParams{AvatarID: "canary"}, userinfo)
+	_, err := c.GetAvatar(t.Context(), "canary")
 	if !errors.Is(err, boom) || err.Error() != `GET "http://localhost/v1/avatars/avatar_details": boom` {
 		t.Errorf("error %v", err)
 	}

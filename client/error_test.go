@@ -107,21 +107,6 @@ func TestError_describesResponse(t *testing.T) {
 	}
 }
 
-// Raw returns the same errors, except for members of the wrong type.
-func TestError_isTheSameFromRaw(t *testing.T) {
-	t.Parallel()
-	s := newService()
-	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = w.Write([]byte("<p>"))
-		return true
-	}
-	_, err := s.direct(t, static).Raw().GetAvatarWithResponse(t.Context(), &gen.GetAvatarParams{})
-	if !errors.Is(err, client.ErrDecode) {
-		t.Errorf("error %v", err)
-	}
-}
-
 func TestError_containsRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

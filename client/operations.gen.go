@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/avatarstudio/avatarstudio/api/style"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
@@ -135,32 +136,6 @@ var operations = struct {
 	},
 }
 
-// allOperations returns all fields of operations.
-func allOperations() []*operation {
-	return []*operation{
-		&operations.ListProjects,
-		&operations.Login,
-		&operations.RefreshTokens,
-		&operations.GetAvatar,
-		&operations.CreateAvatar,
-		&operations.CreateVideo,
-		&operations.DeleteAvatar,
-		&operations.DeleteVideo,
-		&operations.GetVideo,
-		&operations.ListAvatars,
-		&operations.ListVideos,
-		&operations.SubmitConsent,
-		&operations.CreateLipsync,
-		&operations.DeleteLipsync,
-		&operations.GetLipsync,
-		&operations.ListLipsyncs,
-		&operations.UploadMedia,
-		&operations.RotateWebhookSecret,
-		&operations.GetWebhookSecrets,
-		&operations.TestWebhook,
-	}
-}
-
 // ListProjects sends GET /projects/v2: list the projects of a workspace.
 //
 // Returns all projects of the workspace, newest first. The counts are of the caller's projects in this
@@ -171,9 +146,8 @@ func allOperations() []*operation {
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.ProjectList, error) {
 	call := c.call(&operations.ListProjects, options)
-	params := gen.ListProjectsParams{WorkspaceID: c.workspace}
-	request, err := gen.NewListProjectsRequest(c.api.Server, &params)
-	return decode[gen.ProjectList](call.send(ctx, request, err))
+	call.Header(style.Header{Name: "x-workspace-id"}, c.workspace)
+	return decode[gen.ProjectList](call.send(ctx))
 }
 
 // Login sends POST /users/login: log in.
@@ -190,8 +164,8 @@ func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) Login(ctx context.Context, body gen.LoginRequest, options ...CallOption) (*gen.TokenPair, error) {
 	call := c.call(&operations.Login, options)
-	request, err := gen.NewLoginRequest(c.api.Server, body)
-	return decode[gen.TokenPair](call.send(ctx, request, err))
+	call.JSON("application/json", body)
+	return decode[gen.TokenPair](call.send(ctx))
 }
 
 // RefreshTokens sends POST /users/refresh: exchange a refresh token.
@@ -203,8 +177,8 @@ func (c *Client) Login(ctx context.Context, body gen.LoginRequest, options ...Ca
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrServer].
 func (c *Client) RefreshTokens(ctx context.Context, body gen.RefreshRequest, options ...CallOption) (*gen.TokenPair, error) {
 	call := c.call(&operations.RefreshTokens, options)
-	request, err := gen.NewRefreshTokensRequest(c.api.Server, body)
-	return decode[gen.TokenPair](call.send(ctx, request, err))
+	call.JSON("application/json", body)
+	return decode[gen.TokenPair](call.send(ctx))
 }
 
 // GetAvatar sends GET /v1/avatars/avatar_details: read an avatar.
@@ -215,9 +189,8 @@ func (c *Client) RefreshTokens(ctx context.Context, body gen.RefreshRequest, opt
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.GetAvatar, options)
-	params := gen.GetAvatarParams{AvatarID: avatarID}
-	request, err := gen.NewGetAvatarRequest(c.api.Server, &params)
-	return decode[gen.Avatar](call.send(ctx, request, err))
+	call.Query(style.Param{Name: "avatar_id", Style: "form", Explode: true}, avatarID)
+	return decode[gen.Avatar](call.send(ctx))
 }
 
 // CreateAvatar sends POST /v1/avatars/create_avatar: create an avatar.
@@ -233,9 +206,8 @@ func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options .
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.CreateAvatar, options)
-	params := gen.CreateAvatarParams{}
-	request, err := gen.NewCreateAvatarRequest(c.api.Server, &params, body)
-	return decode[gen.Avatar](call.send(ctx, request, err))
+	call.JSON("application/json", body)
+	return decode[gen.Avatar](call.send(ctx))
 }
 
 // CreateVideo sends POST /v1/avatars/create_video: create a video from a published avatar.
@@ -248,9 +220,8 @@ func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest,
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.CreateVideo, options)
-	params := gen.CreateVideoParams{}
-	request, err := gen.NewCreateVideoRequest(c.api.Server, &params, body)
-	return decode[gen.Video](call.send(ctx, request, err))
+	call.JSON("application/json", body)
+	return decode[gen.Video](call.send(ctx))
 }
 
 // DeleteAvatar sends POST /v1/avatars/delete_avatar: delete an avatar.
@@ -264,8 +235,8 @@ func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, o
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteAvatar, options)
-	request, err := gen.NewDeleteAvatarRequest(c.api.Server, body)
-	return decodeNone(call.send(ctx, request, err))
+	call.JSON("application/json", body)
+	return decodeNone(call.send(ctx))
 }
 
 // DeleteVideo sends POST /v1/avatars/delete_video: delete a video made from an avatar.
@@ -279,8 +250,8 @@ func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest,
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteVideo, options)
-	request, err := gen.NewDeleteVideoRequest(c.api.Server, body)
-	return decodeNone(call.send(ctx, request, err))
+	call.JSON("application/json", body)
+	return decodeNone(call.send(ctx))
 }
 
 // GetVideo sends GET /v1/avatars/inference_details: read a video made from an avatar.
@@ -291,9 +262,8 @@ func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceReques
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetVideo(ctx context.Context, inferenceID gen.InferenceID, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.GetVideo, options)
-	params := gen.GetVideoParams{InferenceID: inferenceID}
-	request, err := gen.NewGetVideoRequest(c.api.Server, &params)
-	return decode[gen.Video](call.send(ctx, request, err))
+	call.Query(style.Param{Name: "inference_id", Style: "form", Explode: true}, inferenceID)
+	return decode[gen.Video](call.send(ctx))
 }
 
 // ListAvatarsParams are the optional parameters of [Client.ListAvatars].
@@ -321,13 +291,11 @@ func (p ListAvatarsParams) apply(c *call) { c.params = p }
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) ListAvatars(ctx context.Context, options ...CallOption) (*gen.AvatarList, error) {
 	call := c.call(&operations.ListAvatars, options)
-	params := gen.ListAvatarsParams{}
 	optional := paramsOf[ListAvatarsParams](call)
-	params.Limit = optional.Limit
-	params.Cursor = optional.Cursor
-	params.Status = optional.Status
-	request, err := gen.NewListAvatarsRequest(c.api.Server, &params)
-	return decode[gen.AvatarList](call.send(ctx, request, err))
+	call.Query(style.Param{Name: "limit", Style: "form", Explode: true}, optional.Limit)
+	call.Query(style.Param{Name: "cursor", Style: "form", Explode: true}, optional.Cursor)
+	call.Query(style.Param{Name: "status", Style: "form", Explode: true}, optional.Status)
+	return decode[gen.AvatarList](call.send(ctx))
 }
 
 // ListVideosParams are the optional parameters of [Client.ListVideos].
@@ -358,14 +326,12 @@ func (p ListVideosParams) apply(c *call) { c.params = p }
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) ListVideos(ctx context.Context, options ...CallOption) (*gen.VideoList, error) {
 	call := c.call(&operations.ListVideos, options)
-	params := gen.ListVideosParams{}
 	optional := paramsOf[ListVideosParams](call)
-	params.Limit = optional.Limit
-	params.Cursor = optional.Cursor
-	params.Status = optional.Status
-	params.AvatarID = optional.AvatarID
-	request, err := gen.NewListVideosRequest(c.api.Server, &params)
-	return decode[gen.VideoList](call.send(ctx, request, err))
+	call.Query(style.Param{Name: "limit", Style: "form", Explode: true}, optional.Limit)
+	call.Query(style.Param{Name: "cursor", Style: "form", Explode: true}, optional.Cursor)
+	call.Query(style.Param{Name: "status", Style: "form", Explode: true}, optional.Status)
+	call.Query(style.Param{Name: "avatar_id", Style: "form", Explode: true}, optional.AvatarID)
+	return decode[gen.VideoList](call.send(ctx))
 }
 
 // SubmitConsent sends POST /v1/avatars/submit_consent: give or refuse consent for an avatar.
@@ -378,8 +344,8 @@ func (c *Client) ListVideos(ctx context.Context, options ...CallOption) (*gen.Vi
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) SubmitConsent(ctx context.Context, body gen.ConsentRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.SubmitConsent, options)
-	request, err := gen.NewSubmitConsentRequest(c.api.Server, body)
-	return decode[gen.Avatar](call.send(ctx, request, err))
+	call.JSON("application/json", body)
+	return decode[gen.Avatar](call.send(ctx))
 }
 
 // CreateLipsync sends POST /v1/lipsync/create_lipsync: create a lip-sync video.
@@ -393,9 +359,8 @@ func (c *Client) SubmitConsent(ctx context.Context, body gen.ConsentRequest, opt
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncRequest, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.CreateLipsync, options)
-	params := gen.CreateLipsyncParams{}
-	request, err := gen.NewCreateLipsyncRequest(c.api.Server, &params, body)
-	return decode[gen.Lipsync](call.send(ctx, request, err))
+	call.JSON("application/json", body)
+	return decode[gen.Lipsync](call.send(ctx))
 }
 
 // DeleteLipsync sends POST /v1/lipsync/delete_lipsync: delete a lip-sync.
@@ -409,8 +374,8 @@ func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncReques
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteLipsync, options)
-	request, err := gen.NewDeleteLipsyncRequest(c.api.Server, body)
-	return decodeNone(call.send(ctx, request, err))
+	call.JSON("application/json", body)
+	return decodeNone(call.send(ctx))
 }
 
 // GetLipsync sends GET /v1/lipsync/inference_details: read a lip-sync.
@@ -421,9 +386,8 @@ func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequ
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetLipsync(ctx context.Context, inferenceID gen.LipsyncID, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.GetLipsync, options)
-	params := gen.GetLipsyncParams{InferenceID: inferenceID}
-	request, err := gen.NewGetLipsyncRequest(c.api.Server, &params)
-	return decode[gen.Lipsync](call.send(ctx, request, err))
+	call.Query(style.Param{Name: "inference_id", Style: "form", Explode: true}, inferenceID)
+	return decode[gen.Lipsync](call.send(ctx))
 }
 
 // ListLipsyncsParams are the optional parameters of [Client.ListLipsyncs].
@@ -451,13 +415,11 @@ func (p ListLipsyncsParams) apply(c *call) { c.params = p }
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.LipsyncList, error) {
 	call := c.call(&operations.ListLipsyncs, options)
-	params := gen.ListLipsyncsParams{}
 	optional := paramsOf[ListLipsyncsParams](call)
-	params.Limit = optional.Limit
-	params.Cursor = optional.Cursor
-	params.Status = optional.Status
-	request, err := gen.NewListLipsyncsRequest(c.api.Server, &params)
-	return decode[gen.LipsyncList](call.send(ctx, request, err))
+	call.Query(style.Param{Name: "limit", Style: "form", Explode: true}, optional.Limit)
+	call.Query(style.Param{Name: "cursor", Style: "form", Explode: true}, optional.Cursor)
+	call.Query(style.Param{Name: "status", Style: "form", Explode: true}, optional.Status)
+	return decode[gen.LipsyncList](call.send(ctx))
 }
 
 // UploadMedia sends POST /v1/media: upload a file.
@@ -471,8 +433,8 @@ func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Reader, options ...CallOption) (*gen.Media, error) {
 	call := c.call(&operations.UploadMedia, options)
-	request, err := gen.NewUploadMediaRequestWithBody(c.api.Server, contentType, body)
-	return decode[gen.Media](call.send(ctx, request, err))
+	call.Reader(contentType, body)
+	return decode[gen.Media](call.send(ctx))
 }
 
 // RotateWebhookSecret sends POST /v1/webhooks/rotate_secret: rotate the webhook secret.
@@ -484,8 +446,7 @@ func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Re
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) RotateWebhookSecret(ctx context.Context, options ...CallOption) (*gen.WebhookSecretList, error) {
 	call := c.call(&operations.RotateWebhookSecret, options)
-	request, err := gen.NewRotateWebhookSecretRequest(c.api.Server)
-	return decode[gen.WebhookSecretList](call.send(ctx, request, err))
+	return decode[gen.WebhookSecretList](call.send(ctx))
 }
 
 // GetWebhookSecrets sends GET /v1/webhooks/secret: read the webhook secrets.
@@ -497,8 +458,7 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, options ...CallOption)
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (*gen.WebhookSecretList, error) {
 	call := c.call(&operations.GetWebhookSecrets, options)
-	request, err := gen.NewGetWebhookSecretsRequest(c.api.Server)
-	return decode[gen.WebhookSecretList](call.send(ctx, request, err))
+	return decode[gen.WebhookSecretList](call.send(ctx))
 }
 
 // TestWebhook sends POST /v1/webhooks/test: send a sample notification.
@@ -511,8 +471,8 @@ func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
 func (c *Client) TestWebhook(ctx context.Context, body gen.WebhookTestRequest, options ...CallOption) (*gen.WebhookAttempt, error) {
 	call := c.call(&operations.TestWebhook, options)
-	request, err := gen.NewTestWebhookRequest(c.api.Server, body)
-	return decode[gen.WebhookAttempt](call.send(ctx, request, err))
+	call.JSON("application/json", body)
+	return decode[gen.WebhookAttempt](call.send(ctx))
 }
 
 // decodeValue decodes a response like decode, but returns slices and maps without a pointer.
@@ -522,21 +482,6 @@ func decodeValue[T any](response *http.Response, err error) (T, error) {
 		value = new(T)
 	}
 	return *value, err
-}
-
-// decodeWhole returns a function that decodes the generated response of an operation whose successes have
-// different bodies.
-func decodeWhole[T any](parse func(*http.Response) (*T, error)) func(*http.Response, error) (*T, error) {
-	return func(response *http.Response, err error) (*T, error) {
-		if err != nil {
-			return nil, err
-		}
-		value, err := parse(response)
-		if err != nil {
-			return nil, notDocumented(response)
-		}
-		return value, nil
-	}
 }
 
 // decodeNone ignores the response of an operation whose successes have no body.

@@ -3,7 +3,6 @@ package client_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"net/http"
 	"strings"
@@ -154,46 +153,6 @@ func TestBasePath_precedesEveryPath(t *testing.T) {
 		if s.count("GET /studio/v9/v1/avatars/avatar_details") != 1 {
 			t.Errorf("%s: %+v", base, s.seen)
 		}
-	}
-}
-
-// Raw calls the same operations with tokens and retries.
-func TestRaw_usesTokensAndRetries(t *testing.T) {
-	t.Parallel()
-	s := newService()
-	c := s.start(t)
-	answer, err := c.Raw().GetAvatarWithResponse(t.Context(), &gen.GetAvatarParams{AvatarID: avatarID})
-	if err != nil || answer.JSON200 == nil || answer.JSON200.AvatarID != avatarID {
-		t.Errorf("answer %+v, error %v", answer, err)
-	}
-	s.before = failing("GET /v1/avatars/avatar_details", http.StatusNotFound)
-	if _, err := c.Raw().GetAvatarWithResponse(t.Context(), &gen.GetAvatarParams{AvatarID: avatarID}); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("error %v", err)
-	}
-}
-
-// Raw can log in without credentials in Config, and sends a token that the caller sets.
-func TestRaw_sendsTheTokenOfTheCaller(t *testing.T) {
-	t.Parallel()
-	s := newService()
-	c := s.start(t, func(c *client.Config) { c.Email, c.Password = "", "" })
-	pair, err := c.Raw().LoginWithResponse(t.Context(), gen.LoginRequest{Email: email, Password: password})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bearer := func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Authorization", "Bearer "+pair.JSON200.AccessToken)
-		return nil
-	}
-	params := &gen.GetAvatarParams{AvatarID: avatarID}
-	if _, err := c.Raw().GetAvatarWithResponse(t.Context(), params, bearer); err != nil {
-		t.Error(err)
-	}
-	if _, err := c.Raw().GetAvatarWithResponse(t.Context(), params); !errors.Is(err, client.ErrUnauthorized) {
-		t.Errorf("error %v", err)
-	}
-	if login := s.requests("POST /users/login")[0]; login.header.Get("Authorization") != "" {
-		t.Error("login was sent with a token")
 	}
 }
 

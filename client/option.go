@@ -2,7 +2,6 @@ package client
 
 import (
 	"errors"
-	"maps"
 	"net/http"
 	"time"
 	"unicode/utf8"
@@ -26,12 +25,13 @@ type optionFunc func(*call)
 
 func (f optionFunc) apply(c *call) { f(c) }
 
-// call is one call of an operation with its options. The generated client sends its request through it.
+// call is one call of an operation with its options.
 type call struct {
 	doer      *doer
 	operation *operation
 	params    CallOption // optional parameters that the operation has not used
 	header    http.Header
+	request   requestParts
 	limits    limits
 	into      *Response
 	ownKey    bool // the client made the idempotency key
@@ -123,7 +123,7 @@ func WithResponse(into *Response) CallOption {
 }
 
 func newCall(doer *doer, options []CallOption) *call {
-	c := &call{doer: doer, limits: doer.limits}
+	c := &call{doer: doer, header: http.Header{}, limits: doer.limits}
 	for _, option := range options {
 		option.apply(c)
 	}
@@ -134,21 +134,5 @@ func (c *call) set(name, value, option string) {
 	if !headerValue(value) {
 		c.err = errors.New("client: " + option + ": has a character that is not allowed in a header")
 	}
-	if c.header == nil {
-		c.header = http.Header{}
-	}
 	c.header.Set(name, value)
-}
-
-// Do implements gen.HttpRequestDoer.
-func (c *call) Do(request *http.Request) (*http.Response, error) {
-	if c.err != nil {
-		return nil, c.err
-	}
-	maps.Copy(request.Header, c.header)
-	c.reportBody(request)
-	if c.operation == nil {
-		c.operation = operationOf(request)
-	}
-	return c.doer.do(request, c)
 }

@@ -101,12 +101,12 @@ func TestRetry_followsRetryRules(t *testing.T) {
 				_, err := c.SubmitConsent(ctx, gen.ConsentRequest{}, o...)
 				return err
 			}, test.seen.keyless, test.unknown.keyless > 0},
-			{"login", func(ctx context.Context, c *client.Client, _ ...client.CallOption) error {
-				_, err := c.Raw().LoginWithResponse(ctx, gen.LoginRequest{})
+			{"login", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
+				_, err := c.Login(ctx, gen.LoginRequest{}, o...)
 				return err
 			}, test.seen.login, false},
-			{"refresh", func(ctx context.Context, c *client.Client, _ ...client.CallOption) error {
-				_, err := c.Raw().RefreshTokensWithResponse(ctx, gen.RefreshRequest{})
+			{"refresh", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
+				_, err := c.RefreshTokens(ctx, gen.RefreshRequest{}, o...)
 				return err
 			}, test.seen.refresh, false},
 		} {

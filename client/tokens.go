@@ -53,7 +53,6 @@ func (s *customSource) token(ctx context.Context, refused Credential, _ Retry) (
 // tokens is a source that logs in with email and password. Any number of callers share one renewal at a
 // time.
 type tokens struct {
-	api      gen.Client
 	doer     *doer
 	email    string
 	password Credential
@@ -212,12 +211,16 @@ func transient(err error) bool { return login.retries(&attempt{err: err}, false)
 
 // exchange gets new tokens with the refresh token or, if that fails, with the password.
 func (t *tokens) exchange(ctx context.Context) (*gen.TokenPair, error) {
-	once, sent := t.doer.limits, Response{}
-	once.retry.Attempts = 1
-	api := gen.Client{Server: t.api.Server, Client: &call{doer: t.doer, limits: once, into: &sent}}
+	var sent Response
+	send := func(o *operation, body any) (*gen.TokenPair, error) {
+		c := newCall(t.doer, []CallOption{WithResponse(&sent)})
+		c.operation, c.request.target, c.limits.retry.Attempts = o, o.path, 1
+		c.JSON("application/json", body)
+		return tokenPair(c.send(ctx))
+	}
 	if token := t.refresh; token != "" && !t.noRefresh {
 		t.refresh = "" // it works once, and the response may get lost
-		pair, err := tokenPair(api.RefreshTokens(ctx, gen.RefreshRequest{RefreshToken: string(token)}))
+		pair, err := send(&operations.RefreshTokens, gen.RefreshRequest{RefreshToken: string(token)})
 		if refresh.retries(&attempt{err: err, unsent: sent.unsent}, false) {
 			t.refresh = token
 		}
@@ -232,7 +235,7 @@ func (t *tokens) exchange(ctx context.Context) (*gen.TokenPair, error) {
 			return nil, err
 		}
 	}
-	return tokenPair(api.Login(ctx, gen.LoginRequest{Email: t.email, Password: string(t.password)}))
+	return send(&operations.Login, gen.LoginRequest{Email: t.email, Password: string(t.password)})
 }
 
 func tokenPair(response *http.Response, err error) (*gen.TokenPair, error) {

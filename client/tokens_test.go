@@ -165,10 +165,10 @@ func TestTokens_streamedBodyIsNotSentAgain(t *testing.T) {
 	mustGet(t, c)
 	s.revoke()
 	stream := struct{ *strings.Reader }{strings.NewReader(`{}`)}
-	if _, err := c.Raw().CreateAvatarWithBodyWithResponse(t.Context(), nil, "application/json", stream); !errors.Is(err, client.ErrUnauthorized) {
+	if _, err := c.UploadMedia(t.Context(), "video/mp4", stream); !errors.Is(err, client.ErrUnauthorized) {
 		t.Errorf("error %v", err)
 	}
-	wantCount(t, s, create, 1)
+	wantCount(t, s, "POST /v1/media", 1)
 	mustGet(t, c)
 	wantCount(t, s, details, 2)
 }

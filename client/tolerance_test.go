@@ -71,40 +71,31 @@ func TestTolerance_ofEveryResponse(t *testing.T) {
 			}
 			c := s.direct(t, static)
 			walked := 0
-			for _, receiver := range []reflect.Value{reflect.ValueOf(c), reflect.ValueOf(c.Raw())} {
-				for i := range receiver.NumMethod() {
-					name, method := receiver.Type().Method(i).Name, receiver.Method(i)
-					in, returned := method.Type(), reflect.Type(nil)
-					if strings.HasPrefix(name, "Wait") || strings.Contains(name, "WithBody") || in.NumIn() == 0 || in.NumOut() != 2 {
-						continue
-					}
-					returned = in.Out(0).Elem()
-					if field, ok := returned.FieldByName("JSON200"); ok {
-						returned = field.Type.Elem()
-					} else if strings.HasSuffix(name, "WithResponse") {
-						continue // no body
-					}
-					if returned.PkgPath() != reflect.TypeFor[gen.Avatar]().PkgPath() {
-						continue
-					}
-					var err error
-					if body, err = json.Marshal(sample.of(returned, 1)); err != nil {
-						t.Fatal(err)
-					}
-					arguments := []reflect.Value{reflect.ValueOf(t.Context())}
-					for j := 1; j < in.NumIn()-1; j++ {
-						arguments = append(arguments, argument(in.In(j)))
-					}
-					results := method.Call(arguments)
-					if err := results[1].Interface(); err != nil {
-						t.Errorf("%s: %v: %s", name, err, body)
-					} else if answer := results[0].Elem().FieldByName("JSON200"); answer.IsValid() && answer.IsNil() {
-						t.Errorf("%s: nothing decoded: %s", name, body)
-					}
-					walked++
+			receiver := reflect.ValueOf(c)
+			for i := range receiver.NumMethod() {
+				name, method := receiver.Type().Method(i).Name, receiver.Method(i)
+				in := method.Type()
+				if strings.HasPrefix(name, "Wait") || in.NumIn() == 0 || in.NumOut() != 2 {
+					continue
 				}
+				returned := in.Out(0).Elem()
+				if returned.PkgPath() != reflect.TypeFor[gen.Avatar]().PkgPath() {
+					continue
+				}
+				var err error
+				if body, err = json.Marshal(sample.of(returned, 1)); err != nil {
+					t.Fatal(err)
+				}
+				arguments := []reflect.Value{reflect.ValueOf(t.Context())}
+				for j := 1; j < in.NumIn()-1; j++ {
+					arguments = append(arguments, argument(in.In(j)))
+				}
+				if err := method.Call(arguments)[1].Interface(); err != nil {
+					t.Errorf("%s: %v: %s", name, err, body)
+				}
+				walked++
 			}
-			if walked < 8+10 {
+			if walked < 10 {
 				t.Errorf("%d answers", walked)
 			}
 		})

@@ -21,9 +21,9 @@ func TestImports_followTheLayout(t *testing.T) {
 	)
 	for room, rule := range map[string]struct{ ours, never []string }{
 		"api":                             {},
-		"gen":                             {never: []string{openapi, traces}},
-		"client":                          {ours: []string{"gen", "api/standardwebhooks", "client/webhook"}, never: []string{openapi, traces}},
-		"server":                          {ours: []string{"api", "gen", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{openapi, database, postgres, traces}},
+		"gen":                             {ours: []string{"api/style"}, never: []string{openapi, traces}},
+		"client":                          {ours: []string{"api/style", "gen", "api/standardwebhooks", "client/webhook"}, never: []string{openapi, traces}},
+		"server":                          {ours: []string{"api", "api/style", "gen", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{openapi, database, postgres, traces}},
 		"server/validate":                 {ours: []string{"server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{openapi, database, postgres, traces}},
 		"server/sender":                   {ours: []string{"gen", "api/standardwebhooks"}, never: []string{openapi, database, postgres, traces}},
 		"server/docs":                     {ours: []string{"server/internal/asset"}, never: []string{openapi, database, postgres, traces}},
@@ -34,10 +34,10 @@ func TestImports_followTheLayout(t *testing.T) {
 		"server/internal/keyring":         {},
 		"server/internal/store":           {ours: []string{"server/internal/studio", "server/internal/keyring"}, never: []string{openapi, exporter}},
 		"server/internal/tracing":         {never: []string{exporter}},
-		"server/internal/rest":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "server/internal/studio"}, never: []string{database, postgres}},
-		"server/internal/auth":            {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "server/internal/studio"}, never: []string{database, postgres}},
-		"server/internal/ratelimit":       {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{database, postgres}},
-		"server/internal/console":         {ours: []string{"api", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "api/standardwebhooks", "server/internal/asset", "server/internal/studio", "server/internal/store", "server/internal/keyring"}, never: []string{openapi}},
+		"server/internal/rest":            {ours: []string{"api", "api/style", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "server/internal/studio"}, never: []string{database, postgres}},
+		"server/internal/auth":            {ours: []string{"api", "api/style", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "server/internal/studio"}, never: []string{database, postgres}},
+		"server/internal/ratelimit":       {ours: []string{"api", "api/style", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{database, postgres}},
+		"server/internal/console":         {ours: []string{"api", "api/style", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "api/standardwebhooks", "server/internal/asset", "server/internal/studio", "server/internal/store", "server/internal/keyring"}, never: []string{openapi}},
 		"server/internal/jobs":            {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store", "server/internal/keyring", "server/internal/tracing"}, never: []string{openapi, exporter}},
 	} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+room)

@@ -26,13 +26,11 @@ type encoder struct{ Type, Code string }
 // unknown members. Unsupported types are encoded by encoding/json.
 func (f files) encoders() ([]encoder, error) {
 	p := encoderPlan{types: map[string]*ast.TypeSpec{}, marshalers: map[string]bool{}, done: map[string]string{}}
-	for _, path := range []string{"gen/models.gen.go", "gen/server.gen.go"} {
-		file, err := parser.ParseFile(token.NewFileSet(), path, f[path], parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		p.add(file)
+	file, err := parser.ParseFile(token.NewFileSet(), "", f["gen/api.gen.go"], parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
 	}
+	p.add(file)
 	for len(p.wanted) > 0 {
 		name := p.wanted[0]
 		p.wanted = p.wanted[1:]
@@ -191,6 +189,9 @@ func (p *encoderPlan) defined(b *strings.Builder, spec *ast.TypeSpec, expression
 			return
 		}
 		expression = fmt.Sprintf("(*(*%s)(%s))", other.Name, addressOf(expression))
+	}
+	if foreign, ok := spec.Type.(*ast.SelectorExpr); ok { // as above
+		expression = fmt.Sprintf("%s(%s)", source(foreign), unparen(expression))
 	}
 	p.value(b, spec.Type, expression)
 }

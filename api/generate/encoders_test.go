@@ -121,7 +121,7 @@ func main() {
 
 func TestEncoders_equalEncodingJSON(t *testing.T) {
 	t.Parallel()
-	f := files{"gen/models.gen.go": []byte(encoded), "gen/server.gen.go": []byte("package gen")}
+	f := files{"gen/api.gen.go": []byte(encoded)}
 	all, err := f.encoders()
 	if err != nil {
 		t.Fatal(err)
@@ -147,8 +147,7 @@ func TestEncoders_equalEncodingJSON(t *testing.T) {
 func TestEncoders_rejectUndeclaredTypes(t *testing.T) {
 	t.Parallel()
 	f := files{
-		"gen/models.gen.go": []byte("package gen"),
-		"gen/server.gen.go": []byte("package gen\nfunc write(to *encoder) { to.encodeNothing(nil) }"),
+		"gen/api.gen.go": []byte("package gen\nfunc write(to *encoder) { to.encodeNothing(nil) }"),
 	}
 	if _, err := f.encoders(); err == nil || err.Error() != "type Nothing: not declared" {
 		t.Errorf("error %v", err)

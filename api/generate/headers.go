@@ -62,21 +62,29 @@ func responseHeaders(document *openapi3.T, definitions []codegen.OperationDefini
 
 // describeHeader describes the form in which a header is written.
 func describeHeader(definition codegen.ResponseHeaderDefinition, described *openapi3.Header) responseHeader {
-	kind := "Scalar"
-	types := described.Schema.Value.Type
-	switch {
-	case jsonOf(described.Content) != nil:
-		kind = "JSON"
-	case types.Includes("array"):
-		kind = "Array"
-	case types.Includes("object") && described.Explode != nil && *described.Explode:
-		kind = "Exploded"
-	case types.Includes("object"):
-		kind = "Object"
-	}
 	return responseHeader{
 		Field:    definition.GoName,
-		Form:     fmt.Sprintf("style.Header{Name: %q, Kind: style.%s, Null: %t}", definition.Name, kind, definition.Nullable),
+		Form:     headerOf(definition.Name, &described.Parameter, definition.Nullable),
 		Optional: !definition.Required && (definition.IsOptional() || definition.GoTypeDef() == "json.RawMessage"),
 	}
+}
+
+// headerOf returns the Go expression of type style.Header for a header.
+func headerOf(name string, described *openapi3.Parameter, null bool) string {
+	kind := ""
+	switch schema := described.Schema; {
+	case jsonOf(described.Content) != nil:
+		kind = ", Kind: style.JSON"
+	case schema == nil:
+	case schema.Value.Type.Includes("array"):
+		kind = ", Kind: style.Array"
+	case schema.Value.Type.Includes("object") && described.Explode != nil && *described.Explode:
+		kind = ", Kind: style.Exploded"
+	case schema.Value.Type.Includes("object"):
+		kind = ", Kind: style.Object"
+	}
+	if null {
+		kind += ", Null: true"
+	}
+	return fmt.Sprintf("style.Header{Name: %q%s}", name, kind)
 }

@@ -36,7 +36,10 @@ func newLiterals(models []byte) (*literals, error) {
 			case *ast.TypeSpec:
 				l.types[spec.Name.Name] = spec
 			case *ast.ValueSpec:
-				if value, ok := spec.Values[0].(*ast.BasicLit); ok && spec.Type != nil && len(spec.Names) == 1 {
+				if len(spec.Values) != 1 || spec.Type == nil {
+					continue
+				}
+				if value, ok := spec.Values[0].(*ast.BasicLit); ok {
 					l.constants[source(spec.Type)+" "+value.Value] = spec.Names[0].Name
 				}
 			}

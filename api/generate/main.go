@@ -47,13 +47,9 @@ func generate(path string, warnings io.Writer) (files, error) {
 		return nil, err
 	}
 	f := files{}
-	var document *openapi3.T
-	var elements *names
-	for _, name := range []string{"models", "client", "server"} {
-		var err error
-		if document, elements, err = f.generate(path, filepath.Join("api", "gen-"+name+".yaml")); err != nil {
-			return nil, err
-		}
+	document, elements, err := f.types(path)
+	if err != nil {
+		return nil, err
 	}
 	definitions, err := codegen.OperationDefinitions(document)
 	if err != nil {
@@ -123,7 +119,7 @@ func check(path string, warnings io.Writer) error {
 //go:embed doc.tmpl
 var docSource string
 
-// settings are the settings of oapi-codegen for one output file.
+// settings are the settings of oapi-codegen.
 type settings struct {
 	codegen.Configuration `yaml:",inline"`
 
@@ -145,9 +141,9 @@ func loadSettings(path string) (settings, error) {
 	return s, s.Validate()
 }
 
-// generate runs oapi-codegen with the settings file and returns the adapted document.
-func (f files) generate(path, settingsPath string) (*openapi3.T, *names, error) {
-	s, err := loadSettings(settingsPath)
+// types generates the types and the server with oapi-codegen. It returns the adapted document.
+func (f files) types(path string) (*openapi3.T, *names, error) {
+	s, err := loadSettings(filepath.Join("api", "gen.yaml"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,7 +170,9 @@ func (f files) generate(path, settingsPath string) (*openapi3.T, *names, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	code, err := codegen.Generate(document, s.Configuration)
+	withoutWebhooks := *document // receivers that package client/webhook replaces
+	withoutWebhooks.Webhooks = nil
+	code, err := codegen.Generate(&withoutWebhooks, s.Configuration)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -76,7 +76,7 @@ func TestGenerate_keepsNamesOfEachScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := strings.Join(strings.Fields(string(f["gen/models.gen.go"])), " ")
+	code := strings.Join(strings.Fields(string(f["gen/api.gen.go"])), " ")
 	for _, want := range []string{
 		"type Élan struct { Naïve string `json:\"naïve\"` Имя *string `json:\"имя,omitempty\"` X価格Usd *float64 `json:\"価格_usd,omitempty\"` X名前 *string `json:\"名前,omitempty\"` }",
 		`X言語Français X言語 = "français" X言語X日本語 X言語 = "日本語"`,

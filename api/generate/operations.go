@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -27,25 +28,27 @@ type operation struct {
 	PathParams   []parameter
 	Required     []parameter // in the query, header or a cookie
 	Optional     []parameter
-	Workspace    string // field for the workspace id, or empty
-	HasParams    bool   // gen declares a struct for the parameters
+	Workspace    *parameter // for the workspace id, or nil
 	Body         body
 	Success      result
 }
 
 type parameter struct {
 	Name                  string // in the document
+	In                    string // Path, Query, Header or Cookie
+	Style                 string // Go expression of type style.Param, or style.Header for a header
 	Field, Argument, Type string
 	Comment               []string
 }
 
 // body describes the request body of an operation.
 type body struct {
-	Builder     string // suffix of the function New…Request
-	Type        string // Go type, or empty if the body is an io.Reader
+	Kind        string // JSON, Text, Form or Reader, or empty without a body
+	Type        string // Go type
 	Optional    bool
-	Reader      bool
-	ContentType string // media type of an io.Reader, or empty if the caller gives it
+	Pointer     bool   // the argument is a pointer, which is nil for null or without a body
+	ContentType string // empty if the caller gives the one of a reader
+	Fields      string // Go expression for the styles of the fields of a form
 }
 
 // result describes the result of a client method.
@@ -53,11 +56,15 @@ type result struct {
 	Kind        string // bodyNone, bodyJSON, bodyText or bodyStream
 	Type        string // Go type of the JSON
 	Slice       bool   // Type is a slice or map, returned without a pointer
-	Whole       bool   // successes have different types, so the method returns the generated response
-	Empty       bool   // some success has no body
+	Whole       bool   // successes have different types, so the method returns a struct with those in Each
+	Each        []success
+	Empty       bool // some success has no body, or may be null
 	NotModified bool
 	Accept      string
 }
+
+// success is the type of the JSON of one success.
+type success struct{ Field, Type, Condition string }
 
 // operations describes the operations of the document. oapi-codegen must have generated code from the
 // document just before.
@@ -81,7 +88,6 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 		ID: d.Spec.OperationID, Name: codegen.UppercaseFirstCharacter(d.OperationId), Method: d.Method, Path: d.Path,
 		Comment: comment(d.Spec.Description), Errors: errorClasses(d.Spec.Responses.Map()),
 		Idempotent: slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, d.Method),
-		HasParams:  d.RequiresParamObject(),
 	}
 	if said, ok := d.Spec.Extensions["x-idempotent"].(bool); ok {
 		o.Idempotent = said
@@ -93,14 +99,17 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 		if err != nil {
 			return o, err
 		}
-		o.PathParams = append(o.PathParams, parameter{Name: p.ParamName, Argument: argument(p.GoName()), Type: t})
+		o.PathParams = append(o.PathParams, parameter{
+			Name: p.ParamName, In: codegen.UppercaseFirstCharacter(p.In), Style: styleOf(p), Argument: argument(p.GoName()), Type: t,
+		})
 	}
+	others := slices.Concat(d.QueryParams, d.HeaderParams, d.CookieParams)
 	for _, definition := range codegen.GenerateParamsTypes(d) {
-		if definition.TypeName != o.Name+"Params" {
+		if definition.TypeName != d.OperationId+"Params" {
 			continue
 		}
-		for _, property := range definition.Schema.Properties {
-			if err := o.addParameter(property); err != nil {
+		for i, property := range definition.Schema.Properties { // in the order of others
+			if err := o.addParameter(others[i], property); err != nil {
 				return o, err
 			}
 		}
@@ -112,18 +121,21 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 	return o, err
 }
 
-func (o *operation) addParameter(p codegen.Property) error {
-	t, err := qualify(p.GoTypeDef())
+func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Property) error {
+	t, err := qualify(field.GoTypeDef())
 	if err != nil {
 		return err
 	}
-	described := parameter{Name: p.JsonFieldName, Field: p.GoFieldName(), Argument: argument(p.GoFieldName()), Type: t, Comment: comment(p.Description)}
+	described := parameter{
+		Name: p.ParamName, In: codegen.UppercaseFirstCharacter(p.In), Style: styleOf(p), Field: field.GoFieldName(), Argument: argument(field.GoFieldName()),
+		Type: t, Comment: comment(field.Description),
+	}
 	for slices.ContainsFunc(slices.Concat(o.PathParams, o.Required), func(other parameter) bool { return other.Argument == described.Argument }) {
 		described.Argument += "Value"
 	}
-	switch name := strings.ToLower(p.JsonFieldName); {
+	switch name := strings.ToLower(p.ParamName); {
 	case name == "x-workspace-id":
-		o.Workspace = described.Field
+		o.Workspace = &described
 	case name == "idempotency-key":
 		o.Keyed = true
 	case name == "x-request-id":
@@ -135,6 +147,27 @@ func (o *operation) addParameter(p codegen.Property) error {
 	return nil
 }
 
+// styleOf returns the Go expression for the style of a parameter.
+func styleOf(p codegen.ParameterDefinition) string {
+	if p.In == "header" {
+		return headerOf(p.ParamName, p.Spec, false)
+	}
+	style := "form"
+	switch {
+	case p.IsJson():
+		style = ""
+	case p.IsStyled():
+		style = p.Style()
+	case p.In == "path":
+		style = "simple"
+	}
+	explode := ""
+	if p.IsStyled() && p.Explode() {
+		explode = ", Explode: true"
+	}
+	return fmt.Sprintf("style.Param{Name: %q, Style: %q%s}", p.ParamName, style, explode)
+}
+
 // bodyOf describes the request body. It prefers a media type with a Go type to a media type that is read from an
 // io.Reader.
 func bodyOf(d codegen.OperationDefinition) (body, error) {
@@ -142,6 +175,7 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 		return body{}, nil
 	}
 	content := d.Spec.RequestBody.Value.Content
+	kinds := map[string]string{"application/x-www-form-urlencoded": "Form", "text/plain": "Text"}
 	for _, media := range append(jsonTypes(content), "application/x-www-form-urlencoded", "text/plain") {
 		for _, b := range d.Bodies {
 			if b.ContentType != media || !b.IsFixedContentType() {
@@ -149,16 +183,39 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 			}
 			name := b.Schema.TypeDecl()
 			if content[media].Schema.Ref == "" { // the schema has no name
-				name = codegen.UppercaseFirstCharacter(d.OperationId) + b.NameTag + "RequestBody"
+				name = d.OperationId + b.NameTag + "RequestBody"
 			}
 			qualified, err := qualify(name)
-			return body{Builder: b.Suffix(), Type: qualified, Optional: !b.Required}, err
+			described := body{Kind: cmp.Or(kinds[media], "JSON"), Type: qualified, Optional: !b.Required, ContentType: withoutSuffix(media)}
+			described.Pointer = described.Optional || content[media].Schema.Value.Type.IncludesNull()
+			if described.Kind == "Form" {
+				described.Fields = fieldStyles(b.Encoding)
+			}
+			return described, err
 		}
 	}
-	b := body{Builder: "WithBody", Reader: true, Optional: !d.BodyRequired}
+	b := body{Kind: "Reader", Type: "io.Reader", Optional: !d.BodyRequired}
 	media := slices.Collect(maps.Keys(content))
 	if len(media) == 1 && !strings.Contains(media[0], "*") && !strings.HasPrefix(media[0], "multipart/") {
 		b.ContentType = media[0]
 	}
 	return b, nil
+}
+
+// fieldStyles returns the Go expression for the fields of a form that have a style of their own.
+func fieldStyles(encodings map[string]codegen.RequestBodyEncoding) string {
+	var fields []string
+	for _, name := range slices.Sorted(maps.Keys(encodings)) {
+		e := encodings[name]
+		style, explode := cmp.Or(e.Style, "form"), e.Explode == nil && cmp.Or(e.Style, "form") == "form" || e.Explode != nil && *e.Explode
+		switch {
+		case e.Style != "" || e.Explode != nil:
+		case isJSON(e.ContentType):
+			style = ""
+		default:
+			continue
+		}
+		fields = append(fields, fmt.Sprintf("%q: {Name: %[1]q, Style: %q, Explode: %t}", name, style, explode))
+	}
+	return "map[string]style.Param{" + strings.Join(fields, ", ") + "}"
 }

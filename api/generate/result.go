@@ -15,6 +15,7 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 	a := result{Kind: "bodyNone"}
 	types := map[string]bool{}
 	var media []string
+	var each []success
 	for _, response := range successes(d.Responses) {
 		if response.StatusCode == notModified {
 			a.NotModified, a.Empty = true, true
@@ -25,6 +26,8 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 			media = append(media, withoutSuffix(content.ContentType))
 			if content.IsJSON() {
 				types[content.Schema.TypeDecl()] = true
+				a.Empty = a.Empty || isNull(content.Schema.OAPISchema)
+				each = append(each, success{"JSON" + response.StatusCode, content.Schema.TypeDecl(), condition(response.StatusCode)})
 			}
 		}
 	}
@@ -44,7 +47,16 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 	if len(types) == 0 {
 		return a, nil
 	}
-	a.Whole = len(types) > 1
+	if a.Whole = len(types) > 1; a.Whole {
+		for i := range each {
+			qualified, err := qualify(each[i].Type)
+			if err != nil {
+				return a, err
+			}
+			each[i].Type = qualified
+		}
+		a.Each = each
+	}
 	declared := slices.Sorted(maps.Keys(types))[0]
 	a.Slice = strings.HasPrefix(declared, "[") || strings.HasPrefix(declared, "map[")
 	var err error
@@ -52,7 +64,23 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 	return a, err
 }
 
+// isNull reports whether null is a value of a schema.
+func isNull(schema *openapi3.Schema) bool {
+	return schema != nil && (schema.Type.IncludesNull() || schema.Extensions["x-go-type"] == "json.RawMessage")
+}
+
 const notModified = "304"
+
+// condition returns the Go expression for whether response has a status, which may be a range or default.
+func condition(status string) string {
+	switch {
+	case status == "default":
+		return "true"
+	case strings.HasSuffix(status, "XX"):
+		return "response.StatusCode/100 == " + status[:1]
+	}
+	return "response.StatusCode == " + status
+}
 
 // successes returns the responses for which the method returns no error: 2xx and 304, and the default
 // response if there is no 2xx.

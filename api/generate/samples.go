@@ -59,7 +59,7 @@ func (f files) samples(document *openapi3.T, all []operation, n *names) error {
 	if err != nil {
 		return err
 	}
-	models, err := newLiterals(f["gen/models.gen.go"])
+	models, err := newLiterals(f["gen/api.gen.go"])
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,13 @@ func (s *sample) call(models *literals) error {
 		s.Arguments = append(s.Arguments, literal)
 	}
 	switch {
-	case s.Body.Type != "" && s.JSON != nil:
+	case s.Body.Kind == "Reader":
+		s.Prepare += fmt.Sprintf("body, err := os.Open(%q)\nif err != nil {\nlog.Fatal(err)\n}\ndefer body.Close()\n", s.File)
+		if s.Body.ContentType == "" {
+			s.Arguments = append(s.Arguments, fmt.Sprintf("%q", s.Headers[len(s.Headers)-1].Value))
+		}
+		s.Arguments = append(s.Arguments, "body")
+	case s.Body.Kind != "" && s.JSON != nil:
 		expression, err := parser.ParseExpr(s.Body.Type)
 		if err != nil {
 			return err
@@ -224,19 +230,13 @@ func (s *sample) call(models *literals) error {
 				"`), &body); err != nil {\nlog.Fatal(err)\n}\n"
 			literal = "body"
 		}
-		if s.Body.Optional {
+		if s.Body.Pointer {
 			literal = "new(" + literal + ")"
 		}
 		s.Arguments = append(s.Arguments, literal)
-	case s.Body.Type != "":
+	case s.Body.Kind != "":
 		s.Prepare += "var body " + s.Body.Type + "\n"
-		s.Arguments = append(s.Arguments, map[bool]string{true: "&body", false: "body"}[s.Body.Optional])
-	case s.Body.Reader:
-		s.Prepare += fmt.Sprintf("body, err := os.Open(%q)\nif err != nil {\nlog.Fatal(err)\n}\ndefer body.Close()\n", s.File)
-		if s.Body.ContentType == "" {
-			s.Arguments = append(s.Arguments, fmt.Sprintf("%q", s.Headers[len(s.Headers)-1].Value))
-		}
-		s.Arguments = append(s.Arguments, "body")
+		s.Arguments = append(s.Arguments, map[bool]string{true: "&body", false: "body"}[s.Body.Pointer])
 	}
 	s.Result = "result"
 	if name, ok := strings.CutPrefix(s.Success.Type, "gen."); ok && ast.IsExported(name) {

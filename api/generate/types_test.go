@@ -75,7 +75,7 @@ func TestTypes_holdAllValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := string(f["gen/models.gen.go"])
+	code := string(f["gen/api.gen.go"])
 	for schema, want := range types {
 		field := regexp.MustCompile(`\t` + names[schema] + ` +(\S+) `).FindStringSubmatch(code)
 		if field == nil || field[1] != want {

@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -53,10 +55,49 @@ func (s *service) GetHeaders(context.Context, gen.GetHeadersRequestObject) (gen.
 	return gen.GetHeaders204Response{Headers: s.headers}, nil
 }
 
+func (s *service) PutTags(_ context.Context, r gen.PutTagsRequestObject) (gen.PutTagsResponseObject, error) {
+	s.got = r.Body
+	return gen.PutTags204Response{}, nil
+}
+
+func (s *service) PutTime(_ context.Context, r gen.PutTimeRequestObject) (gen.PutTimeResponseObject, error) {
+	s.got = r
+	return gen.PutTime200TextResponse(*r.Body), nil
+}
+
+func (s *service) GetWhole(_ context.Context, r gen.GetWholeRequestObject) (gen.GetWholeResponseObject, error) {
+	if r.Params.Status != nil {
+		return gen.GetWhole202JSONResponse{Free: json.RawMessage("1")}, nil
+	}
+	return gen.GetWhole200JSONResponse{Name: "a"}, nil
+}
+
+func (s *service) PutNull(_ context.Context, r gen.PutNullRequestObject) (gen.PutNullResponseObject, error) {
+	s.got = r.Body
+	return gen.PutNull204Response{}, nil
+}
+
+func (s *service) PutFree(_ context.Context, r gen.PutFreeRequestObject) (gen.PutFreeResponseObject, error) {
+	return gen.PutFree200JSONResponse(*r.Body), nil
+}
+
+func (s *service) PutTimeRoot(_ context.Context, r gen.PutTimeRootRequestObject) (gen.PutTimeRootResponseObject, error) {
+	return gen.PutTimeRoot200JSONResponse(*r.Body), nil
+}
+
+func (s *service) PutDate(_ context.Context, r gen.PutDateRequestObject) (gen.PutDateResponseObject, error) {
+	return gen.PutDate200JSONResponse{Body: *r.Body}, nil
+}
+
+func (s *service) PutList(_ context.Context, r gen.PutListRequestObject) (gen.PutListResponseObject, error) {
+	return gen.PutList200JSONResponse(*r.Body), nil
+}
+
 func start(t *testing.T) (*service, *client.Client, *httptest.Server) {
 	t.Helper()
 	s := &service{}
 	handler, err := server.New(s, server.Config{
+		Middleware:        []gen.StrictMiddlewareFunc{s.keepStyled},
 		ValidateResponses: server.ResponsesEnforced,
 		Authenticator:     server.AuthenticatorFunc(func(context.Context, string) (server.Principal, error) { return server.Principal{}, nil }),
 	})
@@ -72,6 +113,18 @@ func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// keepStyled keeps the requests of the operations for styles, and responds to them.
+func (s *service) keepStyled(next gen.StrictHandlerFunc, operationID string) gen.StrictHandlerFunc {
+	if !strings.HasPrefix(operationID, "style") {
+		return next
+	}
+	return func(_ context.Context, w http.ResponseWriter, _ *http.Request, request any) (any, error) {
+		s.got = request
+		w.WriteHeader(http.StatusNoContent)
+		return nil, nil
 	}
 }
 
@@ -232,4 +285,131 @@ func TestHeaders_thatTheDocumentDoesNotAllowAreNotSent(t *testing.T) {
 	}
 	s.headers = gen.GetHeaders204ResponseHeaders{}
 	check(t, c.GetHeaders(t.Context()))
+}
+
+// Each value arrives unchanged, or is refused by the client, because its style has no form for it.
+func TestParameters_arriveInEachStyle(t *testing.T) {
+	t.Parallel()
+	s, c, _ := start(t)
+	const hard = `["red","b l&=%+/ue","a,b","a.b|c;d"]`
+	values := map[string][]string{
+		"Text": {`"a b/c,d%+"`, `"5"`}, "Number": {`1e+300`, `-0.5`}, "Either": {`9007199254740993`, `"a"`}, "Time": {`"2026-01-02T03:04:05.000006Z"`},
+		"Texts": {`["red","blue"]`, hard}, "Numbers": {`[1,-20]`},
+		"Object": {`{"name":"a","count":7}`, `{"name":"a b","at":"2026-01-02T03:04:05Z"}`}, "Members": {`{"x":"a","y":"b"}`},
+	}
+	tried, refused := 0, 0
+	methods := reflect.ValueOf(c)
+	for i := range methods.NumMethod() {
+		name, method := methods.Type().Method(i).Name, methods.Method(i)
+		rest, ok := strings.CutPrefix(name, "Style")
+		if !ok {
+			continue
+		}
+		_, kind, ok := strings.Cut(rest, "True")
+		if !ok {
+			_, kind, _ = strings.Cut(rest, "False")
+		}
+		for _, value := range values[kind] {
+			argument := reflect.New(method.Type().In(1))
+			check(t, json.Unmarshal([]byte(value), argument.Interface()))
+			s.got = nil
+			err, _ := method.Call([]reflect.Value{reflect.ValueOf(t.Context()), argument.Elem()})[0].Interface().(error)
+			tried++
+			if err != nil && (value == hard || strings.Contains(name, "SpaceDelimited") && strings.Contains(value, " ")) {
+				refused++
+				if _, sent := errors.AsType[*client.Error](err); sent {
+					t.Errorf("%s %s: sent, and refused by the server: %v", name, value, err)
+				}
+				continue
+			}
+			got := reflect.ValueOf(s.got)
+			if err != nil || !got.IsValid() {
+				t.Errorf("%s %s: %v", name, value, err)
+				continue
+			}
+			if params := got.FieldByName("Params"); params.IsValid() {
+				got = params
+			}
+			if got := encoded(t, got.FieldByName("It").Interface()); got != encoded(t, argument.Elem().Interface()) {
+				t.Errorf("%s: sent %s, got %s", name, value, got)
+			}
+		}
+	}
+	if tried != 169 || refused != 7 {
+		t.Errorf("%d values were tried, and %d refused", tried, refused)
+	}
+}
+
+func TestForm_keepsFieldsInTheirStyles(t *testing.T) {
+	t.Parallel()
+	s, c, _ := start(t)
+	pair := gen.Pair{Name: "a&b", Count: new(1)}
+	tags := gen.Tags2{Plain: &[]string{"a,b", "c"}, Comma: &[]string{"a,b", "c"}, JSON: &pair, Inner: &pair, X名前: new("é")}
+	check(t, c.PutTags(t.Context(), tags))
+	if encoded(t, s.got) != encoded(t, tags) {
+		t.Errorf("sent %s\ngot  %s", encoded(t, tags), encoded(t, s.got))
+	}
+}
+
+func TestText_isThatOfJSON(t *testing.T) {
+	t.Parallel()
+	s, c, _ := start(t)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+	text, err := c.PutTime(t.Context(), "1/", "2", "3", "4", &at, client.PutTimeParams{Ctx: new("5")})
+	check(t, err)
+	if text != "2026-01-02T03:04:05.000006Z" {
+		t.Errorf("got %s", text)
+	}
+	got, ok := s.got.(gen.PutTimeRequestObject)
+	if !ok || got.RValue+got.ErrValue+got.StringValue+got.Params.Err+*got.Params.Ctx != "1/2345" || !got.Body.Equal(at) {
+		t.Errorf("got %s", encoded(t, s.got))
+	}
+}
+
+func TestResult_hasTheTypeOfItsStatus(t *testing.T) {
+	t.Parallel()
+	_, c, _ := start(t)
+	result, err := c.GetWhole(t.Context())
+	if err != nil || result.JSON200 == nil || result.JSON200.Name != "a" || result.JSON202 != nil {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	result, err = c.GetWhole(t.Context(), client.GetWholeParams{Status: new(202)})
+	if err != nil || result.StatusCode != 202 || result.JSON202 == nil || result.JSON200 != nil {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+func TestNull_canBeTheBody(t *testing.T) {
+	t.Parallel()
+	s, c, _ := start(t)
+	for _, body := range []*gen.PutNullJSONRequestBody{nil, {}, {A: new("a")}} {
+		check(t, c.PutNull(t.Context(), body))
+		if encoded(t, s.got) != encoded(t, body) {
+			t.Errorf("sent %s, got %s", encoded(t, body), encoded(t, s.got))
+		}
+	}
+}
+
+func TestRoots_areKept(t *testing.T) {
+	t.Parallel()
+	_, c, _ := start(t)
+	for _, text := range []string{`9007199254740993`, `"a"`, `null`, `{"a":[1.00]}`} {
+		free, err := c.PutFree(t.Context(), json.RawMessage(text))
+		if check(t, err); encoded(t, free) != text {
+			t.Errorf("sent %s, got %s", text, encoded(t, free))
+		}
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+	read, err := c.PutTimeRoot(t.Context(), at)
+	if check(t, err); !read.Equal(at) {
+		t.Errorf("got %v", read)
+	}
+	date, err := c.PutDate(t.Context(), openapi_types.Date{Time: at})
+	if check(t, err); encoded(t, date) != `"2026-01-02"` {
+		t.Errorf("got %s", encoded(t, date))
+	}
+	list, err := c.PutList(t.Context(), []*float64{nil, new(1e300)})
+	if check(t, err); encoded(t, list) != "[null,1e+300]" {
+		t.Errorf("got %s", encoded(t, list))
+	}
 }

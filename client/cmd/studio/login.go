@@ -62,12 +62,11 @@ func (p *program) login(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	response, err := c.Raw().LoginWithResponse(ctx, gen.LoginRequest{Email: stored.Email, Password: password})
+	pair, err := c.Login(ctx, gen.LoginRequest{Email: stored.Email, Password: password})
 	if err != nil {
 		return err
 	}
-	pair, err := pairOf(response.JSON200)
-	if err != nil {
+	if pair, err = pairOf(pair); err != nil {
 		return err
 	}
 	stored.AccessToken, stored.RefreshToken = pair.AccessToken, pair.RefreshToken

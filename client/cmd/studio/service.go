@@ -49,7 +49,7 @@ func (p *program) service(command *cli.Command) (*client.Client, error) {
 				return nil, err
 			}
 			config.Email = ""
-			config.TokenSource = &storedTokens{file: file, api: public.Raw(), stored: stored}
+			config.TokenSource = &storedTokens{file: file, api: public, stored: stored}
 		}
 	}
 	return p.newClient(config)

@@ -16,7 +16,7 @@ import (
 // that waited use the new tokens.
 type storedTokens struct {
 	file credentials
-	api  *gen.ClientWithResponses
+	api  *client.Client
 
 	mu     sync.Mutex
 	stored login
@@ -60,14 +60,14 @@ func (t *storedTokens) Token(ctx context.Context, rejected client.Credential) (c
 }
 
 func (t *storedTokens) renew(ctx context.Context, refresh string) (*gen.TokenPair, error) {
-	response, err := t.api.RefreshTokensWithResponse(ctx, gen.RefreshRequest{RefreshToken: refresh})
+	pair, err := t.api.RefreshTokens(ctx, gen.RefreshRequest{RefreshToken: refresh})
 	switch {
 	case errors.Is(err, client.ErrUnauthorized):
 		return nil, fmt.Errorf("the login has expired: %w", errLogin)
 	case err != nil:
 		return nil, err
 	}
-	return pairOf(response.JSON200)
+	return pairOf(pair)
 }
 
 func pairOf(pair *gen.TokenPair) (*gen.TokenPair, error) {

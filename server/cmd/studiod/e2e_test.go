@@ -95,16 +95,15 @@ func (d *testDaemon) listsProjects(t *testing.T) {
 
 func (d *testDaemon) refreshesTokens(t *testing.T) {
 	t.Helper()
-	raw := d.client.Raw()
-	login, err := raw.LoginWithResponse(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
+	login, err := d.client.Login(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
 	check(t, err)
-	refresh := gen.RefreshRequest{RefreshToken: login.JSON200.RefreshToken}
-	next, err := raw.RefreshTokensWithResponse(t.Context(), refresh)
+	refresh := gen.RefreshRequest{RefreshToken: login.RefreshToken}
+	next, err := d.client.RefreshTokens(t.Context(), refresh)
 	check(t, err)
-	if next.JSON200.RefreshToken == refresh.RefreshToken || next.JSON200.AccessToken == "" {
+	if next.RefreshToken == refresh.RefreshToken || next.AccessToken == "" {
 		t.Error("a refresh answers the same refresh token")
 	}
-	_, err = raw.RefreshTokensWithResponse(t.Context(), refresh)
+	_, err = d.client.RefreshTokens(t.Context(), refresh)
 	if !errors.Is(err, client.ErrUnauthorized) {
 		t.Errorf("a refresh token works twice: %v", err)
 	}

@@ -122,7 +122,7 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 		check(t, keyring.New().Create(lost))
 		check(t, keyring.New().Create(next))
 		p := startProcess(t, dsn, "--key-file", lost, "--docs=false")
-		session, err := p.client.Raw().LoginWithResponse(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
+		session, err := p.client.Login(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
 		check(t, err)
 		reset := func(args ...string) (code int, stdout, stderr string) {
 			return studiod(t, "", append([]string{"key", "reset", "--db", dsn}, args...)...)
@@ -154,7 +154,7 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 			}
 		}
 		again := startProcess(t, dsn, "--key-file", next)
-		_, err = again.client.Raw().RefreshTokensWithResponse(t.Context(), gen.RefreshRequest{RefreshToken: session.JSON200.RefreshToken})
+		_, err = again.client.RefreshTokens(t.Context(), gen.RefreshRequest{RefreshToken: session.RefreshToken})
 		check(t, err)
 		if shown := must(t, "", "secret", "show", "--db", dsn, "--key-file", next, testEmail); shown == secret.Reveal() || !strings.HasPrefix(shown, "whsec_") {
 			t.Errorf("the secret is not a new one")

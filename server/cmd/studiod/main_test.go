@@ -136,16 +136,27 @@ func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	return s
 }
 
-// newClient returns a client whose connections are closed after the test.
-func newClient(t *testing.T, cfg client.Config) *client.Client {
+// newClient returns a client whose connections are closed after the test. Each of its requests has the headers.
+func newClient(t *testing.T, cfg client.Config, headers ...[2]string) *client.Client {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	cfg.HTTPClient = &http.Client{Transport: studiotest.NewResponseChecker(t).Transport(t, transport), Timeout: waitTimeout}
+	checked := studiotest.NewResponseChecker(t).Transport(t, transport)
+	cfg.HTTPClient = &http.Client{Timeout: waitTimeout, Transport: roundTripper(func(request *http.Request) (*http.Response, error) {
+		request = request.Clone(request.Context())
+		for _, header := range headers {
+			request.Header.Set(header[0], header[1])
+		}
+		return checked.RoundTrip(request)
+	})}
 	c, err := client.New(cfg)
 	check(t, err)
 	return c
 }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 // inbox is a webhook receiver on its own server. It stores the events it receives.
 type inbox struct {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -24,11 +24,10 @@ func TestDaemon_logsRequestIDUpToDelivery(t *testing.T) {
 			received <- fmt.Sprint(r.Header, string(body))
 		}))
 		t.Cleanup(receiver.Close)
-		created, err := d.client.Raw().CreateLipsyncWithResponse(t.Context(), nil, lipsyncRequest("Hello", receiver.URL),
-			func(_ context.Context, r *http.Request) error {
-				r.Header.Set("X-Request-Id", "creation-1")
-				return nil
-			})
+		pair, err := d.client.Login(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
+		check(t, err)
+		named := newClient(t, client.Config{BaseURL: d.url(), Token: client.Credential(pair.AccessToken)}, [2]string{"X-Request-Id", "creation-1"})
+		created, err := named.CreateLipsync(t.Context(), lipsyncRequest("Hello", receiver.URL))
 		check(t, err)
 		for _, line := range []string{"msg=request request_id=creation-1", "msg=rendered ", `msg="delivery attempted"`} {
 			eventually(t, line, func() bool {
@@ -43,9 +42,10 @@ func TestDaemon_logsRequestIDUpToDelivery(t *testing.T) {
 		if sent := <-received; strings.Contains(sent, "creation-1") {
 			t.Errorf("the receiver was sent %s", sent)
 		}
-		read, err := d.client.Raw().GetLipsyncWithResponse(t.Context(), &gen.GetLipsyncParams{InferenceID: created.JSON200.InferenceID})
+		var read client.Response
+		_, err = d.client.GetLipsync(t.Context(), created.InferenceID, client.WithResponse(&read))
 		check(t, err)
-		if answer := fmt.Sprint(read.HTTPResponse.Header, string(read.Body)); strings.Contains(answer, "creation-1") {
+		if answer := fmt.Sprint(read.Header, string(read.Body)); strings.Contains(answer, "creation-1") {
 			t.Errorf("another request is answered %s", answer)
 		}
 	})

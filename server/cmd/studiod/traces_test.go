@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -40,12 +40,9 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 
 		first := startProcess(t, dsn, "--otlp", collector.URL, "--render-time", "1ms")
 		const callers = "0af7651916cd43dd8448eb211c80319c"
-		_, err := first.client.Raw().CreateLipsyncWithResponse(t.Context(), nil, lipsyncRequest("canary-title", receiver.URL+"/?canary-query"),
-			func(_ context.Context, r *http.Request) error {
-				r.Header.Set("Traceparent", "00-"+callers+"-b7ad6b7169203331-01")
-				r.Header.Set("Tracestate", "canary=state")
-				return nil
-			})
+		traced := newClient(t, client.Config{BaseURL: first.url, Email: testEmail, Password: testPassword},
+			[2]string{"Traceparent", "00-" + callers + "-b7ad6b7169203331-01"}, [2]string{"Tracestate", "canary=state"})
+		_, err := traced.CreateLipsync(t.Context(), lipsyncRequest("canary-title", receiver.URL+"/?canary-query"))
 		check(t, err)
 		received := []string{<-parents}
 		trace := strings.Split(received[0], "-")[1]

@@ -3,6 +3,7 @@
 package gen
 
 import (
+	"bytes"
 	"context"
 	"encoding"
 	"encoding/json"
@@ -14,9 +15,1477 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/oapi-codegen/runtime"
 )
+
+// Defines values for AvatarStatus.
+const (
+	AvatarStatusConsentFailed  AvatarStatus = "consent_failed"
+	AvatarStatusConsentPending AvatarStatus = "consent_pending"
+	AvatarStatusFailed         AvatarStatus = "failed"
+	AvatarStatusProcessing     AvatarStatus = "processing"
+	AvatarStatusPublished      AvatarStatus = "published"
+)
+
+// Valid indicates whether the value is a known member of the AvatarStatus enum.
+func (e AvatarStatus) Valid() bool {
+	switch e {
+	case AvatarStatusConsentFailed:
+		return true
+	case AvatarStatusConsentPending:
+		return true
+	case AvatarStatusFailed:
+		return true
+	case AvatarStatusProcessing:
+		return true
+	case AvatarStatusPublished:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EventType.
+const (
+	EventTypeAvatar           EventType = "avatar_event"
+	EventTypeAvatarInference  EventType = "avatar_inference_event"
+	EventTypeLipsyncInference EventType = "lipsync_inference_event"
+)
+
+// Valid indicates whether the value is a known member of the EventType enum.
+func (e EventType) Valid() bool {
+	switch e {
+	case EventTypeAvatar:
+		return true
+	case EventTypeAvatarInference:
+		return true
+	case EventTypeLipsyncInference:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InferenceEventStatus.
+const (
+	InferenceEventStatusFailed    InferenceEventStatus = "failed"
+	InferenceEventStatusSucceeded InferenceEventStatus = "succeeded"
+)
+
+// Valid indicates whether the value is a known member of the InferenceEventStatus enum.
+func (e InferenceEventStatus) Valid() bool {
+	switch e {
+	case InferenceEventStatusFailed:
+		return true
+	case InferenceEventStatusSucceeded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InferenceStatus.
+const (
+	InferenceStatusFailed     InferenceStatus = "failed"
+	InferenceStatusProcessing InferenceStatus = "processing"
+	InferenceStatusSucceeded  InferenceStatus = "succeeded"
+)
+
+// Valid indicates whether the value is a known member of the InferenceStatus enum.
+func (e InferenceStatus) Valid() bool {
+	switch e {
+	case InferenceStatusFailed:
+		return true
+	case InferenceStatusProcessing:
+		return true
+	case InferenceStatusSucceeded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SyncMode.
+const (
+	SyncModeBounce  SyncMode = "bounce"
+	SyncModeCutOff  SyncMode = "cut_off"
+	SyncModeLoop    SyncMode = "loop"
+	SyncModeRemap   SyncMode = "remap"
+	SyncModeSilence SyncMode = "silence"
+)
+
+// Valid indicates whether the value is a known member of the SyncMode enum.
+func (e SyncMode) Valid() bool {
+	switch e {
+	case SyncModeBounce:
+		return true
+	case SyncModeCutOff:
+		return true
+	case SyncModeLoop:
+		return true
+	case SyncModeRemap:
+		return true
+	case SyncModeSilence:
+		return true
+	default:
+		return false
+	}
+}
+
+// Avatar is an avatar. Members without a value are omitted.
+type Avatar struct {
+	// Id of the avatar.
+	AvatarID string `json:"avatar_id"`
+
+	// Results of the checks of the base video.
+	AvatarProcessingResults *[]AvatarProcessingResult `json:"avatar_processing_results,omitempty"`
+
+	// Destination of notifications. Missing unless a webhook is registered.
+	AvatarWebhook *AvatarWebhook `json:"avatar_webhook,omitempty"`
+
+	// The `base_video_url` of the request.
+	BaseVideo *string `json:"base_video,omitempty"`
+
+	// Time of the creation request, in UTC.
+	CreatedAt *time.Time `json:"created_at,omitempty"`
+
+	// Reason for the failure. Missing if there is none.
+	FailureReason *string `json:"failure_reason,omitempty"`
+
+	// Progress of the creation in percent.
+	Progress *float64 `json:"progress,omitempty"`
+
+	// The state of an avatar. AvatarStatus lists the known states. The service may add states, so treat an unknown
+	// state as one that is not final.
+	//
+	// Examples: processing, consent_pending, published
+	Status AvatarState `json:"status"`
+
+	// Address of a still image.
+	Thumbnail *string `json:"thumbnail,omitempty"`
+
+	// Title of the avatar.
+	Title *string `json:"title,omitempty"`
+
+	// Time of the last state change, in UTC.
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+}
+
+// AvatarEvent is a notification that an avatar entered a state.
+type AvatarEvent struct {
+	// The payload of an avatar_event.
+	Data AvatarEventData `json:"data"`
+
+	// Always avatar_event.
+	EventType EventType `json:"event_type"`
+}
+
+// AvatarEventData is the payload of an avatar_event.
+type AvatarEventData struct {
+	// Id of the avatar.
+	AvatarID string `json:"avatar_id"`
+
+	// The status of an avatar.
+	//
+	//   - processing: the avatar is being created.
+	//   - failed: creation failed.
+	//   - published: the avatar is created and published.
+	//   - consent_pending: the avatar awaits user consent.
+	//   - consent_failed: user consent was not obtained.
+	Status AvatarStatus `json:"status"`
+}
+
+// AvatarInferenceEvent is a notification that a video made from a published avatar succeeded or failed.
+type AvatarInferenceEvent struct {
+	// The payload of an avatar_inference_event or a lipsync_inference_event.
+	Data InferenceEventData `json:"data"`
+
+	// Always avatar_inference_event.
+	EventType EventType `json:"event_type"`
+}
+
+// AvatarList is a page of avatars.
+type AvatarList struct {
+	// The avatars, newest first.
+	Data []Avatar `json:"data"`
+
+	// Cursor of the next page. Missing on the last page.
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
+// AvatarProcessingResult is the result of one check of a base video.
+type AvatarProcessingResult struct {
+	// Name of the check.
+	CheckName *string `json:"check_name,omitempty"`
+
+	// SUCCESS or FAILED.
+	CheckStatus *string `json:"check_status,omitempty"`
+
+	// What the check found.
+	Message *string `json:"message,omitempty"`
+}
+
+// AvatarState is the state of an avatar. AvatarStatus lists the known states. The service may add states, so treat an unknown
+// state as one that is not final.
+//
+// Examples: processing, consent_pending, published
+type AvatarState = AvatarStatus
+
+// AvatarStatus is the status of an avatar.
+//
+//   - processing: the avatar is being created.
+//   - failed: creation failed.
+//   - published: the avatar is created and published.
+//   - consent_pending: the avatar awaits user consent.
+//   - consent_failed: user consent was not obtained.
+type AvatarStatus string
+
+// AvatarWebhook is the webhook registration of an avatar.
+type AvatarWebhook struct {
+	// URL that receives notifications.
+	WebhookURL *string `json:"webhook_url,omitempty"`
+}
+
+// ConsentRequest is the decision of the person that the avatar shows.
+type ConsentRequest struct {
+	// Id of an avatar of the caller.
+	AvatarID string `json:"avatar_id"`
+
+	// True if the person consents, false if the person refuses.
+	Granted bool `json:"granted"`
+}
+
+// CreateAvatarRequest is a request to create an avatar. Unknown members are accepted and kept.
+type CreateAvatarRequest struct {
+	// URL of a video or a picture of the person that the avatar shows.
+	BaseVideoURL Nullable[string] `json:"base_video_url,omitzero"`
+
+	// Title of the avatar.
+	Title Nullable[string] `json:"title,omitzero"`
+
+	// Switch for notifications.
+	Webhook Nullable[WebhookSwitch] `json:"webhook,omitzero"`
+
+	// Destination of notifications.
+	WebhookData          Nullable[WebhookData]      `json:"webhook_data,omitzero"`
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// CreateLipsyncRequest is a request to create a lip-sync. Unknown members are accepted and kept.
+type CreateLipsyncRequest struct {
+	// URL of the recording that the lips follow.
+	AudioURL Nullable[string] `json:"audio_url,omitzero"`
+
+	// Description of the lip-sync.
+	Description Nullable[string] `json:"description,omitzero"`
+
+	// Handling of a recording that is longer or shorter than the video.
+	SyncMode Nullable[SyncMode] `json:"sync_mode,omitzero"`
+
+	// Title of the lip-sync.
+	Title Nullable[string] `json:"title,omitzero"`
+
+	// True if the lips follow the audio of the video. Omit `audio_url` in this case.
+	UseAudioFromVideo Nullable[bool] `json:"use_audio_from_video,omitzero"`
+
+	// URL of the video in which the lips move.
+	VideoURL Nullable[string] `json:"video_url,omitzero"`
+
+	// Switch for notifications.
+	Webhook Nullable[WebhookSwitch] `json:"webhook,omitzero"`
+
+	// Destination of notifications.
+	WebhookData          Nullable[WebhookData]      `json:"webhook_data,omitzero"`
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// CreateVideoRequest is a request to create a video. Unknown members are accepted and kept.
+type CreateVideoRequest struct {
+	// URL of a recording of the speech of the avatar.
+	AudioURL Nullable[string] `json:"audio_url,omitzero"`
+
+	// Id of a published avatar of the caller.
+	AvatarID string `json:"avatar_id"`
+
+	// Text that the avatar speaks.
+	Text Nullable[string] `json:"text,omitzero"`
+
+	// Title of the video.
+	Title                Nullable[string]           `json:"title,omitzero"`
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// DeleteAvatarRequest is a request to delete an avatar.
+type DeleteAvatarRequest struct {
+	// Id of an avatar of the caller.
+	AvatarID string `json:"avatar_id"`
+}
+
+// DeleteInferenceRequest is a request to delete a video or a lip-sync.
+type DeleteInferenceRequest struct {
+	// Id of a video or a lip-sync of the caller.
+	InferenceID string `json:"inference_id"`
+}
+
+// Event is a notification. Its event_type identifies which of the three notifications it is.
+type Event = EventEnvelope
+
+// EventData is the payload of a notification, which depends on the event type.
+type EventData = json.RawMessage
+
+// EventEnvelope is the members that every notification has.
+type EventEnvelope struct {
+	// The payload of a notification, which depends on the event type.
+	Data EventData `json:"data"`
+
+	// The type of a notification.
+	EventType EventType `json:"event_type"`
+}
+
+// EventType is the type of a notification.
+type EventType string
+
+// InferenceEventData is the payload of an avatar_inference_event or a lipsync_inference_event.
+type InferenceEventData struct {
+	// Unique id of the video or the lip-sync.
+	InferenceID string `json:"inference_id"`
+
+	// The result of a creation.
+	//
+	//   - succeeded: creation succeeded.
+	//   - failed: creation failed.
+	Status InferenceEventStatus `json:"status"`
+}
+
+// InferenceEventStatus is the result of a creation.
+//
+//   - succeeded: creation succeeded.
+//   - failed: creation failed.
+type InferenceEventStatus string
+
+// InferenceState is the state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
+// treat an unknown state as one that is not final.
+//
+// Examples: processing, succeeded, failed
+type InferenceState = InferenceStatus
+
+// InferenceStatus is the status of a video or a lip-sync. Notifications contain only final states.
+type InferenceStatus string
+
+// Lipsync is a lip-sync video. Members without a value are omitted.
+type Lipsync struct {
+	// Time of the creation request, in UTC.
+	CreatedAt *time.Time `json:"created_at,omitempty"`
+
+	// Description of the lip-sync.
+	Description *string `json:"description,omitempty"`
+
+	// Reason for the failure. Missing if there is none.
+	FailureReason *string `json:"failure_reason,omitempty"`
+
+	// Id of the lip-sync.
+	InferenceID string `json:"inference_id"`
+
+	// The `audio_url` of the request.
+	InputAudio *string `json:"input_audio,omitempty"`
+
+	// The `video_url` of the request.
+	InputVideo *string `json:"input_video,omitempty"`
+
+	// Progress of the creation in percent.
+	Progress *float64 `json:"progress,omitempty"`
+
+	// The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
+	// treat an unknown state as one that is not final.
+	//
+	// Examples: processing, succeeded, failed
+	Status InferenceState `json:"status"`
+
+	// The `sync_mode` of the request.
+	SyncMode *string `json:"sync_mode,omitempty"`
+
+	// Address of a still image.
+	ThumbnailURL *string `json:"thumbnail_url,omitempty"`
+
+	// Title of the lip-sync.
+	Title *string `json:"title,omitempty"`
+
+	// Time of the last state change, in UTC.
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+
+	// Whether the lips follow the audio of the video.
+	UseAudioFromVideo *bool `json:"use_audio_from_video,omitempty"`
+
+	// Address of the finished video. Missing until the video is rendered.
+	VideoURL *string `json:"video_url,omitempty"`
+}
+
+// LipsyncInferenceEvent is a notification that a lip-sync succeeded or failed.
+type LipsyncInferenceEvent struct {
+	// The payload of an avatar_inference_event or a lipsync_inference_event.
+	Data InferenceEventData `json:"data"`
+
+	// Always lipsync_inference_event.
+	EventType EventType `json:"event_type"`
+}
+
+// LipsyncList is a page of lip-syncs.
+type LipsyncList struct {
+	// The lip-syncs, newest first.
+	Data []Lipsync `json:"data"`
+
+	// Cursor of the next page. Missing on the last page.
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
+// LoginRequest is a request to log in.
+type LoginRequest struct {
+	// Email address of the user.
+	Email string `json:"email"`
+
+	// Password of the user.
+	Password string `json:"password"`
+}
+
+// Media is an uploaded file.
+type Media struct {
+	// Media type with which the file was uploaded.
+	ContentType string `json:"content_type"`
+
+	// Time at which the file is deleted, in UTC.
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// Id of the file.
+	MediaID string `json:"media_id"`
+
+	// Size of the file in bytes.
+	Size int64 `json:"size"`
+
+	// Address of the file. It can be used as an input.
+	URL string `json:"url"`
+}
+
+// MediaFile is a video, an image or an audio file.
+type MediaFile = string
+
+// Problem is an error (RFC 9457). It never contains a submitted value.
+type Problem struct {
+	// Kind of problem, for programs. The service may add codes, so treat an unknown code like its status.
+	//
+	// | code | status | cause | remedy |
+	// |---|---|---|---|
+	// | `bad_request` | 400 | The request is malformed or does not match this document. `errors` lists the violations. | Correct the request. |
+	// | `cursor_invalid` | 400 | The cursor does not belong to this list with these filters. | Start again without a cursor. |
+	// | `unauthorized` | 401 | The access token is missing, invalid or expired. | Log in, or exchange the refresh token. |
+	// | `wrong_credentials` | 401 | The email, the password or the refresh token is wrong. | Correct them, or log in again. |
+	// | `not_a_member` | 403 | The workspace does not exist, or the caller is not a member of it. | Use the id of a workspace of the caller. |
+	// | `not_found` | 404 | The caller has no such record, or the path does not exist. | Check the id and the path. |
+	// | `method_not_allowed` | 405 | The path does not support this method. | Use a method that `Allow` lists. |
+	// | `avatar_final` | 409 | The avatar is in a final state and accepts no decision. | Create another avatar. |
+	// | `avatar_not_published` | 409 | The avatar is not published, and only published avatars can make videos. | Wait until the avatar is published. |
+	// | `idempotency_key_in_use` | 409 | The first request with this key is in progress. | Retry later. |
+	// | `idempotency_key_spent` | 409 | The record that was created with this key has been deleted. | Use a new key. |
+	// | `request_entity_too_large` | 413 | The body is larger than 1 MiB, or larger than 16 KiB if the operation needs no token. For uploads, the limit of the file applies. | Send a smaller body. |
+	// | `too_much_media` | 413 | The total size of the caller's files would exceed the limit. | Delete records that were made from some of the files, or wait until files expire. |
+	// | `unsupported_media_type` | 415 | The operation does not accept the Content-Type, which must be JSON in UTF-8 except for uploads, or Content-Encoding is not `identity`. | Send `application/json` without an encoding. |
+	// | `idempotency_key_reused` | 422 | The key was used with another operation or another body. | Use a new key for each new request. |
+	// | `title_invalid` | 422 | The title contains U+0000. | Remove it from the title. |
+	// | `webhook_url_missing` | 422 | The webhook is enabled without a URL. | Set `webhook_data.webhook_url`, or do not enable the webhook. |
+	// | `webhook_url_invalid` | 422 | The service cannot send notifications to the webhook URL. | Use an absolute https URL without user information. |
+	// | `webhook_url_not_public` | 422 | The host of the webhook URL is not a public address. | Use an address that can be reached from the internet. |
+	// | `too_many_requests` | 429 | The caller sent too many requests of this kind in one second. | Wait for `Retry-After`. |
+	// | `too_many_creations` | 429 | The caller has the maximum number of creations in progress. | Wait for `Retry-After`. |
+	// | `too_many_login_tries` | 429 | The login came too soon after failed ones. | Wait for `Retry-After`. |
+	// | `too_many_webhook_secrets` | 429 | The caller has the maximum number of active secrets. | Wait for `Retry-After`. |
+	// | `too_many_webhook_tests` | 429 | The caller sent too many sample notifications. | Wait for `Retry-After`. |
+	// | `internal_server_error` | 500 | The service failed. Its log contains the cause with the request id. | Retry, and report the request id. |
+	// | `not_implemented` | 501 | This service does not implement the operation. | Do not use the operation. |
+	// | `service_busy` | 503 | The service is overloaded. | Wait for `Retry-After`. |
+	//
+	// Examples: bad_request
+	Code *string `json:"code,omitempty"`
+
+	// What went wrong in this request.
+	Detail *string `json:"detail,omitempty"`
+
+	// All violations of this document, up to 32.
+	Errors *[]Violation `json:"errors,omitempty"`
+
+	// URI of this occurrence of the problem.
+	Instance *string `json:"instance,omitempty"`
+
+	// The X-Request-Id of the response.
+	RequestID *string `json:"request_id,omitempty"`
+
+	// Status of the response.
+	Status int32 `json:"status"`
+
+	// Short summary of the kind of problem.
+	Title string `json:"title"`
+
+	// URI of the kind of problem. It is about:blank if the status and the code describe the problem completely.
+	Type string `json:"type"`
+}
+
+// Project is a project, in the partial form of the project list. Any field may be missing or null.
+type Project struct {
+	// Number of credits left.
+	AvailableCredits *int `json:"available_credits,omitempty"`
+
+	// Time at which the project was made, in UTC.
+	CreatedAt *time.Time `json:"created_at,omitempty"`
+
+	// Id of the data plane.
+	DataPlaneID *string `json:"data_plane_id,omitempty"`
+
+	// Language of the project.
+	Language *string `json:"language,omitempty"`
+
+	// Id of the project.
+	ProjectID *string `json:"project_id,omitempty"`
+
+	// Type of the project, such as PERSONALIZED.
+	ProjectType *string `json:"project_type,omitempty"`
+
+	// Text that was read for the recording.
+	RecordingScript *string `json:"recording_script,omitempty"`
+
+	// Address for sharing the project.
+	SmartURL *string `json:"smart_url,omitempty"`
+
+	// Address of the subtitles.
+	SRT *string `json:"srt,omitempty"`
+
+	// Language of the subtitles.
+	SRTTargetLanguage *string `json:"srt_target_language,omitempty"`
+
+	// Status of the project.
+	Status *string `json:"status,omitempty"`
+
+	// Labels of the project.
+	Tags *Tags `json:"tags,omitempty"`
+
+	// Address of the thumbnail.
+	Thumbnail *string `json:"thumbnail,omitempty"`
+
+	// Addresses of the thumbnails.
+	Thumbnails *Thumbnails `json:"thumbnails,omitempty"`
+
+	// Title of the project.
+	Title *string `json:"title,omitempty"`
+
+	// Id of the training job.
+	TrainingJobID *string `json:"training_job_id,omitempty"`
+
+	// Time at which the project was last changed, in UTC.
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+
+	// Id of the user who made the project.
+	UserID *string `json:"user_id,omitempty"`
+
+	// Number of credits used.
+	UtilisedCredits *int `json:"utilised_credits,omitempty"`
+
+	// Address of the video.
+	Video *string `json:"video,omitempty"`
+
+	// Path of the voice.
+	VoicePath *string `json:"voice_path,omitempty"`
+}
+
+// ProjectList is the projects of a workspace, and counts of the caller's projects.
+type ProjectList struct {
+	// The projects, newest first.
+	Data []Project `json:"data"`
+
+	// Number of projects made by the user.
+	Size int `json:"size"`
+
+	// Number of unpublished projects of the user.
+	UnpublishedProjects int `json:"unpublished_projects"`
+}
+
+// RefreshRequest is a request to exchange a refresh token.
+type RefreshRequest struct {
+	// Refresh token of the last pair.
+	RefreshToken string `json:"refresh_token"`
+}
+
+// SyncMode is the handling of a recording that is longer or shorter than the video.
+//
+//   - bounce: the video continues backwards.
+//   - loop: the video starts again.
+//   - cut_off: the longer one is cut.
+//   - silence: silence follows the shorter recording.
+//   - remap: the video is stretched.
+type SyncMode string
+
+// Tags are the labels of a project.
+type Tags struct {
+	// Colours of the labels.
+	Colors *[]string `json:"colors,omitempty"`
+
+	// Names of the labels.
+	Names *[]string `json:"names,omitempty"`
+}
+
+// Thumbnails are the addresses of the thumbnails of a project. An address may be an empty string.
+type Thumbnails struct {
+	// Image chosen by the user.
+	CustomThumbnail *string `json:"custom_thumbnail,omitempty"`
+
+	// Animated image.
+	ThumbnailGIF *string `json:"thumbnail_gif,omitempty"`
+
+	// Animated image with a play button.
+	ThumbnailPlayGIF *string `json:"thumbnail_play_gif,omitempty"`
+
+	// Still image with a play button.
+	ThumbnailPlayPNG *string `json:"thumbnail_play_png,omitempty"`
+
+	// Still image.
+	ThumbnailPNG *string `json:"thumbnail_png,omitempty"`
+}
+
+// TokenPair is an access token and a refresh token of a user.
+type TokenPair struct {
+	// Access token of the user. Save it and use it as the bearer token in later calls.
+	AccessToken string `json:"access_token"`
+
+	// Refresh token of the user.
+	RefreshToken string `json:"refresh_token"`
+}
+
+// Video is a video made from a published avatar. Members without a value are omitted.
+type Video struct {
+	// Id of the avatar from which the video is made.
+	AvatarID string `json:"avatar_id"`
+
+	// Title of the avatar from which the video is made.
+	AvatarTitle *string `json:"avatar_title,omitempty"`
+
+	// Time of the creation request, in UTC.
+	CreatedAt *time.Time `json:"created_at,omitempty"`
+
+	// Reason for the failure. Missing if there is none.
+	FailureReason *string `json:"failure_reason,omitempty"`
+
+	// Id of the video.
+	InferenceID string `json:"inference_id"`
+
+	// The `text` of the request.
+	InputText *string `json:"input_text,omitempty"`
+
+	// Progress of the creation in percent.
+	Progress *float64 `json:"progress,omitempty"`
+
+	// The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
+	// treat an unknown state as one that is not final.
+	//
+	// Examples: processing, succeeded, failed
+	Status InferenceState `json:"status"`
+
+	// Address of a still image.
+	Thumbnail *string `json:"thumbnail,omitempty"`
+
+	// Title of the video.
+	Title *string `json:"title,omitempty"`
+
+	// Time of the last state change, in UTC.
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+
+	// Address of the finished video. Missing until the video is rendered.
+	Video *string `json:"video,omitempty"`
+}
+
+// VideoList is a page of videos.
+type VideoList struct {
+	// The videos, newest first.
+	Data []Video `json:"data"`
+
+	// Cursor of the next page. Missing on the last page.
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
+// Violation is a violation of one rule at one place in the request.
+type Violation struct {
+	// What the rule requires.
+	Detail string `json:"detail"`
+
+	// The violated rule. This is a keyword of JSON Schema, such as `required`, `type`, `format`, `pattern`,
+	// `maxLength` or `enum`, or one of the following. The service may add keywords.
+	//
+	//   - `duplicate`: a member occurs twice.
+	//   - `case`: the name of a member differs from a known name only in case.
+	//   - `repeated`: a parameter occurs twice.
+	//   - `escape`: a parameter is not percent-encoded.
+	//   - `style`: a parameter does not have its documented style.
+	//   - `content`: a parameter that must be JSON is not JSON.
+	//   - `contentType`: a part of a form has the wrong media type.
+	//   - `cursor`: the cursor does not belong to this list.
+	//   - `webhook`: the URL cannot be registered.
+	//   - `idempotency`: the key was used with another request.
+	//   - `text`: the text cannot be stored.
+	//
+	// Examples: required
+	Keyword string `json:"keyword"`
+
+	// JSON pointer (RFC 6901) into the body, or `path:NAME`, `query:NAME`, `header:NAME` or `cookie:NAME` for a
+	// parameter. A pointer into the parameter can follow, as in `query:filter/min`. A member that this document
+	// does not name is `*`.
+	Pointer string `json:"pointer"`
+}
+
+// WebhookAttempt is an attempt to deliver a notification.
+type WebhookAttempt struct {
+	// True if the receiver responded with 2xx.
+	Delivered bool `json:"delivered"`
+
+	// Duration of the attempt in milliseconds.
+	DurationMs int64 `json:"duration_ms"`
+
+	// Why the notification was not delivered.
+	//
+	//   - status: the response is not 2xx.
+	//   - blocked: the service does not send to this address.
+	//   - dns: the host has no public address.
+	//   - connect: the connection failed.
+	//   - tls: there is no trusted certificate.
+	//   - timeout: there was no response within 15 seconds.
+	//   - reset: the connection ended without a response.
+	//   - protocol: the response is not HTTP.
+	Error *string `json:"error,omitempty"`
+
+	// A notification. Its event_type identifies which of the three notifications it is.
+	Event Event `json:"event"`
+
+	// Status of the response of the receiver. Missing if there was no response.
+	Status *int `json:"status,omitempty"`
+}
+
+// WebhookData is the destination of notifications. Unknown members are accepted and kept.
+type WebhookData struct {
+	// URL that receives notifications. It must be an absolute https URL of at most 2048 characters without user
+	// information. http URLs and addresses that are not public are accepted only if the service allows them. If
+	// the webhook is enabled, the response to any other URL is 422.
+	WebhookURL           Nullable[string]           `json:"webhook_url,omitzero"`
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// WebhookSecret is a secret that signs notifications (Standard Webhooks).
+type WebhookSecret struct {
+	// Time at which the secret expires, in UTC. Missing for the newest secret, which expires 24 hours after the next rotation.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+
+	// The prefix `whsec_` and the key in base64.
+	Secret string `json:"secret"`
+}
+
+// WebhookSecretList is the active secrets of a user, which sign the notifications.
+type WebhookSecretList struct {
+	// The active secrets, newest first.
+	Data []WebhookSecret `json:"data"`
+}
+
+// WebhookSwitch is a switch for notifications. Unknown members are accepted and kept.
+type WebhookSwitch struct {
+	// True to enable notifications.
+	Enabled              Nullable[bool]             `json:"enabled,omitzero"`
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// WebhookTestRequest is a request to send a sample notification.
+type WebhookTestRequest struct {
+	// The type of a notification.
+	EventType EventType `json:"event_type"`
+
+	// URL that receives the sample. It must be a URL that can be registered.
+	WebhookURL string `json:"webhook_url"`
+}
+
+// AvatarFilter defines model for AvatarFilter.
+type AvatarFilter = string
+
+// AvatarID defines model for AvatarID.
+type AvatarID = string
+
+// AvatarStatusFilter is the status of an avatar.
+//
+//   - processing: the avatar is being created.
+//   - failed: creation failed.
+//   - published: the avatar is created and published.
+//   - consent_pending: the avatar awaits user consent.
+//   - consent_failed: user consent was not obtained.
+type AvatarStatusFilter = AvatarStatus
+
+// EventID defines model for EventID.
+type EventID = string
+
+// EventSequence defines model for EventSequence.
+type EventSequence = int64
+
+// EventSignature defines model for EventSignature.
+type EventSignature = string
+
+// EventTimestamp defines model for EventTimestamp.
+type EventTimestamp = string
+
+// EventTrace defines model for EventTrace.
+type EventTrace = string
+
+// IdempotencyKey defines model for IdempotencyKey.
+type IdempotencyKey = string
+
+// InferenceID defines model for InferenceID.
+type InferenceID = string
+
+// InferenceStatusFilter is the status of a video or a lip-sync. Notifications contain only final states.
+type InferenceStatusFilter = InferenceStatus
+
+// LipsyncID defines model for LipsyncID.
+type LipsyncID = string
+
+// PageCursor defines model for PageCursor.
+type PageCursor = string
+
+// PageLimit defines model for PageLimit.
+type PageLimit = int
+
+// WorkspaceID defines model for WorkspaceID.
+type WorkspaceID = string
+
+// BadRequest is an error (RFC 9457). It never contains a submitted value.
+type BadRequest = Problem
+
+// ContentTooLarge is an error (RFC 9457). It never contains a submitted value.
+type ContentTooLarge = Problem
+
+// CreationRefused is an error (RFC 9457). It never contains a submitted value.
+type CreationRefused = Problem
+
+// Final is an error (RFC 9457). It never contains a submitted value.
+type Final = Problem
+
+// Forbidden is an error (RFC 9457). It never contains a submitted value.
+type Forbidden = Problem
+
+// InternalServerError is an error (RFC 9457). It never contains a submitted value.
+type InternalServerError = Problem
+
+// KeyConflict is an error (RFC 9457). It never contains a submitted value.
+type KeyConflict = Problem
+
+// MediaTooLarge is an error (RFC 9457). It never contains a submitted value.
+type MediaTooLarge = Problem
+
+// NotFound is an error (RFC 9457). It never contains a submitted value.
+type NotFound = Problem
+
+// NotImplemented is an error (RFC 9457). It never contains a submitted value.
+type NotImplemented = Problem
+
+// NotPublished is an error (RFC 9457). It never contains a submitted value.
+type NotPublished = Problem
+
+// ServiceUnavailable is an error (RFC 9457). It never contains a submitted value.
+type ServiceUnavailable = Problem
+
+// TooManyCreations are an error (RFC 9457). It never contains a submitted value.
+type TooManyCreations = Problem
+
+// TooManyRequests are an error (RFC 9457). It never contains a submitted value.
+type TooManyRequests = Problem
+
+// TooManySecrets are an error (RFC 9457). It never contains a submitted value.
+type TooManySecrets = Problem
+
+// TooManyTests are an error (RFC 9457). It never contains a submitted value.
+type TooManyTests = Problem
+
+// TooManyTries are an error (RFC 9457). It never contains a submitted value.
+type TooManyTries = Problem
+
+// Unauthorized is an error (RFC 9457). It never contains a submitted value.
+type Unauthorized = Problem
+
+// UnsupportedMediaType is an error (RFC 9457). It never contains a submitted value.
+type UnsupportedMediaType = Problem
+
+// VideoRefused is an error (RFC 9457). It never contains a submitted value.
+type VideoRefused = Problem
+
+// WebhookRefused is an error (RFC 9457). It never contains a submitted value.
+type WebhookRefused = Problem
+
+// WrongCredentials are an error (RFC 9457). It never contains a submitted value.
+type WrongCredentials = Problem
+
+// ListProjectsParams defines parameters for ListProjects.
+type ListProjectsParams struct {
+	// The unique id of the workspace in which the projects exist.
+	WorkspaceID WorkspaceID `json:"x-workspace-id"`
+}
+
+// GetAvatarParams defines parameters for GetAvatar.
+type GetAvatarParams struct {
+	// The `avatar_id` that create_avatar returned.
+	AvatarID AvatarID `form:"avatar_id" json:"avatar_id"`
+}
+
+// CreateAvatarParams defines parameters for CreateAvatar.
+type CreateAvatarParams struct {
+	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
+	// returns the response to the first request and creates nothing. The response to the same key
+	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
+	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CreateVideoParams defines parameters for CreateVideo.
+type CreateVideoParams struct {
+	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
+	// returns the response to the first request and creates nothing. The response to the same key
+	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
+	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetVideoParams defines parameters for GetVideo.
+type GetVideoParams struct {
+	// The `inference_id` that create_video returned.
+	InferenceID InferenceID `form:"inference_id" json:"inference_id"`
+}
+
+// ListAvatarsParams defines parameters for ListAvatars.
+type ListAvatarsParams struct {
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
+	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Returns only avatars in this state.
+	Status *AvatarStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+}
+
+// ListVideosParams defines parameters for ListVideos.
+type ListVideosParams struct {
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
+	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Returns only records in this state.
+	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+
+	// Returns only videos made from this avatar.
+	AvatarID *AvatarFilter `form:"avatar_id,omitempty" json:"avatar_id,omitempty"`
+}
+
+// CreateLipsyncParams defines parameters for CreateLipsync.
+type CreateLipsyncParams struct {
+	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
+	// returns the response to the first request and creates nothing. The response to the same key
+	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
+	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetLipsyncParams defines parameters for GetLipsync.
+type GetLipsyncParams struct {
+	// The `inference_id` that create_lipsync returned.
+	InferenceID LipsyncID `form:"inference_id" json:"inference_id"`
+}
+
+// ListLipsyncsParams defines parameters for ListLipsyncs.
+type ListLipsyncsParams struct {
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
+	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Returns only records in this state.
+	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+}
+
+// LoginJSONRequestBody defines body for Login for application/json ContentType.
+type LoginJSONRequestBody = LoginRequest
+
+// RefreshTokensJSONRequestBody defines body for RefreshTokens for application/json ContentType.
+type RefreshTokensJSONRequestBody = RefreshRequest
+
+// CreateAvatarJSONRequestBody defines body for CreateAvatar for application/json ContentType.
+type CreateAvatarJSONRequestBody = CreateAvatarRequest
+
+// CreateVideoJSONRequestBody defines body for CreateVideo for application/json ContentType.
+type CreateVideoJSONRequestBody = CreateVideoRequest
+
+// DeleteAvatarJSONRequestBody defines body for DeleteAvatar for application/json ContentType.
+type DeleteAvatarJSONRequestBody = DeleteAvatarRequest
+
+// DeleteVideoJSONRequestBody defines body for DeleteVideo for application/json ContentType.
+type DeleteVideoJSONRequestBody = DeleteInferenceRequest
+
+// SubmitConsentJSONRequestBody defines body for SubmitConsent for application/json ContentType.
+type SubmitConsentJSONRequestBody = ConsentRequest
+
+// CreateLipsyncJSONRequestBody defines body for CreateLipsync for application/json ContentType.
+type CreateLipsyncJSONRequestBody = CreateLipsyncRequest
+
+// DeleteLipsyncJSONRequestBody defines body for DeleteLipsync for application/json ContentType.
+type DeleteLipsyncJSONRequestBody = DeleteInferenceRequest
+
+// TestWebhookJSONRequestBody defines body for TestWebhook for application/json ContentType.
+type TestWebhookJSONRequestBody = WebhookTestRequest
+
+// nextMember reads the next member of an object in valid JSON, after the opening brace or a comma. It
+// unquotes the name. The result is undefined if the JSON is invalid, but nextMember does not panic.
+func nextMember(b []byte) (name, value, rest []byte, ok bool) {
+	b = skipSeparators(b)
+	if len(b) == 0 || b[0] != '"' {
+		return nil, nil, nil, false
+	}
+	end := valueEnd(b)
+	name, plain := plainString(b[:end])
+	if !plain {
+		var s string
+		if json.Unmarshal(b[:end], &s) != nil {
+			return nil, nil, nil, false
+		}
+		name = []byte(s)
+	}
+	b = skipSeparators(b[end:])
+	end = valueEnd(b)
+	return name, b[:end], b[end:], true
+}
+
+// skipSeparators skips white space, commas and colons between names and values.
+func skipSeparators(b []byte) []byte {
+	for i, c := range b {
+		switch c {
+		case ' ', '\t', '\n', '\r', ',', ':':
+		default:
+			return b[i:]
+		}
+	}
+	return nil
+}
+
+// valueEnd returns the length of the value at the start of b.
+func valueEnd(b []byte) int {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			end := stringEnd(b[i:])
+			if i += end - 1; depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i // the end of a number or word that ends the object
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ' ', '\t', '\n', '\r', ',':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(b)
+}
+
+// stringEnd returns the length of the string at the start of b.
+func stringEnd(b []byte) int {
+	for end := 1; ; {
+		quote := bytes.IndexByte(b[end:], '"')
+		if quote < 0 {
+			return len(b)
+		}
+		end += quote + 1
+		slashes := 0
+		for b[end-2-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 { // otherwise the quote is escaped
+			return end
+		}
+	}
+}
+
+// plainString returns the content of a string if it is ASCII without escapes.
+func plainString(value []byte) (text []byte, ok bool) {
+	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
+		return nil, false
+	}
+	text = value[1 : len(value)-1]
+	for _, c := range text {
+		if c == '\\' || c > '~' {
+			return nil, false
+		}
+	}
+	return text, true
+}
+
+// unmarshalMember decodes a member that may be missing, like json.Unmarshal. It is faster for plain strings
+// and booleans.
+func unmarshalMember(name string, value []byte, field any) error {
+	if value == nil {
+		return nil
+	}
+	if text, ok := plainString(value); ok {
+		switch field := field.(type) {
+		case *string:
+			*field = string(text)
+			return nil
+		case **string:
+			if *field == nil {
+				*field = new(string)
+			}
+			**field = string(text)
+			return nil
+		}
+	}
+	if field, ok := field.(*bool); ok && (string(value) == "true" || string(value) == "false") {
+		*field = string(value) == "true"
+		return nil
+	}
+	if err := json.Unmarshal(value, field); err != nil {
+		return fmt.Errorf("error reading '%s': %w", name, err)
+	}
+	return nil
+}
+
+// unmarshalNullable decodes a member that may be missing or null.
+func unmarshalNullable[T any](name string, value []byte, field *Nullable[T]) error {
+	switch string(value) {
+	case "":
+		return nil
+	case "null":
+		*field = Nullable[T]{Null: true}
+		return nil
+	}
+	*field = Nullable[T]{Value: new(T)}
+	own, ok := any(field.Value).(json.Unmarshaler)
+	if !ok {
+		return unmarshalMember(name, value, field.Value)
+	}
+	if err := own.UnmarshalJSON(value); err != nil {
+		return fmt.Errorf("error reading '%s': %w", name, err)
+	}
+	return nil
+}
+
+// setOthers decodes the members that the document does not name.
+func setOthers[T any](members *map[string]T, unknown map[string]json.RawMessage) error {
+	if raw, ok := any(members).(*map[string]json.RawMessage); ok {
+		*raw = unknown
+		return nil
+	}
+	*members = make(map[string]T, len(unknown))
+	for name, text := range unknown {
+		var value T
+		if err := unmarshalMember(name, text, &value); err != nil {
+			return err
+		}
+		(*members)[name] = value
+	}
+	return nil
+}
+
+// UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
+func (a *CreateAvatarRequest) UnmarshalJSON(b []byte) error {
+	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
+		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	}
+	// If several members have the same name, the last one wins.
+	var known [4][]byte
+	var unknown map[string]json.RawMessage
+	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+		switch string(name) {
+
+		case "base_video_url":
+			known[0] = value
+
+		case "title":
+			known[1] = value
+
+		case "webhook":
+			known[2] = value
+
+		case "webhook_data":
+			known[3] = value
+
+		default:
+			if unknown == nil {
+				unknown = make(map[string]json.RawMessage)
+			}
+			unknown[string(name)] = bytes.Clone(value)
+		}
+	}
+
+	if err := unmarshalNullable("base_video_url", known[0], &a.BaseVideoURL); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("title", known[1], &a.Title); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("webhook", known[2], &a.Webhook); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("webhook_data", known[3], &a.WebhookData); err != nil {
+		return err
+	}
+
+	if unknown != nil {
+		return setOthers(&a.AdditionalProperties, unknown)
+	}
+	return nil
+}
+
+// MarshalJSON encodes the known and unknown members, sorted by name.
+func (a CreateAvatarRequest) MarshalJSON() ([]byte, error) {
+	var to encoder
+	to.encodeCreateAvatarRequest(&a)
+	return to.text, to.err
+}
+
+// UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
+func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
+	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
+		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	}
+	// If several members have the same name, the last one wins.
+	var known [8][]byte
+	var unknown map[string]json.RawMessage
+	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+		switch string(name) {
+
+		case "audio_url":
+			known[0] = value
+
+		case "description":
+			known[1] = value
+
+		case "sync_mode":
+			known[2] = value
+
+		case "title":
+			known[3] = value
+
+		case "use_audio_from_video":
+			known[4] = value
+
+		case "video_url":
+			known[5] = value
+
+		case "webhook":
+			known[6] = value
+
+		case "webhook_data":
+			known[7] = value
+
+		default:
+			if unknown == nil {
+				unknown = make(map[string]json.RawMessage)
+			}
+			unknown[string(name)] = bytes.Clone(value)
+		}
+	}
+
+	if err := unmarshalNullable("audio_url", known[0], &a.AudioURL); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("description", known[1], &a.Description); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("sync_mode", known[2], &a.SyncMode); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("title", known[3], &a.Title); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("use_audio_from_video", known[4], &a.UseAudioFromVideo); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("video_url", known[5], &a.VideoURL); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("webhook", known[6], &a.Webhook); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("webhook_data", known[7], &a.WebhookData); err != nil {
+		return err
+	}
+
+	if unknown != nil {
+		return setOthers(&a.AdditionalProperties, unknown)
+	}
+	return nil
+}
+
+// MarshalJSON encodes the known and unknown members, sorted by name.
+func (a CreateLipsyncRequest) MarshalJSON() ([]byte, error) {
+	var to encoder
+	to.encodeCreateLipsyncRequest(&a)
+	return to.text, to.err
+}
+
+// UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
+func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
+	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
+		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	}
+	// If several members have the same name, the last one wins.
+	var known [4][]byte
+	var unknown map[string]json.RawMessage
+	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+		switch string(name) {
+
+		case "audio_url":
+			known[0] = value
+
+		case "avatar_id":
+			known[1] = value
+
+		case "text":
+			known[2] = value
+
+		case "title":
+			known[3] = value
+
+		default:
+			if unknown == nil {
+				unknown = make(map[string]json.RawMessage)
+			}
+			unknown[string(name)] = bytes.Clone(value)
+		}
+	}
+
+	if err := unmarshalNullable("audio_url", known[0], &a.AudioURL); err != nil {
+		return err
+	}
+
+	if err := unmarshalMember("avatar_id", known[1], &a.AvatarID); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("text", known[2], &a.Text); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("title", known[3], &a.Title); err != nil {
+		return err
+	}
+
+	if unknown != nil {
+		return setOthers(&a.AdditionalProperties, unknown)
+	}
+	return nil
+}
+
+// MarshalJSON encodes the known and unknown members, sorted by name.
+func (a CreateVideoRequest) MarshalJSON() ([]byte, error) {
+	var to encoder
+	to.encodeCreateVideoRequest(&a)
+	return to.text, to.err
+}
+
+// UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
+func (a *WebhookData) UnmarshalJSON(b []byte) error {
+	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
+		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	}
+	// If several members have the same name, the last one wins.
+	var known [1][]byte
+	var unknown map[string]json.RawMessage
+	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+		switch string(name) {
+
+		case "webhook_url":
+			known[0] = value
+
+		default:
+			if unknown == nil {
+				unknown = make(map[string]json.RawMessage)
+			}
+			unknown[string(name)] = bytes.Clone(value)
+		}
+	}
+
+	if err := unmarshalNullable("webhook_url", known[0], &a.WebhookURL); err != nil {
+		return err
+	}
+
+	if unknown != nil {
+		return setOthers(&a.AdditionalProperties, unknown)
+	}
+	return nil
+}
+
+// MarshalJSON encodes the known and unknown members, sorted by name.
+func (a WebhookData) MarshalJSON() ([]byte, error) {
+	var to encoder
+	to.encodeWebhookData(&a)
+	return to.text, to.err
+}
+
+// UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
+func (a *WebhookSwitch) UnmarshalJSON(b []byte) error {
+	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
+		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	}
+	// If several members have the same name, the last one wins.
+	var known [1][]byte
+	var unknown map[string]json.RawMessage
+	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+		switch string(name) {
+
+		case "enabled":
+			known[0] = value
+
+		default:
+			if unknown == nil {
+				unknown = make(map[string]json.RawMessage)
+			}
+			unknown[string(name)] = bytes.Clone(value)
+		}
+	}
+
+	if err := unmarshalNullable("enabled", known[0], &a.Enabled); err != nil {
+		return err
+	}
+
+	if unknown != nil {
+		return setOthers(&a.AdditionalProperties, unknown)
+	}
+	return nil
+}
+
+// MarshalJSON encodes the known and unknown members, sorted by name.
+func (a WebhookSwitch) MarshalJSON() ([]byte, error) {
+	var to encoder
+	to.encodeWebhookSwitch(&a)
+	return to.text, to.err
+}
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -713,375 +2182,6 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/webhooks/test", wrapper.TestWebhook)
 
 	return m
-}
-
-// WebhookReceiverInterface represents handlers for receiving inbound
-// webhook requests. Each webhook becomes a Handle*Webhook
-// method that the implementation fills in. The caller mounts the per-
-// webhook http.Handler returned by {Op}WebhookHandler at
-// whatever URL path they advertise to senders.
-type WebhookReceiverInterface interface {
-	// An avatar entered a state
-	// HandleNotifyAvatarEventWebhook handles the POST webhook for avatar_event.
-	HandleNotifyAvatarEventWebhook(w http.ResponseWriter, r *http.Request, params NotifyAvatarEventParams)
-	// A video made from a published avatar succeeded or failed
-	// HandleNotifyAvatarInferenceEventWebhook handles the POST webhook for avatar_inference_event.
-	HandleNotifyAvatarInferenceEventWebhook(w http.ResponseWriter, r *http.Request, params NotifyAvatarInferenceEventParams)
-	// A lip-sync succeeded or failed
-	// HandleNotifyLipsyncInferenceEventWebhook handles the POST webhook for lipsync_inference_event.
-	HandleNotifyLipsyncInferenceEventWebhook(w http.ResponseWriter, r *http.Request, params NotifyLipsyncInferenceEventParams)
-}
-
-// WebhookReceiverMiddlewareFunc wraps an http.Handler with cross-
-// cutting behavior (signature verification, logging, rate limiting, ...).
-type WebhookReceiverMiddlewareFunc func(http.Handler) http.Handler
-
-// NotifyAvatarEventWebhookHandler returns the http.Handler for the avatar_event webhook.
-// Mount this at the URL path advertised to webhook senders. errHandler
-// may be nil; if so, parameter-binding errors return 400 with the error
-// message. Middlewares are applied in the order provided -- the last
-// argument becomes the outermost wrapper.
-func NotifyAvatarEventWebhookHandler(si WebhookReceiverInterface, errHandler func(w http.ResponseWriter, r *http.Request, err error), middlewares ...WebhookReceiverMiddlewareFunc) http.Handler {
-	if errHandler == nil {
-		errHandler = func(w http.ResponseWriter, r *http.Request, err error) {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-		}
-	}
-	var h http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var err error
-		_ = err
-
-		// Parameter object where we will unmarshal all parameters from the request.
-		var params NotifyAvatarEventParams
-
-		// ------------- Optional header parameter "webhook-id" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("webhook-id")]; found {
-			var WebhookID EventID
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "webhook-id", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-id", valueList[0], &WebhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "webhook-id", Err: err})
-				return
-			}
-			params.WebhookID = &WebhookID
-
-		}
-
-		// ------------- Optional header parameter "webhook-timestamp" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("webhook-timestamp")]; found {
-			var WebhookTimestamp EventTimestamp
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "webhook-timestamp", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-timestamp", valueList[0], &WebhookTimestamp, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "webhook-timestamp", Err: err})
-				return
-			}
-			params.WebhookTimestamp = &WebhookTimestamp
-
-		}
-
-		// ------------- Optional header parameter "webhook-signature" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("webhook-signature")]; found {
-			var WebhookSignature EventSignature
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "webhook-signature", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-signature", valueList[0], &WebhookSignature, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "webhook-signature", Err: err})
-				return
-			}
-			params.WebhookSignature = &WebhookSignature
-
-		}
-
-		// ------------- Optional header parameter "webhook-sequence" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("webhook-sequence")]; found {
-			var WebhookSequence EventSequence
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "webhook-sequence", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-sequence", valueList[0], &WebhookSequence, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: "int64"})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "webhook-sequence", Err: err})
-				return
-			}
-			params.WebhookSequence = &WebhookSequence
-
-		}
-
-		// ------------- Optional header parameter "traceparent" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("traceparent")]; found {
-			var Traceparent EventTrace
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "traceparent", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "traceparent", valueList[0], &Traceparent, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "traceparent", Err: err})
-				return
-			}
-			params.Traceparent = &Traceparent
-
-		}
-
-		si.HandleNotifyAvatarEventWebhook(w, r, params)
-	})
-	for _, mw := range middlewares {
-		h = mw(h)
-	}
-	return h
-}
-
-// NotifyAvatarInferenceEventWebhookHandler returns the http.Handler for the avatar_inference_event webhook.
-// Mount this at the URL path advertised to webhook senders. errHandler
-// may be nil; if so, parameter-binding errors return 400 with the error
-// message. Middlewares are applied in the order provided -- the last
-// argument becomes the outermost wrapper.
-func NotifyAvatarInferenceEventWebhookHandler(si WebhookReceiverInterface, errHandler func(w http.ResponseWriter, r *http.Request, err error), middlewares ...WebhookReceiverMiddlewareFunc) http.Handler {
-	if errHandler == nil {
-		errHandler = func(w http.ResponseWriter, r *http.Request, err error) {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-		}
-	}
-	var h http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var err error
-		_ = err
-
-		// Parameter object where we will unmarshal all parameters from the request.
-		var params NotifyAvatarInferenceEventParams
-
-		// ------------- Optional header parameter "webhook-id" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("webhook-id")]; found {
-			var WebhookID EventID
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "webhook-id", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-id", valueList[0], &WebhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "webhook-id", Err: err})
-				return
-			}
-			params.WebhookID = &WebhookID
-
-		}
-
-		// ------------- Optional header parameter "webhook-timestamp" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("webhook-timestamp")]; found {
-			var WebhookTimestamp EventTimestamp
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "webhook-timestamp", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-timestamp", valueList[0], &WebhookTimestamp, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "webhook-timestamp", Err: err})
-				return
-			}
-			params.WebhookTimestamp = &WebhookTimestamp
-
-		}
-
-		// ------------- Optional header parameter "webhook-signature" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("webhook-signature")]; found {
-			var WebhookSignature EventSignature
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "webhook-signature", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-signature", valueList[0], &WebhookSignature, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "webhook-signature", Err: err})
-				return
-			}
-			params.WebhookSignature = &WebhookSignature
-
-		}
-
-		// ------------- Optional header parameter "webhook-sequence" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("webhook-sequence")]; found {
-			var WebhookSequence EventSequence
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "webhook-sequence", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-sequence", valueList[0], &WebhookSequence, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: "int64"})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "webhook-sequence", Err: err})
-				return
-			}
-			params.WebhookSequence = &WebhookSequence
-
-		}
-
-		// ------------- Optional header parameter "traceparent" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("traceparent")]; found {
-			var Traceparent EventTrace
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "traceparent", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "traceparent", valueList[0], &Traceparent, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "traceparent", Err: err})
-				return
-			}
-			params.Traceparent = &Traceparent
-
-		}
-
-		si.HandleNotifyAvatarInferenceEventWebhook(w, r, params)
-	})
-	for _, mw := range middlewares {
-		h = mw(h)
-	}
-	return h
-}
-
-// NotifyLipsyncInferenceEventWebhookHandler returns the http.Handler for the lipsync_inference_event webhook.
-// Mount this at the URL path advertised to webhook senders. errHandler
-// may be nil; if so, parameter-binding errors return 400 with the error
-// message. Middlewares are applied in the order provided -- the last
-// argument becomes the outermost wrapper.
-func NotifyLipsyncInferenceEventWebhookHandler(si WebhookReceiverInterface, errHandler func(w http.ResponseWriter, r *http.Request, err error), middlewares ...WebhookReceiverMiddlewareFunc) http.Handler {
-	if errHandler == nil {
-		errHandler = func(w http.ResponseWriter, r *http.Request, err error) {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-		}
-	}
-	var h http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var err error
-		_ = err
-
-		// Parameter object where we will unmarshal all parameters from the request.
-		var params NotifyLipsyncInferenceEventParams
-
-		// ------------- Optional header parameter "webhook-id" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("webhook-id")]; found {
-			var WebhookID EventID
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "webhook-id", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-id", valueList[0], &WebhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "webhook-id", Err: err})
-				return
-			}
-			params.WebhookID = &WebhookID
-
-		}
-
-		// ------------- Optional header parameter "webhook-timestamp" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("webhook-timestamp")]; found {
-			var WebhookTimestamp EventTimestamp
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "webhook-timestamp", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-timestamp", valueList[0], &WebhookTimestamp, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "webhook-timestamp", Err: err})
-				return
-			}
-			params.WebhookTimestamp = &WebhookTimestamp
-
-		}
-
-		// ------------- Optional header parameter "webhook-signature" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("webhook-signature")]; found {
-			var WebhookSignature EventSignature
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "webhook-signature", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-signature", valueList[0], &WebhookSignature, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "webhook-signature", Err: err})
-				return
-			}
-			params.WebhookSignature = &WebhookSignature
-
-		}
-
-		// ------------- Optional header parameter "webhook-sequence" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("webhook-sequence")]; found {
-			var WebhookSequence EventSequence
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "webhook-sequence", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "webhook-sequence", valueList[0], &WebhookSequence, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: "int64"})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "webhook-sequence", Err: err})
-				return
-			}
-			params.WebhookSequence = &WebhookSequence
-
-		}
-
-		// ------------- Optional header parameter "traceparent" -------------
-		if valueList, found := r.Header[http.CanonicalHeaderKey("traceparent")]; found {
-			var Traceparent EventTrace
-			n := len(valueList)
-			if n != 1 {
-				errHandler(w, r, &TooManyValuesForParamError{ParamName: "traceparent", Count: n})
-				return
-			}
-
-			err = runtime.BindStyledParameterWithOptions("simple", "traceparent", valueList[0], &Traceparent, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				errHandler(w, r, &InvalidParamFormatError{ParamName: "traceparent", Err: err})
-				return
-			}
-			params.Traceparent = &Traceparent
-
-		}
-
-		si.HandleNotifyLipsyncInferenceEventWebhook(w, r, params)
-	})
-	for _, mw := range middlewares {
-		h = mw(h)
-	}
-	return h
 }
 
 type BadRequestApplicationProblemPlusJSONResponse Problem
