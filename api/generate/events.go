@@ -72,7 +72,7 @@ func describeEvent(name string, operation *openapi3.Operation) (event, error) {
 	if properties["event_type"] == nil || properties["event_type"].Value.Const != name || properties["data"] == nil {
 		return e, errors.New("must have a body with the properties event_type, a constant with the name of the webhook, and data")
 	}
-	e.Comment = lowerFirst(strings.TrimSuffix(operation.Summary, "."))
+	e.Comment = afterColon(operation.Summary)
 	data := properties["data"].Value
 	if err := e.addSubject(data); err != nil {
 		return e, err

@@ -89,8 +89,9 @@ func TestGenerate_keepsNamesOfEachScript(t *testing.T) {
 	if code := string(f["gen/constructors.gen.go"]); !strings.Contains(code, "func NewÉlan(naïve string) Élan {") {
 		t.Errorf("the constructor is %s", code)
 	}
-	if code := string(f["client/operations.gen.go"]); !strings.Contains(code, "func (c *Client) Öffne(ctx context.Context, x名前 string,") {
-		t.Error("the client has no method Öffne")
+	if code := string(f["client/operations.gen.go"]); !strings.Contains(code, "func (c *Client) Öffne(ctx context.Context, x名前 string,") ||
+		!strings.Contains(code, "// Öffne sends GET /a/{名前}.\n") {
+		t.Error("the client has no method Öffne, or no comment")
 	}
 }
 

@@ -92,7 +92,7 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 	if said, ok := d.Spec.Extensions["x-idempotent"].(bool); ok {
 		o.Idempotent = said
 	}
-	o.Comment = append([]string{fmt.Sprintf("%s sends %s %s: %s.", o.Name, d.Method, d.Path, lowerFirst(strings.TrimSuffix(d.Summary, ".")))}, o.Comment...)
+	o.Comment = append([]string{fmt.Sprintf("%s sends %s %s%s.", o.Name, d.Method, d.Path, afterColon(d.Summary))}, o.Comment...)
 	var err error
 	for _, p := range d.PathParams {
 		t, err := qualify(p.TypeDef())

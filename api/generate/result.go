@@ -10,7 +10,7 @@ import (
 )
 
 // resultOf describes the result of the client method of an operation. If responses have several media types, JSON is
-// preferred to text, and text to all others.
+// preferred to text, and text to all others. If one response has JSON of several Go types, application/json is preferred.
 func resultOf(d codegen.OperationDefinition) (result, error) {
 	a := result{Kind: "bodyNone"}
 	types := map[string]bool{}
@@ -22,13 +22,22 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 			continue
 		}
 		a.Empty = a.Empty || len(response.Contents) == 0
+		chosen := ""
 		for _, content := range response.Contents {
-			media = append(media, withoutSuffix(content.ContentType))
-			if content.IsJSON() {
-				types[content.Schema.TypeDecl()] = true
-				a.Empty = a.Empty || isNull(content.Schema.OAPISchema)
-				each = append(each, success{"JSON" + response.StatusCode, content.Schema.TypeDecl(), condition(response.StatusCode)})
+			if content.IsJSON() && (chosen == "" || content.ContentType == mediaJSON) {
+				chosen = content.Schema.TypeDecl()
 			}
+		}
+		for _, content := range response.Contents {
+			if content.IsJSON() && content.Schema.TypeDecl() != chosen {
+				continue
+			}
+			media = append(media, withoutSuffix(content.ContentType))
+			a.Empty = a.Empty || content.IsJSON() && isNull(content.Schema.OAPISchema)
+		}
+		if chosen != "" {
+			types[chosen] = true
+			each = append(each, success{"JSON" + response.StatusCode, chosen, condition(response.StatusCode)})
 		}
 	}
 	isText := func(m string) bool { return strings.HasPrefix(m, "text/") }

@@ -54,7 +54,7 @@ func argument(field string) string {
 	for i := range upper {
 		name[i] = unicode.ToLower(name[i])
 	}
-	if isTaken(string(name), "body c call client contentType context ctx err fmt gen http io json log optional options os params request studio time") {
+	if isTaken(string(name), "body c call client contentType context ctx decode err fmt gen http io json log operations optional options os params request response result studio style time") {
 		return string(name) + "Value"
 	}
 	return string(name)
@@ -64,6 +64,14 @@ func argument(field string) string {
 // the names of packages and of other variables.
 func isTaken(name, others string) bool {
 	return token.IsKeyword(name) || types.Universe.Lookup(name) != nil || slices.Contains(strings.Fields(others), name)
+}
+
+// afterColon returns a summary, if any, as the second part of a sentence.
+func afterColon(summary string) string {
+	if summary == "" {
+		return ""
+	}
+	return ": " + lowerFirst(strings.TrimSuffix(summary, "."))
 }
 
 // lowerFirst returns text with a lower-case first letter.

@@ -69,7 +69,7 @@ func (s *service) GetWhole(_ context.Context, r gen.GetWholeRequestObject) (gen.
 	if r.Params.Status != nil {
 		return gen.GetWhole202JSONResponse{Free: json.RawMessage("1")}, nil
 	}
-	return gen.GetWhole200JSONResponse{Name: "a"}, nil
+	return gen.GetWhole200JSONResponse{Name: r.Params.Style + r.Params.Response + r.Params.Result + r.Params.Decode + r.Params.Operations}, nil
 }
 
 func (s *service) PutNull(_ context.Context, r gen.PutNullRequestObject) (gen.PutNullResponseObject, error) {
@@ -369,11 +369,11 @@ func TestText_isThatOfJSON(t *testing.T) {
 func TestResult_hasTheTypeOfItsStatus(t *testing.T) {
 	t.Parallel()
 	_, c, _ := start(t)
-	result, err := c.GetWhole(t.Context())
-	if err != nil || result.JSON200 == nil || result.JSON200.Name != "a" || result.JSON202 != nil {
+	result, err := c.GetWhole(t.Context(), "a", "b", "c", "d", "e")
+	if err != nil || result.JSON200 == nil || result.JSON200.Name != "abcde" || result.JSON202 != nil {
 		t.Errorf("got %+v, %v", result, err)
 	}
-	result, err = c.GetWhole(t.Context(), client.GetWholeParams{Status: new(202)})
+	result, err = c.GetWhole(t.Context(), "a", "b", "c", "d", "e", client.GetWholeParams{Status: new(202)})
 	if err != nil || result.StatusCode != 202 || result.JSON202 == nil || result.JSON200 != nil {
 		t.Errorf("got %+v, %v", result, err)
 	}
