@@ -168,15 +168,19 @@ func (c *compilation) nameOf(file *ast.File) string { return c.fset.Position(fil
 
 // findRepeated reports names that are declared twice in a package, if one of them is in a generated file.
 func (c *compilation) findRepeated(name string, n *names) {
-	isGenerated := map[declaredName]bool{}
-	for _, file := range c.syntax[name] {
-		generated := c.files[c.nameOf(file)] != nil
+	declaredIn := map[declaredName]string{}
+	for _, file := range c.syntax[name] { // the generated files are the last
+		path := c.nameOf(file)
 		for _, d := range declarations(file) {
-			before, repeated := isGenerated[d]
-			if repeated && (before || generated) {
-				n.blame(compileError{file: name + "/", text: d.name + " is declared twice", names: []string{d.name, d.of}})
+			other, repeated := declaredIn[d]
+			if repeated && c.files[path] != nil {
+				where := " is declared in " + other + " and " + path
+				if other == path {
+					where = " is declared twice in " + path
+				}
+				n.blame(compileError{file: name + "/", text: d.name + where, names: []string{d.name, d.of}})
 			}
-			isGenerated[d] = before || generated
+			declaredIn[d] = path
 		}
 	}
 }
