@@ -1601,8 +1601,8 @@ func (siw *ServerInterfaceWrapper) ListProjects(w http.ResponseWriter, r *http.R
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListProjects(w, r, read)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1617,8 +1617,8 @@ func (siw *ServerInterfaceWrapper) Login(w http.ResponseWriter, r *http.Request)
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.Login(w, r)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1633,8 +1633,8 @@ func (siw *ServerInterfaceWrapper) RefreshTokens(w http.ResponseWriter, r *http.
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RefreshTokens(w, r)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1657,8 +1657,8 @@ func (siw *ServerInterfaceWrapper) GetAvatar(w http.ResponseWriter, r *http.Requ
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetAvatar(w, r, read)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1686,8 +1686,8 @@ func (siw *ServerInterfaceWrapper) CreateAvatar(w http.ResponseWriter, r *http.R
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateAvatar(w, r, read)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1715,8 +1715,8 @@ func (siw *ServerInterfaceWrapper) CreateVideo(w http.ResponseWriter, r *http.Re
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateVideo(w, r, read)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1731,8 +1731,8 @@ func (siw *ServerInterfaceWrapper) DeleteAvatar(w http.ResponseWriter, r *http.R
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteAvatar(w, r)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1747,8 +1747,8 @@ func (siw *ServerInterfaceWrapper) DeleteVideo(w http.ResponseWriter, r *http.Re
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteVideo(w, r)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1771,8 +1771,8 @@ func (siw *ServerInterfaceWrapper) GetVideo(w http.ResponseWriter, r *http.Reque
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetVideo(w, r, read)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1805,8 +1805,8 @@ func (siw *ServerInterfaceWrapper) ListAvatars(w http.ResponseWriter, r *http.Re
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListAvatars(w, r, read)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1844,8 +1844,8 @@ func (siw *ServerInterfaceWrapper) ListVideos(w http.ResponseWriter, r *http.Req
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListVideos(w, r, read)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1860,8 +1860,8 @@ func (siw *ServerInterfaceWrapper) SubmitConsent(w http.ResponseWriter, r *http.
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.SubmitConsent(w, r)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1889,8 +1889,8 @@ func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateLipsync(w, r, read)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1905,8 +1905,8 @@ func (siw *ServerInterfaceWrapper) DeleteLipsync(w http.ResponseWriter, r *http.
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteLipsync(w, r)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1929,8 +1929,8 @@ func (siw *ServerInterfaceWrapper) GetLipsync(w http.ResponseWriter, r *http.Req
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetLipsync(w, r, read)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1963,8 +1963,8 @@ func (siw *ServerInterfaceWrapper) ListLipsyncs(w http.ResponseWriter, r *http.R
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListLipsyncs(w, r, read)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1979,8 +1979,8 @@ func (siw *ServerInterfaceWrapper) UploadMedia(w http.ResponseWriter, r *http.Re
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.UploadMedia(w, r)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -1995,8 +1995,8 @@ func (siw *ServerInterfaceWrapper) RotateWebhookSecret(w http.ResponseWriter, r 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RotateWebhookSecret(w, r)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -2011,8 +2011,8 @@ func (siw *ServerInterfaceWrapper) GetWebhookSecrets(w http.ResponseWriter, r *h
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetWebhookSecrets(w, r)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -2027,8 +2027,8 @@ func (siw *ServerInterfaceWrapper) TestWebhook(w http.ResponseWriter, r *http.Re
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.TestWebhook(w, r)
 	}))
-	for _, middleware := range slices.Backward(siw.HandlerMiddlewares) {
-		handler = middleware(handler)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
 	}
 	handler.ServeHTTP(w, r)
 }
@@ -6114,8 +6114,8 @@ func serveStrict[Request, Response any](
 		handler := StrictHandlerFunc(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, request any) (any, error) {
 			return operation(h.ssi, ctx, request.(Request))
 		})
-		for _, middleware := range slices.Backward(h.middlewares) {
-			handler = middleware(handler, operationID)
+		for i := len(h.middlewares) - 1; i >= 0; i-- {
+			handler = h.middlewares[i](handler, operationID)
 		}
 		response, err = handler(r.Context(), w, r, request)
 	}
