@@ -186,7 +186,7 @@ func testHostileRenderer(t *testing.T, user int, sandbox bool, want string) {
 	program := filepath.Join(dir, "program")
 	check(t, os.WriteFile(program, content, 0o755))
 	v := victim{
-		Canary: "canary-password", Database: filepath.Join(dir, "studio.db"), Keys: filepath.Join(dir, "studio.keys"), Media: filepath.Join(dir, "media"),
+		Canary: fmt.Sprintf("canary-%d", time.Now().UnixNano()), Database: filepath.Join(dir, "studio.db"), Keys: filepath.Join(dir, "studio.keys"), Media: filepath.Join(dir, "media"),
 		Survivor: fmt.Sprintf("600.%d", time.Now().UnixNano()),
 	}
 	t.Cleanup(func() {
