@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -126,6 +128,22 @@ func (e interceptedEngine) queryAll(
 
 func (e interceptedEngine) write(ctx context.Context, due func(dueWork), change func(transaction) error) error {
 	return e.around(func() error { return e.engine.write(ctx, due, change) })
+}
+
+// ConnectByName connects to PostgreSQL like a pool does within connectTimeout, if the name in the DSN has these addresses.
+func ConnectByName(ctx context.Context, dsn string, addresses ...string) (*pgx.Conn, error) {
+	settings, _, err := parsePostgres(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config := settings.ConnConfig
+	config.LookupFunc = func(context.Context, string) ([]string, error) { return addresses, nil }
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	if err := newHosts(config).choose(ctx, config); err != nil {
+		return nil, err
+	}
+	return pgx.ConnectConfig(ctx, config)
 }
 
 // SetAnswerTimeout sets how long the store waits for each answer of PostgreSQL. It closes all connections.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"net/url"
 	"testing"
 	"time"
 
@@ -78,6 +79,23 @@ func returned(t *testing.T, call func() error) (err error) {
 		t.Fatal("the call does not return")
 	}
 	return err
+}
+
+// A name may have several addresses, such as one of IPv6 and one of IPv4, and the first may hang.
+func TestPostgres_connectsToTheAddressThatResponds(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	hanging, healthy := studiotest.NewProxy(t, dsn), studiotest.NewProxy(t, dsn)
+	hanging.Freeze()
+	addressOf := func(proxy *studiotest.Proxy) string {
+		through, err := url.Parse(proxy.DSN)
+		check(t, err)
+		return through.Host
+	}
+	connection, err := store.ConnectByName(t.Context(), healthy.DSN, addressOf(hanging), addressOf(healthy))
+	check(t, err)
+	check(t, connection.Ping(t.Context()))
+	check(t, connection.Close(t.Context()))
 }
 
 // A process that listens notices that the server hangs before the answer timeout of a running statement.

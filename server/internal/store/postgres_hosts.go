@@ -14,12 +14,12 @@ import (
 const (
 	// connectTimeout bounds opening a connection, for all hosts together.
 	connectTimeout = 3 * time.Second
-	// hostHeadStart is how long the last host is tried alone.
+	// hostHeadStart is how long the last host, and the first address of a host, is tried alone.
 	hostHeadStart = 250 * time.Millisecond
 )
 
-// hosts are the hosts of a DSN. pgx would try them one after the other, and a host that hangs would use the time of
-// all. It is safe for concurrent use.
+// hosts are the hosts of a DSN. pgx would try them and their addresses one after the other, and one that hangs would use
+// the time of all. It is safe for concurrent use.
 type hosts struct {
 	all  []*pgx.ConnConfig // each with one host
 	last atomic.Int32      // the index of the host of the last connection
@@ -53,56 +53,93 @@ func newHosts(config *pgx.ConnConfig) *hosts {
 func (h *hosts) connect(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.all[0].ConnectTimeout, errTimeout)
 	defer cancel()
+	connection, host, err := connectFirst(ctx, len(h.all), int(h.last.Load()), func(ctx context.Context, i int) (*pgx.Conn, error) {
+		all, err := addresses(ctx, h.all[i])
+		if err != nil {
+			return nil, err
+		}
+		connection, _, err := connectFirst(ctx, len(all), 0, func(ctx context.Context, i int) (*pgx.Conn, error) {
+			return pgx.ConnectConfig(ctx, all[i])
+		})
+		return connection, err
+	})
+	if err == nil {
+		h.last.Store(int32(host)) //nolint:gosec // a small number
+	}
+	return connection, err
+}
+
+// addresses returns a configuration for each address of a host.
+func addresses(ctx context.Context, host *pgx.ConnConfig) (all []*pgx.ConnConfig, err error) {
+	if network, _ := pgconn.NetworkAddress(host.Host, host.Port); network == "unix" {
+		return []*pgx.ConnConfig{host}, nil
+	}
+	found, err := host.LookupFunc(ctx, host.Host)
+	for _, address := range found {
+		one := host.Copy()
+		one.LookupFunc = func(context.Context, string) ([]string, error) { return []string{address}, nil }
+		all = append(all, one)
+	}
+	return all, err
+}
+
+// connectFirst makes n attempts side by side and returns the first connection and its index. The attempt with the index
+// preferred has a head start.
+func connectFirst(
+	ctx context.Context, n, preferred int, attempt func(ctx context.Context, i int) (*pgx.Conn, error),
+) (*pgx.Conn, int, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	type result struct {
-		host       int
+		i          int
 		connection *pgx.Conn
 		err        error
 	}
 	results := make(chan result)
-	try := func(host int) {
-		connection, err := pgx.ConnectConfig(ctx, h.all[host])
+	try := func(i int) {
+		connection, err := attempt(ctx, i)
 		select {
-		case results <- result{host, connection, err}:
+		case results <- result{i, connection, err}:
 		case <-ctx.Done():
 			if err == nil {
 				_ = connection.Close(context.WithoutCancel(ctx))
 			}
 		}
 	}
-	last := int(h.last.Load())
-	go try(last)
+	go try(preferred)
 	headStart := time.NewTimer(hostHeadStart)
 	defer headStart.Stop()
 	tryOthers := sync.OnceFunc(func() {
-		for i := range h.all {
-			if i != last {
+		for i := range n {
+			if i != preferred {
 				go try(i)
 			}
 		}
 	})
 	var errs []error
-	for len(errs) < len(h.all) {
+	for len(errs) < n {
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(append(errs, context.Cause(ctx))...)
+			return nil, 0, errors.Join(append(errs, context.Cause(ctx))...)
 		case <-headStart.C:
 			tryOthers()
 		case r := <-results:
 			if r.err == nil {
-				h.last.Store(int32(r.host)) //nolint:gosec // a small number
-				return r.connection, nil
+				return r.connection, r.i, nil
 			}
 			errs = append(errs, r.err)
 			tryOthers()
 		}
 	}
-	return nil, errors.Join(errs...)
+	return nil, 0, errors.Join(errs...)
 }
 
 // choose sets the host of a new connection of the pool to the one that connect finds.
 func (h *hosts) choose(ctx context.Context, config *pgx.ConnConfig) error {
 	if len(h.all) == 1 {
-		return nil
+		if all, err := addresses(ctx, h.all[0]); err != nil || len(all) == 1 {
+			return err
+		}
 	}
 	connection, err := h.connect(ctx)
 	if err != nil {
@@ -110,6 +147,6 @@ func (h *hosts) choose(ctx context.Context, config *pgx.ConnConfig) error {
 	}
 	found := connection.Config()
 	config.Host, config.Port, config.TLSConfig, config.Fallbacks = found.Host, found.Port, found.TLSConfig, found.Fallbacks
-	config.ValidateConnect = found.ValidateConnect
+	config.ValidateConnect, config.LookupFunc = found.ValidateConnect, found.LookupFunc
 	return connection.Close(ctx)
 }
