@@ -26,14 +26,15 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// crowd is a number of hostile connections that try to exhaust a daemon. A closed connection is opened
-// again after a pause, so that the machine does not run out of ports.
+// crowd is a number of hostile connections that try to exhaust a daemon. A closed connection is opened again after a
+// pause, so that the machine does not run out of ports.
 type crowd struct {
 	name      string
 	behave    func(ctx context.Context, c net.Conn, token string)
-	divide    int    // divisor of the number of connections, for crowds with large bodies
-	url       string // of the server; the default is the daemon's
-	small     bool   // whether connections have the smallest receive buffer
+	divide    int           // divisor of the number of connections, for crowds with large bodies
+	url       string        // of the server; the default is the daemon's
+	small     bool          // whether connections have the smallest receive buffer
+	pause     time.Duration // before a connection is opened again; the default is 10 seconds
 	reopened  atomic.Int64
 	connected atomic.Int64
 }
@@ -120,7 +121,7 @@ func (c *crowd) gather(ctx context.Context, address, token string, n, addresses 
 				tried()
 				select {
 				case <-ctx.Done():
-				case <-time.After(10 * time.Second):
+				case <-time.After(cmp.Or(c.pause, 10*time.Second)):
 					c.reopened.Add(1)
 				}
 			}

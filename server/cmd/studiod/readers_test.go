@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +26,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// fill adds a user with 100,000 projects in a workspace and 100 records of each kind.
+// fill adds a user with 100,000 projects in a workspace, 100 records of each kind, and 64 large ones that are rendered for
+// as long as the test runs.
 func fill(t *testing.T, dsn, email string) (workspace string) {
 	t.Helper()
 	db, err := store.Open(t.Context(), dsn, store.Config{})
@@ -45,6 +48,10 @@ func fill(t *testing.T, dsn, email string) (workspace string) {
 			}
 		}
 		_, err := service.ImportProjects(t.Context(), projects)
+		check(t, err)
+	}
+	for range 64 {
+		_, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: fmt.Appendf(nil, `{"title":"%0200000d"}`, 1)})
 		check(t, err)
 	}
 	creation := studio.Creation{UserID: user.ID, Request: fmt.Appendf(nil, `{"text":"%01000d"}`, 1)}
@@ -157,10 +164,11 @@ func (r resource) overHTTP1() *crowd {
 	}}
 }
 
-// overHTTP2 requests the resource a hundred times at once on each connection, with windows of size 0. It repeats requests
-// that are aborted.
+// overHTTP2 requests the resource a hundred times at once on each connection. Half of the connections have windows of size
+// 0, and repeat requests that are aborted. The others have large windows, and read nothing.
 func (r resource) overHTTP2() *crowd {
-	return &crowd{name: r.name + " over HTTP/2", url: r.url, behave: func(_ context.Context, c net.Conn, _ string) {
+	var connections atomic.Int64
+	return &crowd{name: r.name + " over HTTP/2", url: r.url, small: true, pause: 500 * time.Millisecond, behave: func(_ context.Context, c net.Conn, _ string) {
 		secure := tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 		if _, err := io.WriteString(secure, http2.ClientPreface); err != nil {
 			return
@@ -168,6 +176,17 @@ func (r resource) overHTTP2() *crowd {
 		s := &streams{resource: r, framer: http2.NewFramer(secure, secure), next: 1, due: 100}
 		if r.body != "" {
 			s.due = 1 // the daemon accepts 256 KiB
+		}
+		if connections.Add(1)%2 == 0 {
+			_ = s.framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: math.MaxInt32})
+			_ = s.framer.WriteWindowUpdate(0, 1<<30)
+			s.request()
+			ticker := time.NewTicker(100 * time.Millisecond)
+			defer ticker.Stop()
+			for s.framer.WritePing(false, [8]byte{}) == nil { // until the connection is closed
+				<-ticker.C
+			}
+			return
 		}
 		_ = s.framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 		s.request()
