@@ -24,6 +24,8 @@ paths:
               properties:
                 email: { type: string }
                 device: { type: object, properties: { kind: { type: string, default: phone } } }
+                labels: { type: object, additionalProperties: { type: string } }
+                notes: { type: object, additionalProperties: { x-go-type: any } }
       responses:
         '200':
           description: Tokens.
@@ -39,6 +41,11 @@ paths:
                   scopes: { type: object, additionalProperties: false }
   /users/refresh:
     post:
+      responses:
+        '204': { description: Done. }
+  /users/logout:
+    post:
+      security: [ key: [] ]
       responses:
         '204': { description: Done. }
 components:
@@ -89,23 +96,27 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 
 		"an operation needs a token":              {"      security: []\n", "", login},
 		"an operation needs no token":             {"security: [ bearer: [] ]\n", "", ""},
+		"an operation no longer needs a key":      {"[ key: [] ]", "[]", ""},
 		"an operation accepts another credential": {"[ bearer: [] ]", "[ bearer: [], key: [] ]", ""},
 		"an operation needs another credential":   {"[ bearer: [] ]", "[ key: [] ]", refresh},
 		"an operation needs both credentials":     {"[ bearer: [] ]", "[ { bearer: [], key: [] } ]", refresh},
 		"an operation needs a scope":              {"[ bearer: [] ]", "[ bearer: [ write ] ]", refresh},
 		"a credential is sent in another way":     {"scheme: bearer", "scheme: basic", refresh},
 
-		"a request requires another member":      {"[email]\n              properties:\n", "[email, code]\n              properties:\n                code: { type: string }\n", login},
-		"a request accepts another member":       {"email: { type: string }", "email: { type: string }\n                code: { type: string }", ""},
-		"a request must not have other members":  {"required: [email]", "required: [email]\n              additionalProperties: false", login},
-		"a member must not have other members":   {"device: { type: object,", "device: { type: object, additionalProperties: false,", login},
-		"other members of a request have a type": {"device: { type: object,", "device: { type: object, additionalProperties: { type: string },", login},
-		"a request has another media type":       {json, "application/problem+json:\n", login},
-		"a request accepts another media type":   {"          " + json, "          text/plain: {}\n          " + json, ""},
-		"a default of a request changes":         {"default: phone", "default: tablet", login},
-		"a default of a request is removed":      {", default: phone", "", login},
-		"a default of a parameter changes":       {"default: 1", "default: 2", login},
-		"a default of a parameter is removed":    {", default: 1", "", login},
+		"a request requires another member":        {"[email]\n              properties:\n", "[email, code]\n              properties:\n                code: { type: string }\n", login},
+		"a request accepts another member":         {"email: { type: string }", "email: { type: string }\n                code: { type: string }", ""},
+		"a request must not have other members":    {"required: [email]", "required: [email]\n              additionalProperties: false", login},
+		"a member must not have other members":     {"device: { type: object,", "device: { type: object, additionalProperties: false,", login},
+		"other members of a request have a type":   {"device: { type: object,", "device: { type: object, additionalProperties: { type: string },", login},
+		"a request loses typed other members":      {"{ type: object, additionalProperties: { type: string } }", "{ type: object, additionalProperties: false }", login},
+		"a request loses untyped other members":    {"{ x-go-type: any }", "false", login},
+		"other members of a request are described": {"device: { type: object,", "device: { type: object, additionalProperties: { x-go-type: any },", ""},
+		"a request has another media type":         {json, "application/problem+json:\n", login},
+		"a request accepts another media type":     {"          " + json, "          text/plain: {}\n          " + json, ""},
+		"a default of a request changes":           {"default: phone", "default: tablet", login},
+		"a default of a request is removed":        {", default: phone", "", login},
+		"a default of a parameter changes":         {"default: 1", "default: 2", login},
+		"a default of a parameter is removed":      {", default: 1", "", login},
 
 		"a response requires another member":         {"required: [token]\n                properties:\n", "required: [token, at]\n                properties:\n                  at: { type: string }\n", ""},
 		"a response no longer requires a member":     {"required: [token]", "required: []", login},

@@ -11,8 +11,9 @@ import (
 )
 
 // severities are the checks of oasdiff whose severity differs here. A user may rely on what the service
-// documents to send, and on a default. Media types are compared by mediaTypes, because oasdiff treats
-// application/problem+json as a special case of application/json.
+// documents to send, and on a default. Media types are compared by content, because oasdiff treats
+// application/problem+json as a special case of application/json, and credentials by security, because it takes an
+// operation that needs no token anymore for broken.
 func severities() map[string]checker.Level {
 	levels := make(map[string]checker.Level)
 	for _, id := range []string{
@@ -28,6 +29,8 @@ func severities() map[string]checker.Level {
 	for _, id := range []string{
 		checker.RequestBodyMediaTypeRemovedId, checker.ResponseMediaTypeRemovedId,
 		checker.ResponseMediaTypeNameChangedId, checker.ResponseMediaTypeNameGeneralizedId,
+		checker.APISecurityRemovedCheckId, checker.APISecurityScopeAddedId,
+		checker.APIGlobalSecurityRemovedCheckId, checker.APIGlobalSecurityScopeAddedId,
 	} {
 		levels[id] = checker.INFO
 	}
@@ -137,14 +140,14 @@ func (c *comparison) content(body string, before, after openapi3.Content, sent b
 	}
 }
 
-// members reports the objects that may have any other members in one schema, and not in the other.
+// members reports the objects that may have fewer other members in one schema than in the other.
 func (c *comparison) members(at, verb string, open, closed *openapi3.SchemaRef) {
 	if open == nil || closed == nil || c.compared[[2]*openapi3.Schema{open.Value, closed.Value}] {
 		return
 	}
 	c.compared[[2]*openapi3.Schema{open.Value, closed.Value}] = true
 	a, b := open.Value, closed.Value
-	if isOpen(a) && !isOpen(b) {
+	if others(a) > others(b) {
 		c.add("additional-properties", "%s %s other members", at, verb)
 	}
 	c.members(at+"/additionalProperties", verb, a.AdditionalProperties.Schema, b.AdditionalProperties.Schema)
@@ -159,8 +162,14 @@ func (c *comparison) members(at, verb string, open, closed *openapi3.SchemaRef) 
 	}
 }
 
-// isOpen reports whether an object may have any other members.
-func isOpen(s *openapi3.Schema) bool {
-	has := s.AdditionalProperties.Has
-	return s.AdditionalProperties.Schema == nil && (has == nil || *has)
+// others returns 0 if an object must not have other members, 1 if they must match a schema, and 2 if it may have any.
+func others(s *openapi3.Schema) int {
+	switch has, schema := s.AdditionalProperties.Has, s.AdditionalProperties.Schema; {
+	case has != nil && !*has:
+		return 0
+	case schema != nil && !schema.Value.IsEmpty():
+		return 1
+	default:
+		return 2
+	}
 }
