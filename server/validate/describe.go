@@ -21,6 +21,7 @@ func (c *compiler) parameters(shared, own *document.Node) []*parameter {
 		if list == nil {
 			continue
 		}
+		overriding := len(parameters)
 		for _, element := range list.Elements {
 			source := c.resolve(element)
 			name, in := source.Get("name"), source.Get("in")
@@ -28,8 +29,13 @@ func (c *compiler) parameters(shared, own *document.Node) []*parameter {
 				continue
 			}
 			p := c.parameter(source, name.Text, in)
-			if !slices.ContainsFunc(parameters, func(q *parameter) bool { return q.pointer == p.pointer }) {
+			switch i := slices.IndexFunc(parameters, func(q *parameter) bool {
+				return q.pointer == p.pointer || q.in == inHeader && p.in == inHeader && strings.EqualFold(q.name, p.name)
+			}); {
+			case i < 0:
 				parameters = append(parameters, p)
+			case i >= overriding:
+				c.fail(element, "occurs more than once in its list: "+name.Text)
 			}
 		}
 	}
