@@ -37,8 +37,8 @@
 //
 // While the database is unreachable, busy, full, damaged or read-only, requests get 503 with Retry-After,
 // and the daemon logs the cause. A daemon exits if its SQLite file is deleted, replaced or emptied, and does not start
-// if the file is empty but has a key file. At its start, it removes the permissions of other users from the file, and
-// logs a warning if there were any.
+// if the file is missing or empty but has a key file. At its start, it removes the permissions of other users from the
+// file, and logs a warning if there were any.
 //
 //	studiod backup FILE    # SQLite, while a daemon is running
 //	studiod restore FILE   # to a new database

@@ -59,6 +59,18 @@ func TestServe_rejectsUnusableFiles(t *testing.T) {
 	must(t, testPassword+"\n", "user", "add", empty, testEmail)
 }
 
+// A database that was deleted beside its key file is not created again.
+func TestDatabase_isNotCreatedBesideAKeyFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, file := filepath.Join(dir, "deleted.db"), filepath.Join(dir, "deleted.keys")
+	check(t, keyring.New().Create(file))
+	code, _, says := studiod(t, testPassword+"\n", "user", "add", "--db=sqlite:"+path, testEmail)
+	if code != exitFailure || !strings.Contains(says, path) || !strings.Contains(says, file) || exists(path) {
+		t.Errorf("exit code %d, %q, exists %v", code, says, exists(path))
+	}
+}
+
 // The start removes the permissions of other users from the database file, and logs that once.
 func TestServe_makesDatabasePrivate(t *testing.T) {
 	t.Parallel()

@@ -65,9 +65,10 @@ func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err err
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, file, nil
 		}
-		// The key file is created after the tables, so the database was emptied.
-		if info, statErr := os.Stat(path); statErr == nil && info.Size() == 0 {
-			return nil, "", fmt.Errorf("database %s is empty, although it has the key file %s; delete the empty file and restore a backup", path, file)
+		// The key file is created after the tables, so the database was deleted or emptied.
+		if info, statErr := os.Stat(path); errors.Is(statErr, fs.ErrNotExist) || statErr == nil && info.Size() == 0 {
+			return nil, "", fmt.Errorf("database %s is missing or empty, although its key file %s exists; "+
+				"delete an empty file and restore a backup, or move the key file to start without data", path, file)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
