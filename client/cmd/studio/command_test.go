@@ -115,6 +115,11 @@ func TestCommands_haveHelpWithExamples(t *testing.T) {
 			t.Errorf("the help does not explain exit code %s", code)
 		}
 	}
+	for _, kind := range []string{"avatar", "lipsync"} {
+		if help := p.must(t, "", kind, "create", "--help"); !strings.Contains(help, "video or photo") {
+			t.Errorf("the help does not say that a photo is enough: %s", help)
+		}
+	}
 }
 
 func TestCompletion_supportsEachShell(t *testing.T) {

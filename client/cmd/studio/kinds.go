@@ -16,7 +16,7 @@ func (p *program) avatarCommand() *cli.Command {
 		Commands: []*cli.Command{
 			p.createCommand("avatar", example("avatar", `create --title Ada --base-video-url https://media.example.com/ada.mp4
   studio avatar create --title Ada --webhook-url https://hooks.example.com/ --watch`),
-				[]cli.Flag{&cli.StringFlag{Name: "base-video-url", Usage: "URL of the recording from which the avatar is made"}, webhookFlag()},
+				[]cli.Flag{&cli.StringFlag{Name: "base-video-url", Usage: "URL of the video or photo from which the avatar is made"}, webhookFlag()},
 				[]fileFlag{{"video", "base-video-url"}}, createAvatar, getAvatar),
 			p.showCommand("avatar", getAvatar),
 			p.watchCommand("avatar", getAvatar),
@@ -102,7 +102,7 @@ func (p *program) lipsyncCommand() *cli.Command {
 			p.createCommand("lipsync", example("lipsync", `create --video-url https://media.example.com/ada.mp4 --audio-url https://media.example.com/hello.mp3
   studio lipsync create --video face.jpg --audio hello.wav --watch`),
 				[]cli.Flag{
-					&cli.StringFlag{Name: "video-url", Usage: "URL of the video in which the lips move"},
+					&cli.StringFlag{Name: "video-url", Usage: "URL of the video or photo in which the lips move"},
 					&cli.StringFlag{Name: "audio-url", Usage: "URL of the recording that the lips follow"},
 					&cli.BoolFlag{Name: "use-audio-from-video", Usage: "use the audio of the video instead of a recording"},
 					&cli.StringFlag{Name: "sync-mode", Usage: "what to do if the recording is longer or shorter than the video: bounce, loop, cut_off, silence or remap"},
