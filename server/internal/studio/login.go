@@ -16,6 +16,23 @@ const LoginMemory = time.Hour
 // AddressMemory is how long an address is known after a login or refresh from it.
 const AddressMemory = RefreshTokenLifetime
 
+// LoginStore stores the failures of logins and the addresses of users; see [Store].
+type LoginStore interface {
+	// LoginWait returns how long a login must wait, which is the longest wait of throttles, given the failures
+	// that CountLogin has counted. It counts nothing.
+	LoginWait(ctx context.Context, throttles []Throttle, now time.Time) (time.Duration, error)
+	// CountLogin counts a failure for each of throttles. If the login must wait, it counts nothing and
+	// returns how long.
+	CountLogin(ctx context.Context, throttles []Throttle, now time.Time) (time.Duration, error)
+	// UncountLogin undoes CountLogin after a login that did not fail, or whose password could not be compared.
+	// If the login succeeded, it also resets the throttles with Forgets.
+	UncountLogin(ctx context.Context, throttles []Throttle, succeeded bool) error
+	// KnowsAddress reports whether SeeAddress was called for a user and an address after the given time.
+	KnowsAddress(ctx context.Context, userID, address string, after time.Time) (bool, error)
+	// SeeAddress makes an address known to a user at now. It may keep a time of up to a day before.
+	SeeAddress(ctx context.Context, userID, address string, now time.Time) error
+}
+
 // Throttle delays logins after failures with the same key. After Free failures, the next login must wait one
 // second after the last failure. The delay doubles with each further failure, up to Longest.
 type Throttle struct {

@@ -90,6 +90,16 @@ func splitKey(key string) (folder, id, name string) {
 	return folder, id, name
 }
 
+// UploadStore stores the records of uploads; see [Store].
+type UploadStore interface {
+	// AddUpload adds an upload. The error is [ErrTooMuchMedia] if the unexpired uploads of the user would
+	// exceed most bytes in total, and [ErrNotFound] if the user has been deleted.
+	AddUpload(ctx context.Context, upload Upload, most int64) error
+	// UploadedBytes returns the total size of the unexpired uploads of a user, in bytes.
+	UploadedBytes(ctx context.Context, userID string, now time.Time) (int64, error)
+	Upload(ctx context.Context, id string) (Upload, error)
+}
+
 // UploadLifetime is how long an upload is stored.
 const UploadLifetime = 7 * 24 * time.Hour
 

@@ -16,6 +16,17 @@ const (
 	maxProjectPage   = 320
 )
 
+// ProjectStore stores projects; see [Store].
+type ProjectStore interface {
+	// ImportProjects adds all projects or none. If the error is [ErrExists], index is the project that
+	// exists.
+	ImportProjects(ctx context.Context, projects []Project) (index int, err error)
+	// Projects returns up to limit projects of a workspace, newest first, that follow after. The zero Project
+	// is before the newest. more reports whether others follow. If projects are large, a page has fewer than
+	// limit, but at least one. The error is [ErrForbidden] if the user is not a member of the workspace.
+	Projects(ctx context.Context, workspaceID, userID string, after Project, limit int) (page []Project, more bool, err error)
+}
+
 // Project is a project in the project list (interface, 2.1). Most of its fields have no meaning in the domain
 // and are only in Document. The other fields are keys, order and counts.
 type Project struct {

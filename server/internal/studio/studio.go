@@ -2,7 +2,7 @@
 // lip-syncs that users create, and the rules about them. It imports only the standard library, and contains
 // no HTTP and no SQL.
 //
-// A [Subject] is an avatar, a video or a lip-sync. Its state only changes in [Store.UpdateSubject], which
+// A [Subject] is an avatar, a video or a lip-sync. Its state only changes in [SubjectStore.UpdateSubject], which
 // writes the state and the [Event] about it in one transaction. Package jobs does the work that follows from
 // a state, such as rendering and delivery. The rows describe this work, so that it survives a restart.
 package studio
@@ -51,6 +51,19 @@ type Config struct {
 	// TraceParent returns the span of a creation, which is stored as the parent of the work that follows, or
 	// "". If nil, creations are not traced.
 	TraceParent func(ctx context.Context) string
+}
+
+// Store stores the records of the domain. Each method is one transaction. If a record does not exist, the error is
+// [ErrNotFound]. If a record with the same key exists, the error is [ErrExists].
+type Store interface {
+	UserStore
+	LoginStore
+	TokenStore
+	WorkspaceStore
+	ProjectStore
+	SubjectStore
+	UploadStore
+	WebhookStore
 }
 
 // Service implements the use cases. It is safe for concurrent use.

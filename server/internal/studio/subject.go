@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -81,6 +82,34 @@ type Subject struct {
 	RenderTries int       // failed attempts to render
 
 	Events []Event // new events since the subject was read; the store writes them with the subject and never reads them
+}
+
+// SubjectStore stores subjects with their events; see [Store].
+type SubjectStore interface {
+	// CreateSubject writes a new subject and its events. If the user has used key before and it has not
+	// expired, it writes nothing. It then returns the subject created with the key, [ErrKeyReused] or
+	// [ErrKeySpent]. If another call with the key is in progress, it waits for that call or returns
+	// [ErrKeyInUse]. The error is [ErrNotFound] if the avatar of a video has been deleted.
+	CreateSubject(ctx context.Context, subject Subject, key IdempotencyKey) (Subject, error)
+	Subject(ctx context.Context, id string) (Subject, error)
+	// Subjects returns up to limit subjects, newest first, that follow a position. The zero Position is
+	// before the newest. more and the sizes of pages are as with Projects.
+	Subjects(ctx context.Context, filter SubjectFilter, after Position, limit int) (page []Subject, more bool, err error)
+	// UpdateSubject reads a subject, calls change, and writes the changed subject and its new events, in one
+	// transaction. If change returns an error, nothing is written and UpdateSubject returns the error. It may
+	// call change several times, each time with the subject as it was read, so change must have no other
+	// effects.
+	UpdateSubject(ctx context.Context, id string, change func(*Subject) error) (Subject, error)
+	// SetProgress increases the progress of a subject that is processing.
+	SetProgress(ctx context.Context, id string, percent int) error
+	// DeleteSubject erases a subject, its videos, their undelivered events, and their uploads that no other
+	// subject of the user uses. It returns what it has erased. If the subject was deleted after the time
+	// again, it returns the same result without erasing anything. The error is [ErrNotFound] if the user has
+	// no such subject of this kind.
+	DeleteSubject(ctx context.Context, userID string, kind Kind, id string, now, again time.Time) (Erased, error)
+	// CreationsInProgress returns the number of subjects of a user that are waiting to be rendered or being
+	// rendered.
+	CreationsInProgress(ctx context.Context, userID string) (int, error)
 }
 
 // Final reports whether the subject is in a final state.

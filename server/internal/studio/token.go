@@ -22,6 +22,24 @@ type TokenPair struct {
 	Refresh string
 }
 
+// TokenStore stores refresh tokens and the revocations of access tokens; see [Store].
+type TokenStore interface {
+	// AddRefreshToken adds a token. If the user then has more than [MaxSessions] families, it deletes those
+	// whose tokens expire first. The error is [ErrUnauthorized] if the user no longer has this password hash.
+	AddRefreshToken(ctx context.Context, token RefreshToken, passwordHash string) error
+	// RotateRefreshToken marks the token with the given hash as used, and adds next to its family and user.
+	// The error is [ErrUnauthorized] if the token is unknown or expired, or has been used before. In the last
+	// case, it also deletes the whole family.
+	RotateRefreshToken(ctx context.Context, hash []byte, now time.Time, next RefreshToken) (userID string, err error)
+	// UserByRefreshToken returns the user of a token that is valid at now.
+	UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (User, error)
+	// DeleteFamily deletes the family of a token. It does nothing if the token does not exist.
+	DeleteFamily(ctx context.Context, hash []byte) error
+	// RevokeTokens deletes all refresh tokens and known addresses of a user, and revokes all access tokens
+	// issued until now.
+	RevokeTokens(ctx context.Context, userID string, now time.Time) error
+}
+
 // RefreshToken is a stored refresh token. All tokens that descend from one login are a family.
 type RefreshToken struct {
 	Hash      []byte // SHA-256 of the token

@@ -7,6 +7,19 @@ import (
 	"time"
 )
 
+// UserStore stores users; see [Store].
+type UserStore interface {
+	CreateUser(ctx context.Context, user User) error
+	// UserByEmail returns the user with a normalized email.
+	UserByEmail(ctx context.Context, email string) (User, error)
+	// SetPassword replaces the password hash and revokes all tokens, as RevokeTokens does.
+	SetPassword(ctx context.Context, userID, hash string, now time.Time) error
+	SetRole(ctx context.Context, userID string, role Role) error
+	// DeleteUser erases a user with all records except projects. It erases subjects as DeleteSubject does. It
+	// returns the ids of the subjects and the keys of the uploads.
+	DeleteUser(ctx context.Context, userID string, now time.Time) (subjects, uploads []string, err error)
+}
+
 // User is a user who can log in.
 type User struct {
 	ID           string

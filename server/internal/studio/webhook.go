@@ -11,6 +11,19 @@ const (
 	webhookTestWindow = time.Minute
 )
 
+// WebhookStore stores the webhook secrets of users and counts their sample notifications; see [Store].
+type WebhookStore interface {
+	// WebhookSecrets returns the secrets of a user that are active at now, newest first.
+	WebhookSecrets(ctx context.Context, userID string, now time.Time) ([]WebhookSecret, error)
+	// AddWebhookSecret adds a secret. The active secrets then expire at oldEnd. If most secrets are
+	// active, it adds nothing and returns [ErrTooManySecrets] with the time until the oldest expires.
+	AddWebhookSecret(ctx context.Context, userID, secret string, now, oldEnd time.Time, most int) error
+	// CountWebhookTest counts a sample notification under key in the current window. If the window is over at
+	// now, a new one begins. If most have been counted in it, CountWebhookTest counts nothing and returns
+	// [ErrTooManyTests] with the time until its end.
+	CountWebhookTest(ctx context.Context, key string, now time.Time, window time.Duration, most int) error
+}
+
 // WebhookAttempt is the result of one attempt to deliver an event.
 type WebhookAttempt struct {
 	Delivered bool

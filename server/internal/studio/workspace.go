@@ -5,6 +5,16 @@ import (
 	"time"
 )
 
+// WorkspaceStore stores workspaces and their members; see [Store].
+type WorkspaceStore interface {
+	CreateWorkspace(ctx context.Context, workspace Workspace) error
+	// Workspaces returns up to limit workspaces of a user, ordered by id, with ids greater than after.
+	Workspaces(ctx context.Context, userID, after string, limit int) ([]Workspace, error)
+	// AddMember is idempotent. The error is [ErrNotFound] if the workspace or the user does not exist.
+	AddMember(ctx context.Context, workspaceID, userID string) error
+	RemoveMember(ctx context.Context, workspaceID, userID string) error
+}
+
 // Workspace has projects and members who can list them.
 type Workspace struct {
 	ID        string
