@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
@@ -25,12 +24,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/realip"
-	"github.com/avatarstudio/avatarstudio/server/internal/render"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing/otlp"
+	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -38,7 +38,6 @@ import (
 // Limits of the HTTP server.
 const (
 	maxHeaderBytes    = 32 << 10 // held until the client has read the response
-	maxAnonymousBody  = 16 << 10 // for operations that need no token
 	maxReading        = 8 << 20  // for all bodies together, so that no address reaches the limit of the listener
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 30 * time.Second
@@ -157,7 +156,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		Authenticator: server.AuthenticatorFunc(d.tokens.Authenticate), Admit: d.userRates.Admit, MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
 		Validation: validate.Config{
-			AnonymousBodyBytes: maxAnonymousBody,
+			AnonymousBodyBytes: rest.AnonymousBodyBytes,
 			OperationBodyBytes: map[string]int64{uploadOperation: cmp.Or(cfg.MaxUpload, defaultMaxUpload)},
 		},
 	}
@@ -272,10 +271,10 @@ func (d *daemon) openJobs(ctx context.Context) (*jobs.Jobs, error) {
 
 // renderingConfig returns the configuration of the service for rendering.
 func (d *daemon) renderingConfig() studio.Config {
-	cfg := studioConfig(d.store, d.cfg.Passwords)
+	cfg := wire.Config(d.store, d.cfg.Passwords)
 	cfg.Media = d.media
 	if d.cfg.AutoConsent {
-		cfg.AutoConsent = render.Consent
+		cfg.AutoConsent = simulate.Consent
 	}
 	return cfg
 }
@@ -284,33 +283,19 @@ func (d *daemon) studioConfig(cursors []byte) studio.Config {
 	cfg := d.renderingConfig()
 	cfg.CursorKey = cursors
 	cfg.MaxInProgress, cfg.MaxMediaBytes = d.cfg.MaxInProgress, d.cfg.MaxMediaBytes
-	cfg.SendWebhook = d.sendWebhook
+	cfg.SendWebhook = wire.SendWebhook(d.sendWebhook)
 	if d.traces != nil {
 		cfg.TraceParent = tracing.Parent
 	}
 	cfg.IssueAccessToken = d.tokens.Issue
-	cfg.CheckWebhook = func(url string) (canonical string, refusal *studio.InvalidError) {
-		canonical, err := d.sender.CanonicalURL(url)
-		if refused := (*sender.RefusedError)(nil); errors.As(err, &refused) {
-			code := "webhook_url_invalid"
-			if refused.NotPublic {
-				code = "webhook_url_not_public"
-			}
-			return "", &studio.InvalidError{Code: code, Detail: refused.Reason}
-		}
-		return canonical, nil
-	}
+	cfg.CheckWebhook = wire.CheckWebhook(d.sender)
 	return cfg
 }
 
-// sendWebhook makes one delivery attempt and does not record it.
-func (d *daemon) sendWebhook(ctx context.Context, url string, event studio.Event, secrets []string) studio.WebhookAttempt {
-	message := sender.Message{URL: url, ID: event.ID, Sequence: event.Sequence, Body: event.Body, TraceParent: tracing.Parent(ctx)}
-	message.Secrets, _ = standardwebhooks.ParseSecrets(secrets) // without secrets, the message is invalid and Send returns an error
-	sent := d.sender.Send(ctx, message)
-	return studio.WebhookAttempt{
-		Delivered: sent.Delivered(), Status: sent.Status, Duration: sent.Duration, Failure: string(sent.Failure),
-	}
+// sendWebhook makes one delivery attempt in the trace of the request.
+func (d *daemon) sendWebhook(ctx context.Context, message sender.Message) sender.Attempt {
+	message.TraceParent = tracing.Parent(ctx)
+	return d.sender.Send(ctx, message)
 }
 
 func newKey() []byte { return []byte(rand.Text()) }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"os"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/passwords"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 )
 
 func main() {
 	render.RunLimited()
-	os.Exit(run(context.Background(), auth.NewPasswords(), os.Args, os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(context.Background(), passwords.New(), os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -22,11 +22,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
-	"github.com/avatarstudio/avatarstudio/server/internal/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/passwords"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
 // asDaemon is an environment variable that makes the test program run as the daemon, for tests that kill
@@ -39,7 +40,7 @@ const withWeakPasswords = "STUDIOD_TEST_WEAK_PASSWORDS"
 
 // testPasswords hashes the passwords of all tests. TestMain makes it weak in the short form, where hashing would take a
 // third of the CPU time.
-var testPasswords studio.Passwords = auth.NewPasswords()
+var testPasswords studio.Passwords = passwords.New()
 
 func TestMain(m *testing.M) {
 	render.RunLimited()
@@ -302,4 +303,4 @@ func demoProjectsOf(d *testDaemon) ([]studio.Project, error) {
 	return projects, err
 }
 
-func studioOf(db *store.Store) *studio.Service { return studio.New(studioConfig(db, testPasswords)) }
+func studioOf(db *store.Store) *studio.Service { return studio.New(wire.Config(db, testPasswords)) }

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -142,7 +143,7 @@ func (d *daemon) openRenderer(ctx context.Context) (studio.Renderer, error) {
 		if cfg.Missing != "" {
 			d.cfg.Logger.WarnContext(ctx, "rendering is simulated", "missing", cfg.Missing)
 		}
-		return render.Simulate{Time: cfg.Time}, nil
+		return simulate.Renderer{Time: cfg.Time}, nil
 	}
 	inputs := render.Inputs{Sender: d.sender, Studio: d.studio, Key: d.media.Key}
 	program, err := render.NewExec(ctx, render.ExecConfig{

@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/urfave/cli/v3"
-	"golang.org/x/text/unicode/norm"
 
-	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
 // passwordsKey is the key of the studio.Passwords in the metadata of the root command.
@@ -22,20 +19,8 @@ func passwordsOf(command *cli.Command) studio.Passwords {
 	return command.Root().Metadata[passwordsKey].(studio.Passwords) //nolint:forcetypeassert // run sets it
 }
 
-// studioConfig returns the configuration of the service that all commands share.
-func studioConfig(db *store.Store, passwords studio.Passwords) studio.Config {
-	return studio.Config{
-		Store:     db,
-		Passwords: passwords,
-		NFC:       norm.NFC.String,
-		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
-		NewSecret: func() string { return standardwebhooks.NewSecret().Reveal() },
-		Now:       time.Now,
-	}
-}
-
 func withStudio(ctx context.Context, command *cli.Command, create bool, do func(*studio.Service) error) error {
-	return withStore(ctx, command, create, func(db *store.Store) error { return do(studio.New(studioConfig(db, passwordsOf(command)))) })
+	return withStore(ctx, command, create, func(db *store.Store) error { return do(studio.New(wire.Config(db, passwordsOf(command)))) })
 }
 
 // withStore opens the database of a command and calls do. A daemon may be running on the same database.

@@ -22,6 +22,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
 const (
@@ -146,7 +147,7 @@ func awaitRevocation(ctx context.Context) error {
 func deleteUser(ctx context.Context, command *cli.Command) error {
 	email := command.Args().First()
 	return withStore(ctx, command, false, func(db *store.Store) (err error) {
-		cfg := studioConfig(db, passwordsOf(command))
+		cfg := wire.Config(db, passwordsOf(command))
 		bucket := command.String("media")
 		if bucket == "" {
 			if bucket, err = defaultMedia(db.Name()); err != nil {

@@ -18,27 +18,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func TestPasswords_compareHashes(t *testing.T) {
-	t.Parallel()
-	passwords := auth.NewPasswords()
-	hash, err := passwords.Hash(t.Context(), "correct horse")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") || strings.Contains(hash, "horse") {
-		t.Errorf("hash is %s", hash)
-	}
-	for password, want := range map[string]bool{"correct horse": true, "correct hors": false, "": false} {
-		if same, err := passwords.Compare(t.Context(), password, hash); same != want || err != nil {
-			t.Errorf("%q is the password: %v, %v", password, same, err)
-		}
-	}
-	again, err := passwords.Hash(t.Context(), "correct horse")
-	if err != nil || again == hash {
-		t.Error("the same password has the same hash twice")
-	}
-}
-
 func TestTokens_acceptIssuedTokens(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)

@@ -1,3 +1,4 @@
+// Package auth issues and verifies access tokens, which are signed JWTs.
 package auth
 
 import (

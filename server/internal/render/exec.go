@@ -1,3 +1,5 @@
+// Package render makes the files of avatars, videos and lip-syncs. [Exec] is a renderer that runs a program; package
+// simulate has one that only waits.
 package render
 
 import (
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -186,7 +189,7 @@ func (e *Exec) avatarFiles(ctx context.Context, subject studio.Subject, dir stri
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(avatar.Rendering.Checks, func(c studio.Check) bool { return c.Name == simulatedCheck }) {
+	if slices.ContainsFunc(avatar.Rendering.Checks, func(c studio.Check) bool { return c.Name == simulate.Check }) {
 		return nil, &studio.RenderError{Reason: "The avatar is simulated and has no face, so no video can be made of it. Create a new avatar."}
 	}
 	into := filepath.Join(dir, "avatar")

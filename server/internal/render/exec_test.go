@@ -17,8 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -183,7 +185,7 @@ type fixture struct {
 	t      *testing.T
 	studio *studio.Service
 	user   studio.User
-	media  *studiotest.Media
+	media  *memstore.Media
 	log    *lockedBuffer
 	dir    string
 }
@@ -199,7 +201,7 @@ func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) fixture 
 	t.Helper()
 	cfg := studiotest.Config(studiotest.Open(t, studiotest.NewSQLite(t)), time.Now)
 	cfg.AutoConsent = func(studio.Subject) bool { return true }
-	s := fixture{t: t, studio: studio.New(cfg), media: cfg.Media.(*studiotest.Media), log: &lockedBuffer{}, dir: dir}
+	s := fixture{t: t, studio: studio.New(cfg), media: cfg.Media.(*memstore.Media), log: &lockedBuffer{}, dir: dir}
 	s.user = studiotest.AddUser(t, s.studio, "ada@example.com")
 	self, err := os.Executable()
 	s.check(err)
@@ -312,7 +314,7 @@ func TestExec_namesSimulatedAvatar(t *testing.T) {
 	s := setup(t, "works", render.Limits{})
 	avatar, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
 	s.check(err)
-	result, err := render.Simulate{}.Render(t.Context(), avatar)
+	result, err := simulate.Renderer{}.Render(t.Context(), avatar)
 	s.check(err)
 	avatar, err = s.studio.Rendered(t.Context(), avatar.ID, result, nil)
 	s.check(err)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 )
 
 // An upload is stored for seven days and can be used as an input by its user. Files that are empty, too
@@ -33,7 +33,7 @@ func TestUploadMedia_storesValidFiles(t *testing.T) {
 				s.t.Errorf("%s of %d bytes: %d %s, want %d", test.contentType, len(test.body), status, answer, test.status)
 			}
 		}
-		files := s.studio.Media.(*studiotest.Media)
+		files := s.studio.Media.(*memstore.Media)
 		if keys := files.Keys(); len(keys) != 0 {
 			s.t.Errorf("files %v", keys)
 		}

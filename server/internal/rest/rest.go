@@ -25,6 +25,9 @@ var _ gen.StrictServerInterface = (*API)(nil)
 // New returns an API.
 func New(studio *studio.Service) *API { return &API{studio: studio} }
 
+// AnonymousBodyBytes limits the bodies of operations that need no token.
+const AnonymousBodyBytes = 16 << 10
+
 // busyRetryAfter is the Retry-After of a 503.
 const busyRetryAfter = 5 * time.Second
 

@@ -112,7 +112,7 @@ func TestStore_Record_keepsAConcurrentEventDue(t *testing.T) {
 
 func TestStore_RotateRefreshToken_succeedsOnceForConcurrentCalls(t *testing.T) {
 	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
+	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		for round := range rounds {
 			first := token(round, "first")
 			check(t, db.AddRefreshToken(t.Context(), first, ""))
@@ -146,7 +146,7 @@ func token(round int, name string) studio.RefreshToken {
 // Reuse of a token revokes the whole family, including a token that is issued concurrently.
 func TestStore_RotateRefreshToken_revokesTheFamilyDuringRotation(t *testing.T) {
 	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
+	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		for round := range rounds {
 			check(t, db.AddRefreshToken(t.Context(), token(round, "first"), ""))
 			rotate := func(from, to string) error {
@@ -165,7 +165,7 @@ func TestStore_RotateRefreshToken_revokesTheFamilyDuringRotation(t *testing.T) {
 
 func TestStore_SetPassword_revokesConcurrentTokens(t *testing.T) {
 	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
+	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		for round := range rounds {
 			check(t, db.SetPassword(t.Context(), "ada", "old", noon()))
 			check(t, db.AddRefreshToken(t.Context(), token(round, "first"), "old"))
@@ -190,7 +190,7 @@ func TestStore_SetPassword_revokesConcurrentTokens(t *testing.T) {
 
 func TestStore_AddWebhookSecret_keepsOneWithoutExpiry(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 		for round := range rounds {
 			user := fmt.Sprint(round)
 			check(t, db.CreateUser(t.Context(), studio.User{ID: user, Email: user, CreatedAt: noon()}))
@@ -260,7 +260,7 @@ func TestStore_Replay_replaysEachEventOnce(t *testing.T) {
 // Of concurrent imports of the same projects one succeeds. The others return ErrExists.
 func TestStore_ImportProjects_succeedsOnceForConcurrentImports(t *testing.T) {
 	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
+	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: "films", CreatedAt: noon()}))
 		var projects []studio.Project
 		for i := range 100 {

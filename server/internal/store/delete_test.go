@@ -9,7 +9,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func deleteSubject(t *testing.T, db *store.Store, kind studio.Kind, id string, now time.Time) error {
+func deleteSubject(t *testing.T, db studio.Store, kind studio.Kind, id string, now time.Time) error {
 	t.Helper()
 	_, err := db.DeleteSubject(t.Context(), "ada", kind, id, now, now.Add(-studio.DeletionMemory))
 	return err
@@ -56,7 +56,7 @@ func TestStore_DeleteSubject_erasesTheSubjectAndItsVideos(t *testing.T) {
 	})
 }
 
-func createError(t *testing.T, db *store.Store, s studio.Subject) error {
+func createError(t *testing.T, db studio.Store, s studio.Subject) error {
 	t.Helper()
 	_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
 	return err
@@ -64,7 +64,7 @@ func createError(t *testing.T, db *store.Store, s studio.Subject) error {
 
 func TestStore_DeleteSubject_isIdempotentForADay(t *testing.T) {
 	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
+	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		create(t, db, subject("a", 1))
 		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
 		check(t, deleteSubject(t, db, studio.Avatar, "a", noon().Add(studio.DeletionMemory-time.Second)))
@@ -95,7 +95,7 @@ func TestStore_DeleteSubject_duringAnAttemptMakesNothingDue(t *testing.T) {
 // A repeated creation does not restore a subject that was deleted since.
 func TestStore_CreateSubject_withTheKeyOfADeletedSubjectFails(t *testing.T) {
 	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
+	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
 		_, err := db.CreateSubject(t.Context(), subject("a", 0), key)
 		check(t, err)
@@ -108,7 +108,7 @@ func TestStore_CreateSubject_withTheKeyOfADeletedSubjectFails(t *testing.T) {
 // A video that is created while its avatar is deleted is deleted, too, or not created.
 func TestStore_DeleteSubject_leavesNoConcurrentVideo(t *testing.T) {
 	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
+	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		for round := range rounds {
 			avatar := fmt.Sprintf("a%d", round)
 			create(t, db, subject(avatar, 0))

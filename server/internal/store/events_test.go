@@ -20,7 +20,7 @@ func finish(t *testing.T, db *store.Store, subjectID string, outcome store.Outco
 	check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, outcome))
 }
 
-func create(t *testing.T, db *store.Store, s studio.Subject) {
+func create(t *testing.T, db studio.Store, s studio.Subject) {
 	t.Helper()
 	_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
 	check(t, err)

@@ -47,6 +47,15 @@ func withUser(t *testing.T, test func(t *testing.T, db *store.Store)) {
 	})
 }
 
+// withUserInEachStore runs a test like withUser, and on a store in memory, too.
+func withUserInEachStore(t *testing.T, test func(t *testing.T, db studio.Store)) {
+	t.Helper()
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
+		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+		test(t, db)
+	})
+}
+
 // subject returns an avatar of ada with some events.
 func subject(id string, events int) studio.Subject {
 	s := studio.Subject{
@@ -162,7 +171,7 @@ func TestOpen_returnsErrBusyOnlyIfTheDatabaseIsUnavailable(t *testing.T) {
 
 func TestStore_Subject_readsWhatWasWritten(t *testing.T) {
 	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
+	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		want := subject("a", 2)
 		created, err := db.CreateSubject(t.Context(), want, studio.IdempotencyKey{})
 		check(t, err)
@@ -331,7 +340,7 @@ func TestStore_RenderDue_signalsAfterTheCommit(t *testing.T) {
 // Concurrent creations with the same key all return the same subject, immediately or after a retry.
 func TestStore_CreateSubject_returnsOneSubjectForAKey(t *testing.T) {
 	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
+	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		ids := make([]string, 20)
 		var group sync.WaitGroup
 		for i := range ids {
@@ -354,7 +363,7 @@ func TestStore_CreateSubject_returnsOneSubjectForAKey(t *testing.T) {
 		if slices.Sort(ids); ids[0] != ids[len(ids)-1] {
 			t.Errorf("the key created %v", slices.Compact(ids))
 		}
-		all, err := db.NextDue(t.Context(), store.Render, 100)
+		all, _, err := db.Subjects(t.Context(), studio.SubjectFilter{UserID: "ada", Kind: studio.Avatar}, studio.Position{}, 100)
 		check(t, err)
 		if len(all) != 1 {
 			t.Errorf("%d subjects, want 1", len(all))
@@ -365,7 +374,7 @@ func TestStore_CreateSubject_returnsOneSubjectForAKey(t *testing.T) {
 // A write does not fail because of concurrent writes.
 func TestStore_concurrentWritesSucceed(t *testing.T) {
 	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
+	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		var group sync.WaitGroup
 		for i := range 50 {
 			group.Go(func() {

@@ -53,7 +53,7 @@ func TestStore_Users_arePaginated(t *testing.T) {
 // A role applies to the next read. A deleted user cannot get one.
 func TestStore_SetRole_appliesToTheNextRead(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 		check(t, db.CreateUser(t.Context(), studio.User{ID: "u", Email: "u", PasswordHash: "hash", CreatedAt: noon()}))
 		token := studio.RefreshToken{Hash: []byte("t"), Family: "f", UserID: "u", ExpiresAt: noon().Add(time.Hour)}
 		check(t, db.AddRefreshToken(t.Context(), token, "hash"))

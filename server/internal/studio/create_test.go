@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -16,7 +15,7 @@ import (
 // A subject has what its request and its avatar give it. It is due to be rendered at once.
 func TestCreate_storesTheCreation(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 		clock := studiotest.NewClock()
 		cfg := studiotest.Config(db, clock.Now)
 		cfg.TraceParent = func(context.Context) string { return "00-trace" }

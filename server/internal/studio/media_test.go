@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -13,11 +13,11 @@ import (
 // Deleting an avatar erases its files and those of its videos. A rendering that ends later leaves no files.
 func TestDelete_erasesFiles(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 		clock := studiotest.NewClock()
 		cfg := studiotest.Config(db, clock.Now)
 		cfg.AutoConsent = func(studio.Subject) bool { return true }
-		service, media := studio.New(cfg), cfg.Media.(*studiotest.Media)
+		service, media := studio.New(cfg), cfg.Media.(*memstore.Media)
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		write := func(id string) {
 			check(t, media.Write(t.Context(), studio.ResultKey(id, "out.mp4"), strings.NewReader("x")))
@@ -52,9 +52,9 @@ func TestDelete_erasesFiles(t *testing.T) {
 // users.
 func TestDelete_erasesUnusedUploads(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 		cfg := studiotest.Config(db, studiotest.NewClock().Now)
-		service, media := studio.New(cfg), cfg.Media.(*studiotest.Media)
+		service, media := studio.New(cfg), cfg.Media.(*memstore.Media)
 		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
 		upload := func(user studio.User) (key, url string) {
 			made, url, err := service.Upload(t.Context(), user.ID, "audio/wav", strings.NewReader("x"))
@@ -93,7 +93,7 @@ func TestDelete_erasesUnusedUploads(t *testing.T) {
 // Progress never decreases and ends at 100.
 func TestProgressed_neverDecreasesProgress(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 		clock := studiotest.NewClock()
 		service := studio.New(studiotest.Config(db, clock.Now))
 		user := studiotest.AddUser(t, service, "ada@example.com")

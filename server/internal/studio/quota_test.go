@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -77,7 +78,7 @@ func TestLimits_holdInAllProcesses(t *testing.T) {
 // Other users are not affected.
 func TestCreate_limitsCreationsInProgress(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 		const limit = 50
 		clock := studiotest.NewClock()
 		cfg := studiotest.Config(db, clock.Now)
@@ -174,11 +175,11 @@ func TestCreate_limitsCreationsInProgressInAllProcesses(t *testing.T) {
 // Concurrent uploads of a user do not exceed the limit. A rejected upload leaves no file.
 func TestUpload_limitsTheTotalSize(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 		clock := studiotest.NewClock()
 		cfg := studiotest.Config(db, clock.Now)
 		cfg.MaxMediaBytes = 100
-		service, media := studio.New(cfg), cfg.Media.(*studiotest.Media)
+		service, media := studio.New(cfg), cfg.Media.(*memstore.Media)
 		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
 		upload := func(user studio.User, size int) error {
 			_, _, err := service.Upload(t.Context(), user.ID, "audio/wav", strings.NewReader(strings.Repeat("x", size)))
@@ -211,7 +212,7 @@ func TestUpload_limitsTheTotalSize(t *testing.T) {
 // afterwards are limited by the stored ones.
 func TestUpload_countsUploadsThatEndMeanwhile(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 		cfg := studiotest.Config(db, studiotest.NewClock().Now)
 		cfg.MaxMediaBytes = 100
 		service := studio.New(cfg)

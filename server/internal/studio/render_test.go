@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -37,7 +38,7 @@ func TestRendered_keepsTheReasonOfTheLastAttempt(t *testing.T) {
 func TestRendered_erasesTheFilesOfADeletedSubject(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
-		media, user := service.Media.(*studiotest.Media), studiotest.AddUser(t, service, "ada@example.com")
+		media, user := service.Media.(*memstore.Media), studiotest.AddUser(t, service, "ada@example.com")
 		for _, deleted := range []bool{true, false} {
 			lipsync, err := service.CreateLipsync(t.Context(), registered(user))
 			check(t, err)

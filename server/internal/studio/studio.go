@@ -54,7 +54,8 @@ type Config struct {
 }
 
 // Store stores the records of the domain. Each method is one transaction. If a record does not exist, the error is
-// [ErrNotFound]. If a record with the same key exists, the error is [ErrExists].
+// [ErrNotFound]. If a record with the same key exists, the error is [ErrExists]. Package store implements it with SQL, and
+// package memstore in memory.
 type Store interface {
 	UserStore
 	LoginStore

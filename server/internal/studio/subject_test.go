@@ -12,15 +12,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // bodies returns the undelivered notifications of a subject, in order. It records each as delivered.
-func bodies(t *testing.T, db *store.Store, subjectID string) []string {
+func bodies(t *testing.T, records studio.Store, subjectID string) []string {
 	t.Helper()
 	var all []string
+	if memory, ok := records.(*memstore.Store); ok {
+		for _, event := range memory.Events(subjectID) {
+			all = append(all, string(event.Body))
+		}
+		return all
+	}
+	db := records.(*store.Store)
 	for {
 		next, err := db.NextDelivery(t.Context(), subjectID)
 		if errors.Is(err, studio.ErrNotFound) {
@@ -65,7 +73,7 @@ func TestAvatar_hasOneEventForEachState(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+			studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 				cfg := studiotest.Config(db, studiotest.NewClock().Now)
 				if test.auto != nil {
 					cfg.AutoConsent = func(studio.Subject) bool { return *test.auto }
@@ -121,7 +129,7 @@ func TestInference_hasAnEventForFinalStatesOnly(t *testing.T) {
 	}{{nil, studio.Succeeded}, {&studio.RenderError{Reason: "Too long."}, studio.Failed}} {
 		t.Run(string(test.status), func(t *testing.T) {
 			t.Parallel()
-			studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+			studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 				cfg := studiotest.Config(db, studiotest.NewClock().Now)
 				cfg.AutoConsent = func(studio.Subject) bool { return true }
 				service := studio.New(cfg)
@@ -224,7 +232,7 @@ func TestCreate_registersEnabledWebhooksOnly(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+			studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 				service := studio.New(studiotest.Config(db, studiotest.NewClock().Now))
 				user := studiotest.AddUser(t, service, "ada@example.com")
 				avatar, err := service.CreateAvatar(t.Context(), studio.Creation{UserID: user.ID, Request: []byte(`{}`), Webhook: test.webhook})

@@ -13,12 +13,11 @@ import (
 	"time"
 
 	"github.com/alexedwards/argon2id"
-	"github.com/google/uuid"
-	"golang.org/x/text/unicode/norm"
 
-	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
 // databases maps the names of the supported databases to functions that create a new one for a test and
@@ -43,6 +42,16 @@ func EachDSN(t *testing.T, test func(t *testing.T, dsn string)) {
 func EachDatabase(t *testing.T, test func(t *testing.T, db *store.Store)) {
 	t.Helper()
 	EachDSN(t, func(t *testing.T, dsn string) { test(t, Open(t, dsn)) })
+}
+
+// EachStore runs a test in parallel on a new store in memory and as [EachDatabase] does.
+func EachStore(t *testing.T, test func(t *testing.T, db studio.Store)) {
+	t.Helper()
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		test(t, memstore.New())
+	})
+	EachDatabase(t, func(t *testing.T, db *store.Store) { test(t, db) })
 }
 
 // Databases returns the functions that [EachDSN] calls, for benchmarks and for tests that must not run in
@@ -124,33 +133,26 @@ func (c *Clock) Add(d time.Duration) {
 
 // Config returns a configuration for tests. CheckWebhook accepts http and https URLs except those at
 // https://refused.example/, consent stays pending until it is decided, and passwords are not really hashed.
-func Config(db *store.Store, now func() time.Time) studio.Config {
-	return studio.Config{
-		Store:            db,
-		Passwords:        passwords{},
-		IssueAccessToken: func(userID string, _ time.Time) (string, error) { return "access:" + userID, nil },
-		CheckWebhook: func(url string) (canonical string, refusal *studio.InvalidError) {
-			if strings.HasPrefix(url, "https://refused.example/") {
-				return "", &studio.InvalidError{Code: "webhook_url_not_public", Detail: "must not be refused"}
-			}
-			if !strings.HasPrefix(url, "http") {
-				return "", &studio.InvalidError{Code: "webhook_url_invalid", Detail: "must be http"}
-			}
-			return url, nil
-		},
-		SendWebhook: func(_ context.Context, url string, _ studio.Event, secrets []string) studio.WebhookAttempt {
-			if url == "https://down.example/" {
-				return studio.WebhookAttempt{Failure: "connect", Duration: time.Second}
-			}
-			return studio.WebhookAttempt{Delivered: len(secrets) > 0, Status: 204, Duration: time.Second}
-		},
-		Media:     NewMedia(),
-		NFC:       norm.NFC.String,
-		CursorKey: []byte("cursors"),
-		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
-		NewSecret: func() string { return standardwebhooks.NewSecret().Reveal() },
-		Now:       now,
+func Config(db studio.Store, now func() time.Time) studio.Config {
+	cfg := wire.Config(db, passwords{})
+	cfg.IssueAccessToken = func(userID string, _ time.Time) (string, error) { return "access:" + userID, nil }
+	cfg.CheckWebhook = func(url string) (canonical string, refusal *studio.InvalidError) {
+		if strings.HasPrefix(url, "https://refused.example/") {
+			return "", &studio.InvalidError{Code: "webhook_url_not_public", Detail: "must not be refused"}
+		}
+		if !strings.HasPrefix(url, "http") {
+			return "", &studio.InvalidError{Code: "webhook_url_invalid", Detail: "must be http"}
+		}
+		return url, nil
 	}
+	cfg.SendWebhook = func(_ context.Context, url string, _ studio.Event, secrets []string) studio.WebhookAttempt {
+		if url == "https://down.example/" {
+			return studio.WebhookAttempt{Failure: "connect", Duration: time.Second}
+		}
+		return studio.WebhookAttempt{Delivered: len(secrets) > 0, Status: 204, Duration: time.Second}
+	}
+	cfg.Media, cfg.CursorKey, cfg.Now = memstore.NewMedia("https://media.example.com/"), []byte("cursors"), now
+	return cfg
 }
 
 // AddUser adds a user with the password "password".
@@ -163,7 +165,7 @@ func AddUser(t testing.TB, service *studio.Service, email string) studio.User {
 	return user
 }
 
-// WeakPasswords is like auth.Passwords with argon2id in 64 KiB instead of 19 MiB, for tests of programs that check such
+// WeakPasswords is like passwords.Argon2id with argon2id in 64 KiB instead of 19 MiB, for tests of programs that check such
 // hashes. A hash includes its parameters, so comparing it is fast, too.
 type WeakPasswords struct{}
 

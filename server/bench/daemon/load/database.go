@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
-	"github.com/avatarstudio/avatarstudio/server/internal/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/passwords"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest" //nolint:depguard // for its PostgreSQL
@@ -71,7 +71,7 @@ func (db *database) addUsers(ctx context.Context, n int) (users []*user, err err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	hash, err := auth.NewPasswords().Hash(ctx, password)
+	hash, err := passwords.New().Hash(ctx, password)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package studiotest
+package memstore
 
 import (
 	"bytes"
@@ -15,14 +15,16 @@ import (
 
 // Media is a [studio.Media] in memory. It is safe for concurrent use.
 type Media struct {
+	baseURL string
+
 	mu    sync.Mutex
 	files map[string][]byte
 }
 
 var _ studio.Media = (*Media)(nil)
 
-// NewMedia returns an empty Media.
-func NewMedia() *Media { return &Media{files: make(map[string][]byte)} }
+// NewMedia returns an empty Media. The URL of a file is the base URL and its key.
+func NewMedia(baseURL string) *Media { return &Media{baseURL: baseURL, files: make(map[string][]byte)} }
 
 // Keys returns the keys of all files, sorted.
 func (m *Media) Keys() []string {
@@ -67,5 +69,39 @@ func (m *Media) Erase(_ context.Context, prefix string) error {
 
 // URL implements [studio.Media].
 func (m *Media) URL(key string) (url string, expires time.Time) {
-	return "https://media.example.com/" + key, time.Time{}
+	return m.baseURL + key, time.Time{}
+}
+
+func (s *Store) AddUpload(_ context.Context, upload studio.Upload, most int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := find(s.users, upload.UserID); err != nil {
+		return err
+	}
+	if s.uploadedBytes(upload.UserID, upload.CreatedAt) > most-upload.Size {
+		return studio.ErrTooMuchMedia
+	}
+	s.uploads[upload.ID] = upload
+	return nil
+}
+
+func (s *Store) UploadedBytes(_ context.Context, userID string, now time.Time) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.uploadedBytes(userID, now), nil
+}
+
+func (s *Store) uploadedBytes(userID string, now time.Time) (bytes int64) {
+	for _, upload := range s.uploads {
+		if upload.UserID == userID && upload.ExpiresAt.After(now) {
+			bytes += upload.Size
+		}
+	}
+	return bytes
+}
+
+func (s *Store) Upload(_ context.Context, id string) (studio.Upload, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return find(s.uploads, id)
 }

@@ -1,6 +1,5 @@
-// Package render implements the renderers, which make the files of avatars, videos and lip-syncs. [Exec]
-// runs a program, and [Simulate] only waits.
-package render
+// Package simulate is a renderer that only waits, and a person who always decides.
+package simulate
 
 import (
 	"context"
@@ -16,20 +15,20 @@ const (
 	noConsentMark = "[no-consent]"
 )
 
-// simulatedCheck is the name of a check of simulated avatars. Other renderers cannot make videos of them.
-const simulatedCheck = "simulated"
+// Check is the name of a check of simulated avatars. Other renderers cannot make videos of them.
+const Check = "simulated"
 
-// Simulate is a renderer that makes no files. It waits, and then fails if the title contains "[fail]", or
+// Renderer is a renderer that makes no files. It waits, and then fails if the title contains "[fail]", or
 // succeeds otherwise. It allows every status to be seen without a real renderer.
-type Simulate struct {
+type Renderer struct {
 	// Time is how long each rendering takes.
 	Time time.Duration
 }
 
-var _ studio.Renderer = Simulate{}
+var _ studio.Renderer = Renderer{}
 
 // Render waits for r.Time, or until ctx is done.
-func (r Simulate) Render(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
+func (r Renderer) Render(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
 	timer := time.NewTimer(r.Time)
 	defer timer.Stop()
 	select {
@@ -44,7 +43,7 @@ func (r Simulate) Render(ctx context.Context, subject studio.Subject) (studio.Re
 		return studio.Rendering{}, nil
 	}
 	return studio.Rendering{Checks: []studio.Check{
-		{Name: simulatedCheck, OK: true, Message: "The avatar is simulated: it has no face, and its videos have no file."},
+		{Name: Check, OK: true, Message: "The avatar is simulated: it has no face, and its videos have no file."},
 	}}, nil
 }
 

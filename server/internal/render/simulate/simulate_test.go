@@ -1,4 +1,4 @@
-package render_test
+package simulate_test
 
 import (
 	"context"
@@ -7,11 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/render"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func TestSimulate_titleDecidesOutcome(t *testing.T) {
+func TestRenderer_titleDecidesOutcome(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		title   *string
@@ -27,14 +27,14 @@ func TestSimulate_titleDecidesOutcome(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				subject, began := studio.Subject{Title: test.title}, time.Now()
-				made, err := render.Simulate{Time: 2 * time.Second}.Render(t.Context(), subject)
+				made, err := simulate.Renderer{Time: 2 * time.Second}.Render(t.Context(), subject)
 				if _, final := errors.AsType[*studio.RenderError](err); final != test.fails || made.Video != "" {
 					t.Errorf("made %q, %v", made.Video, err)
 				}
 				if took := time.Since(began); took != 2*time.Second {
 					t.Errorf("took %v", took)
 				}
-				if render.Consent(subject) != test.consent {
+				if simulate.Consent(subject) != test.consent {
 					t.Errorf("consent is not %v", test.consent)
 				}
 			})
@@ -42,12 +42,12 @@ func TestSimulate_titleDecidesOutcome(t *testing.T) {
 	}
 }
 
-func TestSimulate_stopsWhenContextIsDone(t *testing.T) {
+func TestRenderer_stopsWhenContextIsDone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := render.Simulate{Time: time.Hour}.Render(ctx, studio.Subject{})
+		_, err := simulate.Renderer{Time: time.Hour}.Render(ctx, studio.Subject{})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error is %v", err)
 		}

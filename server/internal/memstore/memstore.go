@@ -1,0 +1,87 @@
+// Package memstore implements [studio.Store] in memory, for a service that ends with its process. Package memory serves it,
+// and the tests of package studio run on it as on the databases. Its pages are not limited in bytes, and it does not keep
+// the revocations of access tokens, which daemons poll from a database.
+package memstore
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// Store stores the records of the domain in memory. It is safe for concurrent use. Methods without a comment implement
+// [studio.Store] and are documented there.
+type Store struct {
+	mu         sync.Mutex
+	users      map[string]*studio.User
+	counts     map[string]count // failed logins and sample notifications
+	addresses  map[pair]time.Time
+	tokens     map[string]*token
+	workspaces map[string]studio.Workspace
+	members    map[pair]struct{}
+	projects   map[string]studio.Project
+	subjects   map[string]*subject
+	keys       map[pair]creation
+	events     []*Event // in the order of their occurrence
+	uploads    map[string]studio.Upload
+	secrets    map[string][]studio.WebhookSecret // newest first
+}
+
+var _ studio.Store = (*Store)(nil)
+
+// pair is a key of two parts, such as a workspace and a user.
+type pair struct{ a, b string }
+
+// New returns an empty Store.
+func New() *Store {
+	return &Store{
+		users:      map[string]*studio.User{},
+		counts:     map[string]count{},
+		addresses:  map[pair]time.Time{},
+		tokens:     map[string]*token{},
+		workspaces: map[string]studio.Workspace{},
+		members:    map[pair]struct{}{},
+		projects:   map[string]studio.Project{},
+		subjects:   map[string]*subject{},
+		keys:       map[pair]creation{},
+		uploads:    map[string]studio.Upload{},
+		secrets:    map[string][]studio.WebhookSecret{},
+	}
+}
+
+// page returns up to limit of the rows that follow after, newest first. The zero Position is before the newest.
+func page[T any](rows []T, position func(T) studio.Position, after studio.Position, limit int) (page []T, more bool) {
+	newest := func(a, b studio.Position) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.ID, a.ID))
+	}
+	if after.ID != "" {
+		rows = slices.DeleteFunc(rows, func(row T) bool { return newest(position(row), after) <= 0 })
+	}
+	slices.SortFunc(rows, func(a, b T) int { return newest(position(a), position(b)) })
+	if len(rows) > limit {
+		return rows[:limit], true
+	}
+	return rows, false
+}
+
+// find returns the record with an ID. The error is [studio.ErrNotFound].
+func find[T any](records map[string]T, id string) (record T, err error) {
+	record, ok := records[id]
+	if !ok {
+		err = studio.ErrNotFound
+	}
+	return record, err
+}
+
+// insert adds a record. The error is [studio.ErrExists].
+func insert[T any](records map[string]T, id string, record T) error {
+	if _, ok := records[id]; ok {
+		return studio.ErrExists
+	}
+	records[id] = record
+	return nil
+}

@@ -1,0 +1,229 @@
+package memstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// subject is a subject, which is kept without its content after its deletion.
+type subject struct {
+	studio.Subject
+
+	deletedAt time.Time
+}
+
+// creation is the use of an idempotency key.
+type creation struct {
+	fingerprint []byte
+	subjectID   string
+	at          time.Time
+}
+
+// live returns a subject that is not deleted. s.mu must be held.
+func (s *Store) live(id string) (*subject, error) {
+	found, err := find(s.subjects, id)
+	if err == nil && !found.deletedAt.IsZero() {
+		err = studio.ErrNotFound
+	}
+	return found, err
+}
+
+func (s *Store) CreateSubject(
+	_ context.Context, created studio.Subject, key studio.IdempotencyKey,
+) (studio.Subject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := pair{created.UserID, key.Key}
+	if used, ok := s.keys[name]; ok && used.at.After(key.After) {
+		return s.createdBefore(used, key)
+	}
+	_, err := find(s.users, created.UserID)
+	if err == nil && created.AvatarID != "" {
+		_, err = s.live(created.AvatarID)
+	}
+	if err == nil {
+		err = insert(s.subjects, created.ID, &subject{})
+	}
+	if err != nil {
+		return studio.Subject{}, err
+	}
+	s.write(s.subjects[created.ID], created)
+	if key.Key != "" {
+		s.keys[name] = creation{key.Fingerprint, created.ID, created.CreatedAt}
+	}
+	return created, nil
+}
+
+// createdBefore returns the subject that was created with an idempotency key.
+func (s *Store) createdBefore(used creation, key studio.IdempotencyKey) (studio.Subject, error) {
+	if !bytes.Equal(used.fingerprint, key.Fingerprint) {
+		return studio.Subject{}, studio.ErrKeyReused
+	}
+	found, err := s.live(used.subjectID)
+	if err != nil {
+		return studio.Subject{}, studio.ErrKeySpent
+	}
+	return found.Subject, nil
+}
+
+// write writes a subject and its new events. s.mu must be held.
+func (s *Store) write(row *subject, changed studio.Subject) {
+	for _, event := range changed.Events {
+		s.events = append(s.events, &Event{Event: event, UserID: changed.UserID, URL: changed.WebhookURL})
+	}
+	changed.Events = nil
+	row.Subject = changed
+}
+
+func (s *Store) Subject(_ context.Context, id string) (studio.Subject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, err := s.live(id)
+	if err != nil {
+		return studio.Subject{}, err
+	}
+	return found.Subject, nil
+}
+
+// subjectsOf returns the subjects of a user that match. s.mu must be held.
+func (s *Store) subjectsOf(userID string, match func(studio.Subject) bool) (all []studio.Subject) {
+	for _, row := range s.subjects {
+		if row.UserID == userID && row.deletedAt.IsZero() && match(row.Subject) {
+			all = append(all, row.Subject)
+		}
+	}
+	return all
+}
+
+func (s *Store) Subjects(
+	_ context.Context, filter studio.SubjectFilter, after studio.Position, limit int,
+) (subjects []studio.Subject, more bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	subjects, more = page(s.subjectsOf(filter.UserID, func(subject studio.Subject) bool {
+		return subject.Kind == filter.Kind && (filter.Status == "" || subject.Status == filter.Status) &&
+			(filter.AvatarID == "" || subject.AvatarID == filter.AvatarID)
+	}), func(s studio.Subject) studio.Position { return studio.Position{CreatedAt: s.CreatedAt, ID: s.ID} }, after, limit)
+	return subjects, more, nil
+}
+
+func (s *Store) CreationsInProgress(_ context.Context, userID string) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.subjectsOf(userID, func(subject studio.Subject) bool { return !subject.RenderAt.IsZero() })), nil
+}
+
+func (s *Store) UpdateSubject(_ context.Context, id string, change func(*studio.Subject) error) (studio.Subject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	row, err := s.live(id)
+	if err != nil {
+		return studio.Subject{}, err
+	}
+	changed := row.Subject
+	if err := change(&changed); err != nil {
+		return changed, err
+	}
+	s.write(row, changed)
+	return changed, nil
+}
+
+func (s *Store) SetProgress(ctx context.Context, id string, percent int) error {
+	_, err := s.UpdateSubject(ctx, id, func(subject *studio.Subject) error {
+		if subject.Status == studio.Processing {
+			subject.Progress = max(subject.Progress, percent)
+		}
+		return nil
+	})
+	if errors.Is(err, studio.ErrNotFound) { // deleted during the rendering
+		err = nil
+	}
+	return err
+}
+
+func (s *Store) DeleteSubject(
+	_ context.Context, userID string, kind studio.Kind, id string, now, again time.Time,
+) (erased studio.Erased, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	deleted, err := find(s.subjects, id)
+	if err != nil || deleted.UserID != userID || deleted.Kind != kind || !deleted.deletedAt.IsZero() && !deleted.deletedAt.After(again) {
+		return studio.Erased{}, studio.ErrNotFound
+	}
+	var uploads []string
+	for _, row := range s.subjects {
+		if row.ID == id || row.AvatarID == id {
+			erased.IDs = append(erased.IDs, row.ID)
+			uploads = append(uploads, studio.UploadIDs(row.Request)...)
+			s.erase(row, now)
+		}
+	}
+	for _, id := range uploads {
+		upload, err := find(s.uploads, id)
+		uses := func(subject studio.Subject) bool { return strings.Contains(string(subject.Request), id) }
+		if err == nil && upload.UserID == userID && len(s.subjectsOf(userID, uses)) == 0 {
+			erased.Uploads = append(erased.Uploads, upload.Key)
+			delete(s.uploads, id)
+		}
+	}
+	return erased, nil
+}
+
+// erase erases the content of a subject and its undelivered events, unless it is deleted. s.mu must be held.
+func (s *Store) erase(row *subject, now time.Time) {
+	if !row.deletedAt.IsZero() {
+		return
+	}
+	row.deletedAt = now
+	row.Subject = studio.Subject{ID: row.ID, Kind: row.Kind, UserID: row.UserID, AvatarID: row.AvatarID}
+	s.events = slices.DeleteFunc(s.events, func(event *Event) bool { return event.SubjectID == row.ID && !event.Delivered })
+}
+
+// Event is an event with its destination.
+type Event struct {
+	studio.Event
+
+	UserID, URL string
+	Delivered   bool
+}
+
+// Events returns the events of a subject, in order.
+func (s *Store) Events(subjectID string) (all []Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, event := range s.events {
+		if event.SubjectID == subjectID {
+			all = append(all, *event)
+		}
+	}
+	return all
+}
+
+// NextEvent returns the event that occurred first of those that are not delivered and whose subject is not skipped.
+func (s *Store) NextEvent(skip map[string]bool) (next Event, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, event := range s.events {
+		if !event.Delivered && !skip[event.SubjectID] {
+			return *event, true
+		}
+	}
+	return Event{}, false
+}
+
+// SetDelivered records that an event was delivered. It does nothing if the event was deleted.
+func (s *Store) SetDelivered(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, event := range s.events {
+		if event.ID == id {
+			event.Delivered = true
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package memstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// token is a refresh token.
+type token struct {
+	studio.RefreshToken
+
+	used bool
+}
+
+func (s *Store) AddRefreshToken(_ context.Context, added studio.RefreshToken, passwordHash string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if user, err := find(s.users, added.UserID); err != nil || user.PasswordHash != passwordHash {
+		return studio.ErrUnauthorized
+	}
+	s.tokens[string(added.Hash)] = &token{RefreshToken: added}
+	var sessions []*token
+	for _, token := range s.tokens {
+		if token.UserID == added.UserID && !token.used {
+			sessions = append(sessions, token)
+		}
+	}
+	slices.SortFunc(sessions, func(a, b *token) int { return b.ExpiresAt.Compare(a.ExpiresAt) })
+	for _, ended := range sessions[min(len(sessions), studio.MaxSessions):] {
+		s.deleteFamily(ended.Family)
+	}
+	return nil
+}
+
+func (s *Store) RotateRefreshToken(
+	_ context.Context, hash []byte, now time.Time, next studio.RefreshToken,
+) (userID string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	current := s.tokens[string(hash)]
+	switch {
+	case current == nil || !current.ExpiresAt.After(now):
+		return "", studio.ErrUnauthorized
+	case current.used:
+		s.deleteFamily(current.Family)
+		return "", studio.ErrUnauthorized
+	}
+	current.used = true
+	next.Family, next.UserID = current.Family, current.UserID
+	s.tokens[string(next.Hash)] = &token{RefreshToken: next}
+	return next.UserID, nil
+}
+
+func (s *Store) UserByRefreshToken(_ context.Context, hash []byte, now time.Time) (studio.User, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.tokens[string(hash)]
+	if found == nil || found.used || !found.ExpiresAt.After(now) {
+		return studio.User{}, studio.ErrNotFound
+	}
+	user := *s.users[found.UserID]
+	user.PasswordHash = ""
+	return user, nil
+}
+
+func (s *Store) DeleteFamily(_ context.Context, hash []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if token := s.tokens[string(hash)]; token != nil {
+		s.deleteFamily(token.Family)
+	}
+	return nil
+}
+
+func (s *Store) deleteFamily(family string) {
+	maps.DeleteFunc(s.tokens, func(_ string, token *token) bool { return token.Family == family })
+}
+
+func (s *Store) RevokeTokens(_ context.Context, userID string, _ time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revokeTokens(userID)
+	_, err := find(s.users, userID)
+	return err
+}
+
+func (s *Store) revokeTokens(userID string) {
+	maps.DeleteFunc(s.tokens, func(_ string, token *token) bool { return token.UserID == userID })
+	maps.DeleteFunc(s.addresses, func(known pair, _ time.Time) bool { return known.a == userID })
+}

@@ -1,0 +1,87 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+func (s *Store) CreateWorkspace(_ context.Context, workspace studio.Workspace) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return insert(s.workspaces, workspace.ID, workspace)
+}
+
+func (s *Store) Workspaces(_ context.Context, userID, after string, limit int) (all []studio.Workspace, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for member := range s.members {
+		if member.b == userID && member.a > after {
+			all = append(all, s.workspaces[member.a])
+		}
+	}
+	slices.SortFunc(all, func(a, b studio.Workspace) int { return cmp.Compare(a.ID, b.ID) })
+	return all[:min(len(all), limit)], nil
+}
+
+func (s *Store) AddMember(_ context.Context, workspaceID, userID string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := find(s.workspaces, workspaceID)
+	if err == nil {
+		_, err = find(s.users, userID)
+	}
+	if err == nil {
+		s.members[pair{workspaceID, userID}] = struct{}{}
+	}
+	return err
+}
+
+func (s *Store) RemoveMember(_ context.Context, workspaceID, userID string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	member := pair{workspaceID, userID}
+	if _, ok := s.members[member]; !ok {
+		return studio.ErrNotFound
+	}
+	delete(s.members, member)
+	return nil
+}
+
+func (s *Store) ImportProjects(_ context.Context, projects []studio.Project) (index int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := maps.Clone(s.projects)
+	for index, project := range projects {
+		_, err := find(s.workspaces, project.WorkspaceID)
+		if err == nil {
+			err = insert(all, project.ID, project)
+		}
+		if err != nil {
+			return index, err
+		}
+	}
+	s.projects = all
+	return 0, nil
+}
+
+func (s *Store) Projects(
+	_ context.Context, workspaceID, userID string, after studio.Project, limit int,
+) (projects []studio.Project, more bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.members[pair{workspaceID, userID}]; !ok {
+		return nil, false, studio.ErrForbidden
+	}
+	for _, project := range s.projects {
+		if project.WorkspaceID == workspaceID {
+			projects = append(projects, project)
+		}
+	}
+	position := func(p studio.Project) studio.Position { return studio.Position{CreatedAt: p.CreatedAt, ID: p.ID} }
+	projects, more = page(projects, position, position(after), limit)
+	return projects, more, nil
+}
