@@ -116,46 +116,21 @@ var byHand = map[string]string{
 
 import (
 	"context"
-
-	"github.com/avatarstudio/avatarstudio/gen"
-)
-
-func (*API) RemoveAvatar(context.Context, gen.RemoveAvatarRequestObject) (gen.RemoveAvatarResponseObject, error) {
-	return gen.RemoveAvatar204Response{}, nil
-}
-
-func (*API) ReadPicture(context.Context, gen.ReadPictureRequestObject) (gen.ReadPictureResponseObject, error) {
-	return gen.ReadPicture200ApplicationOctetStreamResponse{}, nil
-}
-
-func (*API) ReadTranscript(context.Context, gen.ReadTranscriptRequestObject) (gen.ReadTranscriptResponseObject, error) {
-	return gen.ReadTranscript200TextResponse(""), nil
-}
-`,
-	"client/clienttest/walkthrough.go": `package clienttest
-
-import (
-	"context"
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func (s *studio) RemoveAvatar(ctx context.Context, r gen.RemoveAvatarRequestObject) (gen.RemoveAvatarResponseObject, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err := s.find(ctx, avatar, r.AvatarID); err != nil {
-		return nil, err
-	}
-	delete(s.subjects, r.AvatarID)
-	return gen.RemoveAvatar204Response{}, nil
+func (a *API) RemoveAvatar(ctx context.Context, r gen.RemoveAvatarRequestObject) (gen.RemoveAvatarResponseObject, error) {
+	return gen.RemoveAvatar204Response{}, a.studio.Delete(ctx, caller(ctx), studio.Avatar, r.AvatarID)
 }
 
-func (s *studio) ReadPicture(_ context.Context, r gen.ReadPictureRequestObject) (gen.ReadPictureResponseObject, error) {
+func (*API) ReadPicture(_ context.Context, r gen.ReadPictureRequestObject) (gen.ReadPictureResponseObject, error) {
 	return gen.ReadPicture200ApplicationOctetStreamResponse{Body: strings.NewReader("the picture of " + r.AvatarID)}, nil
 }
 
-func (s *studio) ReadTranscript(_ context.Context, r gen.ReadTranscriptRequestObject) (gen.ReadTranscriptResponseObject, error) {
+func (*API) ReadTranscript(_ context.Context, r gen.ReadTranscriptRequestObject) (gen.ReadTranscriptResponseObject, error) {
 	return gen.ReadTranscript200TextResponse("the words of " + r.AvatarID), nil
 }
 `,
@@ -216,8 +191,8 @@ func TestWalkthrough_worksWithTheChangedContract(t *testing.T) {
 	if response.StatusCode != 204 {
 		t.Errorf("status %d", response.StatusCode)
 	}
-	if err := c.RemoveAvatar(t.Context(), avatar.AvatarID); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("second removal: %v", err)
+	if err := c.RemoveAvatar(t.Context(), "no such avatar"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("unknown id: %v", err)
 	}
 	if err := c.RemoveAvatar(t.Context(), "short"); !errors.Is(err, client.ErrInvalid) {
 		t.Errorf("invalid id: %v", err)
@@ -263,10 +238,7 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 	}
 
 	output, _ := w.run("go", "build", "./...")
-	want := []string{
-		"client/clienttest/service.go", "client/clienttest/studio.go", "client/clienttest/subjects.go",
-		"server/internal/rest/avatars.go", "server/internal/rest/rest.go",
-	}
+	want := []string{"server/internal/rest/avatars.go", "server/internal/rest/rest.go"}
 	if diff := cmp.Diff(want, broken(output)); diff != "" {
 		t.Errorf("files that do not compile (-want +got):\n%s\n%s", diff, output)
 	}
@@ -274,12 +246,10 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 	for path, code := range byHand {
 		w.check(os.WriteFile(filepath.Join(w.dir, path), []byte(code), 0o644))
 	}
-	for _, path := range []string{"client/clienttest/subjects.go", "server/internal/rest/avatars.go"} {
-		code, err := os.ReadFile(filepath.Join(w.dir, path))
-		w.check(err)
-		code = bytes.ReplaceAll(code, []byte("gen.NewAvatar("), []byte(`gen.NewAvatar("good", `))
-		w.check(os.WriteFile(filepath.Join(w.dir, path), code, 0o644))
-	}
+	avatars := filepath.Join(w.dir, "server/internal/rest/avatars.go")
+	code, err := os.ReadFile(avatars)
+	w.check(err)
+	w.check(os.WriteFile(avatars, bytes.ReplaceAll(code, []byte("gen.NewAvatar("), []byte(`gen.NewAvatar("good", `)), 0o644))
 	if output, err := w.run("go", "build", "./..."); err != nil {
 		t.Error(output)
 	}

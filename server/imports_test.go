@@ -40,6 +40,7 @@ func TestImports_followTheLayout(t *testing.T) {
 		"server/internal/passwords":       {ours: []string{"server/internal/studio"}, never: []string{database, postgres, "net/http"}},
 		"server/internal/wire":            {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio"}, never: []string{openapi, database, postgres, traces}},
 		"server/internal/memstore":        {ours: []string{"server/internal/studio"}, never: []string{openapi, "database/sql", "net/http"}},
+		"server/memory":                   {ours: []string{"api", "api/style", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "api/standardwebhooks", "server/sender", "server/internal/auth", "server/internal/memstore", "server/internal/render/simulate", "server/internal/rest", "server/internal/studio", "server/internal/wire"}, never: []string{openapi, database, postgres, traces, "golang.org/x/crypto/argon2"}},
 		"server/internal/ratelimit":       {ours: []string{"api", "api/style", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{database, postgres}},
 		"server/internal/console":         {ours: []string{"api", "api/style", "gen", "server", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "api/standardwebhooks", "server/internal/asset", "server/internal/studio", "server/internal/store", "server/internal/keyring"}, never: []string{openapi}},
 		"server/internal/jobs":            {ours: []string{"gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store", "server/internal/keyring", "server/internal/tracing"}, never: []string{openapi, exporter}},
@@ -64,8 +65,8 @@ func TestImports_followTheLayout(t *testing.T) {
 	}
 }
 
-// client and server share api and gen and do not import each other. The exception is clienttest, which is a
-// service for the tests of callers.
+// client and server share api and gen and do not import each other. The exception is clienttest, which wraps package
+// server/memory for the tests of callers.
 func TestImports_clientAndServerAreIndependent(t *testing.T) {
 	t.Parallel()
 	for side, other := range map[string]string{"client": "server", "server": "client"} {

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -31,29 +33,6 @@ type Event struct {
 	Time time.Time
 }
 
-// event is an event of the service.
-type event struct {
-	Event
-	subject  string
-	accepted bool
-}
-
-func newEvent(s *subject) *event {
-	type body struct {
-		EventType kind              `json:"event_type"`
-		Data      map[string]string `json:"data"`
-	}
-	name := "inference_id"
-	if s.kind == avatar {
-		name = "avatar_id"
-	}
-	data, err := json.Marshal(body{s.kind, map[string]string{name: s.id, "status": s.status}})
-	if err != nil { // strings always marshal
-		panic(err)
-	}
-	return &event{subject: s.id, Event: Event{URL: s.webhookURL, ID: newID(), Sequence: s.sequence, Body: data}}
-}
-
 // Sample returns the document's example of an event with the given type, for use with [Service.Fire] after
 // the test set its URL. The Body is nil if the document does not list the type.
 func Sample(eventType gen.EventType) Event {
@@ -76,7 +55,7 @@ func Sample(eventType gen.EventType) Event {
 // was already submitted. A transition that the contract does not allow fails the test.
 func (s *Service) SetAvatar(id string, status gen.AvatarStatus) {
 	s.t.Helper()
-	if err := s.studio.move(id, string(status), true); err != nil {
+	if err := s.service.SetAvatar(s.t.Context(), id, status); err != nil {
 		s.t.Errorf("clienttest: SetAvatar: %v", err)
 	}
 }
@@ -85,7 +64,7 @@ func (s *Service) SetAvatar(id string, status gen.AvatarStatus) {
 // fails the test.
 func (s *Service) SetInference(id string, status gen.InferenceStatus) {
 	s.t.Helper()
-	if err := s.studio.move(id, string(status), false); err != nil {
+	if err := s.service.SetInference(s.t.Context(), id, status); err != nil {
 		s.t.Errorf("clienttest: SetInference: %v", err)
 	}
 }
@@ -93,58 +72,45 @@ func (s *Service) SetInference(id string, status gen.InferenceStatus) {
 // AutoFinish makes each avatar, video and lip-sync created from now on reach a final status right after
 // the response to its creation. The status is published or succeeded. It is failed if the title contains
 // "[fail]", and consent_failed if the title contains "[no-consent]".
-func (s *Service) AutoFinish() {
-	s.studio.mu.Lock()
-	defer s.studio.mu.Unlock()
-	s.studio.autoFinish = true
-}
+func (s *Service) AutoFinish() { s.service.AutoFinish() }
 
 // Events returns the events of an avatar, video or lip-sync with a registered webhook, in order, whether
 // or not they were sent.
 func (s *Service) Events(id string) []Event {
-	s.studio.mu.Lock()
-	defer s.studio.mu.Unlock()
 	var events []Event
-	for _, event := range s.studio.events {
-		if event.subject == id {
-			events = append(events, event.Event)
-		}
+	for _, message := range s.service.Events(id) {
+		events = append(events, eventOf(message))
 	}
 	return events
 }
 
-// Deliver sends each event that was not accepted yet, including those that occur meanwhile, and returns
-// the attempts. Like the real service, it sends an event only after the previous event of the same avatar,
-// video or lip-sync was accepted. The next Deliver retries events that were refused. Like Fire, it sends to
-// loopback addresses only; the attempt for any other URL fails with [sender.FailureBlocked].
-func (s *Service) Deliver() []sender.Attempt {
-	s.t.Helper()
-	s.delivering.Lock()
-	defer s.delivering.Unlock()
-	var attempts []sender.Attempt
-	waiting := map[string]bool{}
-	for i := 0; ; i++ {
-		event := s.studio.event(i)
-		switch {
-		case event == nil:
-			return attempts
-		case event.accepted || waiting[event.subject]:
-			continue
-		}
-		attempt := s.Fire(event.Event)
-		attempts = append(attempts, attempt)
-		event.accepted = attempt.Delivered() // only Deliver uses this, one call at a time
-		waiting[event.subject] = !event.accepted
-	}
+func eventOf(message sender.Message) Event {
+	return Event{URL: message.URL, ID: message.ID, Sequence: message.Sequence, Body: message.Body}
 }
 
-func (s *studio) event(i int) *event {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if i >= len(s.events) {
-		return nil
+// Secrets returns the active secrets of the user, newest first. Until a rotation that is only Secret.
+func (s *Service) Secrets() []webhook.Secret {
+	secrets, err := s.service.Secrets(context.Background(), s.UserID)
+	if err != nil { // the user is never deleted
+		panic(err)
 	}
-	return s.events[i]
+	return secrets
+}
+
+// Deliver sends each event that was not accepted yet, including those that occur meanwhile, and returns
+// the attempts. Like the real service, it signs an event with the secrets of its user, and sends it only after
+// the previous event of the same avatar, video or lip-sync was accepted. The next Deliver retries events that
+// were refused. Like Fire, it sends to loopback addresses only; the attempt for any other URL fails with
+// [sender.FailureBlocked].
+func (s *Service) Deliver() []sender.Attempt {
+	s.t.Helper()
+	var attempts []sender.Attempt
+	s.service.Deliver(func(message sender.Message) bool {
+		attempt := s.Fire(eventOf(message), message.Secrets...)
+		attempts = append(attempts, attempt)
+		return attempt.Delivered()
+	})
+	return attempts
 }
 
 // Fire sends an event once and returns when the receiver has responded. The event need not come from the
@@ -154,34 +120,31 @@ func (s *studio) event(i int) *event {
 func (s *Service) Fire(event Event, secrets ...webhook.Secret) sender.Attempt {
 	s.t.Helper()
 	if event.ID == "" {
-		event.ID = newID()
+		event.ID = uuid.NewString()
 	}
 	if len(secrets) == 0 {
 		secrets = s.Secrets()
-	}
-	attempt, err := send(s.t.Context(), event, secrets)
-	if err != nil {
-		s.t.Errorf("clienttest: %v", err)
-	}
-	return attempt
-}
-
-func send(ctx context.Context, event Event, secrets []webhook.Secret) (sender.Attempt, error) {
-	if !local(event.URL) {
-		return sender.Attempt{Failure: sender.FailureBlocked}, nil
 	}
 	config := senderConfig()
 	if !event.Time.IsZero() {
 		config.Now = func() time.Time { return event.Time }
 	}
+	return send(s.t.Context(), config, sender.Message{
+		URL: event.URL, ID: event.ID, Sequence: max(event.Sequence, 1), Body: event.Body, Secrets: secrets,
+	})
+}
+
+// send sends a message once, to a loopback address only.
+func send(ctx context.Context, config sender.Config, message sender.Message) sender.Attempt {
+	if !local(message.URL) {
+		return sender.Attempt{Failure: sender.FailureBlocked}
+	}
 	sending, err := sender.New(config)
-	if err != nil {
-		return sender.Attempt{Failure: sender.FailureInvalid}, err
+	if err != nil { // the configuration is valid
+		panic(err)
 	}
 	defer sending.Close()
-	return sending.Send(ctx, sender.Message{
-		URL: event.URL, ID: event.ID, Sequence: max(event.Sequence, 1), Body: event.Body, Secrets: secrets,
-	}), nil
+	return sending.Send(ctx, message)
 }
 
 // senderConfig allows the loopback addresses and ports of test receivers.

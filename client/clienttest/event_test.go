@@ -105,6 +105,15 @@ func TestDeliver_sendsPendingEvents(t *testing.T) {
 	if again := s.Deliver(); len(again) != 0 {
 		t.Errorf("sent again: %+v", again)
 	}
+	check(t, c.DeleteAvatar(t.Context(), gen.DeleteAvatarRequest{AvatarID: r.newAvatar(t, c)}))
+	if deleted := s.Deliver(); len(deleted) != 0 {
+		t.Errorf("sent after the deletion: %+v", deleted)
+	}
+	s.AddUser("bob@example.com", "another password")
+	r.newAvatar(t, newClient(t, s, func(c *client.Config) { c.Email, c.Password = "bob@example.com", "another password" }))
+	if other := s.Deliver(); len(other) != 1 || other[0].Status != http.StatusUnauthorized {
+		t.Errorf("sent to the receiver of another user: %+v", other)
+	}
 }
 
 // A refused notification is sent again with the same id. Only events of the same avatar wait for it.
@@ -208,7 +217,7 @@ func TestService_failsTheTest(t *testing.T) {
 			response.Body.Close()
 		}, "GET /v1/projects does not match the document (status 404)"},
 		"wrong answer": {func(t *testing.T, s *clienttest.Service, c *client.Client) {
-			s.AddProject(gen.Project{CreatedAt: new(time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC))})
+			s.AddProject(gen.Project{ProjectID: new("not a uuid")})
 			if _, err := c.ListProjects(t.Context()); !errors.Is(err, client.ErrServer) {
 				t.Errorf("error %v", err)
 			}

@@ -10,22 +10,30 @@ import (
 
 const module = "github.com/avatarstudio/avatarstudio/"
 
-// The package links only packages that its users also link.
+// The package links what its users also link, and of the service only the rules, the API and the tokens.
 func TestImports_areThoseOfUsers(t *testing.T) {
 	t.Parallel()
-	linked := func(format string, packages ...string) []string {
+	linked := func(packages ...string) []string {
 		t.Helper()
-		list := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-f", format}, packages...)...)
+		list := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}"}, packages...)...)
 		output, err := list.Output()
 		check(t, err)
 		return strings.Fields(string(output))
 	}
-	const foreign = "{{if not .Standard}}{{.ImportPath}}{{end}}"
-	allowed := linked(foreign, module+"server", module+"server/sender", module+"client/webhook", module+"gen")
-	for _, path := range linked(foreign, ".") {
-		if path != module+"client/clienttest" && !slices.Contains(allowed, path) {
+	allowed := append(linked(module+"server", module+"server/sender", module+"client/webhook", module+"gen"),
+		"github.com/golang-jwt/jwt/v5", module+"client/clienttest", module+"server/memory")
+	for _, part := range []string{"auth", "memstore", "render/simulate", "rest", "studio", "wire"} {
+		allowed = append(allowed, module+"server/internal/"+part)
+	}
+	for _, path := range linked(".") {
+		if !slices.Contains(allowed, path) {
 			t.Errorf("%s is linked", path)
 		}
+	}
+	standard, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	check(t, err)
+	if strings.Contains(string(standard), "database/sql\n") {
+		t.Error("database/sql is linked")
 	}
 }
 

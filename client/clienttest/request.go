@@ -99,7 +99,7 @@ func (s *Service) arrived(record *Request) http.Handler {
 // respond handles a request without faults.
 func (s *Service) respond(w http.ResponseWriter, r *http.Request) {
 	response := &bufferedResponse{header: http.Header{}}
-	s.handler.ServeHTTP(response, r)
+	s.service.ServeHTTP(response, r)
 	response.send(w)
 
 	_, known := s.operations[r.Method+" "+r.URL.Path]

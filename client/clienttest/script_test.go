@@ -60,6 +60,7 @@ func playTo(t *testing.T, to target) []string {
 	s.inferences(t)
 	s.lists(t)
 	s.deletions(t)
+	s.uploads(t)
 	s.webhooks(t)
 	s.lockout(t)
 	return s.lines
@@ -131,6 +132,7 @@ func (s *script) call(t *testing.T, method, path, body string, headers ...string
 func leaveOut(record map[string]any) {
 	delete(record, "video")
 	delete(record, "video_url")
+	delete(record, "url")
 	delete(record, "avatar_processing_results")
 	if record["status"] == "failed" {
 		record["failure_reason"] = record["failure_reason"] != nil
@@ -377,6 +379,15 @@ func (s *script) deletions(t *testing.T) {
 	s.call(t, http.MethodPost, "/v1/avatars/create_avatar", `{}`, "Idempotency-Key: doomed")
 	s.call(t, http.MethodPost, "/v1/avatars/create_avatar", `{"title":"x"}`, "Idempotency-Key: doomed")
 	s.call(t, http.MethodGet, "/v1/avatars/list_inferences?avatar_id="+published, "")
+}
+
+func (s *script) uploads(t *testing.T) {
+	t.Helper()
+	for _, contentType := range []string{"audio/wav", "image/png; q=1", "text/plain", "audio"} {
+		s.call(t, http.MethodPost, "/v1/media", "content", "Content-Type: "+contentType)
+	}
+	s.call(t, http.MethodPost, "/v1/media", "", "Content-Type: audio/wav")
+	s.call(t, http.MethodPost, "/v1/media", "content", "Content-Type: audio/wav", "Authorization: Bearer guess")
 }
 
 func (s *script) webhooks(t *testing.T) {

@@ -1,6 +1,7 @@
 // Package clienttest provides the service in memory, for tests of programs that call it. It runs behind an
-// httptest server, with the generated handlers and the validation of the real service. It is therefore the
-// only package below client that imports package server. A request that the document forbids fails the test.
+// httptest server, with the rules, the handlers and the validation of the real service, in package server/memory. It is
+// therefore the only package below client that imports packages below server. A request that the document forbids fails
+// the test.
 //
 // An avatar, video or lip-sync keeps its status until the test changes it, and notifications are sent only by
 // [Service.Deliver].
@@ -48,7 +49,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/memory"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -72,20 +73,15 @@ type Service struct {
 	Secret webhook.Secret
 
 	t          testing.TB
-	studio     *studio
-	handler    http.Handler
+	service    *memory.Service
 	client     *http.Client
 	operations map[string]string // operationIds by method, space and path
-	delivering sync.Mutex
 
 	mu           sync.Mutex
 	requests     []*Request
 	faults       []*scripted
 	allowInvalid bool
 }
-
-// maxAnonymousBody limits the bodies of operations without a token, as in the real service.
-const maxAnonymousBody = 16 << 10
 
 // New starts a service on a loopback address. The service stops at the end of the test.
 func New(t testing.TB) *Service {
@@ -105,38 +101,40 @@ func NewInMemory(t testing.TB) *Service {
 
 func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
 	t.Helper()
-	guard, err := sender.New(senderConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
 	transport := &http.Transport{DialContext: dial}
 	s := &Service{
+		URL:      "http://" + web.Listener.Addr().String(),
 		Email:    "ada@example.com",
 		Password: "correct horse battery staple",
-		Secret:   webhook.NewSecret(),
 
 		t:      t,
-		studio: newStudio(guard.CanonicalURL),
 		client: &http.Client{Transport: transport},
 	}
-	s.UserID = s.studio.addUser(s.Email, s.Password)
-	s.Workspace = s.studio.addWorkspace(s.UserID)
-	s.studio.secrets[s.UserID] = []secret{{Secret: s.Secret}}
-	if s.operations, err = operations(); err != nil {
-		t.Fatal(err)
-	}
-	s.handler, err = server.New(s.studio, server.Config{
-		Authenticator:     server.AuthenticatorFunc(s.studio.authenticate),
-		Logger:            slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
-		ValidateResponses: server.ResponsesEnforced,
-		Validation:        validate.Config{AnonymousBodyBytes: maxAnonymousBody},
+	var err error
+	s.service, err = memory.New(memory.Config{
+		BaseURL: s.URL,
+		Sender:  senderConfig(),
+		Send: func(ctx context.Context, message sender.Message) sender.Attempt {
+			return send(ctx, senderConfig(), message)
+		},
+		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 	})
+	if err == nil {
+		s.UserID, err = s.service.AddUser(t.Context(), s.Email, s.Password)
+	}
+	if err == nil {
+		s.Workspace, err = s.service.AddWorkspace(t.Context(), s.Email)
+	}
+	if err == nil {
+		s.operations, err = operations()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Secret = s.Secrets()[0]
 	web.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, filePath) { // not an operation
-			s.studio.serveFile(w, r)
+		if strings.HasPrefix(r.URL.Path, memory.MediaPath) { // not an operation
+			s.service.ServeHTTP(w, r)
 			return
 		}
 		s.serve(w, r)
@@ -145,7 +143,6 @@ func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
 	ctx, cancel := context.WithCancel(context.Background())
 	web.Config.BaseContext = func(net.Listener) context.Context { return ctx }
 	web.Start()
-	s.URL, s.studio.fileURL = web.URL, web.URL+filePath
 	t.Cleanup(func() {
 		cancel()
 		transport.CloseIdleConnections()
@@ -176,17 +173,23 @@ func (s *Service) HTTPClient() *http.Client { return s.client }
 // AddUser adds a user who is not a member of any workspace, and returns the id.
 func (s *Service) AddUser(email, password string) (id string) {
 	s.t.Helper()
-	if id = s.studio.addUser(email, password); id == "" {
+	id, err := s.service.AddUser(s.t.Context(), email, password)
+	if err != nil {
 		s.t.Errorf("clienttest: AddUser: user %s already exists", email)
 	}
 	return id
 }
 
 // AddProject adds a project to the workspace. By default the project is new and belongs to the user.
-func (s *Service) AddProject(project gen.Project) { s.studio.addProject(project, s.UserID) }
+func (s *Service) AddProject(project gen.Project) {
+	s.t.Helper()
+	if err := s.service.AddProject(s.t.Context(), s.Workspace, s.UserID, project); err != nil {
+		s.t.Errorf("clienttest: AddProject: %v", err)
+	}
+}
 
 // ExpireTokens makes the service reject all access tokens that it has issued. Refresh tokens stay valid.
-func (s *Service) ExpireTokens() { s.studio.expireTokens() }
+func (s *Service) ExpireTokens() { s.service.ExpireTokens() }
 
 // AllowInvalid permits requests that the document forbids. Without it, a request that gets 400, 405, 413,
 // 415, or 404 for an unknown path, fails the test.

@@ -1,7 +1,6 @@
 package clienttest_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -29,103 +28,6 @@ func newClient(t *testing.T, s *clienttest.Service, change ...func(*client.Confi
 	c, err := client.New(config)
 	check(t, err)
 	return c
-}
-
-// Each operation keeps the promises of the client, with and without sockets.
-func TestService_operations(t *testing.T) {
-	t.Parallel()
-	for name, start := range map[string]func(testing.TB) *clienttest.Service{
-		"New": clienttest.New, "NewInMemory": clienttest.NewInMemory,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, ctx := start(t), t.Context()
-			c := newClient(t, s)
-			s.AddProject(gen.Project{Title: new("mine"), Status: new("PUBLISHED")})
-			s.AddProject(gen.Project{Title: new("new"), CreatedAt: new(time.Now().Add(time.Hour).UTC())})
-			list, err := c.ListProjects(ctx)
-			check(t, err)
-			if len(list.Data) != 2 || *list.Data[0].Title != "new" || list.Size != 2 || list.UnpublishedProjects != 1 {
-				t.Errorf("projects %+v", list)
-			}
-			created, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: gen.Value("Ada")}, client.WithIdempotencyKey("ada"))
-			check(t, err)
-			id := created.AvatarID
-			s.SetAvatar(id, gen.AvatarStatusConsentPending)
-			avatar, err := c.SubmitConsent(ctx, gen.ConsentRequest{AvatarID: id, Granted: true})
-			check(t, err)
-			if created.Status != gen.AvatarStatusProcessing || avatar.Status != gen.AvatarStatusPublished || avatar.UpdatedAt.Before(*created.UpdatedAt) {
-				t.Errorf("created %+v, then %+v", created, avatar)
-			}
-			video, err := c.CreateVideo(ctx, gen.CreateVideoRequest{AvatarID: id})
-			check(t, err)
-			lipsync, err := c.CreateLipsync(ctx, gen.CreateLipsyncRequest{})
-			check(t, err)
-			s.SetInference(video.InferenceID, gen.InferenceStatusSucceeded)
-			s.SetInference(lipsync.InferenceID, gen.InferenceStatusFailed)
-			video, err = c.GetVideo(ctx, video.InferenceID)
-			check(t, err)
-			lipsync, err = c.GetLipsync(ctx, lipsync.InferenceID)
-			check(t, err)
-			if video.Status != gen.InferenceStatusSucceeded || video.Video == nil || video.AvatarID != id ||
-				lipsync.Status != gen.InferenceStatusFailed || lipsync.FailureReason == nil {
-				t.Errorf("video %+v, lip-sync %+v", video, lipsync)
-			}
-			again, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: gen.Value("Ada")}, client.WithIdempotencyKey("ada"))
-			check(t, err)
-			if diff := cmp.Diff(created, again); diff != "" {
-				t.Errorf("the same key answers another avatar:\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestService_errors(t *testing.T) {
-	t.Parallel()
-	s, ctx := clienttest.New(t), t.Context()
-	s.AllowInvalid()
-	c := newClient(t, s)
-	s.AddUser("bob@example.com", "another password")
-	bob := newClient(t, s, func(c *client.Config) { c.Email, c.Password = "bob@example.com", "another password" })
-	avatar, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("key"))
-	check(t, err)
-	id := avatar.AvatarID
-	final, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{})
-	check(t, err)
-	s.SetAvatar(final.AvatarID, gen.AvatarStatusFailed)
-	for name, test := range map[string]struct {
-		call func() (any, error)
-		want error
-	}{
-		"wrong password": {func() (any, error) {
-			return newClient(t, s, func(c *client.Config) { c.Password = "guess" }).GetAvatar(ctx, id)
-		}, client.ErrUnauthorized},
-		"wrong token": {func() (any, error) {
-			return newClient(t, s, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", "guess" }).GetAvatar(ctx, id)
-		}, client.ErrUnauthorized},
-		"no member":     {func() (any, error) { return bob.ListProjects(ctx) }, client.ErrForbidden},
-		"no workspace":  {func() (any, error) { return c.ListProjects(ctx, client.WithWorkspace("x")) }, client.ErrForbidden},
-		"bob's avatar":  {func() (any, error) { return bob.GetAvatar(ctx, id) }, client.ErrNotFound},
-		"bob's video":   {func() (any, error) { return bob.CreateVideo(ctx, gen.CreateVideoRequest{AvatarID: id}) }, client.ErrNotFound},
-		"no video":      {func() (any, error) { return c.GetVideo(ctx, id) }, client.ErrNotFound},
-		"no lip-sync":   {func() (any, error) { return c.GetLipsync(ctx, id) }, client.ErrNotFound},
-		"not published": {func() (any, error) { return c.CreateVideo(ctx, gen.CreateVideoRequest{AvatarID: id}) }, client.ErrConflict},
-		"final":         {func() (any, error) { return c.SubmitConsent(ctx, gen.ConsentRequest{AvatarID: final.AvatarID}) }, client.ErrConflict},
-		"key used": {func() (any, error) {
-			return c.CreateLipsync(ctx, gen.CreateLipsyncRequest{}, client.WithIdempotencyKey("key"))
-		}, client.ErrInvalid},
-		"no URL": {func() (any, error) {
-			return c.CreateAvatar(ctx, gen.CreateAvatarRequest{Webhook: gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)})})
-		}, client.ErrInvalid},
-		"against document": {func() (any, error) { return c.GetAvatar(ctx, "") }, client.ErrInvalid},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if answer, err := test.call(); !errors.Is(err, test.want) {
-				t.Errorf("answer %+v, error %v, want %v", answer, err, test.want)
-			}
-		})
-	}
 }
 
 // The service uses the clock of the bubble: tokens are valid for an hour, idempotency keys for a day, and
