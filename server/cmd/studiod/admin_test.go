@@ -212,7 +212,7 @@ func TestDaemon_readinessFollowsDatabase(t *testing.T) {
 		d.showAdmin(t.Context())
 		want(http.StatusOK, "ready")
 		sql := studiotest.OpenSQL(t, dsn)
-		_, err = sql.ExecContext(t.Context(), `UPDATE goose_db_version SET is_applied = (1 = 0) WHERE version_id > 5`)
+		_, err = sql.ExecContext(t.Context(), `UPDATE goose_db_version SET is_applied = (1 = 0) WHERE version_id > 0`)
 		check(t, err)
 		want(http.StatusServiceUnavailable, "database not migrated")
 		check(t, d.store.Close())

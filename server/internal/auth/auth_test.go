@@ -55,10 +55,15 @@ func TestTokens_rejectForeignTokens(t *testing.T) {
 	unsigned, _ := jwt.NewWithClaims(jwt.SigningMethodNone, claims).SignedString(jwt.UnsafeAllowNoneSignatureType)
 	symmetric, _ := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte("key"))
 	nobody, _ := tokens.Issue("", time.Now())
+	issued, _, err := jwt.NewParser().ParseUnverified(token, jwt.MapClaims{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	signed := func(header, more map[string]any) string {
 		token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
 			"iss": "avatarstudio", "sub": "ada", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
 		})
+		token.Header["kid"] = issued.Header["kid"]
 		maps.Copy(token.Header, header)
 		maps.Copy(token.Claims.(jwt.MapClaims), more)
 		text, err := token.SignedString(ed25519.NewKeyFromSeed(seed))
@@ -74,6 +79,7 @@ func TestTokens_rejectForeignTokens(t *testing.T) {
 	for name, bad := range map[string]string{
 		"nothing": "", "garbage": "garbage", "another key": foreign, "no algorithm": unsigned, "another algorithm": symmetric,
 		"no user": nobody, "no signature": parts[0] + "." + parts[1] + ".", "a long one": strings.Repeat("a", 5000),
+		"no key id":                  signed(map[string]any{"kid": nil}, nil),
 		"an unknown critical header": signed(map[string]any{"crit": []string{"b64"}, "b64": true}, nil),
 		"an exp that is a string":    signed(nil, map[string]any{"exp": fmt.Sprint(time.Now().Add(time.Hour).Unix())}),
 		"an iat that is a string":    signed(nil, map[string]any{"iat": fmt.Sprint(time.Now().Unix())}),

@@ -93,11 +93,10 @@ func (t *Tokens) verifiers() (keys []signingKey) {
 	return keys
 }
 
-// verifier returns the key with the given id. Tokens of earlier versions have no id and were signed by the
-// first key.
+// verifier returns the key with the given id.
 func (t *Tokens) verifier(id any) (_ signingKey, known bool) {
 	for _, key := range t.verifiers() {
-		if id == key.id || id == nil && key.from.IsZero() {
+		if id == key.id {
 			return key, true
 		}
 	}

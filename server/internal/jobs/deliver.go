@@ -106,15 +106,6 @@ func (d *deliverer) retryTime(err error) time.Time {
 	return d.databaseNow().Add(errorPause)
 }
 
-// repairAll corrects the due time of every subject once, when the daemon starts. It logs each correction.
-func (j *Jobs) repairAll(stop context.Context) {
-	repaired, err := j.Store.Repair(stop)
-	j.report(stop, "repair", err)
-	for _, id := range repaired {
-		j.Logger.ErrorContext(stop, "corrected the due time of a subject", "subject", id)
-	}
-}
-
 // record stores an attempt and returns when the subject is due again. Sending the event again would
 // duplicate it, so record retries until the database accepts the attempt or ctx ends. After ctx has ended
 // it tries once more, for up to lastRecordTimeout. If another process has taken the lease over, that process

@@ -20,7 +20,7 @@
 //	├─ renderPool               Store.ClaimRenderings for all free workers, after Store.RenderDue and when
 //	│  │                        Store.NextRendering is due; wakes other processes with Store.NotifyRenderDue
 //	│  └─ render                one rendering: Renderer.Render, Service.Rendered, which writes state and event
-//	└─ prune, repairAll         Store.Prune every hour, Store.Repair once
+//	└─ prune                    Store.Prune every hour
 //
 // An origin is the scheme, host and port of a webhook URL. A flow, in the sense of fair queueing, is the
 // events of one user for one origin. The deliverer has every flow of its lanes with pending events in memory, but

@@ -78,7 +78,6 @@ func (w *Worker) Run(ctx, stop context.Context) {
 func (t *Trigger) Run(ctx, stop context.Context) {
 	var background sync.WaitGroup
 	background.Go(func() { t.jobs.prune(stop) })
-	background.Go(func() { t.jobs.repairAll(stop) })
 	background.Go(func() { t.renderPool.run(ctx, stop) })
 	background.Go(func() { t.watch(stop) })
 	// The process holds its lanes until no attempt is running.

@@ -32,9 +32,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+const daemonPackage = "github.com/avatarstudio/avatarstudio/server/cmd/studiod"
+
 // daemonProgram builds studiod once and returns its path.
 var daemonProgram = sync.OnceValues(func() (string, error) {
-	return gobuild.Program(context.Background(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod")
+	return gobuild.Program(context.Background(), daemonPackage)
 })
 
 func check(t testing.TB, err error) {

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
-	"github.com/pressly/goose/v3"
 )
 
 // Errors of [Store.Backup] and [Restore].
@@ -129,25 +128,15 @@ func verifyBackup(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&result); err != nil || result != "ok" {
 		return errors.Join(ErrDamaged, err)
 	}
-	var version int
+	var version int64
 	if err := db.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&version); err != nil {
 		return errors.Join(ErrDamaged, err)
 	}
-	newest, err := newestMigration(sqliteMigrations)
+	newest, err := newestMigration("sqlite")
 	if err == nil && version > newest {
 		err = ErrNewer
 	}
 	return err
-}
-
-// newestMigration returns the version of the last migration.
-func newestMigration(migrations fs.FS) (newest int, err error) {
-	files, err := fs.Glob(migrations, "migrations/*/*.sql")
-	if err != nil {
-		return 0, err
-	}
-	version, err := goose.NumericComponent(files[len(files)-1])
-	return int(version), err
 }
 
 // createNew creates an empty file that only its owner can read. It returns fs.ErrExist if the file exists.

@@ -2,12 +2,9 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // rule is an invariant: a query for the subjects that violate it, and the violation in words.
@@ -64,47 +61,4 @@ func (s *Store) Check(ctx context.Context) (all []Violation, err error) {
 		}
 	}
 	return all, nil
-}
-
-// Repair sets the due time of every subject to that of its first pending event. It returns the IDs of the
-// subjects that it corrected, each in a transaction of its own. Only databases written by an earlier version
-// have such subjects.
-func (s *Store) Repair(ctx context.Context) (repaired []string, err error) {
-	var wrong []string
-	err = s.engine.query(ctx, func(scan func(...any) error) error {
-		var id string
-		err := scan(&id)
-		wrong = append(wrong, id)
-		return err
-	}, rules[0].query)
-	for _, id := range wrong {
-		if err != nil {
-			break
-		}
-		var changed bool
-		if changed, err = s.RepairSubject(ctx, id); changed {
-			repaired = append(repaired, id)
-		}
-	}
-	return repaired, err
-}
-
-// RepairSubject is Repair for one subject. It reports whether the due time was wrong.
-func (s *Store) RepairSubject(ctx context.Context, id string) (changed bool, err error) {
-	err = s.write(ctx, func(tx transaction) error {
-		if _, err := tx.execAll(ctx, []statement{lockSubject(tx, id)}); err != nil {
-			return err
-		}
-		var wrong string
-		err := queryRow(ctx, tx, []any{&wrong}, rules[0].query+` AND s.id = $1`, id)
-		if err != nil {
-			return err
-		}
-		changed = true
-		return markEventsAdded(ctx, tx, id)
-	})
-	if errors.Is(err, studio.ErrNotFound) {
-		err = nil
-	}
-	return changed, err
 }

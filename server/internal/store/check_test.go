@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -74,34 +73,6 @@ func TestStore_Record_ofAnEndedEventKeepsTheDueTimeOfTheNext(t *testing.T) {
 		check(t, err)
 		if next.Event.ID != second.Event.ID || !next.DueAt.Equal(want) {
 			t.Errorf("next is %s at %v, want %s at %v", next.Event.ID, next.DueAt, second.Event.ID, want)
-		}
-	})
-}
-
-func TestStore_Repair_correctsDueTimes(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		for _, id := range []string{"due without an event", "an event and not due", "as it should be"} {
-			_, err := db.CreateSubject(t.Context(), subject(id, 1), studio.IdempotencyKey{})
-			check(t, err)
-		}
-		db.Exec(t, `UPDATE events SET state = 'delivered', ended_at = 1 WHERE subject_id = 'due without an event'`,
-			`UPDATE subjects SET deliver_at = NULL WHERE id = 'an event and not due'`)
-		broken, err := db.Check(t.Context())
-		check(t, err)
-		if len(broken) < 2 {
-			t.Errorf("a check finds %q", broken)
-		}
-		repaired, err := db.Repair(t.Context())
-		check(t, err)
-		slices.Sort(repaired)
-		if want := []string{"an event and not due", "due without an event"}; !slices.Equal(repaired, want) {
-			t.Errorf("repaired are %q, want %q", repaired, want)
-		}
-		due, err := db.NextDue(t.Context(), store.Deliver, 10)
-		check(t, err)
-		if len(due) != 2 {
-			t.Errorf("due is %v, want the two with a pending event", due)
 		}
 	})
 }

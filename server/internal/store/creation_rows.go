@@ -60,9 +60,9 @@ func (r *creationRows) addSubject(s studio.Subject) {
 // insertSubjects returns the INSERT of the subjects. It computes deliver_at like duePostgres.
 func (r *creationRows) insertSubjects(tx transaction) statement {
 	return statement{`INSERT INTO subjects (id, kind, user_id, avatar_id, title, request, webhook_url, origin, status,
-			consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries, request_id, trace_parent, deliver_at)
+			consent, failure_reason, created_at, updated_at, sequence, render_at, render_tries, request_id, trace_parent, deliver_at)
 		SELECT id, kind, user_id, avatar_id, title, request, webhook_url, origin, status,
-			consent, failure_reason, '', created_at, updated_at, sequence, ` + tx.renderAt("render_at") + `, render_tries, request_id, trace_parent,
+			consent, failure_reason, created_at, updated_at, sequence, ` + tx.renderAt("render_at") + `, render_tries, request_id, trace_parent,
 			CASE WHEN due IS NOT NULL THEN LEAST(due, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) END
 		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
 			$10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::int[], $17::bigint[], $18::text[], $19::text[])

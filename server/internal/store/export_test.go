@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,6 +17,25 @@ import (
 
 // ErrTimeout is the error of a connection that does not respond.
 var ErrTimeout = errTimeout
+
+// WithMigration returns the configuration of the next version, which has one more migration on each database.
+func (c Config) WithMigration(up string) Config {
+	up = "-- +goose Up\n" + up
+	files := fstest.MapFS{"migrations/sqlite/09999_next.sql": {Data: []byte(up)}, "migrations/postgres/09999_next.sql": {Data: []byte(up)}}
+	paths, err := fs.Glob(migrations, "migrations/*/*.sql")
+	if err != nil {
+		panic(err)
+	}
+	for _, path := range paths {
+		content, err := migrations.ReadFile(path)
+		if err != nil {
+			panic(err)
+		}
+		files[path] = &fstest.MapFile{Data: content}
+	}
+	c.migrations = files
+	return c
+}
 
 // Pragma returns the value of a pragma on every connection of a pool.
 func (s *Store) Pragma(t *testing.T, pool, name string) []string {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,11 @@ import (
 // version cannot use.
 var ErrNewer = errors.New("made by a later version of this program")
 
+// migrations are the migrations of each database, in a folder with its name.
+//
+//go:embed migrations/*/*.sql
+var migrations embed.FS
+
 // migrator migrates the tables of a database.
 type migrator struct {
 	*goose.Provider
@@ -23,14 +29,23 @@ type migrator struct {
 	logger *slog.Logger
 }
 
-// newMigrator returns a migrator with the migrations in a directory of files.
-func newMigrator(dialect goose.Dialect, db *sql.DB, files fs.FS, directory string, logger *slog.Logger) (*migrator, error) {
-	files, err := fs.Sub(files, directory)
+// newMigrator returns a migrator with the migrations in a folder.
+func newMigrator(dialect goose.Dialect, db *sql.DB, folder string, cfg Config) (*migrator, error) {
+	files, err := fs.Sub(cfg.migrations, "migrations/"+folder)
 	if err != nil {
 		return nil, err
 	}
 	provider, err := goose.NewProvider(dialect, db, files)
-	return &migrator{provider, db, logger}, err
+	return &migrator{provider, db, cfg.Logger}, err
+}
+
+// newestMigration returns the version of the last migration in a folder.
+func newestMigration(folder string) (version int64, err error) {
+	files, err := fs.Glob(migrations, "migrations/"+folder+"/*.sql")
+	if err != nil {
+		return 0, err
+	}
+	return goose.NumericComponent(files[len(files)-1])
 }
 
 // pending reports whether the tables lack a migration. It returns ErrNewer if they have one that this program does not

@@ -26,8 +26,8 @@ var fillTables = []string{
 	numbers + `INSERT INTO login_tries (account, tries, began_at) SELECT 'u' || n, 1, 2588400000000 + n - 500 FROM numbers`,
 	numbers + `INSERT INTO refresh_tokens (hash, family, user_id, expires_at) SELECT CAST('t' || n AS BYTEA), 'f' || (n / 10), 'u' || n, 2592000000000 + n - 500 FROM numbers`,
 	numbers + `INSERT INTO projects (id, workspace_id, user_id, created_at, published, document) SELECT 'p' || n, 'w' || (n % 4), 'u' || (n % 100), n, n % 2, '{}' FROM numbers`,
-	numbers + `INSERT INTO subjects (id, kind, user_id, request, webhook_url, origin, status, consent, failure_reason, video_url, created_at, updated_at,
-		sequence, render_at, render_tries, deliver_at) SELECT 's' || n, 'lipsync', 'u' || n, '{"audio_url":"/uploads/00000000-0000-0000-0000-000000000000/a"}', 'https://hooks.example.com/', 'https://' || (n % 100), 'succeeded', '', '', '', n, n, 1,
+	numbers + `INSERT INTO subjects (id, kind, user_id, request, webhook_url, origin, status, consent, failure_reason, created_at, updated_at,
+		sequence, render_at, render_tries, deliver_at) SELECT 's' || n, 'lipsync', 'u' || n, '{"audio_url":"/uploads/00000000-0000-0000-0000-000000000000/a"}', 'https://hooks.example.com/', 'https://' || (n % 100), 'succeeded', '', '', n, n, 1,
 		CASE WHEN n % 10 = 0 THEN n END, 0, CASE WHEN n % 10 = 0 THEN n END FROM numbers`,
 	numbers + `INSERT INTO events (id, user_id, subject_id, sequence, body, state, created_at, ended_at)
 		SELECT 'e' || n, 'u' || n, 's' || n, 1, CAST('{}' AS BYTEA), CASE WHEN n % 10 = 0 THEN 'pending' WHEN n % 10 = 1 THEN 'exhausted' ELSE 'delivered' END, n, CASE WHEN n % 10 <> 0 THEN n - 500 END FROM numbers`,

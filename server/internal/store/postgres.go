@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -40,9 +39,6 @@ var postgresSettings = map[string]string{
 	"statement_timeout":                   "30s",
 	"idle_in_transaction_session_timeout": "2s", // ends the transaction of a frozen or unreachable process
 }
-
-//go:embed migrations/postgres/*.sql
-var postgresMigrations embed.FS
 
 var (
 	errPostgresForm = errors.New("the database must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with known settings")

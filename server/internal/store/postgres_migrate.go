@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"log/slog"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -36,7 +35,7 @@ func (e *postgres) migrate(ctx context.Context, cfg Config) (err error) {
 		return errNoTables
 	}
 	if exists {
-		migrations, err := newMigrator(goose.DialectPostgres, db, postgresMigrations, "migrations/postgres", cfg.Logger)
+		migrations, err := newMigrator(goose.DialectPostgres, db, "postgres", cfg)
 		if err != nil {
 			return err
 		}
@@ -44,11 +43,11 @@ func (e *postgres) migrate(ctx context.Context, cfg Config) (err error) {
 			return err
 		}
 	}
-	return e.migrateWithLock(ctx, schema.Int64, cfg.Logger)
+	return e.migrateWithLock(ctx, schema.Int64, cfg)
 }
 
 // migrateWithLock migrates the tables while it holds the advisory lock with an ID. It uses connections of its own.
-func (e *postgres) migrateWithLock(ctx context.Context, id int64, logger *slog.Logger) (err error) {
+func (e *postgres) migrateWithLock(ctx context.Context, id int64, cfg Config) (err error) {
 	settings := e.pool.Config()
 	settings.ConnConfig.RuntimeParams["statement_timeout"] = "0" // building an index may take long
 	settings.ConnConfig.DialFunc = newSockets(e.sockets.dial, migrationTimeout).connect
@@ -60,7 +59,7 @@ func (e *postgres) migrateWithLock(ctx context.Context, id int64, logger *slog.L
 	defer pool.Close()
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	migrations, err := newMigrator(goose.DialectPostgres, db, postgresMigrations, "migrations/postgres", logger)
+	migrations, err := newMigrator(goose.DialectPostgres, db, "postgres", cfg)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"io"
 	"io/fs"
@@ -25,9 +24,6 @@ const (
 	migrationWait  = 10 * time.Second
 	migrationRetry = 50 * time.Millisecond
 )
-
-//go:embed migrations/sqlite/*.sql
-var sqliteMigrations embed.FS
 
 // sqlite is the engine on an SQLite file. It has one connection that writes and several that read. SQLite
 // allows one writer at a time; a pool of writers would wait for each other and time out.
@@ -161,7 +157,7 @@ func sqliteDSN(path, options string) string {
 // migrate migrates the tables. Only the process that holds the lock file may migrate. A daemon holds the lock
 // already. A command takes it, or waits up to migrationWait for another process to migrate.
 func (e *sqlite) migrate(ctx context.Context, cfg Config) error {
-	migrations, err := newMigrator(goose.DialectSQLite3, e.writer, sqliteMigrations, "migrations/sqlite", cfg.Logger)
+	migrations, err := newMigrator(goose.DialectSQLite3, e.writer, "sqlite", cfg)
 	if err != nil {
 		return err
 	}

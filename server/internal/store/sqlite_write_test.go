@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -90,49 +89,4 @@ func TestSQLite_ChangedElsewhere_seesWritesOfOtherProcesses(t *testing.T) {
 	check(t, other.CreateUser(t.Context(), studio.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon()}))
 	want(true, "a write of another")
 	want(false, "nothing more")
-}
-
-// The migration sets the origins of subjects that were created before the column.
-func TestSQLite_migratesOrigins(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "studio.db")
-	db := studiotest.Open(t, "sqlite:"+path)
-	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
-	urls := []string{
-		"", "https://hooks.example.com", "https://hooks.example.com/a?b=c", "https://hooks.example.com?a=/b", "https://hooks.example.com#a",
-		"https://Hooks.example.com:443/a", "http://hooks.example.com:80/a", "http://hooks.example.com:8080/a", "https://[2001:db8::1]:8443/a",
-	}
-	for i, url := range urls {
-		s := subject(fmt.Sprint(i), 1)
-		s.WebhookURL = url
-		create(t, db, s)
-	}
-	raw, err := sql.Open("sqlite", "file:"+path)
-	check(t, err)
-	defer func() { check(t, raw.Close()) }()
-	for _, query := range []string{
-		`DROP INDEX subjects_line`, `DROP TABLE breakers`,
-		`CREATE INDEX subjects_deliver ON subjects (deliver_at)`, `ALTER TABLE subjects DROP COLUMN origin`, `DROP INDEX events_created`, `DROP INDEX events_exhausted`,
-		`ALTER TABLE events DROP COLUMN reason`, `DROP TABLE endpoints`, `ALTER TABLE events DROP COLUMN due_at`,
-		`DROP INDEX subjects_deleted`, `DROP INDEX subjects_newest`, `DROP INDEX subjects_videos`, `DROP INDEX idempotency_keys_subject`,
-		`ALTER TABLE subjects DROP COLUMN deleted_at`, `DROP INDEX uploads_user`, `DROP TABLE uploads`, `ALTER TABLE subjects DROP COLUMN progress`, `ALTER TABLE subjects DROP COLUMN rendering`,
-		`DROP INDEX subjects_render_user`, `DROP INDEX subjects_render_by`, `DROP INDEX users_render_turn`, `ALTER TABLE subjects DROP COLUMN render_by`,
-		`ALTER TABLE subjects DROP COLUMN render_until`, `ALTER TABLE users DROP COLUMN render_turn`,
-		`DROP TABLE known_addresses`, `DROP TABLE revocations`, `ALTER TABLE users DROP COLUMN deleted_at`,
-		`DROP INDEX events_user`, `ALTER TABLE events DROP COLUMN user_id`, `DROP INDEX subjects_receiver`,
-		`DROP INDEX members_user`, `ALTER TABLE users DROP COLUMN role`, `ALTER TABLE subjects DROP COLUMN request_id`, `ALTER TABLE subjects DROP COLUMN trace_parent`,
-		`DROP INDEX refresh_tokens_sessions`, `DROP TABLE compatibility`, `DROP TABLE pauses`,
-		`DELETE FROM goose_db_version WHERE version_id >= 2`,
-	} {
-		_, err := raw.ExecContext(t.Context(), query)
-		check(t, err)
-	}
-	migrated := studiotest.Open(t, "sqlite:"+path)
-	for i, url := range urls {
-		next, err := migrated.NextDelivery(t.Context(), fmt.Sprint(i))
-		check(t, err)
-		if next.Origin != studio.Origin(url) {
-			t.Errorf("the origin of %q is %q, want %q", url, next.Origin, studio.Origin(url))
-		}
-	}
 }

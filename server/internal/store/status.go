@@ -52,18 +52,18 @@ var ErrNotMigrated = errors.New("the tables are of an earlier version")
 
 // Ready returns nil if the database can be reached and is migrated to this version.
 func (s *Store) Ready(ctx context.Context) error {
-	migrations := postgresMigrations
+	folder := "postgres"
 	if e, ok := s.engine.(*sqlite); ok {
 		if err := e.checkFiles(); err != nil {
 			return err
 		}
-		migrations = sqliteMigrations
+		folder = "sqlite"
 	}
-	newest, err := newestMigration(migrations)
+	newest, err := newestMigration(folder)
 	if err != nil {
 		return err
 	}
-	var applied int
+	var applied int64
 	err = queryRow(ctx, s.engine, []any{&applied}, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`)
 	if err == nil && applied < newest {
 		err = ErrNotMigrated

@@ -54,6 +54,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"slices"
@@ -96,6 +97,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Traces records a span for each statement in a trace. Default: none.
 	Traces trace.TracerProvider
+
+	migrations fs.FS // default: those of the package
 }
 
 // Store stores the domain in a database. It is safe for concurrent use.
@@ -203,6 +206,9 @@ type engine interface {
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.migrations == nil {
+		cfg.migrations = migrations
 	}
 	s := &Store{
 		keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),

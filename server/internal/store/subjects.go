@@ -216,12 +216,12 @@ func nullable(text string) *string {
 func insertSubject(ctx context.Context, tx transaction, s studio.Subject) error {
 	statements := []statement{{
 		`INSERT INTO subjects (id, kind, user_id, avatar_id, title, request, webhook_url, status,
-			consent, failure_reason, video_url, created_at, updated_at, sequence, render_at, render_tries,
+			consent, failure_reason, created_at, updated_at, sequence, render_at, render_tries,
 			origin, request_id, trace_parent)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, ` + tx.renderAt("$15") + `, $16, $17, $18, $19)`,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, ` + tx.renderAt("$14") + `, $15, $16, $17, $18)`,
 		[]any{
 			s.ID, string(s.Kind), s.UserID, nullable(s.AvatarID), s.Title, string(s.Request), s.WebhookURL, string(s.Status),
-			string(s.Consent), s.FailureReason, "", micros(s.CreatedAt), micros(s.UpdatedAt), s.Sequence,
+			string(s.Consent), s.FailureReason, micros(s.CreatedAt), micros(s.UpdatedAt), s.Sequence,
 			micros(s.RenderAt), s.RenderTries, studio.Origin(s.WebhookURL), s.RequestID, s.TraceParent,
 		},
 	}}

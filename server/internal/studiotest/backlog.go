@@ -50,9 +50,9 @@ func (b Backlog) Insert(ctx context.Context, tx *sql.Tx, dsn string) error {
 	}
 	now := time.Now().UnixMicro()
 	_, err := tx.ExecContext(ctx, numbers+`
-		INSERT INTO subjects (id, kind, user_id, request, webhook_url, origin, status, consent, failure_reason, video_url,
+		INSERT INTO subjects (id, kind, user_id, request, webhook_url, origin, status, consent, failure_reason,
 			created_at, updated_at, sequence, render_tries, deliver_at)
-		SELECT CAST($2 AS TEXT) || i, 'lipsync', CAST($3 AS TEXT), '{}', CAST($4 AS TEXT), CAST($5 AS TEXT), 'succeeded', '', '', '',
+		SELECT CAST($2 AS TEXT) || i, 'lipsync', CAST($3 AS TEXT), '{}', CAST($4 AS TEXT), CAST($5 AS TEXT), 'succeeded', '', '',
 			CAST($6 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), 0, CAST($6 AS BIGINT) FROM n`,
 		b.Subjects, b.Prefix, b.UserID, b.URL, studio.Origin(b.URL), now, b.Events)
 	if err != nil {

@@ -1,30 +1,60 @@
 -- +goose Up
--- Times are microseconds since the Unix epoch.
+-- Times are microseconds since the Unix epoch, and durations are microseconds.
+
+-- compatibility has one row, which every migration updates.
+CREATE TABLE compatibility (
+    version BIGINT NOT NULL, -- of the newest migration
+    oldest  BIGINT NOT NULL  -- a program whose newest migration is this one or a later one can use the tables
+);
+INSERT INTO compatibility (version, oldest) VALUES (1, 1);
 
 CREATE TABLE users (
     id            TEXT PRIMARY KEY,
-    email         TEXT NOT NULL UNIQUE,
-    password_hash TEXT NOT NULL,
-    created_at    BIGINT NOT NULL
+    email         TEXT NOT NULL UNIQUE,     -- normalized; of a deleted user, 'deleted ' and the id
+    password_hash TEXT NOT NULL,            -- of Argon2id
+    role          TEXT NOT NULL DEFAULT '', -- what the user may do beyond what every user may; '' is nothing
+    created_at    BIGINT NOT NULL,
+    deleted_at    BIGINT,                   -- the row stays, because subjects refer to it
+    render_turn   BIGINT NOT NULL DEFAULT 0 -- the user whose last rendering began later has the greater one
 );
+CREATE INDEX users_render_turn ON users (render_turn);
 
+-- login_tries are the recent events that a limit counts, such as failed logins.
 CREATE TABLE login_tries (
-    account  TEXT PRIMARY KEY,
+    account  TEXT PRIMARY KEY, -- what the limit is for
     tries    INTEGER NOT NULL,
     began_at BIGINT NOT NULL
 );
 CREATE INDEX login_tries_began ON login_tries (began_at);
 
+-- known_addresses are those from which a user has logged in. Failed logins from other addresses do not delay logins
+-- from these.
+CREATE TABLE known_addresses (
+    user_id TEXT NOT NULL REFERENCES users,
+    address TEXT NOT NULL,
+    seen_at BIGINT NOT NULL,
+    PRIMARY KEY (user_id, address)
+);
+CREATE INDEX known_addresses_seen ON known_addresses (seen_at);
+
 CREATE TABLE refresh_tokens (
     hash       BYTEA PRIMARY KEY,
-    family     TEXT NOT NULL,
+    family     TEXT NOT NULL,             -- the session: the first token and those that replaced it
     user_id    TEXT NOT NULL REFERENCES users,
     expires_at BIGINT NOT NULL,
-    used       INTEGER NOT NULL DEFAULT 0
+    used       INTEGER NOT NULL DEFAULT 0 -- 1 if another token has replaced it
 );
 CREATE INDEX refresh_tokens_family ON refresh_tokens (family);
 CREATE INDEX refresh_tokens_user ON refresh_tokens (user_id);
 CREATE INDEX refresh_tokens_expiry ON refresh_tokens (expires_at);
+CREATE INDEX refresh_tokens_sessions ON refresh_tokens (user_id, expires_at) WHERE used = 0;
+
+-- revocations are the times before which access tokens of a user were issued that are not valid any more.
+CREATE TABLE revocations (
+    user_id    TEXT PRIMARY KEY, -- without a reference, because the user may be deleted
+    revoked_at BIGINT NOT NULL
+);
+CREATE INDEX revocations_at ON revocations (revoked_at);
 
 CREATE TABLE workspaces (
     id         TEXT PRIMARY KEY,
@@ -37,105 +67,160 @@ CREATE TABLE members (
     user_id      TEXT NOT NULL REFERENCES users,
     PRIMARY KEY (workspace_id, user_id)
 );
+CREATE INDEX members_user ON members (user_id, workspace_id);
 
--- user_id has no reference: imported projects may belong to users who are not here. The ids are
--- in the order of their bytes, whatever the language of the database, and the documents are text
--- because JSONB would put their members in another order.
 CREATE TABLE projects (
-    id           TEXT COLLATE "C" PRIMARY KEY,
+    id           TEXT COLLATE "C" PRIMARY KEY, -- in the order of bytes, whatever the language of the database
     workspace_id TEXT NOT NULL REFERENCES workspaces,
-    user_id      TEXT NOT NULL,
+    user_id      TEXT NOT NULL,                -- without a reference, because the owner may be unknown here
     created_at   BIGINT NOT NULL,
-    published    INTEGER NOT NULL,
-    document     TEXT NOT NULL
+    published    INTEGER NOT NULL,             -- 1 or 0
+    document     TEXT NOT NULL                 -- JSON, with its members in their order
 );
 CREATE INDEX projects_newest ON projects (workspace_id, created_at DESC, id DESC);
-CREATE INDEX projects_counts ON projects (workspace_id, user_id, published);
 
--- render_at and deliver_at say when work on the subject is due: to render it, and to deliver
--- the first of its events that has not ended.
+-- uploads are files that users have sent. The content is in the media.
+CREATE TABLE uploads (
+    id           TEXT PRIMARY KEY,
+    user_id      TEXT NOT NULL REFERENCES users,
+    key          TEXT NOT NULL,   -- in the media
+    content_type TEXT NOT NULL,
+    size         BIGINT NOT NULL, -- in bytes
+    created_at   BIGINT NOT NULL,
+    expires_at   BIGINT NOT NULL
+);
+CREATE INDEX uploads_expiry ON uploads (expires_at);
+CREATE INDEX uploads_user ON uploads (user_id);
+
+-- subjects are avatars, videos, lip-syncs and tests of webhooks. They are also the queue: work on a subject is due at
+-- render_at and deliver_at, and a time that is NULL means that there is none.
 CREATE TABLE subjects (
     id             TEXT PRIMARY KEY,
     kind           TEXT NOT NULL,
     user_id        TEXT NOT NULL REFERENCES users,
-    avatar_id      TEXT REFERENCES subjects,
+    avatar_id      TEXT REFERENCES subjects,   -- of a video
     title          TEXT,
-    request        TEXT NOT NULL,
-    webhook_url    TEXT NOT NULL,
-    origin         TEXT COLLATE "C" NOT NULL,
+    request        TEXT NOT NULL,              -- the JSON that created it
+    request_id     TEXT NOT NULL DEFAULT '',   -- of the request that created it, for the log
+    trace_parent   TEXT NOT NULL DEFAULT '',   -- the span of that request; '' if it is not traced
+    webhook_url    TEXT NOT NULL,              -- '' for none
+    origin         TEXT COLLATE "C" NOT NULL,  -- the scheme, host and port of webhook_url
     status         TEXT NOT NULL,
-    consent        TEXT NOT NULL,
+    consent        TEXT NOT NULL,              -- of an avatar
     failure_reason TEXT NOT NULL,
-    video_url      TEXT NOT NULL,
+    progress       INTEGER NOT NULL DEFAULT 0, -- of the rendering, in percent
+    rendering      TEXT NOT NULL DEFAULT '{}', -- its result: JSON with names of files in the media, and checks
     created_at     BIGINT NOT NULL,
     updated_at     BIGINT NOT NULL,
-    sequence       BIGINT NOT NULL,
+    deleted_at     BIGINT,                     -- the row stays for a while, without its content
+    sequence       BIGINT NOT NULL,            -- of its last event
     render_at      BIGINT,
     render_tries   INTEGER NOT NULL,
-    deliver_at     BIGINT
+    render_by      TEXT,                       -- the process that renders it
+    render_until   BIGINT,                     -- when the lease of that process ends, by the clock of the database
+    deliver_at     BIGINT                      -- the due time of its first pending event
 );
+CREATE INDEX subjects_newest ON subjects (user_id, kind, created_at DESC, id DESC, status) WHERE deleted_at IS NULL;
+CREATE INDEX subjects_videos ON subjects (avatar_id, created_at DESC, id DESC, status) WHERE avatar_id IS NOT NULL;
+CREATE INDEX subjects_receiver ON subjects (user_id, webhook_url, id) WHERE webhook_url <> '';
+CREATE INDEX subjects_deleted ON subjects (deleted_at) WHERE deleted_at IS NOT NULL;
 CREATE INDEX subjects_render ON subjects (render_at) WHERE render_at IS NOT NULL;
-CREATE INDEX subjects_deliver ON subjects (deliver_at) WHERE deliver_at IS NOT NULL;
-CREATE INDEX subjects_origin ON subjects (origin, deliver_at) WHERE deliver_at IS NOT NULL;
+CREATE INDEX subjects_render_user ON subjects (user_id, render_at) WHERE render_at IS NOT NULL;
+CREATE INDEX subjects_render_by ON subjects (user_id) WHERE render_by IS NOT NULL;
+CREATE INDEX subjects_flow ON subjects (user_id, origin, deliver_at) WHERE deliver_at IS NOT NULL;
+
+CREATE TABLE idempotency_keys (
+    user_id     TEXT NOT NULL REFERENCES users,
+    key         TEXT NOT NULL,
+    fingerprint BYTEA NOT NULL, -- of the request
+    subject_id  TEXT NOT NULL REFERENCES subjects,
+    created_at  BIGINT NOT NULL,
+    PRIMARY KEY (user_id, key)
+);
+CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
+CREATE INDEX idempotency_keys_subject ON idempotency_keys (subject_id);
 
 CREATE TABLE events (
     id         TEXT PRIMARY KEY,
     subject_id TEXT NOT NULL REFERENCES subjects,
-    sequence   BIGINT NOT NULL,
-    body       BYTEA NOT NULL,
+    user_id    TEXT NOT NULL,              -- of the subject
+    sequence   BIGINT NOT NULL,            -- 1, 2, 3 … for each subject
+    body       BYTEA NOT NULL,             -- what is sent
     state      TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'exhausted')),
-    tries      INTEGER NOT NULL DEFAULT 0,
+    reason     TEXT NOT NULL DEFAULT '',   -- why it is exhausted
+    tries      INTEGER NOT NULL DEFAULT 0, -- attempts since its creation or its last replay
     created_at BIGINT NOT NULL,
-    ended_at   BIGINT,
-    reason     TEXT NOT NULL DEFAULT ''
+    due_at     BIGINT,                     -- of the next attempt; NULL before the first one, which is due immediately
+    ended_at   BIGINT                      -- NULL while it is pending
 );
 CREATE UNIQUE INDEX events_order ON events (subject_id, sequence);
 CREATE INDEX events_pending ON events (subject_id, sequence) WHERE state = 'pending';
 CREATE INDEX events_ended ON events (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX events_created ON events (created_at);
 CREATE INDEX events_exhausted ON events (id) WHERE state = 'exhausted';
+CREATE INDEX events_user ON events (user_id, state, created_at, id);
 
 CREATE TABLE attempts (
     event_id TEXT NOT NULL REFERENCES events ON DELETE CASCADE,
-    number   INTEGER NOT NULL,
+    number   INTEGER NOT NULL, -- 1, 2, 3 … for each event
     at       BIGINT NOT NULL,
     duration BIGINT NOT NULL,
-    address  TEXT NOT NULL,
-    status   INTEGER NOT NULL,
-    failure  TEXT NOT NULL,
-    excerpt  BYTEA,
+    address  TEXT NOT NULL,    -- '' if none was reached
+    status   INTEGER NOT NULL, -- 0 if there was no response
+    failure  TEXT NOT NULL,    -- '' if the event was delivered
+    excerpt  BYTEA,            -- the start of the response
     PRIMARY KEY (event_id, number)
 );
 
--- endpoints are the URLs of users that are switched off.
+-- endpoints are the webhook URLs that are switched off for a user.
 CREATE TABLE endpoints (
     user_id     TEXT NOT NULL REFERENCES users,
     url         TEXT NOT NULL,
-    origin      TEXT NOT NULL,
+    origin      TEXT NOT NULL, -- of url
     disabled_at BIGINT NOT NULL,
     reason      TEXT NOT NULL,
     PRIMARY KEY (user_id, url)
 );
 
-CREATE TABLE idempotency_keys (
-    user_id     TEXT NOT NULL REFERENCES users,
-    key         TEXT NOT NULL,
-    fingerprint BYTEA NOT NULL,
-    subject_id  TEXT NOT NULL REFERENCES subjects,
-    created_at  BIGINT NOT NULL,
-    PRIMARY KEY (user_id, key)
+-- pauses stop the deliveries of a user to a URL. '' is every user, and every URL.
+CREATE TABLE pauses (
+    user_id   TEXT NOT NULL,
+    url       TEXT NOT NULL,
+    paused_at BIGINT NOT NULL,
+    PRIMARY KEY (user_id, url)
 );
-CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
 
+-- breakers are the origins to which nothing is sent for now, because they fail.
+CREATE TABLE breakers (
+    origin TEXT COLLATE "C" PRIMARY KEY,
+    until  BIGINT NOT NULL,
+    pause  BIGINT NOT NULL -- how long it is open; it grows with each failure
+);
+
+-- holders are the processes that deliver. Another process deletes one that was not seen for a while.
+CREATE TABLE holders (
+    id      TEXT PRIMARY KEY,
+    seen_at TIMESTAMPTZ NOT NULL
+) WITH (fillfactor = 50);
+
+-- lanes are shards of the origins. One process delivers to each of them.
+CREATE TABLE lanes (
+    lane   INTEGER PRIMARY KEY,
+    holder TEXT REFERENCES holders ON DELETE SET NULL
+);
+INSERT INTO lanes (lane) SELECT generate_series(0, 255);
+
+-- webhook_secrets sign the webhooks of a user.
 CREATE TABLE webhook_secrets (
-    id         BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id         BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- the newest secret has the greatest
     user_id    TEXT NOT NULL REFERENCES users,
     secret     TEXT NOT NULL,
-    expires_at BIGINT
+    expires_at BIGINT                                           -- NULL for the current one
 );
 CREATE INDEX webhook_secrets_user ON webhook_secrets (user_id);
 CREATE INDEX webhook_secrets_expiry ON webhook_secrets (expires_at) WHERE expires_at IS NOT NULL;
 
+-- signing_keys are the keys of the service, for access tokens and URLs of files.
 CREATE TABLE signing_keys (
     name TEXT PRIMARY KEY,
     key  BYTEA NOT NULL

@@ -1,30 +1,60 @@
 -- +goose Up
--- Times are microseconds since the Unix epoch.
+-- Times are microseconds since the Unix epoch, and durations are microseconds.
+
+-- compatibility has one row, which every migration updates.
+CREATE TABLE compatibility (
+    version INTEGER NOT NULL, -- of the newest migration
+    oldest  INTEGER NOT NULL  -- a program whose newest migration is this one or a later one can use the tables
+) STRICT;
+INSERT INTO compatibility (version, oldest) VALUES (1, 1);
 
 CREATE TABLE users (
     id            TEXT PRIMARY KEY,
-    email         TEXT NOT NULL UNIQUE,
-    password_hash TEXT NOT NULL,
-    created_at    INTEGER NOT NULL
+    email         TEXT NOT NULL UNIQUE,      -- normalized; of a deleted user, 'deleted ' and the id
+    password_hash TEXT NOT NULL,             -- of Argon2id
+    role          TEXT NOT NULL DEFAULT '',  -- what the user may do beyond what every user may; '' is nothing
+    created_at    INTEGER NOT NULL,
+    deleted_at    INTEGER,                   -- the row stays, because subjects refer to it
+    render_turn   INTEGER NOT NULL DEFAULT 0 -- the user whose last rendering began later has the greater one
 ) STRICT;
+CREATE INDEX users_render_turn ON users (render_turn);
 
+-- login_tries are the recent events that a limit counts, such as failed logins.
 CREATE TABLE login_tries (
-    account  TEXT PRIMARY KEY,
+    account  TEXT PRIMARY KEY, -- what the limit is for
     tries    INTEGER NOT NULL,
     began_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX login_tries_began ON login_tries (began_at);
 
+-- known_addresses are those from which a user has logged in. Failed logins from other addresses do not delay logins
+-- from these.
+CREATE TABLE known_addresses (
+    user_id TEXT NOT NULL REFERENCES users,
+    address TEXT NOT NULL,
+    seen_at INTEGER NOT NULL,
+    PRIMARY KEY (user_id, address)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX known_addresses_seen ON known_addresses (seen_at);
+
 CREATE TABLE refresh_tokens (
     hash       BLOB PRIMARY KEY,
-    family     TEXT NOT NULL,
+    family     TEXT NOT NULL,             -- the session: the first token and those that replaced it
     user_id    TEXT NOT NULL REFERENCES users,
     expires_at INTEGER NOT NULL,
-    used       INTEGER NOT NULL DEFAULT 0
+    used       INTEGER NOT NULL DEFAULT 0 -- 1 if another token has replaced it
 ) STRICT;
 CREATE INDEX refresh_tokens_family ON refresh_tokens (family);
 CREATE INDEX refresh_tokens_user ON refresh_tokens (user_id);
 CREATE INDEX refresh_tokens_expiry ON refresh_tokens (expires_at);
+CREATE INDEX refresh_tokens_sessions ON refresh_tokens (user_id, expires_at) WHERE used = 0;
+
+-- revocations are the times before which access tokens of a user were issued that are not valid any more.
+CREATE TABLE revocations (
+    user_id    TEXT PRIMARY KEY, -- without a reference, because the user may be deleted
+    revoked_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX revocations_at ON revocations (revoked_at);
 
 CREATE TABLE workspaces (
     id         TEXT PRIMARY KEY,
@@ -37,88 +67,147 @@ CREATE TABLE members (
     user_id      TEXT NOT NULL REFERENCES users,
     PRIMARY KEY (workspace_id, user_id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX members_user ON members (user_id, workspace_id);
 
--- user_id has no reference: imported projects may belong to users who are not here.
 CREATE TABLE projects (
     id           TEXT PRIMARY KEY,
     workspace_id TEXT NOT NULL REFERENCES workspaces,
-    user_id      TEXT NOT NULL,
+    user_id      TEXT NOT NULL,    -- without a reference, because the owner may be unknown here
     created_at   INTEGER NOT NULL,
-    published    INTEGER NOT NULL,
-    document     TEXT NOT NULL
+    published    INTEGER NOT NULL, -- 1 or 0
+    document     TEXT NOT NULL     -- JSON, with its members in their order
 ) STRICT;
 CREATE INDEX projects_newest ON projects (workspace_id, created_at DESC, id DESC);
-CREATE INDEX projects_counts ON projects (workspace_id, user_id, published);
 
--- render_at and deliver_at say when work on the subject is due: to render it, and to deliver
--- the first of its events that has not ended.
+-- uploads are files that users have sent. The content is in the media.
+CREATE TABLE uploads (
+    id           TEXT PRIMARY KEY,
+    user_id      TEXT NOT NULL REFERENCES users,
+    key          TEXT NOT NULL,    -- in the media
+    content_type TEXT NOT NULL,
+    size         INTEGER NOT NULL, -- in bytes
+    created_at   INTEGER NOT NULL,
+    expires_at   INTEGER NOT NULL
+) STRICT;
+CREATE INDEX uploads_expiry ON uploads (expires_at);
+CREATE INDEX uploads_user ON uploads (user_id);
+
+-- subjects are avatars, videos, lip-syncs and tests of webhooks. They are also the queue: work on a subject is due at
+-- render_at and deliver_at, and a time that is NULL means that there is none.
 CREATE TABLE subjects (
     id             TEXT PRIMARY KEY,
     kind           TEXT NOT NULL,
     user_id        TEXT NOT NULL REFERENCES users,
-    avatar_id      TEXT REFERENCES subjects,
+    avatar_id      TEXT REFERENCES subjects,   -- of a video
     title          TEXT,
-    request        TEXT NOT NULL,
-    webhook_url    TEXT NOT NULL,
+    request        TEXT NOT NULL,              -- the JSON that created it
+    request_id     TEXT NOT NULL DEFAULT '',   -- of the request that created it, for the log
+    trace_parent   TEXT NOT NULL DEFAULT '',   -- the span of that request; '' if it is not traced
+    webhook_url    TEXT NOT NULL,              -- '' for none
+    origin         TEXT NOT NULL,              -- the scheme, host and port of webhook_url
     status         TEXT NOT NULL,
-    consent        TEXT NOT NULL,
+    consent        TEXT NOT NULL,              -- of an avatar
     failure_reason TEXT NOT NULL,
-    video_url      TEXT NOT NULL,
+    progress       INTEGER NOT NULL DEFAULT 0, -- of the rendering, in percent
+    rendering      TEXT NOT NULL DEFAULT '{}', -- its result: JSON with names of files in the media, and checks
     created_at     INTEGER NOT NULL,
     updated_at     INTEGER NOT NULL,
-    sequence       INTEGER NOT NULL,
+    deleted_at     INTEGER,                    -- the row stays for a while, without its content
+    sequence       INTEGER NOT NULL,           -- of its last event
     render_at      INTEGER,
     render_tries   INTEGER NOT NULL,
-    deliver_at     INTEGER
+    render_by      TEXT,                       -- the process that renders it
+    render_until   INTEGER,                    -- when the lease of that process ends
+    deliver_at     INTEGER                     -- the due time of its first pending event
 ) STRICT;
+CREATE INDEX subjects_newest ON subjects (user_id, kind, created_at DESC, id DESC, status) WHERE deleted_at IS NULL;
+CREATE INDEX subjects_videos ON subjects (avatar_id, created_at DESC, id DESC, status) WHERE avatar_id IS NOT NULL;
+CREATE INDEX subjects_receiver ON subjects (user_id, webhook_url, id) WHERE webhook_url <> '';
+CREATE INDEX subjects_deleted ON subjects (deleted_at) WHERE deleted_at IS NOT NULL;
 CREATE INDEX subjects_render ON subjects (render_at) WHERE render_at IS NOT NULL;
-CREATE INDEX subjects_deliver ON subjects (deliver_at) WHERE deliver_at IS NOT NULL;
-
-CREATE TABLE events (
-    id         TEXT PRIMARY KEY,
-    subject_id TEXT NOT NULL REFERENCES subjects,
-    sequence   INTEGER NOT NULL,
-    body       BLOB NOT NULL,
-    state      TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'exhausted')),
-    tries      INTEGER NOT NULL DEFAULT 0,
-    created_at INTEGER NOT NULL,
-    ended_at   INTEGER
-) STRICT;
-CREATE UNIQUE INDEX events_order ON events (subject_id, sequence);
-CREATE INDEX events_pending ON events (subject_id, sequence) WHERE state = 'pending';
-CREATE INDEX events_ended ON events (ended_at) WHERE ended_at IS NOT NULL;
-
-CREATE TABLE attempts (
-    event_id TEXT NOT NULL REFERENCES events ON DELETE CASCADE,
-    number   INTEGER NOT NULL,
-    at       INTEGER NOT NULL,
-    duration INTEGER NOT NULL,
-    address  TEXT NOT NULL,
-    status   INTEGER NOT NULL,
-    failure  TEXT NOT NULL,
-    excerpt  BLOB,
-    PRIMARY KEY (event_id, number)
-) STRICT, WITHOUT ROWID;
+CREATE INDEX subjects_render_user ON subjects (user_id, render_at) WHERE render_at IS NOT NULL;
+CREATE INDEX subjects_render_by ON subjects (user_id) WHERE render_by IS NOT NULL;
+CREATE INDEX subjects_flow ON subjects (user_id, origin, deliver_at) WHERE deliver_at IS NOT NULL;
 
 CREATE TABLE idempotency_keys (
     user_id     TEXT NOT NULL REFERENCES users,
     key         TEXT NOT NULL,
-    fingerprint BLOB NOT NULL,
+    fingerprint BLOB NOT NULL, -- of the request
     subject_id  TEXT NOT NULL REFERENCES subjects,
     created_at  INTEGER NOT NULL,
     PRIMARY KEY (user_id, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
+CREATE INDEX idempotency_keys_subject ON idempotency_keys (subject_id);
 
+CREATE TABLE events (
+    id         TEXT PRIMARY KEY,
+    subject_id TEXT NOT NULL REFERENCES subjects,
+    user_id    TEXT NOT NULL,              -- of the subject
+    sequence   INTEGER NOT NULL,           -- 1, 2, 3 … for each subject
+    body       BLOB NOT NULL,              -- what is sent
+    state      TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'exhausted')),
+    reason     TEXT NOT NULL DEFAULT '',   -- why it is exhausted
+    tries      INTEGER NOT NULL DEFAULT 0, -- attempts since its creation or its last replay
+    created_at INTEGER NOT NULL,
+    due_at     INTEGER,                    -- of the next attempt; NULL before the first one, which is due immediately
+    ended_at   INTEGER                     -- NULL while it is pending
+) STRICT;
+CREATE UNIQUE INDEX events_order ON events (subject_id, sequence);
+CREATE INDEX events_pending ON events (subject_id, sequence) WHERE state = 'pending';
+CREATE INDEX events_ended ON events (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX events_created ON events (created_at);
+CREATE INDEX events_exhausted ON events (id) WHERE state = 'exhausted';
+CREATE INDEX events_user ON events (user_id, state, created_at, id);
+
+CREATE TABLE attempts (
+    event_id TEXT NOT NULL REFERENCES events ON DELETE CASCADE,
+    number   INTEGER NOT NULL, -- 1, 2, 3 … for each event
+    at       INTEGER NOT NULL,
+    duration INTEGER NOT NULL,
+    address  TEXT NOT NULL,    -- '' if none was reached
+    status   INTEGER NOT NULL, -- 0 if there was no response
+    failure  TEXT NOT NULL,    -- '' if the event was delivered
+    excerpt  BLOB,             -- the start of the response
+    PRIMARY KEY (event_id, number)
+) STRICT, WITHOUT ROWID;
+
+-- endpoints are the webhook URLs that are switched off for a user.
+CREATE TABLE endpoints (
+    user_id     TEXT NOT NULL REFERENCES users,
+    url         TEXT NOT NULL,
+    origin      TEXT NOT NULL, -- of url
+    disabled_at INTEGER NOT NULL,
+    reason      TEXT NOT NULL,
+    PRIMARY KEY (user_id, url)
+) STRICT, WITHOUT ROWID;
+
+-- pauses stop the deliveries of a user to a URL. '' is every user, and every URL.
+CREATE TABLE pauses (
+    user_id   TEXT NOT NULL,
+    url       TEXT NOT NULL,
+    paused_at INTEGER NOT NULL,
+    PRIMARY KEY (user_id, url)
+) STRICT, WITHOUT ROWID;
+
+-- breakers are the origins to which nothing is sent for now, because they fail.
+CREATE TABLE breakers (
+    origin TEXT PRIMARY KEY,
+    until  INTEGER NOT NULL,
+    pause  INTEGER NOT NULL -- how long it is open; it grows with each failure
+) STRICT, WITHOUT ROWID;
+
+-- webhook_secrets sign the webhooks of a user.
 CREATE TABLE webhook_secrets (
-    id         INTEGER PRIMARY KEY,
+    id         INTEGER PRIMARY KEY, -- the newest secret has the greatest
     user_id    TEXT NOT NULL REFERENCES users,
     secret     TEXT NOT NULL,
-    expires_at INTEGER
+    expires_at INTEGER              -- NULL for the current one
 ) STRICT;
 CREATE INDEX webhook_secrets_user ON webhook_secrets (user_id);
 CREATE INDEX webhook_secrets_expiry ON webhook_secrets (expires_at) WHERE expires_at IS NOT NULL;
 
+-- signing_keys are the keys of the service, for access tokens and URLs of files.
 CREATE TABLE signing_keys (
     name TEXT PRIMARY KEY,
     key  BLOB NOT NULL
