@@ -129,7 +129,7 @@ func TestTraces_includeDatabaseWork(t *testing.T) {
 		eventually(t, "work of the database in each trace", func() bool {
 			traced := make(map[string]bool)
 			for _, span := range collector.Spans() {
-				if span.Name == "create in group commit" || strings.HasPrefix(span.Attributes["db.query.text"], "INSERT INTO subjects") {
+				if span.Name == "group commit" || strings.HasPrefix(span.Attributes["db.query.text"], "INSERT INTO subjects") {
 					traced[span.Trace] = true
 				}
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -46,6 +47,57 @@ func BenchmarkCreateSubject(b *testing.B) {
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
 						one(b, false)
+					}
+				})
+			})
+		})
+	}
+}
+
+// BenchmarkDeliver measures an update that adds an event to a subject, and the record of its delivery: by one caller,
+// and by concurrent callers with a subject each.
+func BenchmarkDeliver(b *testing.B) {
+	for name, create := range studiotest.Databases() {
+		b.Run(name, func(b *testing.B) {
+			db := studiotest.Open(b, create(b))
+			if err := db.CreateUser(b.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}); err != nil {
+				b.Fatal(err)
+			}
+			start := func(b *testing.B) (one func()) {
+				id := uuid.NewString()
+				if _, err := db.CreateSubject(b.Context(), subject(id, 0), studio.IdempotencyKey{}); err != nil {
+					b.Fatal(err)
+				}
+				return func() {
+					event := studio.Event{ID: uuid.NewString(), SubjectID: id, Body: []byte(`{}`), CreatedAt: noon()}
+					_, err := db.UpdateSubject(b.Context(), id, func(s *studio.Subject) error {
+						s.Sequence++
+						event.Sequence = s.Sequence
+						s.Events = []studio.Event{event}
+						return nil
+					})
+					if err == nil {
+						_, err = db.Record(b.Context(), "", store.Record{
+							Event: event, Attempt: store.Attempt{At: noon(), Status: 200}, Outcome: store.Outcome{State: store.Delivered},
+						})
+					}
+					if err != nil {
+						b.Error(err)
+					}
+				}
+			}
+			b.Run("one", func(b *testing.B) {
+				b.ReportAllocs()
+				for one := start(b); b.Loop(); {
+					one()
+				}
+			})
+			b.Run("many", func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetParallelism(8)
+				b.RunParallel(func(pb *testing.PB) {
+					for one := start(b); pb.Next(); {
+						one()
 					}
 				})
 			})

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"slices"
 	"sync"
 	"time"
@@ -20,29 +19,6 @@ type commitQueue[T comparable] struct {
 	mu            sync.Mutex
 	waiting       []T
 	leaderStarted bool // a goroutine waits for a slot to commit the waiting changes
-}
-
-// changeResult is the result of a change that the goroutine of a group ran for a caller.
-type changeResult struct {
-	err      error
-	panicked any
-}
-
-// run runs a change. It stores a panic for the caller.
-func (r *changeResult) run(change func() error) {
-	defer func() {
-		if r.panicked = recover(); r.panicked != nil {
-			r.err = sql.ErrTxDone
-		}
-	}()
-	r.err = change()
-}
-
-// repanic panics in the goroutine of the caller if the change did.
-func (r *changeResult) repanic() {
-	if r.panicked != nil {
-		panic(r.panicked)
-	}
 }
 
 // add queues a change. The commit function signals its end.

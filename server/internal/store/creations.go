@@ -1,12 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -19,155 +18,158 @@ const (
 	maxCreationGroup = 128
 )
 
-// creation is a subject that waits for its group.
+// creation is a new subject.
 type creation struct {
-	subject     studio.Subject
-	key         studio.IdempotencyKey
-	span        trace.Span
-	createAlone bool // the subject must be created outside the group
-	err         error
-	done        chan struct{} // closed when createAlone and err are set
+	groupMember
+
+	subject studio.Subject
+	key     studio.IdempotencyKey
+	keyUse  keyUse
+	earlier *studio.Subject // the subject that was created with the key before
+}
+
+// keyUse is an earlier use of an idempotency key.
+type keyUse struct {
+	subjectID   string
+	fingerprint []byte
 }
 
 func (s *Store) newCreationQueue() *commitQueue[*creation] {
 	return &commitQueue[*creation]{
-		commit: s.commitCreations, limit: maxCreationGroup,
+		commit: func(group []*creation) { commitGroup(s, group, createSubjects) }, limit: maxCreationGroup,
 		slots: make(chan struct{}, 1), extraSlot: make(chan struct{}, 1), maxQueueWait: creationQueueWait,
 	}
 }
 
-// createInGroup creates a subject by group commit, on PostgreSQL. On SQLite, write does this for every
-// change. It reports whether the subject must be created alone.
-//
-// A group inserts many rows with each statement. A creation leaves the group and is created alone if it
-// fails, if its idempotency key was used before or is in use, or if its avatar is locked or deleted.
-func (s *Store) createInGroup(ctx context.Context, subject studio.Subject, key studio.IdempotencyKey) (alone bool, err error) {
-	ctx, span := s.startSpan(ctx, "create in group commit")
-	defer span.End()
-	c := &creation{subject: subject, key: key, span: span, done: make(chan struct{})}
-	timeoutContext, cancel := context.WithTimeoutCause(ctx, acquireTimeout, errNoConnection)
-	defer cancel()
-	s.creations.add(c)
-	select {
-	case <-c.done:
-	case <-timeoutContext.Done():
-		if s.creations.remove(c) {
-			return false, s.domainError(context.Cause(timeoutContext))
-		}
-		<-c.done // the group has begun, so the creation cannot be canceled
+func (s *Store) CreateSubject(
+	ctx context.Context, subject studio.Subject, key studio.IdempotencyKey,
+) (studio.Subject, error) {
+	c := &creation{groupMember: newGroupMember(), subject: subject, key: key}
+	err := writeGrouped(ctx, s, s.creations, createSubjects, c)
+	if c.earlier != nil {
+		subject = *c.earlier
 	}
-	return c.createAlone, c.err
+	return subject, err
 }
 
-// commitCreations creates the subjects of a group. It ignores the contexts of the members, so that none
-// cancels the others.
-func (s *Store) commitCreations(group []*creation) {
-	ctx := groupContext(group[0].span)
-	err := s.write(ctx, func(tx transaction) error { return createGroup(ctx, tx, group) })
-	for _, c := range group {
-		if err != nil {
-			c.createAlone = len(group) > 1 && !errors.Is(err, studio.ErrBusy) // another member may be the cause
-			c.err = err
-		}
-		close(c.done)
-	}
-}
-
-// createGroup inserts the members that need only inserts, and sets createAlone on the others.
-func createGroup(ctx context.Context, tx transaction, group []*creation) error {
-	for _, c := range group {
-		c.createAlone = false
-	}
+// createSubjects is a groupWrite. A creation is made alone if its idempotency key is in use or was used before, or if
+// its avatar is locked or deleted.
+func createSubjects(ctx context.Context, tx transaction, group []*creation, wait bool) error {
 	if err := lockKeys(ctx, tx, group); err != nil {
 		return err
 	}
-	if err := lockAvatars(ctx, tx, group); err != nil {
+	if err := lockAvatars(ctx, tx, group, wait); err != nil {
 		return err
 	}
-	rows := newCreationRows(slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.createAlone }))
-	if len(rows.ids) == 0 {
-		return nil
+	if wait && group[0].keyUse.subjectID != "" {
+		return group[0].repeat(ctx, tx)
 	}
-	statements := []statement{rows.insertSubjects(tx)}
-	if len(rows.keyed) > 0 {
-		statements = append(statements, rows.insertKeys())
+	return writeCreations(ctx, tx, slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone }))
+}
+
+// repeat sets the subject that was created with the idempotency key. Its work is due again, because the first answer
+// may have failed.
+func (c *creation) repeat(ctx context.Context, tx transaction) error {
+	if !bytes.Equal(c.keyUse.fingerprint, c.key.Fingerprint) {
+		return studio.ErrKeyReused
 	}
-	if _, err := tx.execAll(ctx, append(statements, rows.events.insert()...)); err != nil {
+	earlier, err := subjectByID(ctx, tx, c.keyUse.subjectID)
+	switch {
+	case errors.Is(err, studio.ErrNotFound):
+		return studio.ErrKeySpent
+	case err != nil:
 		return err
 	}
-	markDue(tx, rows.renderDue, rows.events.flows)
+	c.earlier = &earlier
+	tx.markDeliveryDue(Flow{earlier.UserID, studio.Origin(earlier.WebhookURL)})
+	if !earlier.RenderAt.IsZero() {
+		tx.markRenderDue()
+	}
 	return nil
 }
 
-// markDue marks renderings and flows as due, for the signals after the commit.
-func markDue(tx transaction, renderDue bool, flows []Flow) {
-	if renderDue {
-		tx.markRenderDue()
-	}
-	for _, flow := range flows {
-		tx.markDeliveryDue(flow)
-	}
+// keyLockName returns the name that a creation with an idempotency key locks.
+func (c *creation) keyLockName() string {
+	return "idempotency key " + c.subject.UserID + " " + c.key.Key
 }
 
-// lockKeys locks the idempotency keys of a group. It sets createAlone on members whose key is in use, was
-// used before, or is the key of another member.
+// findKeys finds the idempotency keys that were used before.
+//
+//nolint:gochecknoglobals // a constant
+var findKeys = newRowStatement(`name text, user_id text, key text, after bigint`,
+	func(c *creation) []any {
+		return []any{c.keyLockName(), c.subject.UserID, c.key.Key, micros(c.key.After)}
+	}, func(dialect, []string) string {
+		return `SELECT r.name, k.subject_id, k.fingerprint FROM r, idempotency_keys k
+			WHERE k.user_id = r.user_id AND k.key = r.key AND k.created_at > r.after`
+	})
+
+// lockKeys locks the idempotency keys of creations until the end of the transaction, and sets their earlier uses. A
+// creation must be made alone if its key is in use, was used before, or is the key of another member.
 func lockKeys(ctx context.Context, tx transaction, group []*creation) error {
 	members := make(map[string]*creation)
-	var names, users, keys []string
-	var after []int64
+	var names []string
+	var keyed []*creation
 	for _, c := range group {
+		c.keyUse, c.earlier = keyUse{}, nil
 		if c.key.Key == "" {
 			continue
 		}
-		name := keyLockName(c.subject.UserID, c.key)
-		if c.createAlone = members[name] != nil; c.createAlone {
-			continue
+		name := c.keyLockName()
+		if c.alone = members[name] != nil; !c.alone {
+			members[name] = c
+			names, keyed = append(names, name), append(keyed, c)
 		}
-		members[name] = c
-		names = append(names, name)
-		users, keys, after = append(users, c.subject.UserID), append(keys, c.key.Key), append(after, c.key.After.UnixMicro())
 	}
-	if len(names) == 0 {
+	if len(keyed) == 0 {
 		return nil
 	}
-	leave := func(scan func(...any) error) error {
-		var i int
-		err := scan(&i)
-		if err == nil {
-			members[names[i-1]].createAlone = true
+	locked, err := tx.tryLock(ctx, names)
+	for _, c := range keyed {
+		if !slices.Contains(locked, c.keyLockName()) {
+			c.alone, c.err = true, studio.ErrKeyInUse
 		}
-		return err
 	}
-	err := tx.query(ctx, leave, `SELECT i FROM unnest($1::text[]) WITH ORDINALITY n(name, i)
-		WHERE NOT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || name, 0))`, names)
 	if err != nil {
 		return err
 	}
-	return tx.query(ctx, leave, `SELECT n.i FROM unnest($1::text[], $2::text[], $3::bigint[]) WITH ORDINALITY n(user_id, key, after, i)
-		JOIN idempotency_keys k ON k.user_id = n.user_id AND k.key = n.key WHERE k.created_at > n.after`, users, keys, after)
+	find := findKeys.with(tx, keyed...)[0]
+	return tx.query(ctx, func(scan func(...any) error) error {
+		var name string
+		var use keyUse
+		err := scan(&name, &use.subjectID, &use.fingerprint)
+		members[name].alone, members[name].keyUse = true, use
+		return err
+	}, find.query, find.args...)
 }
 
-// lockAvatars is lockAvatar for a group. It waits for no lock: it sets createAlone on members whose avatar
-// is locked or deleted.
-func lockAvatars(ctx context.Context, tx transaction, group []*creation) error {
-	var ids []string
-	for _, c := range group {
-		if c.subject.AvatarID != "" {
-			ids = append(ids, c.subject.AvatarID)
-		}
-	}
-	if len(ids) == 0 {
+// findAvatars finds the avatars of creations that are not deleted.
+//
+//nolint:gochecknoglobals // a constant
+var findAvatars = newRowStatement(`id text`, func(c *creation) []any { return []any{c.subject.AvatarID} },
+	func(dialect, []string) string {
+		return `SELECT s.id FROM r, subjects s WHERE s.id = r.id AND s.deleted_at IS NULL`
+	})
+
+// lockAvatars locks the avatars of new videos, so that they are not deleted before the videos are inserted. A creation
+// must be made alone if its avatar is locked or deleted.
+func lockAvatars(ctx context.Context, tx transaction, group []*creation, wait bool) error {
+	videos := slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone || c.subject.AvatarID == "" })
+	if len(videos) == 0 {
 		return nil
 	}
 	locked := make(map[string]bool)
+	find := findAvatars.with(tx, videos...)[0]
 	err := tx.query(ctx, func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
 		locked[id] = true
 		return err
-	}, `SELECT id FROM subjects WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id`+tx.forUpdate()+` SKIP LOCKED`, ids)
-	for _, c := range group {
-		c.createAlone = c.createAlone || c.subject.AvatarID != "" && !locked[c.subject.AvatarID]
+	}, find.query+tx.lockSubjects(wait), find.args...)
+	for _, c := range videos {
+		if !locked[c.subject.AvatarID] {
+			c.alone, c.err = true, studio.ErrNotFound
+		}
 	}
 	return err
 }

@@ -43,11 +43,3 @@ func (s *Store) EnableEndpoint(ctx context.Context, userID, url string) error {
 		return err
 	})
 }
-
-// switchOff switches the URL of a subject off for its user.
-func switchOff(ctx context.Context, tx transaction, r Record) error {
-	_, err := tx.exec(ctx, `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason)
-		SELECT user_id, webhook_url, origin, CAST($2 AS BIGINT), CAST($3 AS TEXT) FROM subjects WHERE id = $1
-		ON CONFLICT (user_id, url) DO NOTHING`, r.Event.SubjectID, micros(r.endedAt()), string(r.Outcome.Reason))
-	return err
-}

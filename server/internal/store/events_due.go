@@ -126,25 +126,23 @@ func (s *Store) ShiftDue(ctx context.Context, by time.Duration) error {
 func shiftDue(ctx context.Context, tx transaction, by time.Duration) error {
 	_, err := tx.exec(ctx, `UPDATE events SET due_at = COALESCE(due_at, created_at) + $1 WHERE state = 'pending'`, by.Microseconds())
 	if err == nil {
-		_, err = tx.exec(ctx, `UPDATE subjects SET deliver_at = `+tx.subjectDue()+` WHERE deliver_at IS NOT NULL`)
+		_, err = tx.exec(ctx, `UPDATE subjects SET deliver_at = `+firstDue(tx)+` WHERE deliver_at IS NOT NULL`)
 	}
 	return err
 }
 
-// dueSQLite and duePostgres are the SQL expression for deliver_at of a subject: the due time of its first
-// pending event, or NULL if it has none. An event without an attempt is due immediately. Its creation time
-// only orders it, and may be ahead of the clock of the database.
-const (
-	dueSQLite = `(SELECT COALESCE(e.due_at, e.created_at) FROM events e
+// firstDue returns the SQL expression for deliver_at of a subject: the due time of its first pending event, or NULL if
+// it has none. An event without an attempt is due immediately. Its creation time only orders it, and may be ahead of
+// the clock of the database.
+func firstDue(sql dialect) string {
+	return `(SELECT COALESCE(e.due_at, ` + sql.past("e.created_at") + `) FROM events e
 		WHERE e.subject_id = subjects.id AND e.state = 'pending' ORDER BY e.sequence LIMIT 1)`
-	duePostgres = `(SELECT COALESCE(e.due_at, LEAST(e.created_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
-		FROM events e WHERE e.subject_id = subjects.id AND e.state = 'pending' ORDER BY e.sequence LIMIT 1)`
-)
+}
 
 // updateDeliverAt returns the UPDATE of deliver_at. It must follow every change of the events of a subject,
 // in a transaction that has locked the subject.
 func updateDeliverAt(tx transaction, subjectID string) statement {
-	return statement{`UPDATE subjects SET deliver_at = ` + tx.subjectDue() + ` WHERE id = $1`, []any{subjectID}}
+	return statement{`UPDATE subjects SET deliver_at = ` + firstDue(tx) + ` WHERE id = $1`, []any{subjectID}}
 }
 
 // markEventsAdded updates deliver_at of a subject with new pending events, and marks their flow as due.

@@ -89,28 +89,56 @@ func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.
 		return s.recordInGroup(ctx, holder, r)
 	}
 	err = s.write(ctx, func(tx transaction) error {
-		_, err := tx.execAll(ctx, []statement{
-			{`INSERT INTO attempts (event_id, number, at, duration, address, status, failure, excerpt)
-				VALUES ($1, (SELECT COALESCE(MAX(number), 0) + 1 FROM attempts WHERE event_id = $1), $2, $3, $4, $5, $6, $7)`, []any{
-				r.Event.ID, micros(r.Attempt.At), r.Attempt.Duration.Microseconds(), r.Attempt.Address, r.Attempt.Status,
-				r.Attempt.Failure, r.Attempt.Excerpt,
-			}},
-			{
-				`UPDATE events SET state = $2, tries = tries + 1, ended_at = $3, due_at = $4, reason = $5
-					WHERE id = $1 AND state = 'pending' AND $2 <> ''`,
-				[]any{r.Event.ID, string(r.Outcome.State), micros(r.endedAt()), micros(r.dueAt()), string(r.Outcome.Reason)},
-			},
-		})
-		if err == nil && r.Outcome.SwitchOff {
-			err = switchOff(ctx, tx, r)
-		}
-		if err != nil {
+		records := []*Record{&r}
+		if _, err := tx.execAll(ctx, recordStatements(tx, records)); err != nil {
 			return err
 		}
 		derive := updateDeliverAt(tx, r.Event.SubjectID)
 		return queryRow(ctx, tx, []any{instant{&next}}, derive.query+` RETURNING deliver_at`, derive.args...)
 	})
 	return next, err
+}
+
+// The statements that write records. CASE keeps the planner of PostgreSQL from using the index of pending events: if
+// the statistics say that the index is empty, reading all of it for each record looks cheaper than finding the event by
+// its ID.
+//
+//nolint:gochecknoglobals // constants
+var (
+	insertAttempts = newRowStatement(`subject_id text, event_id text, at bigint, duration bigint, address text, status int,
+		failure text, excerpt bytea`,
+		func(r *Record) []any {
+			return []any{
+				r.Event.SubjectID, r.Event.ID, micros(r.Attempt.At), r.Attempt.Duration.Microseconds(), r.Attempt.Address, r.Attempt.Status,
+				r.Attempt.Failure, r.Attempt.Excerpt,
+			}
+		}, func(sql dialect, _ []string) string {
+			return `INSERT INTO attempts (event_id, number, at, duration, address, status, failure, excerpt)
+			SELECT r.event_id, (SELECT COALESCE(MAX(a.number), 0) + 1 FROM attempts a WHERE a.event_id = r.event_id),
+				r.at, r.duration, r.address, r.status, r.failure, r.excerpt FROM r WHERE ` + sql.recordable()
+		})
+
+	updateEvents = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
+		return `UPDATE events SET state = r.state, tries = events.tries + 1, ended_at = r.ended_at, due_at = r.due_at, reason = r.reason
+			FROM r WHERE events.id = r.event_id AND CASE events.state WHEN 'pending' THEN TRUE END AND r.state <> '' AND ` + sql.recordable()
+	})
+
+	insertEndpoints = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
+		return `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason)
+			SELECT s.user_id, s.webhook_url, s.origin, r.ended_at, r.reason FROM r, subjects s WHERE s.id = r.subject_id AND ` + sql.recordable() + ` ON CONFLICT (user_id, url) DO NOTHING`
+	})
+)
+
+const outcomeColumns = `subject_id text, event_id text, state text, ended_at bigint, due_at bigint, reason text`
+
+func outcomeValues(r *Record) []any {
+	return []any{r.Event.SubjectID, r.Event.ID, string(r.Outcome.State), micros(r.endedAt()), micros(r.dueAt()), string(r.Outcome.Reason)}
+}
+
+// recordStatements returns the statements that write records. An UPDATE of deliver_at must follow them.
+func recordStatements(sql dialect, records []*Record) []statement {
+	disabled := slices.DeleteFunc(slices.Clone(records), func(r *Record) bool { return !r.Outcome.SwitchOff })
+	return slices.Concat(insertAttempts.with(sql, records...), updateEvents.with(sql, records...), insertEndpoints.with(sql, disabled...))
 }
 
 // ExhaustEvents ends every pending event of a subject as exhausted, without an attempt.

@@ -20,12 +20,12 @@ const (
 
 // record is a [Record] that waits for its group.
 type record struct {
+	groupMember
 	Record
+
 	holder  string
 	next    time.Time
-	err     error
-	skipped bool          // its subject was locked by another transaction
-	done    chan struct{} // closed when err and skipped are set
+	skipped bool // its subject was locked by another transaction
 }
 
 func (s *Store) newRecordQueue() *commitQueue[*record] {
@@ -44,7 +44,7 @@ func (s *Store) newRecordQueue() *commitQueue[*record] {
 // event does not exist.
 func (s *Store) recordInGroup(ctx context.Context, holder string, one Record) (next time.Time, err error) {
 	for range recordTries {
-		r := &record{Record: one, holder: holder, done: make(chan struct{})}
+		r := &record{groupMember: newGroupMember(), Record: one, holder: holder}
 		s.records.add(r)
 		<-r.done
 		if !r.skipped {
@@ -87,31 +87,13 @@ func (s *Store) commitRecords(group []*record) {
 // lockedSubjects is the SQL expression for the subjects of a group that the transaction has locked.
 const lockedSubjects = `current_setting('studio.locked')::text[]`
 
-// groupStatements write a group of records. fence locks the row of the lease holder, the fencing token. CASE
-// keeps the planner from using the index of pending events: if the statistics say that the index is empty,
-// reading all of it for each record looks cheaper than finding the event by its ID.
-//
-//nolint:gochecknoglobals // a table
-var groupStatements = struct{ fence, lock, attempts, events, subjects, endpoints string }{
-	fence: `SELECT 1 FROM holders WHERE id = $1 FOR KEY SHARE`,
-	lock: `SELECT set_config('studio.locked', COALESCE((SELECT array_agg(id)::text FROM
+// fenceHolder locks the row of the lease holder, the fencing token. lockSubjects locks the subjects of a group.
+const (
+	fenceHolder  = `SELECT 1 FROM holders WHERE id = $1 FOR KEY SHARE`
+	lockSubjects = `SELECT set_config('studio.locked', COALESCE((SELECT array_agg(id)::text FROM
 		(SELECT id FROM subjects WHERE id = ANY($2::text[]) AND ($1 = '' OR EXISTS (SELECT FROM holders WHERE id = $1))
-			ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) l), '{}'), true)`,
-	attempts: `INSERT INTO attempts (event_id, number, at, duration, address, status, failure, excerpt)
-		SELECT r.event_id, (SELECT COALESCE(MAX(a.number), 0) + 1 FROM attempts a WHERE a.event_id = r.event_id),
-			r.at, r.duration, r.address, r.status, r.failure, r.excerpt
-		FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::int[], $7::text[], $8::bytea[])
-			r(subject_id, event_id, at, duration, address, status, failure, excerpt)
-		WHERE r.subject_id = ANY(` + lockedSubjects + `)`,
-	events: `UPDATE events e SET state = r.state, tries = e.tries + 1, ended_at = r.ended_at, due_at = r.due_at, reason = r.reason
-		FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[])
-			r(subject_id, event_id, state, ended_at, due_at, reason)
-		WHERE e.id = r.event_id AND CASE e.state WHEN 'pending' THEN TRUE END AND r.state <> '' AND r.subject_id = ANY(` + lockedSubjects + `)`,
-	subjects: `UPDATE subjects SET deliver_at = ` + duePostgres + ` WHERE id = ANY(` + lockedSubjects + `) RETURNING id, deliver_at`,
-	endpoints: `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason)
-		SELECT user_id, webhook_url, origin, $2::bigint, $3::text FROM subjects WHERE id = $1 AND id = ANY(` + lockedSubjects + `)
-		ON CONFLICT (user_id, url) DO NOTHING`,
-}
+			ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) l), '{}'), true)`
+)
 
 // writeRecords writes records of one lease holder in one transaction and one request.
 func (s *Store) writeRecords(ctx context.Context, group []*record) error {
@@ -122,31 +104,23 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 	defer connection.Release()
 	holder, held := group[0].holder, group[0].holder == ""
 	written := make(map[string]time.Time, len(group))
-	var subjects, events, addresses, failures, states, reasons []string
-	var at, duration []int64
-	var status []int32
-	var excerpts [][]byte
-	var ended, due []*int64
-	for _, r := range group {
-		subjects, events = append(subjects, r.Event.SubjectID), append(events, r.Event.ID)
-		at, duration = append(at, r.Attempt.At.UnixMicro()), append(duration, r.Attempt.Duration.Microseconds())
-		addresses, status = append(addresses, r.Attempt.Address), append(status, int32(r.Attempt.Status)) //nolint:gosec // three digits
-		failures, excerpts = append(failures, r.Attempt.Failure), append(excerpts, r.Attempt.Excerpt)
-		states, reasons = append(states, string(r.Outcome.State)), append(reasons, string(r.Outcome.Reason))
-		ended, due = append(ended, microsPointer(r.endedAt())), append(due, microsPointer(r.dueAt()))
+	records, subjects := make([]*Record, len(group)), make([]string, len(group))
+	for i, r := range group {
+		records[i], subjects[i] = &r.Record, r.Event.SubjectID
 	}
 	batch := new(pgx.Batch)
 	if holder != "" {
-		batch.Queue(groupStatements.fence, holder).Query(func(rows pgx.Rows) error {
+		batch.Queue(fenceHolder, holder).Query(func(rows pgx.Rows) error {
 			held = rows.Next()
 			rows.Close()
 			return rows.Err()
 		})
 	}
-	batch.Queue(groupStatements.lock, holder, subjects)
-	batch.Queue(groupStatements.attempts, subjects, events, at, duration, addresses, status, failures, excerpts)
-	batch.Queue(groupStatements.events, subjects, events, states, ended, due, reasons)
-	batch.Queue(groupStatements.subjects).Query(func(rows pgx.Rows) error {
+	batch.Queue(lockSubjects, holder, subjects)
+	for _, s := range recordStatements(postgresDialect{}, records) {
+		batch.Queue(s.query, s.args...)
+	}
+	batch.Queue(`UPDATE subjects SET deliver_at = ` + firstDue(postgresDialect{}) + ` WHERE id = ANY(` + lockedSubjects + `) RETURNING id, deliver_at`).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var id string
 			var next time.Time
@@ -157,11 +131,6 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 		}
 		return rows.Err()
 	})
-	for _, r := range group {
-		if r.Outcome.SwitchOff {
-			batch.Queue(groupStatements.endpoints, r.Event.SubjectID, r.endedAt().UnixMicro(), string(r.Outcome.Reason))
-		}
-	}
 	if err := connection.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}
@@ -176,13 +145,4 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 		r.next, r.skipped = next, held && !ok
 	}
 	return nil
-}
-
-// microsPointer returns a time in microseconds, or nil for the zero time.
-func microsPointer(t time.Time) *int64 {
-	if t.IsZero() {
-		return nil
-	}
-	n := t.UnixMicro()
-	return &n
 }

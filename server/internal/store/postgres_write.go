@@ -98,6 +98,7 @@ func (e *postgres) writeOnce(ctx context.Context, signal func(dueWork), change f
 type postgresTransaction struct {
 	postgresQuerier
 	dueWork
+	postgresDialect
 
 	tx      pgx.Tx
 	changed bool // it changed or locked a row
@@ -109,26 +110,16 @@ func (t *postgresTransaction) exec(ctx context.Context, query string, args ...an
 	return rows, err
 }
 
-// forUpdate uses NO KEY, which does not block foreign key checks on the row.
-func (t *postgresTransaction) forUpdate() string { return " FOR NO KEY UPDATE" }
-
-func (t *postgresTransaction) subjectDue() string { return duePostgres }
-
-// tryLock takes an advisory lock. The name of the schema is part of it, so that services in different schemas
+// tryLock takes advisory locks. The name of the schema is part of it, so that services in different schemas
 // of one database do not block each other.
-func (t *postgresTransaction) tryLock(ctx context.Context, name string) (free bool, err error) {
-	err = queryRow(ctx, t, []any{&free},
-		`SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))`, name)
-	return free, err
-}
-
-// renderAt is at most the time of the database, in case the clock of this process is ahead.
-func (t *postgresTransaction) renderAt(parameter string) string {
-	return `CASE WHEN ` + parameter + `::bigint IS NOT NULL THEN LEAST(` + parameter + `, ` + t.clock() + `) END`
-}
-
-func (t *postgresTransaction) clock() string {
-	return `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
+func (t *postgresTransaction) tryLock(ctx context.Context, names []string) (locked []string, err error) {
+	err = t.query(ctx, func(scan func(...any) error) error {
+		var name string
+		err := scan(&name)
+		locked = append(locked, name)
+		return err
+	}, `SELECT name FROM unnest($1::text[]) name WHERE pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || name, 0))`, names)
+	return locked, err
 }
 
 // execAll sends all statements in one batch.

@@ -61,7 +61,7 @@ func claimRendering(ctx context.Context, tx transaction, by string, now time.Tim
 	if err != nil {
 		return nil, false, err
 	}
-	subject, err := subjectByID(ctx, tx, subjectID, "")
+	subject, err := subjectByID(ctx, tx, subjectID)
 	return []studio.Subject{subject}, true, err
 }
 
@@ -164,7 +164,7 @@ func (s *Store) ClockOffset(ctx context.Context) (time.Duration, error) {
 	}
 	began := time.Now()
 	var micros int64
-	err := queryRow(ctx, s.engine, []any{&micros}, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`)
+	err := queryRow(ctx, s.engine, []any{&micros}, `SELECT `+postgresDialect{}.clock())
 	return time.UnixMicro(micros).Sub(began.Add(time.Since(began) / 2)), err
 }
 

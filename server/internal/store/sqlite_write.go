@@ -8,12 +8,11 @@ import (
 // member is one change of a group. It sees the changes of the members before it. Its error rolls back only
 // its own change.
 type member struct {
-	changeResult
+	groupMember
 
 	change func(tx transaction) error
 	ctx    context.Context //nolint:containedctx // the context of the caller
 	tx     *sqliteTransaction
-	done   chan struct{}
 }
 
 // newCommitQueue returns the group commit of SQLite. Most of the cost of a commit is the disk sync, which the
@@ -23,7 +22,7 @@ func (e *sqlite) newCommitQueue() *commitQueue[*member] {
 }
 
 func (e *sqlite) write(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
-	m := &member{change: change, ctx: ctx, done: make(chan struct{})}
+	m := &member{groupMember: newGroupMember(), change: change, ctx: ctx}
 	e.writes.add(m)
 	<-m.done
 	m.repanic()
@@ -92,6 +91,7 @@ func (e *sqlite) commitMembers(ctx context.Context, members []*member) error {
 // context, because an interrupted statement would roll back the transaction of the whole group.
 type sqliteTransaction struct {
 	dueWork
+	sqliteDialect
 
 	tx         *sql.Tx
 	statements *statements
@@ -132,12 +132,6 @@ func (t *sqliteTransaction) query(
 	return eachRow(rows, each)
 }
 
-func (t *sqliteTransaction) forUpdate() string { return "" } // SQLite has one writer at a time
-
-func (t *sqliteTransaction) subjectDue() string { return dueSQLite }
-
-func (t *sqliteTransaction) tryLock(context.Context, string) (bool, error) { return true, nil }
-
-func (t *sqliteTransaction) renderAt(parameter string) string { return parameter }
-
-func (t *sqliteTransaction) clock() string { return `CAST(unixepoch('subsec') * 1000000 AS INTEGER)` }
+func (t *sqliteTransaction) tryLock(_ context.Context, names []string) ([]string, error) {
+	return names, nil
+}

@@ -18,16 +18,15 @@
 //
 //	events    events_insert.go                      inserts new events, with their subjects
 //	          events_due.go                         reads the flows and events that are due; sets deliver_at
-//	          events_record.go                      writes an attempt and the outcome of its event
-//	          events_record_group.go                does so for many attempts at once, on PostgreSQL
+//	          events_record.go                      writes attempts and the outcomes of their events
+//	          events_record_group.go                does so for a group of attempts in one request, on PostgreSQL
 //	          events.go, events_user.go             list events for operators and users, and replay them
 //	          delete.go, users.go                   end the events of deleted subjects and users
 //	          prune.go                              deletes events when their retention is over
-//	attempts  events_record.go, events_record_group.go
+//	attempts  events_record.go
 //
-//	subjects          subjects.go; delete.go; on PostgreSQL creations.go, creation_rows.go, updates.go and
-//	                  update_rows.go for many at once
-//	idempotency keys  subjects.go; creations.go and creation_rows.go for many at once
+//	subjects          subjects_write.go, with idempotency keys; creations.go and updates.go decide what is written
+//	                  and lock it; subjects.go reads; delete.go
 //	renderings        renderings.go (columns of subjects)
 //	lanes, holders    leases.go; notifications between processes in notifications.go
 //	endpoints         endpoints.go, receivers.go; breakers in breakers.go; pauses in pauses.go
@@ -39,15 +38,15 @@
 //
 // # Two databases
 //
-// Most SQL is the same on both databases. The interfaces engine and transaction contain the differences:
-// the files sqlite*.go implement them for SQLite, and postgres*.go for PostgreSQL: postgres_hosts.go connects,
-// postgres_sockets.go ends the wait for a server that hangs, and postgres_write.go commits. Where many rows are
-// written with one statement on PostgreSQL, a method of [Store] has two implementations, and Store.Shared
-// decides between them.
+// Most SQL is the same on both databases. dialect.go contains the SQL that differs, and the interfaces engine and
+// transaction what else does: the files sqlite*.go implement them for SQLite, and postgres*.go for PostgreSQL:
+// postgres_hosts.go connects, postgres_sockets.go ends the wait for a server that hangs, and postgres_write.go
+// commits. A statement that writes rows of a table is a rowStatement, in rows.go: PostgreSQL runs it once for
+// many rows, and SQLite for each row.
 //
 // Writes use group commit: changes that arrive while a commit runs share the next one. commit_queue.go is
 // the queue of each group. On SQLite all writes share one, in sqlite_write.go. On PostgreSQL creations,
-// updates and records each have their own.
+// updates and records each have their own; group.go commits creations and updates.
 package store
 
 import (
@@ -135,23 +134,15 @@ type querier interface {
 // transaction is a querier that also writes. Its changes are atomic.
 type transaction interface {
 	querier
+	dialect
 	exec(ctx context.Context, query string, args ...any) (rows int64, err error)
 	// execAll executes several statements in order, in one round trip.
 	execAll(ctx context.Context, all []statement) (rows []int64, err error)
-	// forUpdate returns the SQL that ends a SELECT of rows which this transaction will change.
-	forUpdate() string
-	// subjectDue returns the SQL expression for deliver_at of a subject.
-	subjectDue() string
-	// tryLock locks a name until the end of the transaction. It reports false if another one has the lock.
-	tryLock(ctx context.Context, name string) (free bool, err error)
-	// renderAt returns the SQL expression for the render_at of a new subject whose rendering is due at once by
-	// the clock of this process.
-	renderAt(parameter string) string
+	// tryLock locks names until the end of the transaction. It returns those that no other transaction has locked.
+	tryLock(ctx context.Context, names []string) (locked []string, err error)
 	// markDeliveryDue marks a flow for the signal after the commit, and markRenderDue a rendering.
 	markDeliveryDue(flow Flow)
 	markRenderDue()
-	// clock returns the SQL expression for the current time of the database, in microseconds.
-	clock() string
 }
 
 // dueWork is the work that a transaction makes due.
@@ -168,6 +159,16 @@ func (w *dueWork) markRenderDue() { w.rendering = true }
 type statement struct {
 	query string
 	args  []any
+}
+
+// execInOrder executes lists of statements in one round trip.
+func execInOrder(ctx context.Context, tx transaction, lists ...[]statement) error {
+	all := slices.Concat(lists...)
+	if len(all) == 0 {
+		return nil
+	}
+	_, err := tx.execAll(ctx, all)
+	return err
 }
 
 // engine is the implementation of a database, SQLite or PostgreSQL.
@@ -214,7 +215,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),
 		dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
 	}
-	s.records, s.creations, s.updates = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue()
+	s.records, s.creations, s.updates = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue() //nolint:contextcheck // a group has a context of its own
 	if cfg.Traces != nil {
 		s.tracer = cfg.Traces.Tracer(tracerName)
 	}

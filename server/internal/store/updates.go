@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -16,95 +13,71 @@ const (
 	maxUpdateGroup = 128
 )
 
-// update is a change of a subject that waits for its group.
+// update is a change of a subject.
 type update struct {
-	changeResult
+	groupMember
 
-	id          string
-	change      func(*studio.Subject) error
-	subject     studio.Subject
-	span        trace.Span
-	updateAlone bool          // the change must be made outside the group
-	done        chan struct{} // closed when the result is set
+	id      string
+	change  func(*studio.Subject) error
+	subject studio.Subject
 }
 
 func (s *Store) newUpdateQueue() *commitQueue[*update] {
-	return &commitQueue[*update]{commit: s.commitUpdates, limit: maxUpdateGroup, slots: make(chan struct{}, updateSlots)}
+	return &commitQueue[*update]{
+		commit: func(group []*update) { commitGroup(s, group, changeSubjects) },
+		limit:  maxUpdateGroup, slots: make(chan struct{}, updateSlots),
+	}
 }
 
-// updateInGroup changes a subject by group commit on PostgreSQL, unless the change must be made alone. On
-// SQLite, write does this for every change.
+func (s *Store) UpdateSubject(ctx context.Context, id string, change func(*studio.Subject) error) (studio.Subject, error) {
+	u := &update{groupMember: newGroupMember(), id: id, change: change}
+	err := writeGrouped(ctx, s, s.updates, changeSubjects, u)
+	return u.subject, err
+}
+
+// findSubjects finds the subjects of updates that are not deleted.
 //
-// A group locks its subjects with one statement, writes them with one request, and waits for no lock. A
-// subject that another transaction has locked, or that another member changes, is changed alone.
-func (s *Store) updateInGroup(ctx context.Context, id string, change func(*studio.Subject) error) (changed *update) {
-	ctx, span := s.startSpan(ctx, "update in group commit")
-	defer span.End()
-	u := &update{id: id, change: change, span: span, done: make(chan struct{})}
-	if u.err = ctx.Err(); u.err != nil {
-		return u
-	}
-	s.updates.add(u)
-	<-u.done
-	u.repanic()
-	return u
-}
+//nolint:gochecknoglobals // a constant
+var findSubjects = newRowStatement(`id text`, func(u *update) []any { return []any{u.id} }, func(dialect, []string) string {
+	return `SELECT ` + subjectColumns + ` FROM r, subjects s WHERE s.id = r.id AND s.deleted_at IS NULL`
+})
 
-// commitUpdates makes the changes of a group. It ignores the contexts of the members, so that none cancels
-// the others.
-func (s *Store) commitUpdates(group []*update) {
-	ctx := groupContext(group[0].span)
-	err := s.write(ctx, func(tx transaction) error { return updateAll(ctx, tx, group) })
-	for _, u := range group {
-		if err != nil {
-			u.updateAlone = !errors.Is(err, studio.ErrBusy) // another member may be the cause, or an ID that is not valid text in PostgreSQL
-			u.err = err
-		}
-		close(u.done)
-	}
-}
-
-// updateAll makes the changes whose subjects it can lock without a wait, and sets updateAlone on the others.
-func updateAll(ctx context.Context, tx transaction, group []*update) error {
+// changeSubjects is a groupWrite. A change is made alone if its subject is locked, missing, or changed by another member.
+func changeSubjects(ctx context.Context, tx transaction, group []*update, wait bool) error {
 	members := make(map[string]*update)
-	var ids []string
+	var first []*update
 	for _, u := range group {
-		u.updateAlone, u.err = true, nil
+		u.alone, u.err = true, studio.ErrNotFound
 		if members[u.id] == nil {
 			members[u.id] = u
-			ids = append(ids, u.id)
+			first = append(first, u)
 		}
 	}
-	var found []*update
+	find := findSubjects.with(tx, first...)[0]
 	err := tx.query(ctx, func(scan func(...any) error) error {
 		subject, err := scanSubject(scan)
 		if err == nil {
 			u := members[subject.ID]
-			u.subject, u.updateAlone = subject, false
-			found = append(found, u)
+			u.subject, u.alone, u.err = subject, false, nil
 		}
 		return err
-	}, `SELECT `+subjectColumns+` FROM subjects s WHERE s.id = ANY($1) AND s.deleted_at IS NULL ORDER BY s.id`+
-		tx.forUpdate()+` OF s SKIP LOCKED`, ids)
+	}, find.query+tx.lockSubjects(wait), find.args...)
 	if err != nil {
 		return err
 	}
-	rows := new(updateRows)
-	for _, u := range found {
+	var changed []*studio.Subject
+	for _, u := range first {
+		if u.alone {
+			continue
+		}
 		due := u.subject.RenderAt
 		if u.run(func() error { return u.change(&u.subject) }); u.err != nil {
 			continue
 		}
-		if err := rows.add(u.subject, due); err != nil {
-			return err
+		if !u.subject.RenderAt.IsZero() && !u.subject.RenderAt.Equal(due) {
+			tx.markRenderDue()
 		}
+		changed = append(changed, &u.subject)
 	}
-	if len(rows.ids) == 0 {
-		return nil
-	}
-	if _, err := tx.execAll(ctx, append(rows.events.insert(), rows.update())); err != nil {
-		return err
-	}
-	markDue(tx, rows.renderDue, rows.events.flows)
-	return nil
+	return execInOrder(ctx, tx, writeEvents(tx, changed), updateSubjects.with(tx, changed...))
 }

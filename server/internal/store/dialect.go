@@ -1,0 +1,54 @@
+package store
+
+// dialect is the SQL in which the databases differ.
+type dialect interface {
+	// forUpdate returns the SQL that ends a SELECT of rows which the transaction will change.
+	forUpdate() string
+	// lockSubjects returns the SQL that ends a SELECT of subjects s which the transaction will change. Unless wait is true,
+	// the SELECT skips those that another transaction has locked.
+	lockSubjects(wait bool) string
+	// clock returns the SQL expression for the current time of the database, in microseconds.
+	clock() string
+	// past returns the SQL expression for a time, or for the current time of the database if that is earlier. So work
+	// that is due now is not late if the clock of this process is ahead.
+	past(at string) string
+	// recordable returns the SQL condition that the subject of a record r may be written.
+	recordable() string
+	// forRows returns the statements for the values of rows, from the query for SQLite or that for PostgreSQL.
+	forRows(sqlite, postgres string, rows [][]any) []statement
+}
+
+type sqliteDialect struct{}
+
+func (sqliteDialect) forUpdate() string { return "" } // SQLite has one writer at a time
+
+func (sqliteDialect) lockSubjects(bool) string { return "" }
+
+func (sqliteDialect) clock() string { return `CAST(unixepoch('subsec') * 1000000 AS INTEGER)` }
+
+func (sqliteDialect) past(at string) string { return at } // SQLite has no clock of its own
+
+func (sqliteDialect) recordable() string { return "TRUE" }
+
+type postgresDialect struct{}
+
+// forUpdate uses NO KEY, which does not block foreign key checks on the row.
+func (postgresDialect) forUpdate() string { return " FOR NO KEY UPDATE" }
+
+func (d postgresDialect) lockSubjects(wait bool) string {
+	if wait {
+		return d.forUpdate() + " OF s"
+	}
+	return d.forUpdate() + " OF s SKIP LOCKED"
+}
+
+func (postgresDialect) clock() string {
+	return `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
+}
+
+func (d postgresDialect) past(at string) string {
+	return `CASE WHEN ` + at + ` IS NOT NULL THEN LEAST(` + at + `, ` + d.clock() + `) END`
+}
+
+// recordable is for writeRecords.
+func (postgresDialect) recordable() string { return `r.subject_id = ANY(` + lockedSubjects + `)` }

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// groupMember is a change that waits for the commit of its group.
+type groupMember struct {
+	span     trace.Span
+	err      error
+	panicked any
+	alone    bool          // the change must be made in a transaction of its own
+	done     chan struct{} // closed when the other fields are set
+}
+
+// groupChange is a pointer to a struct that embeds groupMember.
+type groupChange interface {
+	comparable
+	member() *groupMember
+}
+
+func newGroupMember() groupMember { return groupMember{done: make(chan struct{})} }
+
+func (m *groupMember) member() *groupMember { return m }
+
+// run runs a change for the caller, which waits in another goroutine. It stores a panic for repanic.
+func (m *groupMember) run(change func() error) {
+	defer func() {
+		if m.panicked = recover(); m.panicked != nil {
+			m.err = sql.ErrTxDone
+		}
+	}()
+	m.err = change()
+}
+
+// repanic panics in the goroutine of the caller if the change did.
+func (m *groupMember) repanic() {
+	if m.panicked != nil {
+		panic(m.panicked)
+	}
+}
+
+// groupWrite makes the changes of a group in a transaction. It sets err or alone on the changes that it does not make.
+// Unless wait is true, it waits for no lock: it sets alone if another transaction has the lock. If wait is true, the
+// group has one member.
+type groupWrite[T groupChange] func(ctx context.Context, tx transaction, group []T, wait bool) error
+
+// writeGrouped makes a change by group commit, and alone if it must be. On SQLite, Store.write groups all changes.
+func writeGrouped[T groupChange](ctx context.Context, s *Store, queue *commitQueue[T], write groupWrite[T], change T) error {
+	m := change.member()
+	if s.Shared() {
+		if err := waitForGroup(ctx, s, queue, change); !m.alone {
+			return err
+		}
+	}
+	err := s.write(ctx, func(tx transaction) error {
+		m.err, m.alone = nil, false
+		if err := write(ctx, tx, []T{change}, true); err != nil {
+			return err
+		}
+		return m.err
+	})
+	m.repanic()
+	return err
+}
+
+// waitForGroup queues a change and waits for the commit of its group. It gives up if the group does not begin within
+// acquireTimeout, or before ctx ends.
+func waitForGroup[T groupChange](ctx context.Context, s *Store, queue *commitQueue[T], change T) error {
+	m := change.member()
+	ctx, m.span = s.startSpan(ctx, "group commit")
+	defer m.span.End()
+	ctx, cancel := context.WithTimeoutCause(ctx, acquireTimeout, errNoConnection)
+	defer cancel()
+	queue.add(change)
+	select {
+	case <-m.done:
+	case <-ctx.Done():
+		if queue.remove(change) {
+			return s.domainError(context.Cause(ctx))
+		}
+		<-m.done
+	}
+	m.repanic()
+	return m.err
+}
+
+// commitGroup makes the changes of a group in one transaction. It ignores the contexts of the members, so that none
+// cancels the others.
+func commitGroup[T groupChange](s *Store, group []T, write groupWrite[T]) {
+	ctx := groupContext(group[0].member().span)
+	err := s.write(ctx, func(tx transaction) error {
+		for _, change := range group {
+			change.member().err, change.member().alone = nil, false
+		}
+		return write(ctx, tx, group, false)
+	})
+	for _, change := range group {
+		m := change.member()
+		if err != nil {
+			m.err, m.alone = err, !errors.Is(err, studio.ErrBusy) // another member may be the cause
+		}
+		close(m.done)
+	}
+}

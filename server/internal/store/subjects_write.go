@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// The statements that write subjects and idempotency keys.
+//
+//nolint:gochecknoglobals // constants
+var (
+	// insertSubjects computes deliver_at like firstDue.
+	insertSubjects = newRowStatement(`id text, kind text, user_id text, avatar_id text, title text, request text, webhook_url text,
+		origin text, status text, consent text, failure_reason text, created_at bigint, updated_at bigint,
+		sequence bigint, render_at bigint, render_tries int, request_id text, trace_parent text, deliver_at bigint`,
+		func(s *studio.Subject) []any {
+			var due time.Time
+			if len(s.Events) > 0 {
+				due = s.Events[0].CreatedAt
+			}
+			return []any{
+				s.ID, string(s.Kind), s.UserID, nullable(s.AvatarID), s.Title, string(s.Request), s.WebhookURL,
+				studio.Origin(s.WebhookURL), string(s.Status), string(s.Consent), s.FailureReason, micros(s.CreatedAt), micros(s.UpdatedAt),
+				s.Sequence, micros(s.RenderAt), s.RenderTries, s.RequestID, s.TraceParent, micros(due),
+			}
+		}, insertInto("subjects", "render_at", "deliver_at"))
+
+	// insertKeys replaces expired keys.
+	insertKeys = newRowStatement(`user_id text, key text, fingerprint bytea, subject_id text, created_at bigint`,
+		func(c *creation) []any {
+			return []any{c.subject.UserID, c.key.Key, c.key.Fingerprint, c.subject.ID, micros(c.subject.CreatedAt)}
+		}, func(sql dialect, columns []string) string {
+			return insertInto("idempotency_keys")(sql, columns) + ` ON CONFLICT (user_id, key) DO UPDATE SET
+				fingerprint = excluded.fingerprint, subject_id = excluded.subject_id, created_at = excluded.created_at`
+		})
+
+	// updateSubjects must follow insertEvents. It does not write the columns that deliveries change. If render_at changes,
+	// a rendering has ended and its lease is released.
+	updateSubjects = newRowStatement(`id text, status text, consent text, failure_reason text, progress int, rendering text,
+		updated_at bigint, sequence bigint, render_at bigint, render_tries int, has_events bool`,
+		func(s *studio.Subject) []any {
+			rendering, _ := json.Marshal(s.Rendering) // it contains only texts
+			return []any{
+				s.ID, string(s.Status), string(s.Consent), s.FailureReason, s.Progress, string(rendering),
+				micros(s.UpdatedAt), s.Sequence, micros(s.RenderAt), s.RenderTries, len(s.Events) > 0,
+			}
+		}, func(sql dialect, _ []string) string {
+			return `UPDATE subjects SET status = r.status, consent = r.consent, failure_reason = r.failure_reason,
+				progress = r.progress, rendering = r.rendering, updated_at = r.updated_at, sequence = r.sequence,
+				render_at = r.render_at, render_tries = r.render_tries,
+				render_by = CASE WHEN subjects.render_at IS NOT DISTINCT FROM r.render_at THEN subjects.render_by END,
+				deliver_at = CASE WHEN r.has_events THEN ` + firstDue(sql) + ` ELSE subjects.deliver_at END
+			FROM r WHERE subjects.id = r.id`
+		})
+)
+
+// nullable returns nil, which is stored as NULL, for an empty text.
+func nullable(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// writeCreations inserts subjects with their events and idempotency keys.
+func writeCreations(ctx context.Context, tx transaction, group []*creation) error {
+	subjects := make([]*studio.Subject, len(group))
+	var keyed []*creation
+	for i, c := range group {
+		subjects[i] = &c.subject
+		if c.key.Key != "" {
+			keyed = append(keyed, c)
+		}
+		if !c.subject.RenderAt.IsZero() {
+			tx.markRenderDue()
+		}
+	}
+	return execInOrder(ctx, tx, insertSubjects.with(tx, subjects...), insertKeys.with(tx, keyed...), writeEvents(tx, subjects))
+}
