@@ -15,20 +15,16 @@ type Breaker struct {
 
 // SaveBreaker stores a breaker. It replaces an earlier one of the same origin.
 func (s *Store) SaveBreaker(ctx context.Context, b Breaker) error {
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `INSERT INTO breakers (origin, until, pause) VALUES ($1, $2, $3)
-			ON CONFLICT (origin) DO UPDATE SET until = excluded.until, pause = excluded.pause`,
-			b.Origin, micros(b.Until), b.Pause.Microseconds())
-		return err
-	})
+	_, err := s.exec(ctx, `INSERT INTO breakers (origin, until, pause) VALUES ($1, $2, $3)
+		ON CONFLICT (origin) DO UPDATE SET until = excluded.until, pause = excluded.pause`,
+		b.Origin, micros(b.Until), b.Pause.Microseconds())
+	return err
 }
 
 // ForgetBreaker deletes the breaker of an origin, after it has closed.
 func (s *Store) ForgetBreaker(ctx context.Context, origin string) error {
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `DELETE FROM breakers WHERE origin = $1`, origin)
-		return err
-	})
+	_, err := s.exec(ctx, `DELETE FROM breakers WHERE origin = $1`, origin)
+	return err
 }
 
 // Breakers returns all stored breakers, including those whose pause is over.
@@ -40,14 +36,8 @@ func (s *Store) OpenBreakers(ctx context.Context, after string, limit int) ([]Br
 	return s.breakers(ctx, ` WHERE until > `+s.engine.now()+` AND origin > $1 ORDER BY origin LIMIT $2 + 0`, after, limit)
 }
 
-func (s *Store) breakers(ctx context.Context, which string, args ...any) (all []Breaker, err error) {
-	err = s.engine.query(ctx, func(scan func(...any) error) error {
-		var b Breaker
-		var pause int64
-		err := scan(&b.Origin, instant{&b.Until}, &pause)
-		b.Pause = time.Duration(pause) * time.Microsecond
-		all = append(all, b)
-		return err
+func (s *Store) breakers(ctx context.Context, which string, args ...any) ([]Breaker, error) {
+	return queryRows(ctx, s.engine, func(b *Breaker) []any {
+		return []any{&b.Origin, instant{&b.Until}, interval{&b.Pause}}
 	}, `SELECT origin, until, pause FROM breakers`+which, args...)
-	return all, err
 }

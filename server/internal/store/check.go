@@ -50,12 +50,10 @@ func (v Violation) String() string { return "subject " + v.SubjectID + " " + v.R
 func (s *Store) Check(ctx context.Context) (all []Violation, err error) {
 	kept := fmt.Sprint(time.Now().Add(-Retention).UnixMicro())
 	for _, rule := range rules {
-		err := s.engine.query(ctx, func(scan func(...any) error) error {
-			violation := Violation{Rule: rule.violation}
-			err := scan(&violation.SubjectID)
-			all = append(all, violation)
-			return err
-		}, strings.ReplaceAll(rule.query, "$1", kept))
+		subjects, err := queryRows(ctx, s.engine, oneColumn[string], strings.ReplaceAll(rule.query, "$1", kept))
+		for _, id := range subjects {
+			all = append(all, Violation{SubjectID: id, Rule: rule.violation})
+		}
 		if err != nil {
 			return all, err
 		}

@@ -158,16 +158,10 @@ func lockAvatars(ctx context.Context, tx transaction, group []*creation, wait bo
 	if len(videos) == 0 {
 		return nil
 	}
-	locked := make(map[string]bool)
 	find := findAvatars.with(tx, videos...)[0]
-	err := tx.query(ctx, func(scan func(...any) error) error {
-		var id string
-		err := scan(&id)
-		locked[id] = true
-		return err
-	}, find.query+tx.lockSubjects(wait), find.args...)
+	locked, err := queryRows(ctx, tx, oneColumn[string], find.query+tx.lockSubjects(wait), find.args...)
 	for _, c := range videos {
-		if !locked[c.subject.AvatarID] {
+		if !slices.Contains(locked, c.subject.AvatarID) {
 			c.alone, c.err = true, studio.ErrNotFound
 		}
 	}

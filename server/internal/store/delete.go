@@ -38,7 +38,7 @@ func (s *Store) DeleteSubject(
 		if err != nil || !deleted.IsZero() {
 			return err
 		}
-		_, err = tx.execAll(ctx, []statement{
+		err = tx.execAll(ctx, []statement{
 			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', request_id = '', trace_parent = '', failure_reason = '',
 				rendering = '{}', render_at = NULL, render_by = NULL, deliver_at = NULL WHERE (id = $1 OR avatar_id = $1) AND deleted_at IS NULL`, []any{id, micros(now)}},
 			{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
@@ -61,26 +61,19 @@ func (s *Store) DeleteSubject(
 // clocks of daemons.
 func deleteUploads(ctx context.Context, tx transaction, userID string, ids []string) (keys []string, err error) {
 	for _, id := range ids {
-		err := tx.query(ctx, func(scan func(...any) error) error {
-			var key string
-			err := scan(&key)
-			keys = append(keys, key)
-			return err
-		}, `DELETE FROM uploads WHERE id = $1 AND user_id = $2 AND NOT EXISTS (SELECT 1 FROM subjects s
+		deleted, err := queryRows(ctx, tx, oneColumn[string], `DELETE FROM uploads WHERE id = $1 AND user_id = $2 AND NOT EXISTS (SELECT 1 FROM subjects s
 			WHERE s.user_id = $2 AND s.kind IN ('avatar', 'video', 'lipsync') AND s.created_at > uploads.created_at - 3600000000
 			AND s.deleted_at IS NULL AND s.request LIKE '%' || $1 || '%') RETURNING key`, id, userID)
 		if err != nil {
 			return nil, err
 		}
+		keys = append(keys, deleted...)
 	}
 	return keys, nil
 }
 
 // SetProgress raises the progress of a subject that is processing.
 func (s *Store) SetProgress(ctx context.Context, id string, percent int) error {
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `UPDATE subjects SET progress = $2
-			WHERE id = $1 AND status = 'processing' AND progress < $2`, id, percent)
-		return err
-	})
+	_, err := s.exec(ctx, `UPDATE subjects SET progress = $2 WHERE id = $1 AND status = 'processing' AND progress < $2`, id, percent)
+	return err
 }

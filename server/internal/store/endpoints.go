@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"time"
-
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // Endpoint is a URL that is switched off for a user. Events for it end as exhausted when they are due. They
@@ -21,25 +19,14 @@ type Endpoint struct {
 
 // Endpoints returns the endpoints that are switched off, the most recent first.
 func (s *Store) Endpoints(ctx context.Context) ([]Endpoint, error) {
-	var all []Endpoint
-	err := s.engine.query(ctx, func(scan func(...any) error) error {
-		var e Endpoint
-		err := scan(&e.UserID, &e.Email, &e.URL, &e.Origin, instant{&e.DisabledAt}, &e.Reason)
-		all = append(all, e)
-		return err
+	return queryRows(ctx, s.engine, func(e *Endpoint) []any {
+		return []any{&e.UserID, &e.Email, &e.URL, &e.Origin, instant{&e.DisabledAt}, &e.Reason}
 	}, `SELECT p.user_id, u.email, p.url, p.origin, p.disabled_at, p.reason FROM endpoints p
 		JOIN users u ON u.id = p.user_id ORDER BY p.disabled_at DESC, p.user_id, p.url`)
-	return all, err
 }
 
 // EnableEndpoint switches a URL on again for a user. It returns studio.ErrNotFound if the URL is not
 // switched off.
 func (s *Store) EnableEndpoint(ctx context.Context, userID, url string) error {
-	return s.write(ctx, func(tx transaction) error {
-		enabled, err := tx.exec(ctx, `DELETE FROM endpoints WHERE user_id = $1 AND url = $2`, userID, url)
-		if err == nil && enabled == 0 {
-			return studio.ErrNotFound
-		}
-		return err
-	})
+	return s.execFound(ctx, `DELETE FROM endpoints WHERE user_id = $1 AND url = $2`, userID, url)
 }

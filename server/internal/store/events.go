@@ -92,17 +92,16 @@ func (s *Store) events(ctx context.Context, where, order string, args []any, lim
 		var e Event
 		var dueAt, openUntil time.Time
 		var waits bool
-		err := scanAttempt(scan, []any{
+		err := scan(append([]any{
 			&e.ID, &e.SubjectID, &e.Sequence, &e.Body,
 			instant{&e.CreatedAt},
-			&e.UserID, &e.URL, &e.State,
-			&e.Tries,
+			&e.UserID, &e.URL, &e.State, &e.Tries,
 			instant{&e.EndedAt},
 			&e.Reason, &e.Kind, &e.Title, &e.Status, &e.Deleted,
 			instant{&dueAt},
 			instant{&openUntil},
 			&waits,
-		}, &e.Last)
+		}, e.Last.columns()...)...)
 		if e.State == Pending && !waits {
 			e.NextAt = slices.MaxFunc([]time.Time{e.CreatedAt, dueAt, openUntil}, time.Time.Compare)
 		}
@@ -157,7 +156,7 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 			}, query, args...)
 			for _, id := range slices.Sorted(maps.Keys(subjects)) {
 				if err == nil {
-					_, err = tx.execAll(ctx, []statement{lockSubject(tx, id)})
+					err = tx.execAll(ctx, []statement{lockSubject(tx, id)})
 				}
 				if err == nil {
 					err = markEventsAdded(ctx, tx, id)

@@ -26,15 +26,10 @@ func (s *Store) DueFlows(ctx context.Context, lanes []int) ([]FlowDue, error) {
 	if lanes != nil {
 		condition, args = ` AND `+laneOfSubject+` = ANY($1)`, []any{lanes}
 	}
-	var all []FlowDue
-	err := s.engine.query(ctx, func(scan func(...any) error) error {
-		var due FlowDue
-		err := scan(&due.UserID, &due.Origin, instant{&due.At})
-		all = append(all, due)
-		return err
+	return queryRows(ctx, s.engine, func(due *FlowDue) []any {
+		return []any{&due.UserID, &due.Origin, instant{&due.At}}
 	}, `SELECT user_id, origin, MIN(deliver_at) FROM subjects WHERE deliver_at IS NOT NULL AND `+notPaused+condition+`
 		GROUP BY user_id, origin`, args...)
-	return all, err
 }
 
 // DeliveryQuery asks for up to Limit deliveries of a flow.
@@ -85,7 +80,8 @@ func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]De
 		args[i] = []any{one.UserID, one.Origin, one.Limit}
 	}
 	err := s.engine.queryAll(ctx, func(i int, scan func(...any) error) error {
-		d, err := scanDelivery(scan)
+		var d Delivery
+		err := scan(d.columns()...)
 		all[i] = append(all[i], d)
 		return err
 	}, query, args)
@@ -97,23 +93,19 @@ func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]De
 
 // NextDelivery returns the next delivery of a subject, or studio.ErrNotFound if it has no pending event.
 func (s *Store) NextDelivery(ctx context.Context, subjectID string) (d Delivery, err error) {
-	found := false
-	err = s.engine.query(ctx, func(scan func(...any) error) error {
-		found = true
-		d, err = scanDelivery(scan)
-		return err
-	}, s.selectDelivery(`id = $1`), subjectID)
-	if err == nil && !found {
-		err = studio.ErrNotFound
-	}
+	err = queryRow(ctx, s.engine, d.columns(), s.selectDelivery(`id = $1`), subjectID)
 	return d, err
 }
 
-// scanDelivery scans a row of selectDelivery.
-func scanDelivery(scan func(...any) error) (d Delivery, err error) {
-	err = scan(&d.Event.SubjectID, &d.Event.ID, &d.Event.Sequence, &d.Event.Body, instant{&d.Event.CreatedAt},
-		&d.Tries, &d.UserID, &d.URL, &d.Origin, &d.Off, instant{&d.DueAt}, &d.RequestID, &d.TraceParent)
-	return d, err
+// columns returns where the columns of selectDelivery are stored.
+func (d *Delivery) columns() []any {
+	return []any{
+		&d.Event.SubjectID, &d.Event.ID, &d.Event.Sequence, &d.Event.Body,
+		instant{&d.Event.CreatedAt},
+		&d.Tries, &d.UserID, &d.URL, &d.Origin, &d.Off,
+		instant{&d.DueAt},
+		&d.RequestID, &d.TraceParent,
+	}
 }
 
 // ShiftDue adds by to the due time of every pending event, after the clock of the machine was set. by is

@@ -90,7 +90,7 @@ func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.
 	}
 	err = s.write(ctx, func(tx transaction) error {
 		records := []*Record{&r}
-		if _, err := tx.execAll(ctx, recordStatements(tx, records)); err != nil {
+		if err := tx.execAll(ctx, recordStatements(tx, records)); err != nil {
 			return err
 		}
 		derive := updateDeliverAt(tx, r.Event.SubjectID)
@@ -144,35 +144,24 @@ func recordStatements(sql dialect, records []*Record) []statement {
 // ExhaustEvents ends every pending event of a subject as exhausted, without an attempt.
 func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Time, reason Reason) error {
 	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.execAll(ctx, []statement{
+		return tx.execAll(ctx, []statement{
 			lockSubject(tx, subjectID),
 			{`UPDATE events SET state = 'exhausted', ended_at = $2, due_at = NULL, reason = $3
 				WHERE subject_id = $1 AND state = 'pending'`, []any{subjectID, micros(now), string(reason)}},
 			updateDeliverAt(tx, subjectID),
 		})
-		return err
 	})
 }
 
-// attemptColumns is the columns of attempts a that scanAttempt scans. They may be those of an outer join.
+// attemptColumns is the columns of attempts a that Attempt.columns stores. They may be those of an outer join.
 const attemptColumns = `COALESCE(a.number, 0), a.at, COALESCE(a.duration, 0), COALESCE(a.address, ''), COALESCE(a.status, 0), COALESCE(a.failure, '')`
 
-// scanAttempt scans the row of an attempt, which has more columns before and after attemptColumns.
-func scanAttempt(scan func(...any) error, before []any, a *Attempt, after ...any) error {
-	var duration int64
-	err := scan(slices.Concat(before, []any{&a.Number, instant{&a.At}, &duration, &a.Address, &a.Status, &a.Failure}, after)...)
-	a.Duration = time.Duration(duration) * time.Microsecond
-	return err
+func (a *Attempt) columns() []any {
+	return []any{&a.Number, instant{&a.At}, interval{&a.Duration}, &a.Address, &a.Status, &a.Failure}
 }
 
 // Attempts returns the attempts to deliver an event, in order.
 func (s *Store) Attempts(ctx context.Context, eventID string) ([]Attempt, error) {
-	var attempts []Attempt
-	err := s.engine.query(ctx, func(scan func(...any) error) error {
-		var a Attempt
-		err := scanAttempt(scan, nil, &a, &a.Excerpt)
-		attempts = append(attempts, a)
-		return err
-	}, `SELECT `+attemptColumns+`, a.excerpt FROM attempts a WHERE a.event_id = $1 ORDER BY a.number`, eventID)
-	return attempts, err
+	return queryRows(ctx, s.engine, func(a *Attempt) []any { return append(a.columns(), &a.Excerpt) },
+		`SELECT `+attemptColumns+`, a.excerpt FROM attempts a WHERE a.event_id = $1 ORDER BY a.number`, eventID)
 }

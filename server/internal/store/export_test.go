@@ -234,10 +234,10 @@ func (t explainedTransaction) exec(ctx context.Context, query string, args ...an
 	return t.transaction.exec(ctx, query, args...)
 }
 
-func (t explainedTransaction) execAll(ctx context.Context, all []statement) ([]int64, error) {
+func (t explainedTransaction) execAll(ctx context.Context, all []statement) error {
 	for _, s := range all { // before the first one runs
 		if err := t.explain(ctx, t.transaction, s.query, s.args); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	return t.transaction.execAll(ctx, all)

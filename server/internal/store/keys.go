@@ -72,10 +72,8 @@ func sealedKeys(ctx context.Context, q querier) (map[string][]byte, error) {
 
 // DeleteKey deletes the key with a name. It is no error if there is none.
 func (s *Store) DeleteKey(ctx context.Context, name string) error {
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `DELETE FROM signing_keys WHERE name = $1`, name)
-		return err
-	})
+	_, err := s.exec(ctx, `DELETE FROM signing_keys WHERE name = $1`, name)
+	return err
 }
 
 // Unreadable is the keys and webhook secrets that are encrypted with a key that is not in the keyring.
@@ -114,8 +112,7 @@ func (s *Store) Unreadable(ctx context.Context, remove bool) (found Unreadable, 
 		for _, name := range found.Keys {
 			all = append(all, statement{`DELETE FROM signing_keys WHERE name = $1`, []any{name}})
 		}
-		_, err = tx.execAll(ctx, all)
-		return err
+		return tx.execAll(ctx, all)
 	})
 	return found, err
 }
@@ -174,7 +171,7 @@ func (s *Store) sealKeys(ctx context.Context, before string) (sealed int, err er
 			[]any{name, []byte(s.keys.Seal(value, keyPlace(name))), key},
 		})
 	}
-	return len(all), s.writeAll(ctx, all)
+	return len(all), s.execAll(ctx, all)
 }
 
 // sealSecrets is Seal for the next batch of webhook secrets, with IDs after after. It returns the last ID of
@@ -198,16 +195,5 @@ func (s *Store) sealSecrets(ctx context.Context, before string, after int64) (se
 	if err != nil {
 		return 0, last, err
 	}
-	return len(all), last, s.writeAll(ctx, all)
-}
-
-// writeAll executes all statements in one transaction.
-func (s *Store) writeAll(ctx context.Context, all []statement) error {
-	if len(all) == 0 {
-		return nil
-	}
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.execAll(ctx, all)
-		return err
-	})
+	return len(all), last, s.execAll(ctx, all)
 }

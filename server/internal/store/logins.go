@@ -88,10 +88,7 @@ func (s *Store) UncountLogin(ctx context.Context, throttles []studio.Throttle, s
 		}
 		changes = append(changes, statement{query, []any{throttle.Key}})
 	}
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.execAll(ctx, changes)
-		return err
-	})
+	return s.execAll(ctx, changes)
 }
 
 func (s *Store) KnowsAddress(ctx context.Context, userID, address string, after time.Time) (bool, error) {
@@ -107,9 +104,7 @@ func (s *Store) SeeAddress(ctx context.Context, userID, address string, now time
 	if err != nil || known {
 		return err
 	}
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `INSERT INTO known_addresses AS k (user_id, address, seen_at) VALUES ($1, $2, $3)
-			ON CONFLICT (user_id, address) DO UPDATE SET seen_at = $3`, userID, address, micros(now))
-		return err
-	})
+	_, err = s.exec(ctx, `INSERT INTO known_addresses AS k (user_id, address, seen_at) VALUES ($1, $2, $3)
+		ON CONFLICT (user_id, address) DO UPDATE SET seen_at = $3`, userID, address, micros(now))
+	return err
 }

@@ -51,6 +51,8 @@ var (
 // postgres is the engine on PostgreSQL. Transactions are READ COMMITTED. They lock the rows that must not
 // change before the commit.
 type postgres struct {
+	postgresDialect
+
 	pool    *pgxpool.Pool
 	sockets *sockets
 	hosts   *hosts

@@ -113,17 +113,15 @@ func (t *postgresTransaction) exec(ctx context.Context, query string, args ...an
 // tryLock takes advisory locks. The name of the schema is part of it, so that services in different schemas
 // of one database do not block each other.
 func (t *postgresTransaction) tryLock(ctx context.Context, names []string) (locked []string, err error) {
-	err = t.query(ctx, func(scan func(...any) error) error {
-		var name string
-		err := scan(&name)
-		locked = append(locked, name)
-		return err
-	}, `SELECT name FROM unnest($1::text[]) name WHERE pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || name, 0))`, names)
-	return locked, err
+	return queryRows(ctx, t, oneColumn[string],
+		`SELECT name FROM unnest($1::text[]) name WHERE pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || name, 0))`, names)
 }
 
 // execAll sends all statements in one batch.
-func (t *postgresTransaction) execAll(ctx context.Context, all []statement) (rows []int64, err error) {
+func (t *postgresTransaction) execAll(ctx context.Context, all []statement) (err error) {
+	if len(all) == 0 {
+		return nil
+	}
 	batch := new(pgx.Batch)
 	for _, s := range all {
 		batch.Queue(s.query, s.args...)
@@ -133,10 +131,9 @@ func (t *postgresTransaction) execAll(ctx context.Context, all []statement) (row
 	for range all {
 		tag, err := results.Exec()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		t.changed = t.changed || tag.RowsAffected() > 0
-		rows = append(rows, tag.RowsAffected())
 	}
-	return rows, nil
+	return nil
 }

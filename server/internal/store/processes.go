@@ -29,14 +29,10 @@ func (s *Store) Deliverers(ctx context.Context) ([]Process, error) {
 		(SELECT count(*) FROM lanes WHERE holder = h.id) FROM holders h ORDER BY h.id`)
 }
 
-func (s *Store) processes(ctx context.Context, query string, args ...any) (all []Process, err error) {
-	err = s.engine.query(ctx, func(scan func(...any) error) error {
-		var p Process
-		var seen int64
-		err := scan(&p.ID, &seen, &p.Has)
-		p.Seen = time.Duration(max(seen, 0)) * time.Microsecond
-		all = append(all, p)
-		return err
-	}, query, args...)
+func (s *Store) processes(ctx context.Context, query string, args ...any) ([]Process, error) {
+	all, err := queryRows(ctx, s.engine, func(p *Process) []any { return []any{&p.ID, interval{&p.Seen}, &p.Has} }, query, args...)
+	for i := range all {
+		all[i].Seen = max(all[i].Seen, 0)
+	}
 	return all, err
 }

@@ -21,7 +21,7 @@ type Receiver struct {
 // Receivers returns up to limit webhook URLs of a user, each once, ordered by URL. It starts after the URL of
 // the subject with the ID after, or at the first URL if after is "". It returns studio.ErrCursor if there is
 // no such subject.
-func (s *Store) Receivers(ctx context.Context, userID, after string, limit int) (all []Receiver, err error) {
+func (s *Store) Receivers(ctx context.Context, userID, after string, limit int) ([]Receiver, error) {
 	last := ""
 	if after != "" {
 		err := queryRow(ctx, s.engine, []any{&last}, `SELECT webhook_url FROM subjects WHERE id = $1 AND user_id = $2`, after, userID)
@@ -32,13 +32,9 @@ func (s *Store) Receivers(ctx context.Context, userID, after string, limit int) 
 			return nil, err
 		}
 	}
-	err = s.engine.query(ctx, func(scan func(...any) error) error {
-		var r Receiver
-		err := scanAttempt(scan, []any{&r.SubjectID, &r.URL, instant{&r.DisabledAt}, &r.Reason, instant{&r.OpenUntil}}, &r.Last)
-		all = append(all, r)
-		return err
+	return queryRows(ctx, s.engine, func(r *Receiver) []any {
+		return append([]any{&r.SubjectID, &r.URL, instant{&r.DisabledAt}, &r.Reason, instant{&r.OpenUntil}}, r.Last.columns()...)
 	}, receiversQuery, userID, last, limit)
-	return all, err
 }
 
 // receiversQuery steps through an index from URL to URL, and for each from subject to subject, because a user may have

@@ -54,7 +54,7 @@ func claimRendering(ctx context.Context, tx transaction, by string, now time.Tim
 	if err != nil {
 		return nil, false, err
 	}
-	_, err = tx.execAll(ctx, []statement{
+	err = tx.execAll(ctx, []statement{
 		{`UPDATE subjects SET render_by = $1, render_until = ` + leaseEnd(tx) + ` WHERE id = $2`, []any{by, subjectID}},
 		{`UPDATE users SET render_turn = (SELECT MAX(render_turn) FROM users) + 1 WHERE id = $1`, []any{userID}},
 	})
@@ -109,8 +109,8 @@ func claimable(tx transaction) string {
 }
 
 // leaseEnd returns the SQL expression for the end of a render lease that begins now.
-func leaseEnd(tx transaction) string {
-	return tx.clock() + ` + ` + fmt.Sprint(RenderLease.Microseconds())
+func leaseEnd(sql dialect) string {
+	return sql.clock() + ` + ` + fmt.Sprint(RenderLease.Microseconds())
 }
 
 // usersWaiting is the start of a statement: a CTE named waiting with the users who have renderings to do. It
@@ -131,14 +131,8 @@ func runningRenderings(tx transaction, user string) string {
 // RenewRendering renews the lease of a process on a rendering. It returns [studio.ErrNotFound] if the subject
 // was deleted or another process has taken it over.
 func (s *Store) RenewRendering(ctx context.Context, subjectID, by string) error {
-	return s.write(ctx, func(tx transaction) error {
-		n, err := tx.exec(ctx, `UPDATE subjects SET render_until = `+leaseEnd(tx)+`
-			WHERE id = $1 AND render_by = $2 AND render_at IS NOT NULL`, subjectID, by)
-		if err == nil && n == 0 {
-			err = studio.ErrNotFound
-		}
-		return err
-	})
+	return s.execFound(ctx, `UPDATE subjects SET render_until = `+leaseEnd(s.engine)+`
+		WHERE id = $1 AND render_by = $2 AND render_at IS NOT NULL`, subjectID, by)
 }
 
 // HoldsRendering checks the lease of a process on a rendering without renewing it. It returns the errors of
@@ -150,10 +144,8 @@ func (s *Store) HoldsRendering(ctx context.Context, subjectID, by string) error 
 
 // ReleaseRendering releases the lease of a process on a rendering, so that any process may claim it.
 func (s *Store) ReleaseRendering(ctx context.Context, subjectID, by string) error {
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `UPDATE subjects SET render_by = NULL WHERE id = $1 AND render_by = $2`, subjectID, by)
-		return err
-	})
+	_, err := s.exec(ctx, `UPDATE subjects SET render_by = NULL WHERE id = $1 AND render_by = $2`, subjectID, by)
+	return err
 }
 
 // ClockOffset returns how far the clock of the database is ahead of that of this process. It is 0 on SQLite,
@@ -164,7 +156,7 @@ func (s *Store) ClockOffset(ctx context.Context) (time.Duration, error) {
 	}
 	began := time.Now()
 	var micros int64
-	err := queryRow(ctx, s.engine, []any{&micros}, `SELECT `+postgresDialect{}.clock())
+	err := queryRow(ctx, s.engine, []any{&micros}, `SELECT `+s.engine.clock())
 	return time.UnixMicro(micros).Sub(began.Add(time.Since(began) / 2)), err
 }
 

@@ -29,6 +29,8 @@ const (
 // allows one writer at a time; a pool of writers would wait for each other and time out.
 type sqlite struct {
 	sqliteQuerier
+	sqliteDialect
+
 	path       string
 	writer     *sql.DB
 	readers    *sql.DB

@@ -105,15 +105,13 @@ func (t *sqliteTransaction) exec(ctx context.Context, query string, args ...any)
 	return affected(t.tx.ExecContext(ctx, query, args...))
 }
 
-func (t *sqliteTransaction) execAll(ctx context.Context, all []statement) (rows []int64, err error) {
+func (t *sqliteTransaction) execAll(ctx context.Context, all []statement) error {
 	for _, s := range all {
-		n, err := t.exec(ctx, s.query, s.args...)
-		if err != nil {
-			return nil, err
+		if _, err := t.exec(ctx, s.query, s.args...); err != nil {
+			return err
 		}
-		rows = append(rows, n)
 	}
-	return rows, nil
+	return nil
 }
 
 func (t *sqliteTransaction) query(

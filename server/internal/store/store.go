@@ -42,7 +42,7 @@
 // transaction what else does: the files sqlite*.go implement them for SQLite, and postgres*.go for PostgreSQL:
 // postgres_hosts.go connects, postgres_sockets.go ends the wait for a server that hangs, and postgres_write.go
 // commits. A statement that writes rows of a table is a rowStatement, in rows.go: PostgreSQL runs it once for
-// many rows, and SQLite for each row.
+// many rows, and SQLite for each row. query.go reads rows and executes single statements.
 //
 // Writes use group commit: changes that arrive while a commit runs share the next one. commit_queue.go is
 // the queue of each group. On SQLite all writes share one, in sqlite_write.go. On PostgreSQL creations,
@@ -59,7 +59,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -137,7 +136,7 @@ type transaction interface {
 	dialect
 	exec(ctx context.Context, query string, args ...any) (rows int64, err error)
 	// execAll executes several statements in order, in one round trip.
-	execAll(ctx context.Context, all []statement) (rows []int64, err error)
+	execAll(ctx context.Context, all []statement) error
 	// tryLock locks names until the end of the transaction. It returns those that no other transaction has locked.
 	tryLock(ctx context.Context, names []string) (locked []string, err error)
 	// markDeliveryDue marks a flow for the signal after the commit, and markRenderDue a rendering.
@@ -161,19 +160,10 @@ type statement struct {
 	args  []any
 }
 
-// execInOrder executes lists of statements in one round trip.
-func execInOrder(ctx context.Context, tx transaction, lists ...[]statement) error {
-	all := slices.Concat(lists...)
-	if len(all) == 0 {
-		return nil
-	}
-	_, err := tx.execAll(ctx, all)
-	return err
-}
-
 // engine is the implementation of a database, SQLite or PostgreSQL.
 type engine interface {
 	querier
+	dialect
 	// queryAll runs a query with each of several parameter lists, in one round trip. On PostgreSQL, what it returns
 	// survives the promotion of a synchronous standby.
 	queryAll(ctx context.Context, each func(i int, scan func(dest ...any) error) error, query string, args [][]any) error
@@ -359,40 +349,4 @@ func (s *Store) signal(all map[Flow]struct{}, flows []Flow) {
 	case s.due <- struct{}{}:
 	default: // the reader has not received the last signal and will see these flows, too
 	}
-}
-
-// queryRow scans the only row of a query. It returns studio.ErrNotFound if there is none.
-func queryRow(ctx context.Context, q querier, dest []any, query string, args ...any) error {
-	found := false
-	err := q.query(ctx, func(scan func(...any) error) error {
-		found = true
-		return scan(dest...)
-	}, query, args...)
-	if err == nil && !found {
-		return studio.ErrNotFound
-	}
-	return err
-}
-
-// micros converts a time to its stored form, in microseconds. The zero time is stored as NULL.
-func micros(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixMicro()
-}
-
-// instant is a sql.Scanner for times that micros stored.
-type instant struct{ time *time.Time }
-
-func (i instant) Scan(value any) error {
-	switch value := value.(type) {
-	case nil:
-		*i.time = time.Time{}
-	case int64:
-		*i.time = time.UnixMicro(value).UTC()
-	default:
-		return fmt.Errorf("store: a time is stored as %T", value)
-	}
-	return nil
 }

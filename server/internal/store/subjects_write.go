@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -78,5 +79,5 @@ func writeCreations(ctx context.Context, tx transaction, group []*creation) erro
 			tx.markRenderDue()
 		}
 	}
-	return execInOrder(ctx, tx, insertSubjects.with(tx, subjects...), insertKeys.with(tx, keyed...), writeEvents(tx, subjects))
+	return tx.execAll(ctx, slices.Concat(insertSubjects.with(tx, subjects...), insertKeys.with(tx, keyed...), writeEvents(tx, subjects)))
 }

@@ -76,10 +76,8 @@ func (s *Store) UserByRefreshToken(ctx context.Context, hash []byte, now time.Ti
 }
 
 func (s *Store) DeleteFamily(ctx context.Context, hash []byte) error {
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `DELETE FROM refresh_tokens WHERE family = (SELECT family FROM refresh_tokens WHERE hash = $1)`, hash)
-		return err
-	})
+	_, err := s.exec(ctx, `DELETE FROM refresh_tokens WHERE family = (SELECT family FROM refresh_tokens WHERE hash = $1)`, hash)
+	return err
 }
 
 func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) error {
@@ -92,13 +90,12 @@ func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) 
 }
 
 func revokeTokens(ctx context.Context, tx transaction, userID string, now time.Time) error {
-	_, err := tx.execAll(ctx, []statement{
+	return tx.execAll(ctx, []statement{
 		{`DELETE FROM refresh_tokens WHERE user_id = $1`, []any{userID}},
 		{`DELETE FROM known_addresses WHERE user_id = $1`, []any{userID}},
 		{`INSERT INTO revocations (user_id, revoked_at) VALUES ($1, $2)
 			ON CONFLICT (user_id) DO UPDATE SET revoked_at = $2`, []any{userID, micros(now)}},
 	})
-	return err
 }
 
 // Revocations returns, by user, the times at which access tokens were revoked, if they are later than after.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -79,5 +80,5 @@ func changeSubjects(ctx context.Context, tx transaction, group []*update, wait b
 		}
 		changed = append(changed, &u.subject)
 	}
-	return execInOrder(ctx, tx, writeEvents(tx, changed), updateSubjects.with(tx, changed...))
+	return tx.execAll(ctx, slices.Concat(writeEvents(tx, changed), updateSubjects.with(tx, changed...)))
 }

@@ -16,11 +16,9 @@ func (s *Store) Empty(ctx context.Context) (bool, error) {
 }
 
 func (s *Store) CreateUser(ctx context.Context, user studio.User) error {
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `INSERT INTO users (id, email, password_hash, created_at) VALUES ($1, $2, $3, $4)`,
-			user.ID, user.Email, user.PasswordHash, micros(user.CreatedAt))
-		return err
-	})
+	_, err := s.exec(ctx, `INSERT INTO users (id, email, password_hash, created_at) VALUES ($1, $2, $3, $4)`,
+		user.ID, user.Email, user.PasswordHash, micros(user.CreatedAt))
+	return err
 }
 
 func (s *Store) UserByEmail(ctx context.Context, email string) (studio.User, error) {
@@ -31,13 +29,7 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (studio.User, err
 }
 
 func (s *Store) SetRole(ctx context.Context, userID string, role studio.Role) error {
-	return s.write(ctx, func(tx transaction) error {
-		updated, err := tx.exec(ctx, `UPDATE users SET role = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, string(role))
-		if err == nil && updated == 0 {
-			err = studio.ErrNotFound
-		}
-		return err
-	})
+	return s.execFound(ctx, `UPDATE users SET role = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, string(role))
 }
 
 // MaxInProgress is the highest count of creations in progress that [Store.Users] returns for a user.
@@ -59,7 +51,7 @@ type UserFilter struct {
 
 // Users returns up to limit users that the filter selects, in descending order of ID, which is newest first unless an
 // operator chose an ID. It starts below the ID below, or at the highest if below is "".
-func (s *Store) Users(ctx context.Context, filter UserFilter, below string, limit int) (all []Account, err error) {
+func (s *Store) Users(ctx context.Context, filter UserFilter, below string, limit int) ([]Account, error) {
 	where, args := "", []any{limit, MaxInProgress}
 	add := func(condition, value string) {
 		if value != "" {
@@ -70,15 +62,11 @@ func (s *Store) Users(ctx context.Context, filter UserFilter, below string, limi
 	add("u.email = $%d", filter.Email)
 	add("u.id IN (SELECT user_id FROM members WHERE workspace_id = $%d)", filter.WorkspaceID)
 	add("u.id < $%d", below)
-	err = s.engine.query(ctx, func(scan func(...any) error) error {
-		var a Account
-		err := scan(&a.ID, &a.Email, instant{&a.CreatedAt}, &a.Role, &a.InProgress)
-		all = append(all, a)
-		return err
+	return queryRows(ctx, s.engine, func(a *Account) []any {
+		return []any{&a.ID, &a.Email, instant{&a.CreatedAt}, &a.Role, &a.InProgress}
 	}, `SELECT u.id, u.email, u.created_at, u.role,
 			(SELECT COUNT(*) FROM (SELECT 1 FROM subjects s WHERE s.user_id = u.id AND s.render_at IS NOT NULL LIMIT $2 + 0) AS counted)
 		FROM users u WHERE u.deleted_at IS NULL`+where+` ORDER BY u.id DESC LIMIT $1 + 0`, args...)
-	return all, err
 }
 
 // lockUser locks the user that matches a condition until the end of the transaction. Rows of the user that
@@ -121,16 +109,11 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 		if err != nil {
 			return err
 		}
-		err = tx.query(ctx, func(scan func(...any) error) error {
-			var key string
-			err := scan(&key)
-			uploads = append(uploads, key)
-			return err
-		}, `SELECT key FROM uploads WHERE user_id = $1`, userID)
+		uploads, err = queryRows(ctx, tx, oneColumn[string], `SELECT key FROM uploads WHERE user_id = $1`, userID)
 		if err != nil {
 			return err
 		}
-		_, err = tx.execAll(ctx, []statement{
+		err = tx.execAll(ctx, []statement{
 			{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
 				AND subject_id IN (SELECT id FROM subjects WHERE user_id = $1 AND deleted_at IS NULL)`, []any{userID, micros(now), string(ReasonDeleted)}},
 			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', request_id = '', trace_parent = '', webhook_url = '',

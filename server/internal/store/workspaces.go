@@ -7,11 +7,9 @@ import (
 )
 
 func (s *Store) CreateWorkspace(ctx context.Context, workspace studio.Workspace) error {
-	return s.write(ctx, func(tx transaction) error {
-		_, err := tx.exec(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3)`,
-			workspace.ID, workspace.Name, micros(workspace.CreatedAt))
-		return err
-	})
+	_, err := s.exec(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3)`,
+		workspace.ID, workspace.Name, micros(workspace.CreatedAt))
+	return err
 }
 
 func (s *Store) AddMember(ctx context.Context, workspaceID, userID string) error {
@@ -26,13 +24,7 @@ func (s *Store) AddMember(ctx context.Context, workspaceID, userID string) error
 }
 
 func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID string) error {
-	return s.write(ctx, func(tx transaction) error {
-		removed, err := tx.exec(ctx, `DELETE FROM members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
-		if err == nil && removed == 0 {
-			err = studio.ErrNotFound
-		}
-		return err
-	})
+	return s.execFound(ctx, `DELETE FROM members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
 }
 
 // Membership is a workspace and the number of its members.
@@ -43,29 +35,20 @@ type Membership struct {
 
 // AllWorkspaces returns up to limit workspaces of the service in descending order of ID. It starts below the ID below,
 // or at the highest if below is "".
-func (s *Store) AllWorkspaces(ctx context.Context, below string, limit int) (all []Membership, err error) {
+func (s *Store) AllWorkspaces(ctx context.Context, below string, limit int) ([]Membership, error) {
 	where, args := "", []any{limit}
 	if below != "" {
 		where, args = " WHERE w.id < $2", append(args, below)
 	}
-	err = s.engine.query(ctx, func(scan func(...any) error) error {
-		var m Membership
-		err := scan(&m.ID, &m.Name, instant{&m.CreatedAt}, &m.Members)
-		all = append(all, m)
-		return err
+	return queryRows(ctx, s.engine, func(m *Membership) []any {
+		return []any{&m.ID, &m.Name, instant{&m.CreatedAt}, &m.Members}
 	}, `SELECT w.id, w.name, w.created_at, (SELECT COUNT(*) FROM members m WHERE m.workspace_id = w.id)
 		FROM workspaces w`+where+` ORDER BY w.id DESC LIMIT $1 + 0`, args...)
-	return all, err
 }
 
 func (s *Store) Workspaces(ctx context.Context, userID, after string, limit int) ([]studio.Workspace, error) {
-	var all []studio.Workspace
-	err := s.engine.query(ctx, func(scan func(...any) error) error {
-		var w studio.Workspace
-		err := scan(&w.ID, &w.Name, instant{&w.CreatedAt})
-		all = append(all, w)
-		return err
+	return queryRows(ctx, s.engine, func(w *studio.Workspace) []any {
+		return []any{&w.ID, &w.Name, instant{&w.CreatedAt}}
 	}, `SELECT w.id, w.name, w.created_at FROM members m JOIN workspaces w ON w.id = m.workspace_id
 		WHERE m.user_id = $1 AND m.workspace_id > $2 ORDER BY m.workspace_id LIMIT $3 + 0`, userID, after, limit)
-	return all, err
 }

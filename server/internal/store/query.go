@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// queryRows returns the rows of a query. dest returns where the columns of a row are stored.
+func queryRows[T any](ctx context.Context, q querier, dest func(row *T) []any, query string, args ...any) (all []T, err error) {
+	err = q.query(ctx, func(scan func(...any) error) error {
+		var row T
+		err := scan(dest(&row)...)
+		all = append(all, row)
+		return err
+	}, query, args...)
+	return all, err
+}
+
+// oneColumn is a dest of queryRows for rows that are a single value.
+func oneColumn[T any](value *T) []any { return []any{value} }
+
+// queryRow scans the only row of a query. It returns studio.ErrNotFound if there is none.
+func queryRow(ctx context.Context, q querier, dest []any, query string, args ...any) error {
+	found := false
+	err := q.query(ctx, func(scan func(...any) error) error {
+		found = true
+		return scan(dest...)
+	}, query, args...)
+	if err == nil && !found {
+		return studio.ErrNotFound
+	}
+	return err
+}
+
+// micros converts a time to its stored form, in microseconds. The zero time is stored as NULL.
+func micros(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
+}
+
+// instant is a sql.Scanner for times that micros stored.
+type instant struct{ time *time.Time }
+
+func (i instant) Scan(value any) error {
+	switch value := value.(type) {
+	case nil:
+		*i.time = time.Time{}
+	case int64:
+		*i.time = time.UnixMicro(value).UTC()
+	default:
+		return fmt.Errorf("store: a time is stored as %T", value)
+	}
+	return nil
+}
+
+// interval is a sql.Scanner for durations, which are stored in microseconds.
+type interval struct{ duration *time.Duration }
+
+func (i interval) Scan(value any) error {
+	microseconds, ok := value.(int64)
+	if !ok {
+		return fmt.Errorf("store: a duration is stored as %T", value)
+	}
+	*i.duration = time.Duration(microseconds) * time.Microsecond
+	return nil
+}
+
+// exec executes a statement in a transaction.
+func (s *Store) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		rows, err = tx.exec(ctx, query, args...)
+		return err
+	})
+	return rows, err
+}
+
+// execFound is exec for a statement that changes a row. It returns studio.ErrNotFound if there is none.
+func (s *Store) execFound(ctx context.Context, query string, args ...any) error {
+	rows, err := s.exec(ctx, query, args...)
+	if err == nil && rows == 0 {
+		err = studio.ErrNotFound
+	}
+	return err
+}
+
+// execAll executes several statements in a transaction.
+func (s *Store) execAll(ctx context.Context, all []statement) error {
+	if len(all) == 0 {
+		return nil
+	}
+	return s.write(ctx, func(tx transaction) error {
+		return tx.execAll(ctx, all)
+	})
+}
