@@ -125,7 +125,8 @@ var (
 
 	insertEndpoints = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
 		return `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason)
-			SELECT s.user_id, s.webhook_url, s.origin, r.ended_at, r.reason FROM r, subjects s WHERE s.id = r.subject_id AND ` + sql.recordable() + ` ON CONFLICT (user_id, url) DO NOTHING`
+			SELECT s.user_id, s.webhook_url, s.origin, r.ended_at, r.reason FROM r, subjects s
+			WHERE s.id = r.subject_id AND ` + sql.recordable() + ` ON CONFLICT (user_id, url) DO NOTHING`
 	})
 )
 

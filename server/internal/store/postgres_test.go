@@ -276,3 +276,69 @@ func TestPostgres_Name_hidesThePassword(t *testing.T) {
 		}
 	}
 }
+
+// A change waits alone for a subject that another transaction has locked. Changes that would be in its group do not
+// wait.
+func TestPostgres_aLockedSubjectDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	db := studiotest.Open(t, dsn+"&lock_timeout=30s")
+	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	create(t, db, subject("locked", 1))
+	create(t, db, subject("free", 1))
+	update := func(id string) error {
+		_, err := db.UpdateSubject(t.Context(), id, func(*studio.Subject) error { return nil })
+		return err
+	}
+	video := func(avatar, id string) error {
+		s := subject(id, 1)
+		s.Kind, s.AvatarID = studio.Video, avatar
+		_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
+		return err
+	}
+	beside := connect(t, dsn)
+	tx, err := beside.Begin(t.Context())
+	check(t, err)
+	_, err = tx.Exec(t.Context(), `SELECT FROM subjects WHERE id = 'locked' FOR UPDATE`)
+	check(t, err)
+	const waiting = 3 // of each kind, more than there are concurrent groups
+	ended := make(chan error, 2*waiting)
+	for i := range waiting {
+		go func() { ended <- update("locked") }()
+		go func() { ended <- video("locked", fmt.Sprint(i)) }()
+	}
+	awaitLock(t, connect(t, dsn), beside)
+	check(t, update("free"))
+	check(t, video("free", "video"))
+	if len(ended) > 0 {
+		t.Error("a change did not wait for the lock")
+	}
+	check(t, tx.Rollback(t.Context()))
+	for range 2 * waiting {
+		check(t, <-ended)
+	}
+}
+
+func TestPostgres_aClockThatIsAheadDelaysNoWork(t *testing.T) {
+	t.Parallel()
+	db := studiotest.Open(t, studiotest.NewPostgres(t))
+	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	ahead := time.Now().Add(time.Hour)
+	created, updated := subject("created", 1), subject("updated", 0)
+	created.RenderAt, updated.RenderAt, created.Events[0].CreatedAt = ahead, ahead, ahead
+	create(t, db, created)
+	create(t, db, updated)
+	_, err := db.UpdateSubject(t.Context(), "updated", func(s *studio.Subject) error {
+		event(s)
+		s.Events[0].CreatedAt = ahead
+		return nil
+	})
+	check(t, err)
+	for _, work := range []store.Work{store.Render, store.Deliver} {
+		due, err := db.NextDue(t.Context(), work, 10)
+		check(t, err)
+		if len(due) != 2 || due[1].At.After(time.Now()) {
+			t.Errorf("%s is due at %v", work, due)
+		}
+	}
+}
