@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -68,6 +69,17 @@ func (i interval) Scan(value any) error {
 	}
 	*i.duration = time.Duration(microseconds) * time.Microsecond
 	return nil
+}
+
+// jsonText is a sql.Scanner for values that are stored as JSON.
+type jsonText struct{ value any }
+
+func (t jsonText) Scan(value any) error {
+	text, ok := value.(string)
+	if !ok {
+		return fmt.Errorf("store: JSON is stored as %T", value)
+	}
+	return json.Unmarshal([]byte(text), t.value)
 }
 
 // exec executes a statement in a transaction.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -69,16 +70,7 @@ func claimRendering(ctx context.Context, tx transaction, by string, now time.Tim
 // as n calls of claimRendering: each claim counts for its user in the choice of the next. It reports whether
 // any rendering was due.
 func claimRenderings(ctx context.Context, tx transaction, by string, now time.Time, n int) (claimed []studio.Subject, due bool, err error) {
-	var subjectIDs []string
-	err = tx.query(ctx, func(scan func(...any) error) error {
-		var subjectID *string
-		err := scan(&subjectID)
-		due = true
-		if subjectID != nil {
-			subjectIDs = append(subjectIDs, *subjectID)
-		}
-		return err
-	}, usersWaiting+`, next AS MATERIALIZED (
+	chosen, err := queryRows(ctx, tx, oneColumn[*string], usersWaiting+`, next AS MATERIALIZED (
 			SELECT s.id, w.user_id, row_number() OVER (ORDER BY `+runningRenderings(tx, "w")+` + s.nth, s.nth, u.render_turn, s.id) AS place
 			FROM waiting w JOIN users u ON u.id = w.user_id
 			CROSS JOIN LATERAL (SELECT id, row_number() OVER (ORDER BY render_at) AS nth FROM subjects WHERE user_id = w.user_id
@@ -92,14 +84,12 @@ func claimRenderings(ctx context.Context, tx transaction, by string, now time.Ti
 			FROM (SELECT user_id, MAX(place) AS place FROM claimed GROUP BY user_id) last WHERE users.id = last.user_id
 		)
 		SELECT claimed.id FROM next LEFT JOIN claimed ON claimed.id = next.id ORDER BY next.place`, by, micros(now), n)
-	if err != nil || len(subjectIDs) == 0 {
+	due = len(chosen) > 0
+	chosen = slices.DeleteFunc(chosen, func(id *string) bool { return id == nil })
+	if err != nil || len(chosen) == 0 {
 		return nil, due, err
 	}
-	err = tx.query(ctx, func(scan func(...any) error) error {
-		subject, err := scanSubject(scan)
-		claimed = append(claimed, subject)
-		return err
-	}, `SELECT `+subjectColumns+` FROM unnest($1::text[]) WITH ORDINALITY c(id, place) JOIN subjects s ON s.id = c.id ORDER BY c.place`, subjectIDs)
+	claimed, err = queryRows(ctx, tx, subjectDest, `SELECT `+subjectColumns+` FROM unnest($1::text[]) WITH ORDINALITY c(id, place) JOIN subjects s ON s.id = c.id ORDER BY c.place`, chosen)
 	return claimed, due, err
 }
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -18,39 +17,23 @@ func (s *Store) CreationsInProgress(ctx context.Context, userID string) (n int, 
 	return n, err
 }
 
-// subjectColumns is the columns of subjects s that scanSubject scans.
-const subjectColumns = `s.id, s.kind, s.user_id, s.avatar_id, (SELECT a.title FROM subjects a WHERE a.id = s.avatar_id),
+// subjectColumns is the columns of subjects s that subjectDest stores.
+const subjectColumns = `s.id, s.kind, s.user_id, COALESCE(s.avatar_id, ''), (SELECT a.title FROM subjects a WHERE a.id = s.avatar_id),
 	s.title, s.request, s.webhook_url, s.status, s.consent, s.failure_reason, s.progress, s.rendering, s.created_at, s.updated_at,
 	s.sequence, s.render_at, s.render_tries, s.request_id, s.trace_parent, s.render_by IS NOT NULL`
 
-// scanSubject scans the row of a subject.
-func scanSubject(scan func(...any) error) (studio.Subject, error) {
-	var s studio.Subject
-	var avatarID *string
-	var request, rendering string
-	err := scan(&s.ID, &s.Kind, &s.UserID, &avatarID, &s.AvatarTitle, &s.Title, &request, &s.WebhookURL, &s.Status,
-		&s.Consent, &s.FailureReason, &s.Progress, &rendering, instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Sequence,
-		instant{&s.RenderAt}, &s.RenderTries, &s.RequestID, &s.TraceParent, &s.Started)
-	if avatarID != nil {
-		s.AvatarID = *avatarID
+func subjectDest(s *studio.Subject) []any {
+	created, updated, renderAt, rendering := instant{&s.CreatedAt}, instant{&s.UpdatedAt}, instant{&s.RenderAt}, jsonText{&s.Rendering}
+	return []any{
+		&s.ID, &s.Kind, &s.UserID, &s.AvatarID, &s.AvatarTitle, &s.Title, &s.Request, &s.WebhookURL, &s.Status, &s.Consent,
+		&s.FailureReason, &s.Progress, rendering, created, updated, &s.Sequence, renderAt, &s.RenderTries, &s.RequestID,
+		&s.TraceParent, &s.Started,
 	}
-	s.Request = []byte(request)
-	if err == nil {
-		err = json.Unmarshal([]byte(rendering), &s.Rendering)
-	}
-	return s, err
 }
 
 // subjectByID returns a subject that is not deleted.
 func subjectByID(ctx context.Context, q querier, id string) (s studio.Subject, err error) {
-	err = studio.ErrNotFound
-	queryErr := q.query(ctx, func(scan func(...any) error) error {
-		s, err = scanSubject(scan)
-		return err
-	}, `SELECT `+subjectColumns+` FROM subjects s WHERE s.id = $1 AND s.deleted_at IS NULL`, id)
-	if queryErr != nil {
-		err = queryErr
-	}
+	err = queryRow(ctx, q, subjectDest(&s), `SELECT `+subjectColumns+` FROM subjects s WHERE s.id = $1 AND s.deleted_at IS NULL`, id)
 	return s, err
 }
 
@@ -78,7 +61,8 @@ func (s *Store) Subjects(
 	args = append(args, limit+1)
 	page := page[studio.Subject]{limit: limit}
 	err = page.query(ctx, s.engine, func(scan func(...any) error) (studio.Subject, int, error) {
-		subject, err := scanSubject(scan)
+		var subject studio.Subject
+		err := scan(subjectDest(&subject)...)
 		return subject, len(subject.Request) + textLength(subject.Title) + textLength(subject.AvatarTitle), err
 	}, `SELECT `+subjectColumns+` FROM subjects s WHERE `+where+` ORDER BY s.created_at DESC, s.id DESC LIMIT $`+
 		strconv.Itoa(len(args))+` + 0`, args...)

@@ -55,16 +55,13 @@ func changeSubjects(ctx context.Context, tx transaction, group []*update, wait b
 		}
 	}
 	find := findSubjects.with(tx, first...)[0]
-	err := tx.query(ctx, func(scan func(...any) error) error {
-		subject, err := scanSubject(scan)
-		if err == nil {
-			u := members[subject.ID]
-			u.subject, u.alone, u.err = subject, false, nil
-		}
-		return err
-	}, find.query+tx.lockSubjects(wait), find.args...)
+	found, err := queryRows(ctx, tx, subjectDest, find.query+tx.lockSubjects(wait), find.args...)
 	if err != nil {
 		return err
+	}
+	for _, subject := range found {
+		u := members[subject.ID]
+		u.subject, u.alone, u.err = subject, false, nil
 	}
 	var changed []*studio.Subject
 	for _, u := range first {
