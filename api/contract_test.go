@@ -1,108 +1,226 @@
 package api_test
 
 import (
+	"fmt"
 	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/avatarstudio/avatarstudio/api/gobuild"
 )
 
-// Any project of the original service must decode, so no field is required and every field is nullable.
-func TestContract_projectFieldsAreOptionalAndNullable(t *testing.T) {
-	t.Parallel()
-	project := load(t).Components.Schemas["Project"].Value
-	if len(project.Properties) != 21 || len(project.Required) != 0 {
-		t.Errorf("%d fields; required are %v", len(project.Properties), project.Required)
+// row is a row of testdata/contract.txt for one element.
+type row struct {
+	section, element, shape string
+	sentences               []sentence
+}
+
+type sentence struct{ text, dir, test string }
+
+func contract(t *testing.T) []row {
+	t.Helper()
+	table, err := os.ReadFile("testdata/contract.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, ref := range project.Properties {
-		union := ref.Value.OneOf
-		nullable := ref.Value.Type.Includes("null") || len(union) == 2 && union[1].Value.Type.Is("null")
-		if !nullable {
-			t.Errorf("%s is not nullable", name)
+	var rows []row
+	for line := range strings.Lines(string(table)) {
+		columns := regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(line), -1)
+		switch {
+		case line == "\n" || line[0] == '#':
+		case line[0] == ' ':
+			last := &rows[len(rows)-1]
+			last.sentences = append(last.sentences, sentence{strings.Trim(columns[0], `"`), columns[1], columns[2]})
+		default:
+			columns = append(columns, "")
+			first, names, _ := strings.Cut(columns[1], " ")
+			for _, name := range append(strings.Fields(names), "")[:max(1, len(strings.Fields(names)))] {
+				rows = append(rows, row{section: columns[0], element: strings.TrimSpace(first + " " + name), shape: columns[2]})
+			}
+		}
+	}
+	return rows
+}
+
+// report is Errorf of a test.
+type report func(format string, arguments ...any)
+
+func TestDocument_hasExactlyTheRows(t *testing.T) {
+	t.Parallel()
+	checkRows(loadObject(t), contract(t), t.Errorf)
+}
+
+func checkRows(d object, rows []row, report report) {
+	left := d.elements()
+	for _, r := range rows {
+		e, ok := left[r.element]
+		if !ok || e.section != r.section || e.shape != r.shape {
+			report("%s has the section and shape\n%s  %s, want\n%s  %s", r.element, e.section, e.shape, r.section, r.shape)
+		}
+		for _, s := range r.sentences {
+			if !strings.Contains(e.description(), s.text) {
+				report("the description of %s does not contain %q", r.element, s.text)
+			}
+		}
+		delete(left, r.element)
+	}
+	for name, e := range left {
+		_, isOperation := e.object["operationId"]
+		switch {
+		case e.section != "extension":
+			report("%s cites %s, but has no row", name, e.section)
+		case isOperation, strings.HasPrefix(name, "parameters/"), strings.Contains(e.shape, "="):
+			report("%s has no row: %s", name, e.shape)
+		case slices.Contains(strings.Fields(e.shape), "any") && !strings.HasSuffix(name, " additionalProperties"):
+			report("%s has no type", name)
 		}
 	}
 }
 
-func TestContract_creationsAcceptUnknownMembers(t *testing.T) {
+func TestContract_sentencesHaveTests(t *testing.T) {
 	t.Parallel()
-	document := load(t)
-	for name, required := range map[string][]string{
-		"CreateAvatarRequest": nil, "CreateLipsyncRequest": nil, "CreateVideoRequest": {"avatar_id"},
-	} {
-		schema := document.Components.Schemas[name].Value
-		if !slices.Equal(schema.Required, required) {
-			t.Errorf("%s requires %v, want %v", name, schema.Required, required)
-		}
-		if open := schema.AdditionalProperties.Schema; open == nil || open.Value.Type != nil {
-			t.Errorf("%s does not keep unknown members", name)
+	for _, r := range contract(t) {
+		for _, s := range r.sentences {
+			if err := gobuild.FindTest("../"+s.dir, s.test); err != nil {
+				t.Errorf("%s %q: %v", r.element, s.text, err)
+			}
 		}
 	}
 }
 
-// A notification has exactly these members: the type of the event, and the id and status of its subject.
-func TestContract_notificationsHaveNoOtherMembers(t *testing.T) {
+func TestDocument_followsTheRules(t *testing.T) {
 	t.Parallel()
-	document := load(t)
-	names := func(schema *openapi3.SchemaRef) []string { return slices.Sorted(maps.Keys(schema.Value.Properties)) }
-	for webhook, data := range map[string][]string{
-		"avatar_event":            {"avatar_id", "status"},
-		"avatar_inference_event":  {"inference_id", "status"},
-		"lipsync_inference_event": {"inference_id", "status"},
-	} {
-		item := document.Webhooks[webhook]
-		schema := item.Post.RequestBody.Value.Content.Get("application/json").Schema
-		if got := names(schema); !slices.Equal(got, []string{"data", "event_type"}) {
-			t.Errorf("%s has the members %v", webhook, got)
-		}
-		if got := names(schema.Value.Properties["data"]); !slices.Equal(got, data) {
-			t.Errorf("the data of %s has the members %v", webhook, got)
-		}
-		if got := item.Extensions["x-interface"]; got != "6.2" {
-			t.Errorf("%s cites %v", webhook, got)
-		}
-	}
-	if len(document.Webhooks) != 3 {
-		t.Errorf("%d webhooks, want 3", len(document.Webhooks))
-	}
+	checkRules(loadObject(t), t.Errorf)
 }
 
-func TestContract_responsesDeclareTheRequestID(t *testing.T) {
-	t.Parallel()
-	for path, item := range load(t).Paths.Map() {
-		for method, operation := range item.Operations() {
-			for status, response := range operation.Responses.Map() {
-				if response.Value.Headers["X-Request-Id"] == nil {
-					t.Errorf("%s of %s %s has no X-Request-Id", status, method, path)
+// checkRules checks what holds for all elements of a kind, so that no row needs to state it.
+func checkRules(d object, report report) {
+	schemas := d.at("components", "schemas")
+	for name := range schemas {
+		checkSchema(d, name, schemas.at(name), report)
+	}
+	for _, group := range []string{"paths", "webhooks"} {
+		for path := range d.at(group) {
+			for key := range d.at(group, path) {
+				if !isMethod(key) && key != "x-interface" {
+					report("%s has %s, which belongs to its operations", path, key)
 				}
 			}
 		}
 	}
+	tags := make(map[string]bool)
+	d.eachOperation(func(name string, operation object) {
+		for _, tag := range operation.strings("tags") {
+			tags[tag] = true
+		}
+		if operation["summary"] == nil || len(operation.strings("tags")) != 1 {
+			report("%s needs a summary and one tag", name)
+		}
+		if webhook, ok := strings.CutPrefix(name, "webhook "); ok {
+			if cites := d.at("webhooks", webhook)["x-interface"]; cites != operation["x-interface"] {
+				report("%s cites %v", name, cites)
+			}
+			return
+		}
+		checkResponses(d, name, operation, report)
+	})
+	for _, tag := range d.list("tags") {
+		if name := fmt.Sprint(tag["name"]); !tags[name] {
+			report("no operation has the tag %s", name)
+		}
+		delete(tags, fmt.Sprint(tag["name"]))
+	}
+	if len(tags) > 0 {
+		report("the tags %v are not listed", tags)
+	}
 }
 
-// Every operation declares the errors that any operation can return.
-func TestContract_operationsDeclareCommonErrors(t *testing.T) {
-	t.Parallel()
-	for path, item := range load(t).Paths.Map() {
-		for method, operation := range item.Operations() {
-			want := []string{"400", "500", "501", "503"}
-			if len(*operation.Security) > 0 {
-				want = append(want, "401", "429")
+func checkSchema(d object, name string, schema object, report report) {
+	if schema.description() == "" {
+		report("%s has no description", name)
+	}
+	members := schema.at("properties")
+	for _, member := range schema.strings("required") {
+		if target := shape(d.resolve(members.at(member))); members[member] == nil || strings.Contains(target, "|null") {
+			report("%s %s is required, but missing or nullable", name, member)
+		}
+	}
+	section := fmt.Sprint(schema["x-interface"])
+	for member := range members {
+		m := members.at(member)
+		if d.resolve(m).description() == "" {
+			report("%s %s has no description", name, member)
+		}
+		if strings.HasPrefix(shape(m), "object") {
+			report("%s %s is an object that is not a component", name, member)
+		}
+		// Sections 4.3 and 6.1 leave members open. All other objects of the interface are complete.
+		if m["x-interface"] == "extension" && !slices.Contains([]string{"extension", "4.3", "6.1"}, section) {
+			report("%s %s is an extension of a complete object", name, member)
+		}
+	}
+}
+
+// checkResponses checks that a response has exactly the headers that its status requires, and that an error is a problem
+// document, whose examples have its status and mention only parameters and members of the operation.
+func checkResponses(d object, name string, operation object, report report) {
+	required := map[string]string{"401": "WWW-Authenticate", "429": "Retry-After", "503": "Retry-After"}
+	login := operation["operationId"] == "login" // it has no authenticated user, whose rate could be limited
+	for status := range operation.at("responses") {
+		response := d.resolve(operation.at("responses", status))
+		want := []string{"X-Request-Id"}
+		if header := required[status]; header != "" {
+			want = append(want, header)
+		}
+		if status == "429" && !login {
+			want = append(want, "RateLimit", "RateLimit-Policy")
+		}
+		headers := response.at("headers")
+		if got := slices.Sorted(maps.Keys(headers)); !slices.Equal(got, slices.Sorted(slices.Values(want))) || component(headers.at("X-Request-Id")) != "RequestID" {
+			report("%s %s has the headers %v, want %v", name, status, got, want)
+		}
+		if status < "400" {
+			continue
+		}
+		if got := content(response); got != "application/problem+json: Problem" {
+			report("%s %s is %s, which is not a problem document", name, status, got)
+		}
+		examples := response.at("content", "application/problem+json", "examples")
+		for example := range examples {
+			problem := examples.at(example, "value")
+			if got := fmt.Sprint(problem["status"]); got != status {
+				report("%s %s example %s has the status %s", name, status, example, got)
 			}
-			if operation.RequestBody != nil {
-				want = append(want, "413", "415")
-			}
-			for _, status := range want {
-				if operation.Responses.Value(status) == nil {
-					t.Errorf("%s %s does not declare %s", method, path, status)
+			for _, violation := range problem.list("errors") {
+				if pointer := fmt.Sprint(violation["pointer"]); !d.accepts(operation, pointer) {
+					report("%s %s example %s has the unknown pointer %s", name, status, example, pointer)
 				}
-			}
-			tooMany := operation.Responses.Value("429")
-			limited := tooMany != nil && tooMany.Ref != "#/components/responses/TooManyRequests" // every operation with a token is limited
-			if limited != strings.Contains(operation.Description, "429") {
-				t.Errorf("%s %s must declare 429 if and only if its description mentions it", method, path)
 			}
 		}
 	}
+	tooMany := component(operation.at("responses", "429"))
+	if special := tooMany != "" && tooMany != "TooManyRequests"; special != strings.Contains(operation.description(), "429") {
+		report("%s must mention 429 if and only if it has a limit of its own", name)
+	}
+}
+
+// accepts reports whether an operation has the parameter or the member that a pointer refers to.
+func (d object) accepts(operation object, pointer string) bool {
+	if in, name, ok := strings.Cut(pointer, ":"); ok {
+		return slices.ContainsFunc(operation.list("parameters"), func(reference object) bool {
+			parameter := d.resolve(reference)
+			return parameter["in"] == in && parameter["name"] == name
+		})
+	}
+	schema := d.resolve(operation.at("requestBody", "content", "application/json", "schema"))
+	for member := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		schema = d.resolve(schema.at("properties", member))
+		if union := schema.list("oneOf"); len(union) > 0 {
+			schema = d.resolve(union[0])
+		}
+	}
+	return schema != nil
 }

@@ -2,9 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
-	"flag"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,29 +12,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/api"
 )
 
-// documentFile is the path of a document that the tests use instead of the embedded one. Command mutate sets it, so that
-// it does not rebuild the tests for each edit.
-var documentFile = flag.String("document", "", "test the document in this file instead of the embedded one")
-
-// spec returns the document under test.
-func spec(t *testing.T) []byte {
-	t.Helper()
-	if *documentFile == "" {
-		return api.Spec
-	}
-	content, err := os.ReadFile(*documentFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
-}
-
 // object is a JSON object of the document. Its references are not resolved.
 type object map[string]any
 
 func loadObject(t *testing.T) object {
 	t.Helper()
-	data, err := yaml.YAMLToJSON(spec(t))
+	data, err := yaml.YAMLToJSON(api.Spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +34,11 @@ func (d object) at(names ...string) object {
 		d = asObject(d[name])
 	}
 	return d
+}
+
+func asList(value any) []any {
+	values, _ := value.([]any)
+	return values
 }
 
 func asObject(value any) object {
@@ -73,7 +59,7 @@ func (d object) resolve(referrer object) object {
 
 // list returns the objects in an array member.
 func (d object) list(name string) []object {
-	values, _ := d[name].([]any)
+	values := asList(d[name])
 	objects := make([]object, len(values))
 	for i, value := range values {
 		objects[i] = asObject(value)
@@ -81,13 +67,32 @@ func (d object) list(name string) []object {
 	return objects
 }
 
+// strings returns the strings in an array member.
+func (d object) strings(name string) []string {
+	values := asList(d[name])
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i], _ = value.(string)
+	}
+	return texts
+}
+
+// description returns the description of an object in one line.
+func (d object) description() string {
+	text, _ := d["description"].(string)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func isMethod(key string) bool {
+	return slices.Contains([]string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}, key)
+}
+
 // eachOperation calls visit with every operation of the paths and webhooks.
 func (d object) eachOperation(visit func(name string, operation object)) {
 	for _, group := range []string{"paths", "webhooks"} {
 		for _, path := range slices.Sorted(maps.Keys(d.at(group))) {
 			for method := range d.at(group, path) {
-				switch method {
-				case "get", "put", "post", "delete", "options", "head", "patch", "trace":
+				if isMethod(method) {
 					name := strings.ToUpper(method) + " " + path
 					if group == "webhooks" {
 						name = "webhook " + path
@@ -95,37 +100,6 @@ func (d object) eachOperation(visit func(name string, operation object)) {
 					visit(name, d.at(group, path, method))
 				}
 			}
-		}
-	}
-}
-
-// eachSchema calls visit with every schema of the components and every schema nested in one.
-func (d object) eachSchema(visit func(name string, schema object)) {
-	var walk func(name string, schema object)
-	walk = func(name string, schema object) {
-		visit(name, schema)
-		for _, group := range []string{"properties", "patternProperties"} {
-			for _, property := range slices.Sorted(maps.Keys(schema.at(group))) {
-				walk(name+" "+property, schema.at(group, property))
-			}
-		}
-		for _, keyword := range []string{"items", "additionalProperties", "not", "if", "then", "else", "propertyNames", "contains"} {
-			if inner := schema.at(keyword); inner != nil {
-				walk(name+" "+keyword, inner)
-			}
-		}
-		for _, keyword := range []string{"oneOf", "anyOf", "allOf", "prefixItems"} {
-			for _, inner := range schema.list(keyword) {
-				walk(name+" "+keyword, inner)
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.at("components", "schemas"))) {
-		walk(name, d.at("components", "schemas", name))
-	}
-	for _, group := range []string{"parameters", "headers"} {
-		for _, name := range slices.Sorted(maps.Keys(d.at("components", group))) {
-			walk(group+"/"+name, d.at("components", group, name, "schema"))
 		}
 	}
 }
