@@ -80,8 +80,7 @@
 // After a promotion, deliveries continue within 5 seconds and renderings within 20 seconds. In the tests, on two
 // shared cores, it took 3.7 seconds after the primary hung or all connections died silently, and 0.5 seconds if the
 // first host hung from the start. A standby was down for 20 seconds under load, the primary was killed, and the standby
-// was promoted: no acknowledged creation was lost, and all events were delivered within 4 seconds. See
-// TestPromotion_losesNothingThatWasAcknowledged and TestDatabaseHangs_deliversSoonAfterwards in server/internal/soak.
+// was promoted: no acknowledged creation was lost, and all events were delivered within 4 seconds.
 //
 // A pooler such as pgbouncer is not supported: notifications, leases and prepared statements need the session of a
 // connection. Each daemon uses up to 16 connections (pool_max_conns sets 14 of them).
@@ -252,38 +251,27 @@
 //
 // # Security
 //
-// The service defends against these attacks. The tests show how:
+// The service defends against these attacks:
 //
-//   - Requests from the service to private networks, by any spelling, redirect or DNS answer:
-//     TestGuard_blocksRangesThatAreNotPublic, TestGuard_blocksAllNotationsOfAnAddress,
-//     TestSend_blocksDNSRebinding and TestSend_followsNoRedirects in server/sender.
-//   - Receivers that hang, respond slowly or never finish: TestSend_endsByTheDeadline in server/sender, and
-//     TestHungReceiver_oneOfAHundredDelaysNoOther in server/internal/soak.
-//   - Clients that exhaust connections or the memory for bodies and responses:
-//     TestProcess_survivesHostileConnections in server/cmd/studiod.
-//   - Password guessing, and guesses that block the owner: TestProcess_acceptsCorrectLoginDuringGuessing in
-//     server/cmd/studiod.
-//   - Tokens that are forged, revoked, or belong to a deleted user: TestTokens_rejectForeignTokens
-//     in server/internal/auth, and TestCommands_endSessions in server/cmd/studiod.
-//   - Users who access data of other users: TestFind_hidesSubjectsOfOtherUsers in server/internal/studio,
-//     and TestSubjects_areHiddenFromOtherUsers and TestOperator_hidesPagesFromOtherUsers in
-//     server/internal/console.
-//   - Users who use more than their share: TestProcess_daemonsShareUserRates in server/cmd/studiod, and
-//     TestLimits_holdInAllProcesses in server/internal/studio.
-//   - Pages that resolve their own name to the admin address: TestAdmin_rejectsOtherHosts in server/cmd/studiod.
-//   - Forms and scripts of other sites in the console: TestSession_rejectsCrossOriginForms and
-//     TestConsole_allowsThisOriginOnly in server/internal/console.
-//   - Pipes and links in the folder of files: TestStore_ServeHTTP_servesRegularFilesOnly in server/internal/media.
-//   - Users who look for names in a private network: TestSend_blocksANameWithAPrivateAddress in server/sender.
-//   - Hostile media: TestRun_rejectsDecompressionBombs in server/cmd/studio-render, TestExec_enforcesLimits in
-//     server/internal/render, and, if they use a fault in ffmpeg, TestProcess_containsHostileRenderer in
-//     server/cmd/studiod.
-//   - Secrets in logs, errors and responses: TestHandler_echoesNoSubmittedValue in server, and
-//     TestReceiver_hidesItsSecrets in client/webhook.
-//   - Forged or changed webhooks: TestVerify_acceptsOnlySignedMessages and TestVectors_matchOtherLibraries in
-//     api/standardwebhooks.
-//   - Keys and webhook secrets in a copy of the database: TestStore_Seal_encryptsKeysAndSecrets and
-//     TestStore_Seal_bindsAValueToItsRow in server/internal/store.
+//   - Webhooks to private networks: every address that a name resolves to is checked at each attempt, in all
+//     notations, and redirects are not followed. A name with a private address looks like a name that does not exist,
+//     so nobody can list the names of a private network.
+//   - Receivers that hang or never finish: an attempt ends after 15 seconds, and delays no other receiver.
+//   - Clients that exhaust connections or memory: connections, bodies and unread responses have limits. At a limit,
+//     the daemon closes idle connections and aborts stalled requests and responses.
+//   - Password guessing: failed logins delay guesses, but not the owner at a known address.
+//   - Forged and revoked tokens: tokens are signed, and stop working when their session or their user is removed.
+//   - Users who access data of other users: users and operators see only their own records.
+//   - Users who use more than their share: all daemons on a database enforce the limits of a user together.
+//   - Pages that resolve their own name to the admin address: requests for other hosts get 421.
+//   - Forms and scripts of other sites in the console: forms of other origins are rejected, and pages load nothing
+//     from other origins.
+//   - Pipes and links in the directory of files: only regular files are served.
+//   - Hostile media: files are checked before they are decoded, and renderers have limits of CPU time, memory and
+//     files. In a sandbox, a renderer that a file has taken over cannot reach the daemon.
+//   - Secrets in logs, errors and responses: errors and log lines contain no secret and no submitted value.
+//   - Forged or changed webhooks: each is signed with its id and time (Standard Webhooks).
+//   - Keys and webhook secrets in a copy of the database: they are encrypted, each bound to its row.
 //
 // The service does not defend against an attacker who can read the database and the key file, or the memory of a
 // daemon. Apart from keys and webhook secrets, the database and the media are not encrypted. Requests without a token
