@@ -35,10 +35,14 @@ func contract(t *testing.T) []row {
 			last := &rows[len(rows)-1]
 			last.sentences = append(last.sentences, sentence{strings.Trim(columns[0], `"`), columns[1], columns[2]})
 		default:
-			columns = append(columns, "")
-			first, names, _ := strings.Cut(columns[1], " ")
-			for _, name := range append(strings.Fields(names), "")[:max(1, len(strings.Fields(names)))] {
-				rows = append(rows, row{section: columns[0], element: strings.TrimSpace(first + " " + name), shape: columns[2]})
+			columns = append(columns, "") // a response has no shape
+			names := strings.Fields(columns[1])
+			for i := range max(1, len(names)-1) {
+				element := names[0]
+				if len(names) > 1 {
+					element += " " + names[i+1]
+				}
+				rows = append(rows, row{section: columns[0], element: element, shape: columns[2]})
 			}
 		}
 	}

@@ -1,15 +1,13 @@
-// Package gobuild builds programs and finds tests of this module, for tests of packages that do not import
+// Package gobuild builds programs of this module for tests of package client and package server, which do not import
 // each other.
 package gobuild
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 )
 
@@ -33,22 +31,4 @@ func Program(ctx context.Context, importPath string) (path string, err error) {
 		}
 	}
 	return "", fmt.Errorf("the go command does not cache %s (GOCACHE may be read-only)", importPath)
-}
-
-// FindTest returns an error unless the package in dir has a test with this name.
-func FindTest(dir, name string) error {
-	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		if bytes.Contains(source, []byte("\nfunc "+name+"(")) {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s has no test %s", dir, name)
 }

@@ -1,15 +1,12 @@
 package rest_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server"
-	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -148,26 +145,4 @@ func TestCreate_isIdempotentWithAKey(t *testing.T) {
 			}
 		}
 	})
-}
-
-// All errors of the domain have the documented statuses, even those that requests rarely cause.
-func TestMapError_mapsErrorsToResponses(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		err    error
-		status int
-		pause  bool
-	}{
-		{studio.ErrBusy, http.StatusServiceUnavailable, true},
-		{studio.ErrKeyInUse, http.StatusConflict, false},
-		{&studio.LimitError{Limit: studio.ErrTooManyTries, RetryAfter: time.Minute}, http.StatusTooManyRequests, true},
-	} {
-		answer := rest.MapError(t.Context(), test.err)
-		if answer == nil || answer.Status != test.status || (answer.RetryAfter > 0) != test.pause {
-			t.Errorf("%v is answered as %+v", test.err, answer)
-		}
-	}
-	if answer := rest.MapError(t.Context(), context.Canceled); answer != (*server.Error)(nil) {
-		t.Errorf("a failure of the service is answered as %+v", answer)
-	}
 }

@@ -1,0 +1,201 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
+	"github.com/avatarstudio/avatarstudio/server/internal/rest"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// codes maps the error codes of the document to their statuses.
+var codes = sync.OnceValues(func() (map[string]string, error) {
+	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	if err != nil {
+		return nil, err
+	}
+	listed := map[string]string{}
+	text := document.Components.Schemas["Problem"].Value.Properties["code"].Value.Description
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| (\\d+) \\| [^|]+ \\| [^|]+ \\|$").FindAllStringSubmatch(text, -1) {
+		listed[row[1]] = row[2]
+	}
+	return listed, nil
+})
+
+// checkCode checks that the document lists the code of a problem with its status.
+func (s *setup) checkCode(content []byte) (code string) {
+	s.t.Helper()
+	listed, err := codes()
+	s.check(err)
+	var problem gen.Problem
+	s.check(json.Unmarshal(content, &problem))
+	if problem.Code == nil || listed[*problem.Code] != fmt.Sprint(problem.Status) {
+		s.t.Fatalf("the document does not list the code of %s", content)
+	}
+	s.codes[*problem.Code] = true
+	return *problem.Code
+}
+
+// Each error has the documented code, which implies its status, and the service uses all codes that the document lists.
+func TestErrors_haveTheDocumentedStatus(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		_, avatar, _ := strings.Cut(s.operations()["GET /v1/avatars/avatar_details"].target, "=")
+		waiting := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil).AvatarID
+		const (
+			lipsync = "/v1/lipsync/create_lipsync"
+			noLogin = `{"email":"ada@example.com","password":"guess"}`
+			sample  = `{"webhook_url":"https://hooks.example.com/","event_type":"avatar_event"}`
+		)
+		header := func(name, value string) map[string]string { return map[string]string{name: value} }
+		webhook := func(url string) string {
+			return `{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"` + url + `"}}`
+		}
+		key := header("Idempotency-Key", "key")
+		spent := header("Idempotency-Key", "spent")
+		deleted := s.record("POST", lipsync, `{}`, spent).InferenceID
+		s.check(s.studio.Delete(s.t.Context(), s.user.ID, studio.Lipsync, deleted))
+		for _, c := range []struct {
+			code, method, target, body string // code "" is a success
+			header                     map[string]string
+			shows                      string
+		}{
+			{"bad_request", "POST", "/users/login", `{}`, nil, `"pointer":"/email"`},
+			{"bad_request", "POST", lipsync, `{}`, header("Idempotency-Key", ""), "header:Idempotency-Key"},
+			{"cursor_invalid", "GET", "/v1/lipsync/list?cursor=guess", "", nil, `"pointer":"query:cursor"`},
+			{"unauthorized", "GET", "/v1/lipsync/list", "", header("Authorization", absent), ""},
+			{"wrong_credentials", "POST", "/users/login", noLogin, nil, "The credentials are wrong."},
+			{"wrong_credentials", "POST", "/users/refresh", `{"refresh_token":"guess"}`, nil, "The credentials are wrong."},
+			{"not_a_member", "GET", "/projects/v2", "", header("x-workspace-id", "elsewhere"), "You are not a member of this workspace."},
+			{"not_found", "GET", "/nowhere", "", nil, ""},
+			{"not_found", "GET", "/v1/avatars/avatar_details?avatar_id=a", "", nil, "There is no such record."},
+			{"not_found", "GET", "/v1/avatars/inference_details?inference_id=" + avatar, "", nil, "There is no such record."},
+			{"not_found", "POST", "/v1/avatars/create_video", `{"avatar_id":"a"}`, nil, "There is no such record."},
+			{"method_not_allowed", "DELETE", "/users/login", "", nil, ""},
+			{"avatar_final", "POST", "/v1/avatars/submit_consent", `{"avatar_id":"` + avatar + `","granted":true}`, nil, "The avatar is in a final state."},
+			{"avatar_not_published", "POST", "/v1/avatars/create_video", `{"avatar_id":"` + waiting + `"}`, nil, "The avatar is not published."},
+			{"request_entity_too_large", "POST", "/users/login", `"` + strings.Repeat("x", 1<<20) + `"`, nil, ""},
+			{"unsupported_media_type", "POST", "/users/login", `{}`, header("Content-Type", "text/plain"), ""},
+			{"title_invalid", "POST", lipsync, `{"title":"a\u0000"}`, nil, ""},
+			{"webhook_url_missing", "POST", lipsync, `{"webhook":{"enabled":true}}`, nil, `"pointer":"/webhook_data/webhook_url"`},
+			{"webhook_url_missing", "POST", lipsync, webhook(""), nil, ""},
+			{"webhook_url_invalid", "POST", lipsync, webhook("ftp://hooks.example.com/"), nil, ""},
+			{"webhook_url_not_public", "POST", "/v1/avatars/create_avatar", webhook("https://refused.example/?key=hunter2"), nil, "must not be refused"},
+			{"", "POST", "/v1/avatars/create_avatar", `{"title":null,"base_video_url":null,"webhook_data":null,"webhook":null}`, nil, "processing"},
+			{"", "POST", lipsync, `{"webhook_data":{"webhook_url":null},"webhook":{"enabled":null}}`, nil, "processing"},
+			{"", "POST", lipsync, `{"title":"one"}`, key, `"title":"one"`},
+			{"", "POST", lipsync, ` {"title":"one"}`, key, `"title":"one"`},
+			{"idempotency_key_reused", "POST", lipsync, `{"title":"two"}`, key, `"pointer":"header:Idempotency-Key"`},
+			{"idempotency_key_spent", "POST", lipsync, `{}`, spent, ""},
+		} {
+			s.wantCode(c.code, c.shows, c.method, c.target, c.body, c.header)
+		}
+		for range 10 {
+			s.do("POST", "/users/login", noLogin, nil)
+			s.do("POST", "/v1/webhooks/rotate_secret", "", nil)
+			s.do("POST", "/v1/webhooks/test", sample, nil)
+		}
+		s.wantCode("too_many_login_tries", "", "POST", "/users/login", `{"email":"ada@example.com","password":"password"}`, nil)
+		s.wantCode("too_many_webhook_secrets", "", "POST", "/v1/webhooks/rotate_secret", "", nil)
+		s.wantCode("too_many_webhook_tests", "", "POST", "/v1/webhooks/test", sample, nil)
+
+		s.serve(server.Unimplemented{}, server.Config{Admit: ratelimit.New(ratelimit.Config{Reads: 1}).Admit})
+		s.wantCode("not_implemented", "", "GET", "/v1/lipsync/list", "", nil)
+		s.wantCode("too_many_requests", "", "GET", "/v1/lipsync/list", "", nil)
+		for _, c := range []struct {
+			err   error
+			code  string
+			pause bool
+		}{
+			{errors.New("disk on fire"), "internal_server_error", false},
+			{studio.ErrBusy, "service_busy", true},
+			{studio.ErrKeyInUse, "idempotency_key_in_use", false},
+			{studio.ErrTooMuchMedia, "too_much_media", false},
+			{&studio.LimitError{Limit: studio.ErrTooManyTries, RetryAfter: time.Minute}, "too_many_login_tries", true},
+			{&studio.LimitError{Limit: studio.ErrTooManyCreations, RetryAfter: time.Second}, "too_many_creations", true},
+		} {
+			s.serve(failing{err: c.err}, server.Config{})
+			request := httptest.NewRequest("POST", "/users/login", strings.NewReader(`{"email":"a","password":"b"}`))
+			request.Header.Set("Content-Type", "application/json")
+			response := httptest.NewRecorder()
+			s.handler.ServeHTTP(response, request)
+			if code := s.checkCode(response.Body.Bytes()); code != c.code || (response.Header().Get("Retry-After") != "") != c.pause {
+				s.t.Errorf("%v is answered with %s %v, want %s", c.err, code, response.Header(), c.code)
+			}
+		}
+
+		listed, err := codes()
+		s.check(err)
+		for code := range listed {
+			if !s.codes[code] {
+				s.t.Errorf("nothing answers the code %s", code)
+			}
+		}
+	})
+}
+
+// wantCode sends a request and checks its code, and that the response contains a text and nothing of a webhook query.
+func (s *setup) wantCode(code, shows, method, target, body string, header map[string]string) {
+	s.t.Helper()
+	status, answer := s.do(method, target, body, header)
+	wanted := `"code":"` + code + `"`
+	if code == "" {
+		wanted = ""
+	}
+	if (code == "") != (status == http.StatusOK) || !strings.Contains(answer, wanted) || !strings.Contains(answer, shows) || strings.Contains(answer, "hunter2") {
+		s.t.Errorf("%s %s %s: %d %s, want %s with %s", method, target, body, status, answer, code, shows)
+	}
+}
+
+// serve replaces the handler.
+func (s *setup) serve(api gen.StrictServerInterface, cfg server.Config) {
+	s.t.Helper()
+	cfg.MapError, cfg.Authenticator = rest.MapError, server.AuthenticatorFunc(s.tokens.Authenticate)
+	var err error
+	s.handler, err = server.New(api, cfg)
+	s.check(err)
+}
+
+// failing fails all logins with an error.
+type failing struct {
+	server.Unimplemented
+	err error
+}
+
+func (f failing) Login(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+	return nil, f.err
+}
+
+// The document lists all keywords that are not of JSON Schema, and all locations of violations.
+func TestViolation_isDocumented(t *testing.T) {
+	t.Parallel()
+	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	violation := document.Components.Schemas["Violation"].Value.Properties
+	for keyword := range strings.FieldsSeq("duplicate case repeated escape style content contentType cursor webhook idempotency text") {
+		if !strings.Contains(strings.Join(strings.Fields(violation["keyword"].Value.Description), " "), "`"+keyword+"`: ") {
+			t.Errorf("the keyword %s is missing", keyword)
+		}
+	}
+	for _, place := range []string{"path:NAME", "query:NAME", "header:NAME", "cookie:NAME"} {
+		if !strings.Contains(violation["pointer"].Value.Description, place) {
+			t.Errorf("the place %s is missing", place)
+		}
+	}
+}
