@@ -11,6 +11,9 @@ import (
 // A mutation changes one place of the document, or one row of the contract. At least one check must report each.
 func TestContract_detectsMutations(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("not in the short form: make mutate runs it")
+	}
 	d, rows := loadObject(t), contract(t)
 	count := 0
 	try := func(name string, rows []row) {
@@ -29,7 +32,7 @@ func TestContract_detectsMutations(t *testing.T) {
 		m.mutateElement(d, r)
 	}
 	for i, r := range rows {
-		if _, isExtension := strings.CutPrefix(r.element, "responses/"); !isExtension {
+		if !strings.HasPrefix(r.element, "responses/") { // they have no shape
 			try("no row for "+r.element, slices.Delete(slices.Clone(rows), i, i+1))
 		}
 		for part := range strings.FieldsSeq(r.shape) {
@@ -67,7 +70,7 @@ func (m mutator) removeEach(name string, o object, member string) {
 		}
 		return
 	}
-	for inner := range o.at(member) {
+	for _, inner := range slices.Sorted(maps.Keys(o.at(member))) {
 		m.set(name+" "+member, o.at(member), inner, nil)
 	}
 }
@@ -190,8 +193,7 @@ func (m mutator) mutateRules(d object) {
 	}
 	m.removeEach("document", d, "tags")
 	for name := range d.at("components", "schemas") {
-		schema := d.at("components", "schemas", name)
-		m.set(name, schema, "description", nil)
+		m.set(name, d.at("components", "schemas", name), "description", nil)
 	}
 	for name := range d.at("components", "responses") {
 		response := d.at("components", "responses", name)
