@@ -3,7 +3,6 @@ package rest_test
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,7 +17,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/avatarstudio/avatarstudio/api"
-	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
@@ -123,23 +121,16 @@ type operation struct {
 // operations returns a case for each operation of the document.
 func (s *setup) operations() map[string]operation {
 	s.t.Helper()
-	create := func(start func(studio.Creation) (studio.Subject, error)) studio.Subject {
-		subject, err := start(studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
-		s.check(err)
-		return subject
+	const createAvatar, createVideo, createLipsync = "/v1/avatars/create_avatar", "/v1/avatars/create_video", "/v1/lipsync/create_lipsync"
+	create := func(path, body string) string {
+		r := s.record("POST", path, body, nil)
+		return cmp.Or(r.InferenceID, r.AvatarID)
 	}
-	creation := func(c studio.Creation) (studio.Subject, error) { return s.studio.CreateAvatar(s.t.Context(), c) }
-	waiting, avatar, doomed := create(creation), create(creation), create(creation)
-	_, err := s.studio.SubmitConsent(s.t.Context(), s.user.ID, avatar.ID, true)
-	s.check(err)
-	_, err = s.studio.Rendered(s.t.Context(), avatar.ID, studio.Rendering{}, nil)
-	s.check(err)
-	newVideo := func(c studio.Creation) (studio.Subject, error) {
-		return s.studio.CreateVideo(s.t.Context(), avatar.ID, c)
-	}
-	newLipsync := func(c studio.Creation) (studio.Subject, error) { return s.studio.CreateLipsync(s.t.Context(), c) }
-	video, doomedVideo := create(newVideo), create(newVideo)
-	lipsync, doomedLipsync := create(newLipsync), create(newLipsync)
+	waiting, avatar, doomed := create(createAvatar, `{}`), create(createAvatar, `{}`), create(createAvatar, `{}`)
+	s.publish(avatar)
+	ofAvatar := fmt.Sprintf(`{"avatar_id":%q}`, avatar)
+	video, doomedVideo := create(createVideo, ofAvatar), create(createVideo, ofAvatar)
+	lipsync, doomedLipsync := create(createLipsync, `{}`), create(createLipsync, `{}`)
 	pair, err := s.studio.Login(s.t.Context(), netip.Addr{}, s.user.Email, "password")
 	s.check(err)
 
@@ -169,50 +160,50 @@ func (s *setup) operations() map[string]operation {
 			bad:   append(wrongRegistrations, `{"title":7}`, `{"base_video_url":"no url"}`),
 		},
 		"POST /v1/avatars/create_video": {
-			body:  fmt.Sprintf(`{"avatar_id":%q,"title":"Hello","text":"Hello."}`, avatar.ID),
+			body:  fmt.Sprintf(`{"avatar_id":%q,"title":"Hello","text":"Hello."}`, avatar),
 			shows: `"status":"processing","title":"Hello"`,
 			bad:   []string{`{}`, `{"avatar_id":7}`, `{"avatar_id":"a","text":7}`, `{"avatar_id":"a","audio_url":"no url"}`},
 		},
 		"POST /v1/avatars/submit_consent": {
-			body:  fmt.Sprintf(`{"avatar_id":%q,"granted":true}`, waiting.ID),
-			shows: fmt.Sprintf(`"avatar_id":%q`, waiting.ID),
+			body:  fmt.Sprintf(`{"avatar_id":%q,"granted":true}`, waiting),
+			shows: fmt.Sprintf(`"avatar_id":%q`, waiting),
 			bad:   []string{`{}`, `{"avatar_id":"a"}`, `{"granted":true}`, `{"avatar_id":"a","granted":"yes"}`},
 		},
 		"GET /v1/avatars/avatar_details": {
-			target: "/v1/avatars/avatar_details?avatar_id=" + avatar.ID,
+			target: "/v1/avatars/avatar_details?avatar_id=" + avatar,
 			shows:  `"status":"published"`,
 			bad:    []string{"/v1/avatars/avatar_details", "/v1/avatars/avatar_details?avatar_id="},
 		},
 		"GET /v1/avatars/inference_details": {
-			target: "/v1/avatars/inference_details?inference_id=" + video.ID,
-			shows:  fmt.Sprintf(`"avatar_id":%q`, avatar.ID),
+			target: "/v1/avatars/inference_details?inference_id=" + video,
+			shows:  fmt.Sprintf(`"avatar_id":%q`, avatar),
 			bad:    []string{"/v1/avatars/inference_details"},
 		},
 		"GET /v1/avatars/list": {
 			target: "/v1/avatars/list?status=published",
-			shows:  fmt.Sprintf(`{"data":[{"avatar_id":%q`, avatar.ID),
+			shows:  fmt.Sprintf(`{"data":[{"avatar_id":%q`, avatar),
 			bad:    badLists("/v1/avatars/list", "succeeded"),
 		},
 		"GET /v1/avatars/list_inferences": {
-			target: "/v1/avatars/list_inferences?status=processing&avatar_id=" + avatar.ID,
-			shows:  fmt.Sprintf(`"inference_id":%q`, video.ID),
+			target: "/v1/avatars/list_inferences?status=processing&avatar_id=" + avatar,
+			shows:  fmt.Sprintf(`"inference_id":%q`, video),
 			bad:    append(badLists("/v1/avatars/list_inferences", "published"), "/v1/avatars/list_inferences?avatar_id="),
 		},
 		"GET /v1/lipsync/list": {
 			target: "/v1/lipsync/list?limit=100",
-			shows:  fmt.Sprintf(`"inference_id":%q`, lipsync.ID),
+			shows:  fmt.Sprintf(`"inference_id":%q`, lipsync),
 			bad:    badLists("/v1/lipsync/list", "published"),
 		},
 		"POST /v1/avatars/delete_avatar": {
-			body: fmt.Sprintf(`{"avatar_id":%q}`, doomed.ID), status: http.StatusNoContent,
+			body: fmt.Sprintf(`{"avatar_id":%q}`, doomed), status: http.StatusNoContent,
 			bad: []string{`{}`, `{"avatar_id":7}`, `{"avatar_id":""}`},
 		},
 		"POST /v1/avatars/delete_video": {
-			body: fmt.Sprintf(`{"inference_id":%q}`, doomedVideo.ID), status: http.StatusNoContent,
+			body: fmt.Sprintf(`{"inference_id":%q}`, doomedVideo), status: http.StatusNoContent,
 			bad: []string{`{}`, `{"inference_id":7}`, `{"avatar_id":"a"}`},
 		},
 		"POST /v1/lipsync/delete_lipsync": {
-			body: fmt.Sprintf(`{"inference_id":%q}`, doomedLipsync.ID), status: http.StatusNoContent,
+			body: fmt.Sprintf(`{"inference_id":%q}`, doomedLipsync), status: http.StatusNoContent,
 			bad: []string{`{}`, `{"inference_id":null}`},
 		},
 		"POST /v1/media": {
@@ -233,8 +224,8 @@ func (s *setup) operations() map[string]operation {
 				`{"description":7}`, `{"use_audio_from_video":"yes"}`),
 		},
 		"GET /v1/lipsync/inference_details": {
-			target: "/v1/lipsync/inference_details?inference_id=" + lipsync.ID,
-			shows:  fmt.Sprintf(`"inference_id":%q`, lipsync.ID),
+			target: "/v1/lipsync/inference_details?inference_id=" + lipsync,
+			shows:  fmt.Sprintf(`"inference_id":%q`, lipsync),
 			bad:    []string{"/v1/lipsync/inference_details"},
 		},
 	}
@@ -323,12 +314,7 @@ func (s *setup) rejectsInvalid(id string, c operation) {
 func TestCreate_keepsUnknownMembers(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		const body = `{"title":"Ada","seed":12345678901234567890,"options":{"b":1,"a":[true,null]},"webhook":{"enabled":false,"retry":3}}`
-		status, answer := s.do("POST", "/v1/avatars/create_avatar", body, nil)
-		if status != http.StatusOK {
-			s.t.Fatal(answer)
-		}
-		var avatar gen.Avatar
-		s.check(json.Unmarshal([]byte(answer), &avatar))
+		avatar := s.record("POST", "/v1/avatars/create_avatar", body, nil)
 		kept, err := s.studio.Find(s.t.Context(), s.user.ID, studio.Avatar, avatar.AvatarID)
 		s.check(err)
 		for _, want := range []string{`"seed":12345678901234567890`, `"options":{"b":1,"a":[true,null]}`, `"title":"Ada"`, `"retry":3`} {
@@ -343,17 +329,6 @@ func TestCreate_keepsUnknownMembers(t *testing.T) {
 func TestResponse_containsTheInput(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		const registration = `"webhook_data":{"webhook_url":"https://hooks.example.com/?key=1"},"webhook":{"enabled":true}`
-		var created struct {
-			AvatarID    string `json:"avatar_id"`
-			InferenceID string `json:"inference_id"`
-		}
-		create := func(path, body string) {
-			status, answer := s.do("POST", path, body, nil)
-			if status != http.StatusOK {
-				s.t.Fatal(answer)
-			}
-			s.check(json.Unmarshal([]byte(answer), &created))
-		}
 		shows := func(path string, members ...string) {
 			s.t.Helper()
 			_, answer := s.do("GET", path, "", nil)
@@ -363,22 +338,18 @@ func TestResponse_containsTheInput(t *testing.T) {
 				}
 			}
 		}
-		create("/v1/avatars/create_avatar", `{"title":"Ada","base_video_url":"https://media.example.com/ada.mp4",`+registration+`}`)
-		avatar := created.AvatarID
+		avatar := s.record("POST", "/v1/avatars/create_avatar", `{"title":"Ada","base_video_url":"https://media.example.com/ada.mp4",`+registration+`}`, nil).AvatarID
 		shows("/v1/avatars/avatar_details?avatar_id="+avatar, `"base_video":"https://media.example.com/ada.mp4"`,
 			`"avatar_webhook":{"webhook_url":"https://hooks.example.com/?key=1"}`)
-		_, err := s.studio.SubmitConsent(s.t.Context(), s.user.ID, avatar, true)
+		s.publish(avatar)
+		video := s.record("POST", "/v1/avatars/create_video", `{"avatar_id":"`+avatar+`","title":"Greeting","text":"Hello."}`, nil).InferenceID
+		_, err := s.studio.Rendered(s.t.Context(), video, studio.Rendering{Video: "out.mp4"}, nil)
 		s.check(err)
-		_, err = s.studio.Rendered(s.t.Context(), avatar, studio.Rendering{}, nil)
-		s.check(err)
-		create("/v1/avatars/create_video", `{"avatar_id":"`+avatar+`","title":"Greeting","text":"Hello."}`)
-		_, err = s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{Video: "out.mp4"}, nil)
-		s.check(err)
-		shows("/v1/avatars/inference_details?inference_id="+created.InferenceID, `"avatar_title":"Ada"`, `"input_text":"Hello."`,
-			`"video":"https://media.example.com/results/`+created.InferenceID+`/out.mp4"`)
-		create("/v1/lipsync/create_lipsync", `{"description":"Once","video_url":"https://media.example.com/1","audio_url":"https://media.example.com/2",
-			"use_audio_from_video":true,"sync_mode":"remap"}`)
-		shows("/v1/lipsync/inference_details?inference_id="+created.InferenceID, `"description":"Once"`, `"input_video":"https://media.example.com/1"`,
+		shows("/v1/avatars/inference_details?inference_id="+video, `"avatar_title":"Ada"`, `"input_text":"Hello."`,
+			`"video":"https://media.example.com/results/`+video+`/out.mp4"`)
+		lipsync := s.record("POST", "/v1/lipsync/create_lipsync", `{"description":"Once","video_url":"https://media.example.com/1","audio_url":"https://media.example.com/2",
+			"use_audio_from_video":true,"sync_mode":"remap"}`, nil).InferenceID
+		shows("/v1/lipsync/inference_details?inference_id="+lipsync, `"description":"Once"`, `"input_video":"https://media.example.com/1"`,
 			`"input_audio":"https://media.example.com/2"`, `"use_audio_from_video":true`, `"sync_mode":"remap"`)
 	})
 }

@@ -13,14 +13,11 @@ import (
 // again.
 func TestDelete_isIdempotent(t *testing.T) {
 	eachSetup(t, func(s *setup) {
-		avatar, err := s.studio.CreateAvatar(s.t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), IdempotencyKey: "avatar"})
-		s.check(err)
-		_, err = s.studio.SubmitConsent(s.t.Context(), s.user.ID, avatar.ID, true)
-		s.check(err)
-		_, err = s.studio.Rendered(s.t.Context(), avatar.ID, studio.Rendering{}, nil)
-		s.check(err)
-		video, err := s.studio.CreateVideo(s.t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
-		s.check(err)
+		avatar := s.record("POST", "/v1/avatars/create_avatar", `{}`, map[string]string{"Idempotency-Key": "avatar"}).AvatarID
+		s.publish(avatar)
+		avatarID := `{"avatar_id":"` + avatar + `"}`
+		video := s.record("POST", "/v1/avatars/create_video", avatarID, nil).InferenceID
+		videoID := `{"inference_id":"` + video + `"}`
 		want := func(status int, method, target, body string) {
 			s.t.Helper()
 			got, answer := s.do(method, target, body, nil)
@@ -28,15 +25,14 @@ func TestDelete_isIdempotent(t *testing.T) {
 				s.t.Errorf("%s %s: %d %s, want %d", method, target, got, answer, status)
 			}
 		}
-		avatarID, videoID := `{"avatar_id":"`+avatar.ID+`"}`, `{"inference_id":"`+video.ID+`"}`
-		want(http.StatusNotFound, "POST", "/v1/avatars/delete_avatar", `{"avatar_id":"`+video.ID+`"}`)
+		want(http.StatusNotFound, "POST", "/v1/avatars/delete_avatar", `{"avatar_id":"`+video+`"}`)
 		want(http.StatusNotFound, "POST", "/v1/lipsync/delete_lipsync", videoID)
 		want(http.StatusNoContent, "POST", "/v1/avatars/delete_avatar", avatarID)
-		want(http.StatusNotFound, "GET", "/v1/avatars/avatar_details?avatar_id="+avatar.ID, "")
-		want(http.StatusNotFound, "GET", "/v1/avatars/inference_details?inference_id="+video.ID, "")
+		want(http.StatusNotFound, "GET", "/v1/avatars/avatar_details?avatar_id="+avatar, "")
+		want(http.StatusNotFound, "GET", "/v1/avatars/inference_details?inference_id="+video, "")
 		want(http.StatusNotFound, "POST", "/v1/avatars/create_video", avatarID)
-		want(http.StatusNotFound, "POST", "/v1/avatars/submit_consent", `{"avatar_id":"`+avatar.ID+`","granted":true}`)
-		for _, list := range []string{"/v1/avatars/list", "/v1/avatars/list_inferences", "/v1/avatars/list_inferences?avatar_id=" + avatar.ID} {
+		want(http.StatusNotFound, "POST", "/v1/avatars/submit_consent", `{"avatar_id":"`+avatar+`","granted":true}`)
+		for _, list := range []string{"/v1/avatars/list", "/v1/avatars/list_inferences", "/v1/avatars/list_inferences?avatar_id=" + avatar} {
 			if _, answer := s.do("GET", list, "", nil); answer != `{"data":[]}`+"\n" {
 				s.t.Errorf("%s answers %s", list, answer)
 			}

@@ -37,14 +37,20 @@ func (s *setup) record(method, target, body string, header map[string]string) re
 	return r
 }
 
+// publish gives the consent for an avatar and renders it.
+func (s *setup) publish(id string) {
+	s.t.Helper()
+	_, err := s.studio.SubmitConsent(s.t.Context(), s.user.ID, id, true)
+	s.check(err)
+	_, err = s.studio.Rendered(s.t.Context(), id, studio.Rendering{}, nil)
+	s.check(err)
+}
+
 // kinds returns all kinds of records, with the id of a published avatar for those that require one.
 func (s *setup) kinds() []kind {
 	s.t.Helper()
 	avatar := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil)
-	_, err := s.studio.SubmitConsent(s.t.Context(), s.user.ID, avatar.AvatarID, true)
-	s.check(err)
-	_, err = s.studio.Rendered(s.t.Context(), avatar.AvatarID, studio.Rendering{}, nil)
-	s.check(err)
+	s.publish(avatar.AvatarID)
 	return []kind{
 		{"/v1/avatars/create_avatar", `{"title":"Ada"}`, "/v1/avatars/avatar_details?avatar_id="},
 		{"/v1/avatars/create_video", `{"avatar_id":"` + avatar.AvatarID + `"}`, "/v1/avatars/inference_details?inference_id="},
