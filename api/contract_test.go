@@ -152,7 +152,6 @@ func checkSchema(d object, name string, schema object, report report) {
 			report("%s %s is required, but missing or nullable", name, member)
 		}
 	}
-	section := fmt.Sprint(schema["x-interface"])
 	for member := range members {
 		m := members.at(member)
 		if d.resolve(m).description() == "" {
@@ -161,11 +160,16 @@ func checkSchema(d object, name string, schema object, report report) {
 		if strings.HasPrefix(shape(m), "object") {
 			report("%s %s is an object that is not a component", name, member)
 		}
-		// Sections 4.3 and 6.1 leave members open. All other objects of the interface are complete.
-		if m["x-interface"] == "extension" && !slices.Contains([]string{"extension", "4.3", "6.1"}, section) {
+		if m["x-interface"] == "extension" && isComplete(schema) {
 			report("%s %s is an extension of a complete object", name, member)
 		}
 	}
+}
+
+// isComplete reports whether the interface shows all members of an object. It leaves open those of requests in sections
+// 4.3 and 6.1.
+func isComplete(schema object) bool {
+	return !slices.Contains([]any{"extension", "4.3", "6.1"}, schema["x-interface"])
 }
 
 // checkResponses checks that a response has exactly the headers that its status requires, and that an error is a problem

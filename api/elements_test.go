@@ -68,6 +68,9 @@ var (
 // shape describes the values that a schema accepts: by component or type, format, and "keyword=value" for each constraint.
 func shape(schema object) string {
 	parts := []string{component(schema), alternatives(schema["type"]), alternatives(schema["oneOf"])}
+	if strings.Join(parts, "") == "" && schema["allOf"] == nil {
+		parts[0] = "any"
+	}
 	if items := schema.at("items"); items != nil {
 		parts = append(parts, "of "+shape(items))
 	}
@@ -79,11 +82,7 @@ func shape(schema object) string {
 			parts = append(parts, keyword+"="+value(schema[keyword]))
 		}
 	}
-	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-	if len(parts) == 0 {
-		return "any"
-	}
-	return strings.Join(parts, " ")
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")
 }
 
 // component returns the name of the component that an object refers to.

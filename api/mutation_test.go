@@ -144,6 +144,14 @@ func (m mutator) mutateSchema(name string, schema object) {
 	for keyword, value := range constraints[typ] {
 		m.set(name, schema, keyword, value)
 	}
+	if members := schema.at("properties"); members != nil {
+		other := map[string]any{"type": "string", "description": "Another."}
+		m.set(name, members, "other", other)
+		if isComplete(schema) {
+			other["x-interface"] = "extension"
+			m.set(name, members, "other", other)
+		}
+	}
 	for property := range schema.at("properties") {
 		if required := asList(schema["required"]); !slices.Contains(required, any(property)) {
 			m.set(name, schema, "required", append(slices.Clone(required), property))
@@ -175,6 +183,11 @@ func (m mutator) mutateOperation(name string, operation object) {
 	m.set(name, operation, "x-idempotent", operation["x-idempotent"] == nil)
 	m.set(name, operation, "operationId", "other")
 	m.set(name, operation, "summary", nil)
+	if text := operation.description(); strings.Contains(text, "429") {
+		m.set(name, operation, "description", strings.ReplaceAll(text, "429", ""))
+	} else if !strings.HasPrefix(name, "webhook ") {
+		m.set(name, operation, "description", text+" 429")
+	}
 	m.set(name, operation, "tags", []any{"Other"})
 	if body := operation.at("requestBody"); body != nil {
 		m.set(name, operation, "requestBody", nil)
@@ -192,8 +205,21 @@ func (m mutator) mutateRules(d object) {
 		m.set(webhook, d.at("webhooks", webhook), "x-interface", nil)
 	}
 	m.removeEach("document", d, "tags")
+	m.set("document", d, "tags", append(slices.Clone(asList(d["tags"])), map[string]any{"name": "Other"}))
 	for name := range d.at("components", "schemas") {
-		m.set(name, d.at("components", "schemas", name), "description", nil)
+		schema := d.at("components", "schemas", name)
+		m.set(name, schema, "description", nil)
+		members := schema.at("properties")
+		if members != nil {
+			m.set(name, members, "other", map[string]any{"type": "object", "description": "Another.", "x-interface": "extension"})
+		}
+		for member := range members {
+			for _, key := range []string{"type", "description", "x-interface"} {
+				if o := members.at(member); o[key] != nil {
+					m.set(name+" "+member, o, key, nil)
+				}
+			}
+		}
 	}
 	for name := range d.at("components", "responses") {
 		response := d.at("components", "responses", name)
