@@ -25,7 +25,7 @@ func edits() []edit {
 		{name: "updated_at of an avatar is created_at", file: rest + "avatars.go", old: "&s.UpdatedAt", new: "&s.CreatedAt"},
 		{name: "updated_at of a video is created_at", file: rest + "extensions.go", old: "&s.UpdatedAt", new: "&s.CreatedAt"},
 		{name: "updated_at of a lip-sync is created_at", file: rest + "lipsync.go", old: "&s.UpdatedAt", new: "&s.CreatedAt"},
-		{name: "times are not UTC", file: store + "store.go", old: "time.UnixMicro(value).UTC()", new: `time.UnixMicro(value).In(time.FixedZone("", 7200))`},
+		{name: "times are not UTC", file: store + "query.go", old: "time.UnixMicro(value).UTC()", new: `time.UnixMicro(value).In(time.FixedZone("", 7200))`},
 		{name: "responses have an undocumented header", file: "server/exchange.go", after: "ServeHTTP(w http.ResponseWriter", old: "header := w.Header()\n", new: "header := w.Header()\n\theader[\"X-Powered-By\"] = []string{\"go\"}\n"},
 		{name: "tokens have an undocumented member", file: "gen/encoders.gen.go", after: "encodeTokenPair(v *TokenPair) {\n", old: "\tto.name(", new: "\tto.name(`\"expires_in\":`)\n\tto.int(3600)\n\tto.name("},
 		{name: "an avatar has no progress", file: rest + "avatars.go", old: "avatar.Progress = progress(s)", new: "_ = progress(s)"},
