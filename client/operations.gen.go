@@ -425,9 +425,9 @@ func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.
 // UploadMedia sends POST /v1/media: upload a file.
 //
 // Stores a video, an image or an audio file for seven days. Until then, its URL can be used as
-// `base_video_url`, `video_url` or `audio_url`. The body is the file itself, of at most 300 MiB unless
-// the service is configured differently. The total size of the caller's stored files is also limited.
-// Deleting an avatar, a video or a lip-sync also deletes the files that only it used.
+// `base_video_url`, `video_url` or `audio_url`. The body is the file itself, of at most 300 MiB. The
+// total size of the caller's stored files is also limited. Deleting an avatar, a video or a lip-sync
+// also deletes the files that only it used.
 //
 // The client retries the operation only if the service cannot have processed the request.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].

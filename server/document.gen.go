@@ -10,4 +10,4 @@ import _ "embed"
 var document []byte
 
 // documentSource is the SHA-256 of the YAML that document has been made from.
-const documentSource = "8621e16b762e22c5cdb88bdd414d0a5323f1323bc40476a213807e91a630f3d3"
+const documentSource = "d16e3d3f8330991912b4b0f61882d987ca44ab34d7cd0a1909d611f640e48352"

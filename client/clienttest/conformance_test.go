@@ -118,7 +118,7 @@ func daemonTarget(t *testing.T) target {
 // startDaemon serves the database dsn until the test ends, and returns the base URL.
 func startDaemon(t *testing.T, program, dsn string) string {
 	t.Helper()
-	daemon := exec.Command(program, "serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--render-time", "0s",
+	daemon := exec.Command(program, "serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--renderer=simulate:0s",
 		"--consent", "manual", "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8")
 	stderr, err := daemon.StderrPipe()
 	check(t, err)

@@ -108,7 +108,7 @@ func startService(t *testing.T, args ...string) *service {
 	check(t, os.WriteFile(db, a.database, 0o600))
 
 	daemon := exec.CommandContext(context.Background(), program, append([]string{
-		"serve", "--db=sqlite:" + db, "--log-format=text", "--addr=127.0.0.1:0", "--render-time=10ms", "--allow-http-webhooks", "--webhook-allow=127.0.0.0/8",
+		"serve", "--db=sqlite:" + db, "--log-format=text", "--addr=127.0.0.1:0", "--renderer=simulate:10ms", "--allow-http-webhooks", "--webhook-allow=127.0.0.0/8",
 	}, args...)...)
 	stderr, err := daemon.StderrPipe()
 	check(t, err)

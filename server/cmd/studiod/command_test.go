@@ -179,8 +179,8 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{"an import without a workspace", "{}", []string{"project", "import", db, "-"}, exitUsage, "workspace"},
 		{"an import into an unknown workspace", `{"data":[{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20"}]}`, []string{"project", "import", db, "--workspace=films", "-"}, exitUsage, "no such workspace"},
 		{"a missing file", "", []string{"project", "import", db, "--workspace", workspace, "nowhere.json"}, exitUsage, "nowhere.json"},
-		{"an invalid render time", "", []string{"serve", db, "--render-time=soon"}, exitUsage, "render-time"},
-		{"a negative render time", "", []string{"serve", db, "--render-time=-1s"}, exitUsage, "between 0s and 10m0s"},
+		{"an invalid time of renderings", "", []string{"serve", db, "--renderer=simulate:soon"}, exitUsage, "renderer"},
+		{"a negative time of renderings", "", []string{"serve", db, "--renderer=simulate:-1s"}, exitUsage, "between 0s and 10m0s"},
 		{"a worker on SQLite", "", []string{"work", db, "--media=s3://b"}, exitUsage, "PostgreSQL"},
 		{"a worker without files", "", []string{"work", "--db=postgres://localhost/studio"}, exitUsage, "--media"},
 		{"a worker that cannot render", "", []string{"work", "--db=postgres://localhost/studio", "--media=s3://b"}, exitUsage, "studio-render"},
@@ -188,8 +188,8 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{"no renderer", "", []string{"serve", db, "--render-workers=0"}, exitUsage, "studiod work"},
 		{"an invalid consent", "", []string{"serve", db, "--consent=never"}, exitUsage, "auto or manual"},
 		{"an invalid network", "", []string{"serve", db, "--webhook-allow=home"}, exitUsage, "10.0.0.0/8"},
-		{"no workers", "", []string{"serve", db, "--workers=0"}, exitUsage, "between 1 and 1024"},
-		{"an invalid limit", "", []string{"serve", db, "--receiver-in-flight=many"}, exitUsage, "receiver-in-flight"},
+		{"no workers", "", []string{"serve", db, "--delivery-workers=0"}, exitUsage, "between 1 and 1024"},
+		{"an invalid limit", "", []string{"serve", db, "--receiver-rate=many"}, exitUsage, "receiver-rate"},
 		{"a rate that is too high", "", []string{"serve", db, "--receiver-rate=100001"}, exitUsage, "between 1 and 100000"},
 		{"an invalid event id", "", []string{"event", "show", db, "7"}, exitUsage, "UUID"},
 		{"a missing event", "", []string{"event", "replay", db, userID}, exitFailure, "no event " + userID},
@@ -298,9 +298,9 @@ func TestCommands_readTheEnvironment(t *testing.T) {
 		t.Errorf("the user is not in the database of the environment: %s", stderr)
 	}
 	for name, value := range map[string]string{
-		"STUDIO_RENDER_TIME": "soon", "STUDIO_CONSENT": "never", "STUDIO_DEMO": "perhaps", "STUDIO_ADDR": "here",
+		"STUDIO_RENDERER": "soon", "STUDIO_CONSENT": "never", "STUDIO_DEMO": "perhaps", "STUDIO_ADDR": "here",
 		"STUDIO_ALLOW_HTTP_WEBHOOKS": "perhaps", "STUDIO_WEBHOOK_ALLOW": "home",
-		"STUDIO_WORKERS": "0", "STUDIO_RECEIVER_IN_FLIGHT": "many", "STUDIO_RECEIVER_RATE": "-1",
+		"STUDIO_DELIVERY_WORKERS": "0", "STUDIO_USER_RATE": "many", "STUDIO_RECEIVER_RATE": "-1",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, value)
@@ -353,7 +353,7 @@ func TestCommands_showTheRangesOfFlags(t *testing.T) {
 		}
 	}
 	walk(rootCommand(nil, nil, nil))
-	if numbers < 20 {
+	if numbers < 10 {
 		t.Errorf("%d flags are numbers", numbers)
 	}
 }

@@ -95,7 +95,7 @@ func TestProcess_operatorsSeeAllDaemons(t *testing.T) {
 		eventually(t, "the fair share of both daemons", func() bool {
 			page := readAll(t, open(http.MethodGet, "/console/service", nil))
 			if !strings.Contains(page, "up to 256 notifications at once") {
-				t.Fatalf("the default of --workers is not on the page: %s", page)
+				t.Fatalf("the default of --delivery-workers is not on the page: %s", page)
 			}
 			return strings.Count(page, "<td>128</td>") == 2
 		})

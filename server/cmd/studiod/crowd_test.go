@@ -245,8 +245,8 @@ func TestProcess_survivesHostileConnections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dsn := create(t)
 			prepareDatabase(t, dsn)
-			limits := []string{"--max-connections", strconv.Itoa(max(250, min(n/2, 2048))), "--max-connections-per-address", strconv.Itoa(max(100, min(n/4, 1024)))}
-			survive(t, startProcessBy(t, []string{program}, dsn, limits...), func(p *process, token string, alone *health) {
+			limit := strconv.Itoa(max(250, min(n/2, 2048)))
+			survive(t, startProcessBy(t, []string{program}, dsn, "--max-connections", limit), func(p *process, token string, alone *health) {
 				for _, addresses := range []int{1, 500} {
 					for _, c := range crowds() {
 						if h := besideCrowd(t, p, c, token, n, addresses, 40, waitTimeout); h.failed > 0 {
@@ -257,7 +257,7 @@ func TestProcess_survivesHostileConnections(t *testing.T) {
 			})
 			certFile, keyFile := writeCertificate(t, cert, key)
 			for _, secure := range []bool{false, true} {
-				args := []string{"--docs", "--admin-addr=127.0.0.1:0", "--render-time=10m"}
+				args := []string{"--docs", "--admin-addr=127.0.0.1:0", "--renderer=simulate:10m"}
 				if secure {
 					args = append(args, "--tls-cert", certFile, "--tls-key", keyFile)
 				}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -24,6 +23,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/realip"
+	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -58,8 +58,6 @@ type daemonConfig struct {
 	Passwords         studio.Passwords
 	Render            renderConfig
 	Media             string // see media.Config; defaults to a directory beside the database
-	MediaURLTTL       time.Duration
-	MaxUpload         int64  // in bytes; 0 means 300 MB
 	PublicURL         string // defaults to the URL of the listener
 	Docs              bool
 	Console           bool
@@ -67,18 +65,16 @@ type daemonConfig struct {
 	AutoConsent       bool
 	AllowHTTP         bool
 	AllowNetworks     []netip.Prefix
-	Workers           int // see jobs.Config for Workers, InFlight and Rate
-	InFlight          int
-	Rate              int
+	Workers, Rate     int // see jobs.Config
 	Listener          listener.Config
-	TLSCert, TLSKey   string           // paths; "" means plain HTTP
-	UserRates         ratelimit.Config // without Announce and Logger
+	TLSCert, TLSKey   string // paths; "" means plain HTTP
+	UserRate          int    // see ratelimit.Config
 	TrustedProxies    realip.Proxies
 	MaxInProgress     int // see studio.Config for MaxInProgress and MaxMediaBytes
 	MaxMediaBytes     int64
 	ValidateResponses server.ResponseCheck
 	StopTimeout       time.Duration
-	Traces            otlp.Config // without Version and Logger; an empty URL disables traces
+	Collector         string // URL of the OpenTelemetry collector; "" disables traces
 	Admin             adminConfig
 	Logger            *slog.Logger
 }
@@ -122,8 +118,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err := d.listen(ctx); err != nil {
 		return d, err
 	}
-	rates := cfg.UserRates
-	rates.Logger = cfg.Logger
+	rates := ratelimit.Config{Rate: cfg.UserRate, Logger: cfg.Logger}
 	if !isSQLite(cfg.Database) {
 		rates.Announce = func(ctx context.Context, message string) error { return d.store.NotifyUse(ctx, message) }
 	}
@@ -157,7 +152,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
 		Validation: validate.Config{
 			AnonymousBodyBytes: rest.AnonymousBodyBytes,
-			OperationBodyBytes: map[string]int64{uploadOperation: cmp.Or(cfg.MaxUpload, defaultMaxUpload)},
+			OperationBodyBytes: map[string]int64{uploadOperation: render.MaxInput},
 		},
 	}
 	if d.admin != nil || d.traces != nil {
@@ -261,7 +256,7 @@ func (d *daemon) openJobs(ctx context.Context) (*jobs.Jobs, error) {
 	cfg := jobs.Config{
 		Store: d.store, Studio: d.studio, Sender: d.sender,
 		Renderer: renderer, RenderTimeout: d.cfg.Render.Timeout, RenderWorkers: d.cfg.Render.Workers, Logger: d.cfg.Logger,
-		Workers: d.cfg.Workers, InFlight: d.cfg.InFlight, Rate: d.cfg.Rate, Tracer: d.traces.Tracer(),
+		Workers: d.cfg.Workers, Rate: d.cfg.Rate, Tracer: d.traces.Tracer(),
 	}
 	if d.admin != nil {
 		cfg.OnAttempt, cfg.OnRendering = d.admin.metrics.Attempted, d.admin.metrics.Rendered

@@ -18,9 +18,9 @@ func TestDelivery_pauseHoldsForAllDaemons(t *testing.T) {
 		for range 4 {
 			inboxes = append(inboxes, startInbox(t, secret, nil))
 		}
-		daemons := []*process{startProcess(t, dsn, "--render-time=0s")}
+		daemons := []*process{startProcess(t, dsn, "--renderer=simulate:0s")}
 		if !isSQLite(dsn) {
-			daemons = append(daemons, startProcess(t, dsn, "--render-time=0s"))
+			daemons = append(daemons, startProcess(t, dsn, "--renderer=simulate:0s"))
 			for _, p := range daemons {
 				p.await("lanes=128")
 			}

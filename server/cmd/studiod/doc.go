@@ -9,9 +9,9 @@
 //	studiod project import --workspace WORKSPACE_ID projects.json
 //	studiod secret show ada@example.com
 //
-// Each flag of serve has an environment variable: the variable of --render-time is STUDIO_RENDER_TIME.
-// Commands also work while a daemon is running. On failure, a command prints one line. Its exit code is 2 after
-// invalid input and 1 otherwise, also if the host of the database is unknown.
+// Each flag of serve has an environment variable: the variable of --render-workers is STUDIO_RENDER_WORKERS. Commands
+// also work while a daemon is running. On failure, a command prints one line. Its exit code is 2 after invalid input
+// and 1 otherwise, also if the host of the database is unknown.
 //
 // # In the browser
 //
@@ -116,16 +116,17 @@
 // On Linux with bubblewrap, the renderer runs in a sandbox, in user, mount, PID, network, IPC and UTS namespaces of its
 // own. It has no network, no privileges and no other processes than its own, which end with it. It can read /usr, the
 // directories of PATH, and the paths in --renderer. It can write to its working directory, which is in TMPDIR. The flag
-// --render-paths adds files, devices such as /dev/nvidia0, and sockets of other services. If bubblewrap is not installed
-// or the system does not allow namespaces, the start logs a warning with the cause, and the renderer has the permissions
-// of the daemon. If the daemon runs as root, the renderer runs as nobody (65534), which must be able to read and execute
-// these files. The systemd unit allows the sandbox. A container needs the options in the Dockerfile. A sandbox does not
-// limit the size of TMPDIR, so put it on a disk of its own.
+// --render-paths adds files, devices such as /dev/nvidia0, and sockets of other services. If bubblewrap is not
+// installed or the system does not allow namespaces, the start logs a warning with the cause, and the renderer has the
+// permissions of the daemon. If the daemon runs as root, the renderer runs as nobody (65534), which must be able to
+// read and execute these files. The systemd unit allows the sandbox. A container needs the options in the Dockerfile. A
+// sandbox does not limit the size of TMPDIR, so put it on a disk of its own. Each process of the renderer may use half
+// of the memory of the machine.
 //
-// The flag --media sets the storage of files: file:DIR, by default a directory next to the database, or
-// s3://BUCKET. Responses contain signed URLs of files, which expire after --media-url-ttl (24 hours) and
-// begin with --public-url. Every hour, studiod erases files that no record needs, and what a crash left of a write. In a
-// bucket, it therefore also needs the permissions s3:ListBucketMultipartUploads and s3:AbortMultipartUpload.
+// The flag --media sets the storage of files: file:DIR, by default a directory next to the database, or s3://BUCKET.
+// Responses contain signed URLs of files, which expire after 24 hours and begin with --public-url. Every hour, studiod
+// erases files that no record needs, and what a crash left of a write. In a bucket, it therefore also needs the
+// permissions s3:ListBucketMultipartUploads and s3:AbortMultipartUpload.
 //
 // The command "studiod work" only renders, on any number of machines, in addition to "studiod serve
 // --render-workers 0". It needs PostgreSQL and a bucket. Rendering is shared fairly between users.
@@ -138,11 +139,11 @@
 // 410 ends them at once. Webhooks are sent to public https addresses only. The flags --allow-http-webhooks and
 // --webhook-allow 10.0.0.0/8 allow others.
 //
-// A daemon makes up to --workers (256) concurrent delivery attempts. If no worker is free, a user without a
-// running attempt still gets one. A receiver is a scheme, host and port. For each receiver, all daemons
-// together make up to --receiver-in-flight (4) concurrent attempts, and up to --receiver-rate (50) attempts per
-// second. After 10 consecutive failures, the circuit breaker of a receiver opens for 30 seconds to 5 minutes.
-// Attempts are shared fairly between users, and between the receivers of a user.
+// A daemon makes up to --delivery-workers (256) concurrent delivery attempts. If no worker is free, a user without a
+// running attempt still gets one. A receiver is a scheme, host and port. For each receiver, all daemons together make
+// up to --receiver-rate (50) attempts per second, and up to 4 concurrent attempts for each 50 of that rate. After 10
+// consecutive failures, the circuit breaker of a receiver opens for 30 seconds to 5 minutes. Attempts are shared fairly
+// between users, and between the receivers of a user.
 //
 // An event whose last attempt fails is exhausted. studiod keeps it for 30 days. After a long outage of a receiver,
 // list the missed events and replay them. --since and --until apply to the creation of events, not to attempts:
@@ -166,15 +167,13 @@
 //
 // # Connections
 //
-// A daemon keeps up to --max-connections (2048, or half of the file limit). Up to
-// --max-connections-per-address (1024) of them may come from one IPv4 address or IPv6 /64 network. To
-// accept another connection, the daemon closes the one that has been idle longest, preferably of an address
-// with more than its share. After 10 seconds, a request body must arrive at --min-body-rate (8
-// KB/s). A body may have at most 16 KiB if its operation needs no token. All bodies together may use
-// --max-body-memory (24 MB), and a request whose body does not fit gets 503. Responses that clients have not
-// read may use 32 MB together. When they use half of it, the daemon aborts those that have made no progress for 250
-// milliseconds, the oldest first. At these limits the daemon stays below 256 MB, unless GOMEMLIMIT sets another limit
-// of the memory of the Go runtime.
+// A daemon keeps up to --max-connections (2048, or half of the file limit). Up to half of them may come from one IPv4
+// address or IPv6 /64 network. To accept another connection, the daemon closes the one that has been idle longest,
+// preferably of an address with more than its share. After 10 seconds, a request body must arrive at 8 KB/s. A body may
+// have at most 16 KiB if its operation needs no token. All bodies together may use 24 MB, and a request whose body does
+// not fit gets 503. Responses that clients have not read may use 32 MB together. When they use half of it, the daemon
+// aborts those that have made no progress for 250 milliseconds, the oldest first. At these limits the daemon stays
+// below 256 MB, unless GOMEMLIMIT sets another limit of the memory of the Go runtime.
 //
 // With --tls-cert FILE and --tls-key FILE, the port serves TLS 1.2 and 1.3 with HTTP/2 and HTTP/1.1. The
 // files are read again every second. New connections use the new certificate, and open connections are not
@@ -202,15 +201,15 @@
 //
 // # Limits
 //
-// These rate limits apply to each user, in the API and the console together: --user-reads (20,000) read requests per
-// second, --user-creations (10,000) creations, --user-uploads (1,000) uploads, and --user-changes (10,000) other
-// changes. Bursts are limited to the requests of one second. Requests over a limit get 429 with Retry-After. Daemons on
-// a PostgreSQL database share the limits: each has a fair share, and can use the unused shares of the others.
+// These rate limits apply to each user, in the API and the console together: --user-rate (10,000) creations per second,
+// as many other changes, twice as many reads, and a tenth as many uploads. Bursts are limited to the requests of one
+// second. Requests over a limit get 429 with Retry-After. Daemons on a PostgreSQL database share the limits: each has a
+// fair share, and can use the unused shares of the others.
 //
 // Up to --user-in-progress (100,000) creations of a user can wait for rendering or be in rendering. Further creations
 // get 429, too. Each daemon beyond the first may exceed this limit by a twentieth, and at least by one. The total size
-// of the files that a user uploads within seven days is limited to --user-media (100,000 MB). An upload over that limit
-// gets 413.
+// of the files that a user uploads within seven days is limited to --user-media (100,000 MB). An upload over that
+// limit, or of more than 300 MB, gets 413.
 //
 // # Metrics
 //
@@ -237,17 +236,17 @@
 //
 // # Traces
 //
-// With --otlp http://HOST:PORT, or OTEL_EXPORTER_OTLP_ENDPOINT, serve and work send traces to an
-// OpenTelemetry collector. A trace begins with the request of a creation. It contains the database transactions, the
-// rendering, and each delivery attempt, by any daemon and at any later time. The receiver gets the span of the attempt
-// in the header traceparent (W3C Trace Context), which is not signed. studiod also reads variables such as
-// OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_CERTIFICATE and OTEL_RESOURCE_ATTRIBUTES. With
-// OTEL_SDK_DISABLED=true, no traces are sent.
+// With OTEL_EXPORTER_OTLP_ENDPOINT=http://HOST:PORT, serve and work send traces to an OpenTelemetry collector. A trace
+// begins with the request of a creation. It contains the database transactions, the rendering, and each delivery
+// attempt, by any daemon and at any later time. The receiver gets the span of the attempt in the header traceparent
+// (W3C Trace Context), which is not signed. studiod also reads variables such as OTEL_EXPORTER_OTLP_HEADERS,
+// OTEL_EXPORTER_OTLP_CERTIFICATE and OTEL_RESOURCE_ATTRIBUTES. With OTEL_SDK_DISABLED=true, no traces are sent.
 //
-// The flag --otlp-sample sets the share of traces to send (default 1, which is all). Clients cannot change it, because
-// each request begins a new trace, with a link to the traceparent of the client. Spans have the request_id of the log,
-// but no URL, email, token or error text. A collector that is down or hangs does not delay requests: the queue has up
-// to 4,096 spans, and further spans are dropped. A stopping daemon waits for the collector for at most a second.
+// To send a tenth of the traces only, set OTEL_TRACES_SAMPLER=parentbased_traceidratio and OTEL_TRACES_SAMPLER_ARG=0.1.
+// Clients cannot change that, because each request begins a new trace, with a link to the traceparent of the client.
+// Spans have the request_id of the log, but no URL, email, token or error text. A collector that is down or hangs does
+// not delay requests: the queue has up to 4,096 spans, and further spans are dropped. A stopping daemon waits for the
+// collector for at most a second.
 //
 // # Security
 //

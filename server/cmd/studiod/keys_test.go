@@ -45,7 +45,7 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 		secret := prepareDatabase(t, dsn) // with secrets in plain text
 		file := filepath.Join(t.TempDir(), "our.keys")
 		check(t, keyring.New().Create(file))
-		p := startProcess(t, dsn, "--key-file", file, "--render-time", "0s")
+		p := startProcess(t, dsn, "--key-file", file, "--renderer=simulate:0s")
 		if !strings.Contains(p.log.String(), `msg="secrets encrypted"`) {
 			t.Error("what was in clear is not encrypted")
 		}

@@ -18,10 +18,9 @@ import (
 )
 
 const (
-	mediaKeyName     = "media"
-	uploadPath       = "/v1/media"
-	uploadOperation  = "uploadMedia"
-	defaultMaxUpload = 300 << 20
+	mediaKeyName    = "media"
+	uploadPath      = "/v1/media"
+	uploadOperation = "uploadMedia"
 	// mediaGrace is the minimum age of a file before it is erased because no record refers to it.
 	mediaGrace         = time.Hour
 	mediaSweepInterval = time.Hour
@@ -30,8 +29,6 @@ const (
 func mediaFlags() []cli.Flag {
 	return []cli.Flag{
 		mediaFlag("a directory next to the database"),
-		limitFlag("max-upload", "maximum size of an uploaded file, in MB", "STUDIO_MAX_UPLOAD", "300", 100_000),
-		durationFlag("media-url-ttl", "validity of the signed URL of a file", "STUDIO_MEDIA_URL_TTL", 24*time.Hour, time.Minute, 7*24*time.Hour),
 		&cli.StringFlag{
 			Name: "public-url", Usage: "URL of this service for clients; URLs of files begin with it", DefaultText: "http:// and --addr",
 			Sources: cli.EnvVars("STUDIO_PUBLIC_URL"),
@@ -64,7 +61,7 @@ func defaultMedia(database string) (string, error) {
 
 // openMedia opens the bucket. The daemon's store and listener must be open.
 func (d *daemon) openMedia(ctx context.Context) (err error) {
-	cfg := media.Config{Bucket: d.cfg.Media, PublicURL: d.cfg.PublicURL, TTL: d.cfg.MediaURLTTL}
+	cfg := media.Config{Bucket: d.cfg.Media, PublicURL: d.cfg.PublicURL}
 	if cfg.Bucket == "" {
 		if cfg.Bucket, err = defaultMedia(d.cfg.Database); err != nil {
 			return err

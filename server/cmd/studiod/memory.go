@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -26,11 +25,10 @@ var ballast = sync.OnceValue(func() []byte { return make([]byte, ballastSize) })
 
 // tuneCollector makes garbage collections rarer, until the process uses the memory that its limits of connections,
 // bodies and responses need. The environment variable GOMEMLIMIT overrides the limit.
-func tuneCollector(cfg listener.Config) {
+func tuneCollector(maxConnections int) {
 	_ = ballast()
 	if os.Getenv("GOMEMLIMIT") == "" {
-		connections := cmp.Or(cfg.MaxConnections, listener.DefaultMaxConnections)
-		debug.SetMemoryLimit(baseMemory + ballastSize + cmp.Or(cfg.MaxBodyBytes, listener.DefaultMaxBodyBytes) +
-			listener.DefaultMaxResponseBytes + int64(connections)*memoryPerConnection)
+		debug.SetMemoryLimit(baseMemory + ballastSize + listener.DefaultMaxBodyBytes + listener.DefaultMaxResponseBytes +
+			int64(maxConnections)*memoryPerConnection)
 	}
 }

@@ -72,13 +72,8 @@ const maxListed = 1000
 func pageFlags(items string, limit int) []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{
-			Name: "limit", Usage: withRange("maximum number of "+items, 1, maxListed), Value: limit,
-			Validator: func(n int) error {
-				if n < 1 || n > maxListed {
-					return fmt.Errorf("must be between 1 and %d", maxListed)
-				}
-				return nil
-			},
+			Name: "limit", Usage: fmt.Sprintf("maximum number of %s (1 to %d)", items, maxListed), Value: limit,
+			Validator: between(1, maxListed),
 		},
 		&cli.StringFlag{Name: "after", Usage: "list " + items + " after the one with this `ID`, the last one of the previous page", Validator: checkID},
 		jsonFlag(),

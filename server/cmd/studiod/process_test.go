@@ -170,7 +170,7 @@ func testKilled(t *testing.T, dsn string) {
 	secret := prepareDatabase(t, dsn)
 	in := startInbox(t, secret, nil)
 
-	first := startProcess(t, dsn, "--render-time", "10m")
+	first := startProcess(t, dsn, "--renderer=simulate:10m")
 	avatar, err := first.client.CreateAvatar(t.Context(), avatarRequest("Ada", in.url))
 	check(t, err)
 	in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing"))
@@ -182,7 +182,7 @@ func testKilled(t *testing.T, dsn string) {
 		check(t, err)
 	}
 
-	second := startProcess(t, dsn, "--render-time", "0s")
+	second := startProcess(t, dsn, "--renderer=simulate:0s")
 	want := avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published")
 	in.wait(t, want[2], 1)
 	bodies := in.of(avatar.AvatarID)
@@ -258,7 +258,7 @@ func TestProcess_demoServesLoopback(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable()
 	check(t, err)
-	demo := exec.CommandContext(t.Context(), program, "serve", "--demo", "--addr", "127.0.0.1:0", "--db", studiotest.NewEmptySQLite(t), "--render-time", "0s")
+	demo := exec.CommandContext(t.Context(), program, "serve", "--demo", "--addr", "127.0.0.1:0", "--db", studiotest.NewEmptySQLite(t), "--renderer=simulate:0s")
 	demo.Env = append(os.Environ(), asDaemon+"=1")
 	stdout, err := demo.StdoutPipe()
 	check(t, err)
@@ -303,7 +303,7 @@ func TestProcess_stopFinishesWorkInFlight(t *testing.T) {
 		<-release
 		return false
 	})
-	p := startProcess(t, dsn, "--render-time", "0s")
+	p := startProcess(t, dsn, "--renderer=simulate:0s")
 	lipsync, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
 	check(t, err)
 	<-arrived

@@ -22,14 +22,14 @@ import (
 // The client waits and retries.
 func TestDaemon_limitsRequestRate(t *testing.T) {
 	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.UserRates.Creations = 1 })
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.UserRate = 10 })
 	home := from(t, net.IPv4(127, 0, 0, 1))
 	_, token := tryLogin(t.Context(), home, d.url(), testEmail, testPassword)
 	began, refused := time.Now(), false
-	for !refused && time.Since(began) < waitTimeout { // the bucket holds one token, unless a request takes a second
+	for !refused && time.Since(began) < waitTimeout { // 10 are admitted at once, and 10 per second
 		answer := call(t, home, http.MethodPost, d.url()+"/v1/lipsync/create_lipsync", token)
 		if refused = answer.StatusCode == http.StatusTooManyRequests; refused {
-			for name, want := range map[string]string{"Retry-After": "1", "RateLimit": `"creations";r=0;t=1`, "RateLimit-Policy": `"creations";q=1;w=1`} {
+			for name, want := range map[string]string{"Retry-After": "1", "RateLimit": `"creations";r=0;t=1`, "RateLimit-Policy": `"creations";q=10;w=1`} {
 				if got := answer.Header.Get(name); got != want {
 					t.Errorf("%s is %q, want %q", name, got, want)
 				}
@@ -52,7 +52,7 @@ func TestDaemon_limitsRequestRate(t *testing.T) {
 // A form of the console that creates something is limited like a request of the API.
 func TestConsole_limitsCreations(t *testing.T) {
 	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.UserRates.Creations = true, 1 })
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.UserRate = true, 10 })
 	open := visit(t, d.url())
 	for began := time.Now(); time.Since(began) < waitTimeout; {
 		answer := open(http.MethodPost, "/console/lipsyncs/new", url.Values{"title": {"Greeting"}, "use_audio_from_video": {"true"}})
@@ -74,12 +74,12 @@ func TestProcess_daemonsShareUserRates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it counts for seconds")
 	}
-	const limit, period, callers = 50, 4 * time.Second, 3
+	const limit, period, callers = 50 /* reads, twice the rate */, 4 * time.Second, 3
 	dsn := studiotest.NewPostgres(t)
 	prepareDatabase(t, dsn)
 	const other = "eve@example.com"
 	must(t, testPassword+"\n", "user", "add", "--db="+dsn, other)
-	daemons := []*process{startProcess(t, dsn, "--user-reads", "50"), startProcess(t, dsn, "--user-reads", "50")}
+	daemons := []*process{startProcess(t, dsn, "--user-rate", "25"), startProcess(t, dsn, "--user-rate", "25")}
 	for _, p := range daemons {
 		p.await("daemons=2")
 	}

@@ -13,16 +13,17 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Values of --renderer.
+// Values of --renderer. The program, or the time of a simulated rendering, follows after a colon.
 const (
 	rendererAuto     = "auto"
 	rendererSimulate = "simulate"
-	rendererExec     = "exec:" // followed by a program
+	rendererExec     = "exec"
 )
 
 // builtinRenderer is the name of the renderer that is built together with studiod.
@@ -33,6 +34,9 @@ const (
 	noWorkers = -1
 	// simulations is the number of concurrent simulated renderings, which only wait.
 	simulations = 64
+	// simulatedTime is long enough to see a creation in progress.
+	simulatedTime    = 2 * time.Second
+	maxSimulatedTime = 10 * time.Minute
 )
 
 // renderConfig configures how a daemon renders. Its zero value simulates renderings.
@@ -43,24 +47,22 @@ type renderConfig struct {
 	Time    time.Duration
 	Timeout time.Duration
 	Workers int // see jobs.Config
-	Limits  render.Limits
 }
 
 func renderFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
-			Name: "renderer", Usage: "renderer: auto, simulate or exec:PROGRAM [ARGS]; auto is studio-render in the directory of studiod if ffmpeg is installed, and otherwise simulate",
+			Name: "renderer", Usage: "renderer: auto, exec:PROGRAM [ARGS], or simulate[:TIME], which waits for 2s or a TIME of up to 10m; auto is studio-render in the directory of studiod if ffmpeg is installed, and otherwise simulate",
 			Value: rendererAuto, Sources: cli.EnvVars("STUDIO_RENDERER"),
 			Validator: func(text string) error {
-				program, isProgram := strings.CutPrefix(text, rendererExec)
-				if text != rendererAuto && text != rendererSimulate && (!isProgram || len(strings.Fields(program)) == 0) {
-					return errors.New("must be auto, simulate or exec:PROGRAM")
-				}
-				return nil
+				_, err := rendererOf(text)
+				return err
 			},
 		},
-		numberFlag("render-workers", "maximum number of concurrent renderings; 0 is for serve only, if studiod work renders", "STUDIO_RENDER_WORKERS", "half of the CPUs, or 64 for simulate", 0, 1024),
-		limitFlag("render-memory", "maximum memory of each process of the renderer, in MiB", "STUDIO_RENDER_MEMORY", "4096", 1<<20),
+		&cli.IntFlag{
+			Name: "render-workers", Usage: "maximum number of concurrent renderings; 0 is for serve only, if studiod work renders (0 to 1024)",
+			DefaultText: "half of the CPUs, or 64 for simulate", Sources: cli.EnvVars("STUDIO_RENDER_WORKERS"), Validator: between(0, 1024),
+		},
 		&cli.StringSliceFlag{
 			Name: "render-paths", Usage: "file, directory or device that the renderer may use in its sandbox, in addition to /usr, PATH and the paths in --renderer; can be repeated",
 			Sources: cli.EnvVars("STUDIO_RENDER_PATHS"), DefaultText: "none",
@@ -73,35 +75,38 @@ func renderFlags() []cli.Flag {
 				return nil
 			},
 		},
-		durationFlag("render-timeout", "maximum time of a rendering; after that, it is retried", "STUDIO_RENDER_TIMEOUT", 15*time.Minute, time.Second, 24*time.Hour),
-		durationFlag("render-time", "time of a simulated rendering", "STUDIO_RENDER_TIME", 2*time.Second, 0, 10*time.Minute),
-	}
-}
-
-func durationFlag(name, usage, variable string, value, minimum, maximum time.Duration) cli.Flag {
-	return &cli.DurationFlag{
-		Name: name, Usage: withRange(usage, minimum, maximum), Value: value, Sources: cli.EnvVars(variable),
-		Validator: func(d time.Duration) error {
-			if d < minimum || d > maximum {
-				return fmt.Errorf("must be between %v and %v", minimum, maximum)
-			}
-			return nil
+		&cli.DurationFlag{
+			Name: "render-timeout", Usage: "maximum time of a rendering; after that, it is retried (1s to 24h)", Value: jobs.DefaultRenderTimeout,
+			Sources: cli.EnvVars("STUDIO_RENDER_TIMEOUT"), Validator: between(time.Second, 24*time.Hour),
 		},
 	}
 }
 
-func renderConfigOf(command *cli.Command) renderConfig {
-	cfg := renderConfig{
-		Time: command.Duration("render-time"), Timeout: command.Duration("render-timeout"),
-		Workers: command.Int("render-workers"), Paths: command.StringSlice("render-paths"), Limits: render.Limits{Memory: int64(command.Int("render-memory")) << 20},
-	}
-	switch text := command.String("renderer"); text {
-	case rendererSimulate:
-	case rendererAuto:
+// rendererOf reads a value of --renderer.
+func rendererOf(text string) (cfg renderConfig, err error) {
+	kind, value, hasValue := strings.Cut(text, ":")
+	cfg.Time = simulatedTime
+	switch {
+	case text == rendererAuto:
 		cfg.Program, cfg.Missing = findRenderer()
-	default:
-		cfg.Program = strings.Fields(strings.TrimPrefix(text, rendererExec))
+		return cfg, nil
+	case text == rendererSimulate:
+		return cfg, nil
+	case kind == rendererSimulate && hasValue:
+		cfg.Time, err = time.ParseDuration(value)
+		return cfg, errors.Join(err, between(0, maxSimulatedTime)(cfg.Time))
+	case kind == rendererExec:
+		cfg.Program = strings.Fields(value)
 	}
+	if len(cfg.Program) == 0 {
+		return cfg, errors.New("must be auto, simulate or exec:PROGRAM")
+	}
+	return cfg, nil
+}
+
+func renderConfigOf(command *cli.Command) renderConfig {
+	cfg, _ := rendererOf(command.String("renderer")) // the Validator of the flag has accepted it
+	cfg.Timeout, cfg.Workers, cfg.Paths = command.Duration("render-timeout"), command.Int("render-workers"), command.StringSlice("render-paths")
 	switch {
 	case cfg.Workers == 0 && command.IsSet("render-workers"):
 		cfg.Workers = noWorkers
@@ -147,7 +152,7 @@ func (d *daemon) openRenderer(ctx context.Context) (studio.Renderer, error) {
 	}
 	inputs := render.Inputs{Sender: d.sender, Studio: d.studio, Key: d.media.Key}
 	program, err := render.NewExec(ctx, render.ExecConfig{
-		Program: cfg.Program, Paths: cfg.Paths, Limits: cfg.Limits, Studio: d.studio, Fetch: inputs.Fetch, Logger: d.cfg.Logger,
+		Program: cfg.Program, Paths: cfg.Paths, Studio: d.studio, Fetch: inputs.Fetch, Logger: d.cfg.Logger,
 	})
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--renderer: %w", err)}

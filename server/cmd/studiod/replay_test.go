@@ -64,7 +64,7 @@ func testReceiverGone(t *testing.T, dsn string) {
 		}
 		return faultserver.Respond(http.StatusGone, nil, hostile)
 	}})
-	p := startProcess(t, dsn, "--render-time", "0s")
+	p := startProcess(t, dsn, "--renderer=simulate:0s")
 	avatar, err := p.client.CreateAvatar(t.Context(), avatarRequest("Ada", receiver.URL()+"/hooks?key=canary-query"))
 	check(t, err)
 	db := "--db=" + dsn

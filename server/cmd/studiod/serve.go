@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
 )
@@ -23,9 +24,6 @@ const (
 	demoDatabase    = "demo.db"
 	consentAuto     = "auto"
 	consentManual   = "manual"
-
-	defaultInProgress = 100_000
-	defaultUserMedia  = 100_000 // MB
 )
 
 func loopback() []netip.Prefix {
@@ -48,10 +46,12 @@ func serveCommand() *cli.Command {
 			Name: "demo", Usage: "serve demo.db with a user, a workspace and projects, and allow webhooks to this machine",
 			Sources: cli.EnvVars("STUDIO_DEMO"),
 		},
-		limitFlag("workers", "maximum number of concurrent delivery attempts of this daemon", "STUDIO_WORKERS", "256", 1024),
-		limitFlag("receiver-in-flight", "maximum number of concurrent delivery attempts to one receiver (scheme, host and port)", "STUDIO_RECEIVER_IN_FLIGHT", "4", 1024),
-		limitFlag("receiver-rate", "maximum delivery attempts to one receiver per second", "STUDIO_RECEIVER_RATE", "50", 100_000),
-	}, listenerFlags(), userFlags(), rendererFlags(), mediaFlags()), serve)
+		limitFlag("delivery-workers", "maximum number of concurrent delivery attempts of this daemon", jobs.DefaultWorkers, 1024),
+		limitFlag("receiver-rate", "maximum delivery attempts to one receiver (scheme, host and port) per second, and 4 concurrent ones for each 50", jobs.DefaultRate, 100_000),
+		limitFlag("user-rate", "maximum changes of a user per second, and as many creations of avatars, videos and lip-syncs, twice as many reads, and a tenth as many uploads", ratelimit.DefaultRate, 1_000_000),
+		limitFlag("user-in-progress", "maximum number of creations of a user that wait for rendering or are being rendered", 100_000, 10_000_000),
+		limitFlag("user-media", "maximum total size of the files that a user uploads within seven days, in MB", 100_000, 1_000_000_000),
+	}, listenerFlags(), rendererFlags(), mediaFlags()), serve)
 }
 
 // rendererFlags returns the flags that "serve" and "work" have in common.
@@ -77,7 +77,7 @@ func rendererFlags() []cli.Flag {
 		},
 		adminFlag(),
 		logFormatFlag(),
-	}, slices.Concat(traceFlags(), renderFlags())...)
+	}, renderFlags()...)
 }
 
 // rendererConfigOf reads the flags that rendererFlags defines.
@@ -90,7 +90,7 @@ func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
 		AutoConsent: command.String("consent") == consentAuto,
 		AllowHTTP:   command.Bool("allow-http-webhooks"),
 		StopTimeout: stopTimeout,
-		Traces:      traceConfigOf(command),
+		Collector:   collectorURL(),
 		Admin:       adminConfigOf(command),
 		Logger:      newLogger(command.Root().ErrWriter, command.String("log-format")),
 	}
@@ -123,44 +123,26 @@ func listenerFlags() []cli.Flag {
 			Name: "trusted-proxies", Usage: "trust X-Forwarded-For from proxies in this network, and do not limit their connections by address; can be repeated",
 			Sources: cli.EnvVars("STUDIO_TRUSTED_PROXIES"), DefaultText: "none",
 		},
-		limitFlag("max-connections", "maximum number of open connections; another one closes the connection that has been idle longest", "STUDIO_MAX_CONNECTIONS", "2048", 1_000_000),
-		limitFlag("max-connections-per-address", "maximum number of open connections from one IPv4 address or IPv6 /64 network", "STUDIO_MAX_CONNECTIONS_PER_ADDRESS", "1024", 1_000_000),
-		limitFlag("max-body-memory", "maximum memory for request bodies, in MB", "STUDIO_MAX_BODY_MEMORY", "24", 100_000),
-		limitFlag("min-body-rate", "minimum rate of a request body, in KB per second", "STUDIO_MIN_BODY_RATE", "8", 1_000_000),
+		limitFlag("max-connections", "maximum number of open connections, at most half of them from one IPv4 address or IPv6 /64 network; another one closes the connection that has been idle longest", listener.DefaultMaxConnections, 1_000_000),
 	}
 }
 
-// userFlags returns the flags for the limits of each user, which all daemons on a database share.
-func userFlags() []cli.Flag {
-	return []cli.Flag{
-		limitFlag("user-reads", "maximum read requests of a user per second", "STUDIO_USER_READS", "20000", 1_000_000),
-		limitFlag("user-changes", "maximum write requests of a user per second, without creations and uploads", "STUDIO_USER_CHANGES", "10000", 1_000_000),
-		limitFlag("user-creations", "maximum creations of avatars, videos and lip-syncs of a user per second", "STUDIO_USER_CREATIONS", "10000", 1_000_000),
-		limitFlag("user-in-progress", "maximum number of creations of a user that wait for rendering or are being rendered", "STUDIO_USER_IN_PROGRESS", "100000", 10_000_000),
-		limitFlag("user-media", "maximum total size of the files that a user uploads within seven days, in MB", "STUDIO_USER_MEDIA", "100000", 1_000_000_000),
-		limitFlag("user-uploads", "maximum uploads of a user per second", "STUDIO_USER_UPLOADS", "1000", 1_000_000),
-	}
-}
-
-func limitFlag(name, usage, variable, defaultText string, maximum int) cli.Flag {
-	return numberFlag(name, usage, variable, defaultText, 1, maximum)
-}
-
-func numberFlag(name, usage, variable, defaultText string, minimum, maximum int) cli.Flag {
+// limitFlag returns a flag for a number from 1 to maximum.
+func limitFlag(name, usage string, value, maximum int) *cli.IntFlag {
 	return &cli.IntFlag{
-		Name: name, Usage: withRange(usage, minimum, maximum), DefaultText: defaultText, Sources: cli.EnvVars(variable),
-		Validator: func(n int) error {
-			if n < minimum || n > maximum {
-				return fmt.Errorf("must be between %d and %d", minimum, maximum)
-			}
-			return nil
-		},
+		Name: name, Usage: fmt.Sprintf("%s (1 to %d)", usage, maximum), Value: value,
+		Sources: cli.EnvVars("STUDIO_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))), Validator: between(1, maximum),
 	}
 }
 
-// withRange adds the range of the values of a flag to its usage.
-func withRange[T any](usage string, minimum, maximum T) string {
-	return fmt.Sprintf("%s (%v to %v)", usage, minimum, maximum)
+// between returns the Validator of a flag with a range.
+func between[T cmp.Ordered](minimum, maximum T) func(T) error {
+	return func(value T) error {
+		if value < minimum || value > maximum {
+			return fmt.Errorf("must be between %v and %v", minimum, maximum)
+		}
+		return nil
+	}
 }
 
 func serve(ctx context.Context, command *cli.Command) error {
@@ -170,19 +152,13 @@ func serve(ctx context.Context, command *cli.Command) error {
 		return err
 	}
 	cfg.Addr = command.String("addr")
-	cfg.MediaURLTTL = command.Duration("media-url-ttl")
-	cfg.MaxUpload = int64(command.Int("max-upload")) << 20
 	cfg.PublicURL = command.String("public-url")
 	cfg.Docs = command.Bool("docs")
 	cfg.Console = command.Bool("console")
 	cfg.Demo = demo
-	cfg.Workers = command.Int("workers")
-	cfg.InFlight = command.Int("receiver-in-flight")
+	cfg.Workers = command.Int("delivery-workers")
 	cfg.Rate = command.Int("receiver-rate")
-	cfg.Listener = listener.Config{
-		MaxConnections: command.Int("max-connections"), MaxConnectionsPerAddress: command.Int("max-connections-per-address"),
-		MaxBodyBytes: int64(command.Int("max-body-memory")) << 20, MinBodyRate: int64(command.Int("min-body-rate")) << 10,
-	}
+	cfg.Listener.MaxConnections = command.Int("max-connections")
 	if cfg.TrustedProxies, err = networksOf(command, "trusted-proxies"); err != nil {
 		return err
 	}
@@ -190,12 +166,9 @@ func serve(ctx context.Context, command *cli.Command) error {
 	if (cfg.TLSCert == "") != (cfg.TLSKey == "") {
 		return usagef("--tls-cert and --tls-key must be set together")
 	}
-	cfg.UserRates = ratelimit.Config{
-		Reads: command.Int("user-reads"), Changes: command.Int("user-changes"),
-		Creations: command.Int("user-creations"), Uploads: command.Int("user-uploads"),
-	}
-	cfg.MaxInProgress = cmp.Or(command.Int("user-in-progress"), defaultInProgress)
-	cfg.MaxMediaBytes = int64(cmp.Or(command.Int("user-media"), defaultUserMedia)) << 20
+	cfg.UserRate = command.Int("user-rate")
+	cfg.MaxInProgress = command.Int("user-in-progress")
+	cfg.MaxMediaBytes = int64(command.Int("user-media")) << 20
 	database := defaultDatabase
 	if demo {
 		database = demoDatabase
@@ -213,7 +186,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 	}
 	ctx = untilStopped(ctx, cfg.Logger)
 	slog.SetDefault(cfg.Logger) // net/http sometimes writes to the standard logger
-	tuneCollector(cfg.Listener)
+	tuneCollector(cfg.Listener.MaxConnections)
 	if err := hideProcess(); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func TestServe_appliesReceiverLimits(t *testing.T) {
 		return true
 	})
 	t.Cleanup(release) // otherwise the inbox would not close after a failure
-	p := startProcess(t, dsn, "--render-time=0s", "--workers=2", "--receiver-in-flight=1", "--receiver-rate=20")
+	p := startProcess(t, dsn, "--renderer=simulate:0s", "--delivery-workers=2", "--receiver-rate=20")
 	for range events {
 		_, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
 		check(t, err)

@@ -5,45 +5,29 @@ import (
 	"errors"
 	"os"
 
-	"github.com/urfave/cli/v3"
-
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing/otlp"
 )
 
-func traceFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{
-			Name: "otlp", Usage: "send traces to the OpenTelemetry collector at this address, such as http://127.0.0.1:4318",
-			DefaultText: "none", Sources: cli.EnvVars("STUDIO_OTLP", "OTEL_EXPORTER_OTLP_ENDPOINT"),
-		},
-		&cli.FloatFlag{
-			Name: "otlp-sample", Usage: "share of traces to send, above 0 and up to 1", Value: 1,
-			Sources: cli.EnvVars("STUDIO_OTLP_SAMPLE"),
-			Validator: func(share float64) error {
-				if !(share > 0 && share <= 1) { // also rejects NaN
-					return errors.New("must be above 0 and up to 1")
-				}
-				return nil
-			},
-		},
-	}
-}
+// collectorVariable names the OpenTelemetry collector. Like the other settings of traces, it has no flag, because it is
+// a standard.
+const collectorVariable = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
-func traceConfigOf(command *cli.Command) otlp.Config {
+// collectorURL returns the URL of the OpenTelemetry collector, or "" if there is none.
+func collectorURL() string {
 	if os.Getenv("OTEL_SDK_DISABLED") == "true" {
-		return otlp.Config{}
+		return ""
 	}
-	return otlp.Config{URL: command.String("otlp"), Sample: command.Float("otlp-sample")}
+	return os.Getenv(collectorVariable)
 }
 
 // openMonitoring starts the trace exporter and the server for operators, if they are configured.
 func (d *daemon) openMonitoring(ctx context.Context) (err error) {
-	if cfg := d.cfg.Traces; cfg.URL != "" {
-		cfg.Version, cfg.Logger = version(), d.cfg.Logger
-		if d.traces, err = otlp.New(ctx, cfg); errors.Is(err, otlp.ErrURL) {
-			return usagef("--otlp: %w", err)
+	if d.cfg.Collector != "" {
+		d.traces, err = otlp.New(ctx, otlp.Config{URL: d.cfg.Collector, Version: version(), Logger: d.cfg.Logger})
+		if errors.Is(err, otlp.ErrURL) {
+			return usagef("%s: %w", collectorVariable, err)
 		} else if err != nil {
 			return err
 		}

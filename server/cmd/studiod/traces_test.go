@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -38,7 +39,7 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 		}))
 		t.Cleanup(receiver.Close)
 
-		first := startProcess(t, dsn, "--otlp", collector.URL, "--render-time", "1ms")
+		first := startProcessBy(t, withCollector(t, collector.URL), dsn, "--renderer=simulate:1ms")
 		const callers = "0af7651916cd43dd8448eb211c80319c"
 		traced := newClient(t, client.Config{BaseURL: first.url, Email: testEmail, Password: testPassword},
 			[2]string{"Traceparent", "00-" + callers + "-b7ad6b7169203331-01"}, [2]string{"Tracestate", "canary=state"})
@@ -56,7 +57,7 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 		check(t, err)
 		check(t, db.ShiftDue(t.Context(), -time.Minute)) // makes the retry due now
 		check(t, db.Close())
-		second := startProcess(t, dsn, "--otlp", collector.URL+"/", "--render-time", "1ms")
+		second := startProcessBy(t, withCollector(t, collector.URL+"/"), dsn, "--renderer=simulate:1ms")
 		received = append(received, <-parents)
 		eventually(t, "the span of the second attempt", func() bool { return len(collector.Named(trace, "deliver")) == 2 })
 		check(t, second.end(syscall.SIGTERM))
@@ -99,6 +100,14 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 	})
 }
 
+// withCollector returns a command that becomes a daemon with a collector.
+func withCollector(t *testing.T, collector string) []string {
+	t.Helper()
+	program, err := os.Executable()
+	check(t, err)
+	return []string{"env", collectorVariable + "=" + collector, program}
+}
+
 // only returns the single span of a trace with the given name.
 func only(t *testing.T, collector *otlptest.Collector, trace, name string) otlptest.Span {
 	t.Helper()
@@ -115,7 +124,7 @@ func TestTraces_includeDatabaseWork(t *testing.T) {
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		prepareDatabase(t, dsn)
 		collector := otlptest.New(t, nil)
-		p := startProcess(t, dsn, "--otlp", collector.URL, "--render-time", "1ms")
+		p := startProcessBy(t, withCollector(t, collector.URL), dsn, "--renderer=simulate:1ms")
 		const creations = 20
 		var working sync.WaitGroup
 		for range creations {
@@ -143,9 +152,8 @@ func TestTraces_includeRenderingOfWorker(t *testing.T) {
 	dsn, media := studiotest.NewPostgres(t), "file:"+t.TempDir()
 	in := startInbox(t, prepareDatabase(t, dsn), nil)
 	collector := otlptest.New(t, nil)
-	serve := startProcess(t, dsn, "--otlp", collector.URL, "--render-workers=0", "--media", media)
-	worker, _ := startCommand(t, "msg=working", "work", "--db", dsn, "--media", media, "--otlp", collector.URL,
-		"--renderer", "simulate", "--render-time", "1ms")
+	serve := startProcessBy(t, withCollector(t, collector.URL), dsn, "--render-workers=0", "--media", media)
+	worker, _ := startCommandBy(t, withCollector(t, collector.URL), "msg=working", "work", "--db", dsn, "--media", media, "--renderer=simulate:1ms")
 	created, err := serve.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
 	check(t, err)
 	in.wait(t, created.InferenceID, 1)
@@ -173,7 +181,7 @@ func TestTraces_hungCollectorDelaysNothing(t *testing.T) {
 	dsn := studiotest.NewSQLite(t)
 	secret := prepareDatabase(t, dsn)
 	inbox := startInbox(t, secret, nil)
-	p := startProcess(t, dsn, "--otlp", collector.URL, "--render-time", "1ms")
+	p := startProcessBy(t, withCollector(t, collector.URL), dsn, "--renderer=simulate:1ms")
 	for range 20 {
 		created, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", inbox.url))
 		check(t, err)
@@ -186,18 +194,11 @@ func TestTraces_hungCollectorDelaysNothing(t *testing.T) {
 }
 
 func TestTraces_rejectInvalidCollectorURL(t *testing.T) {
-	t.Parallel()
-	for _, test := range [][]string{
-		{"--otlp", "collector:4317"},
-		{"--otlp", "http://"},
-		{"--otlp", "http://user:canary@collector"},
-		{"--otlp", "http://collector/?key=canary"},
-		{"--otlp", "http://collector", "--otlp-sample", "0"},
-		{"--otlp", "http://collector", "--otlp-sample", "1.5"},
-	} {
-		code, _, said := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", studiotest.NewSQLite(t)}, test...)...)
-		if code != exitUsage || strings.Contains(said, "canary") {
-			t.Errorf("%v ends with %d: %s", test, code, said)
+	for _, url := range []string{"collector:4317", "http://", "http://user:canary@collector", "http://collector/?key=canary"} {
+		t.Setenv(collectorVariable, url)
+		code, _, said := studiod(t, "", "serve", "--addr", "127.0.0.1:0", "--db", studiotest.NewSQLite(t))
+		if code != exitUsage || !strings.Contains(said, collectorVariable) || strings.Contains(said, "canary") {
+			t.Errorf("%s ends with %d: %s", url, code, said)
 		}
 	}
 }

@@ -251,8 +251,15 @@ func TestConsole_allowsThisOriginOnly(t *testing.T) {
 // the API, are not affected.
 func TestConsole_limitsRateOfChanges(t *testing.T) {
 	t.Parallel()
-	limiter := ratelimit.New(ratelimit.Config{Changes: 1})
-	s := newSite(t, newSQLite(t), func(cfg *console.Config) { cfg.Admit = limiter.AdmitPage })
+	limiter := ratelimit.New(ratelimit.Config{Rate: 1})
+	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
+		cfg.Admit = func(userID string, change bool) error {
+			if !change {
+				return nil
+			}
+			return limiter.AdmitPage(userID, change)
+		}
+	})
 	v := s.signIn(t, email)
 	rejected := page{}
 	for range 1000 { // the bucket holds one token, and refills in a second

@@ -18,25 +18,33 @@ type Sender interface {
 	Send(ctx context.Context, message sender.Message) sender.Attempt
 }
 
+// Defaults of [Config].
+const (
+	DefaultRenderTimeout = 15 * time.Minute
+	DefaultWorkers       = 256
+	DefaultRate          = 50
+)
+
 // Config configures [Jobs]. Store, Studio, Sender and Renderer are required.
 type Config struct {
 	Store    *store.Store
 	Studio   *studio.Service
 	Sender   Sender
 	Renderer studio.Renderer
-	// RenderTimeout bounds one rendering. A rendering that times out is retried. Default 15 minutes.
+	// RenderTimeout bounds one rendering. A rendering that times out is retried. Default [DefaultRenderTimeout].
 	RenderTimeout time.Duration
 	// RenderWorkers bounds the concurrent renderings of this process. A negative value disables rendering.
 	// Default 16.
 	RenderWorkers int
 	// Workers bounds the concurrent attempts of this process. If all workers are busy, each user without a busy worker gets
-	// an extra one, up to four times Workers in total. Default 256.
+	// an extra one, up to four times Workers in total. Default [DefaultWorkers].
 	Workers int
 	// InFlight bounds the attempts in flight to one origin. This and the next limits hold for all processes
-	// together, because one process makes all attempts for an origin. Default 4.
+	// together, because one process makes all attempts for an origin. Default 4 for each 50 of Rate, which an origin
+	// reaches with responses within 80 milliseconds.
 	InFlight int
 	// Rate bounds the attempts that begin in one second to one origin. After a pause, a burst of up to a
-	// fifth of Rate may begin at once. Default 50.
+	// fifth of Rate may begin at once. Default [DefaultRate].
 	Rate int
 	// BreakAfter is the number of consecutive failures that open the circuit breaker of an origin. A response
 	// with another 4xx than 408, 425 and 429 is no failure of the origin. Default 10.
@@ -71,13 +79,13 @@ type Jobs struct {
 // New returns a Jobs for cfg. Fields that are zero or negative get their defaults, except a negative
 // RenderWorkers.
 func New(cfg Config) *Jobs {
-	setDefault(&cfg.RenderTimeout, 15*time.Minute)
+	setDefault(&cfg.RenderTimeout, DefaultRenderTimeout)
 	if cfg.RenderWorkers == 0 {
 		cfg.RenderWorkers = 16
 	}
-	setDefault(&cfg.Workers, 256)
-	setDefault(&cfg.InFlight, 4)
-	setDefault(&cfg.Rate, 50)
+	setDefault(&cfg.Workers, DefaultWorkers)
+	setDefault(&cfg.Rate, DefaultRate)
+	setDefault(&cfg.InFlight, max(1, cfg.Rate*4/50))
 	setDefault(&cfg.BreakAfter, 10)
 	setDefault(&cfg.BreakPause, 30*time.Second)
 	setDefault(&cfg.MaxBreakPause, 5*time.Minute)

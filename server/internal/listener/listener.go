@@ -45,7 +45,7 @@ type Config struct {
 	// open. Defaults to DefaultMaxConnections.
 	MaxConnections int
 	// MaxConnectionsPerAddress limits the open connections of one IPv4 address or one IPv6 network of 64
-	// bits. Defaults to 1024.
+	// bits. Defaults to half of MaxConnections.
 	MaxConnectionsPerAddress int
 	// Trusted reports whether an address is a proxy, which forwards requests of many clients. The limits per
 	// address do not apply to trusted addresses. By default, no address is trusted.
@@ -120,7 +120,7 @@ func New(inner net.Listener, cfg Config) *Listener {
 	if files := maxOpenFiles(); files > 0 {
 		cfg.MaxConnections = min(cfg.MaxConnections, max(1, files/2))
 	}
-	cfg.MaxConnectionsPerAddress = cmp.Or(cfg.MaxConnectionsPerAddress, 1024)
+	cfg.MaxConnectionsPerAddress = cmp.Or(cfg.MaxConnectionsPerAddress, max(1, cfg.MaxConnections/2))
 	cfg.MaxBodyBytes = cmp.Or(cfg.MaxBodyBytes, DefaultMaxBodyBytes)
 	cfg.MaxResponseBytes = cmp.Or(cfg.MaxResponseBytes, DefaultMaxResponseBytes)
 	cfg.MinBodyRate = cmp.Or(cfg.MinBodyRate, 8<<10)

@@ -175,7 +175,7 @@ func TestListener_evictsHTTP2ConnectionsThatHardlyRead(t *testing.T) {
 	for _, unread := range []int{0, 99} {
 		const others = 28
 		var release chan struct{}
-		serveHandler(t, secureConfig(t, listener.Config{MaxConnections: unread + 1 + others}), func(w http.ResponseWriter, r *http.Request) {
+		serveHandler(t, secureConfig(t, listener.Config{MaxConnections: unread + 1 + others, MaxConnectionsPerAddress: unread + 1}), func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Wait") != "" {
 				<-release
 				return

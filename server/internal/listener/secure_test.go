@@ -122,7 +122,7 @@ func TestListener_countsHTTP2RequestsAsConnections(t *testing.T) {
 
 func TestListener_evictsAnHTTP2ConnectionWithoutProgress(t *testing.T) {
 	t.Parallel()
-	serve(t, secureConfig(t, listener.Config{MaxConnections: 4}), func(t *testing.T, p *pipes) {
+	serve(t, secureConfig(t, listener.Config{MaxConnections: 4, MaxConnectionsPerAddress: 4}), func(t *testing.T, p *pipes) {
 		silent := p.http2("192.0.2.1")
 		var ended sync.WaitGroup
 		for range 4 { // on one connection

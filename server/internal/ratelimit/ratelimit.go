@@ -25,17 +25,16 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// Config configures a [Limiter]. The limits are in requests per second and user; each is also the burst. The
-// zero value is valid.
+// DefaultRate is the default of [Config.Rate].
+const DefaultRate = 10_000
+
+// Config configures a [Limiter]. The zero value is valid.
 type Config struct {
-	// Reads limits operations that change nothing, whose ids begin with get or list. Defaults to 20,000.
-	Reads int
-	// Changes limits all other operations. Defaults to 10,000.
-	Changes int
-	// Creations limits new avatars, videos and lip-syncs. Defaults to 10,000.
-	Creations int
-	// Uploads limits uploads of files. Defaults to 1,000.
-	Uploads int
+	// Rate limits the requests of a user per second, separately for each class: creations of avatars, videos and
+	// lip-syncs; and other changes. Operations that change nothing, whose ids begin with get or list, are limited to
+	// twice the rate, because they are cheaper, and uploads of files to a tenth of it. Each limit is also the burst.
+	// Defaults to DefaultRate.
+	Rate int
 	// Announce sends a message to [Limiter.Hear] of all other daemons with the same database. If nil, there
 	// are no other daemons.
 	Announce func(ctx context.Context, message string) error
@@ -104,14 +103,15 @@ func New(cfg Config) *Limiter {
 		daemon: uuid.NewString(), announce: cfg.Announce, logger: cfg.Logger,
 		buckets: make(map[key]*bucket), peers: make(map[string]*peer), sharing: 1,
 	}
+	cfg.Rate = cmp.Or(cfg.Rate, DefaultRate)
 	for class, limit := range map[class]struct {
 		name string
 		n    int
 	}{
-		reads:     {"reads", cmp.Or(cfg.Reads, 20_000)},
-		changes:   {"changes", cmp.Or(cfg.Changes, 10_000)},
-		creations: {"creations", cmp.Or(cfg.Creations, 10_000)},
-		uploads:   {"uploads", cmp.Or(cfg.Uploads, 1_000)},
+		reads:     {"reads", 2 * cfg.Rate},
+		changes:   {"changes", cfg.Rate},
+		creations: {"creations", cfg.Rate},
+		uploads:   {"uploads", max(1, cfg.Rate/10)},
 	} {
 		l.limits[class], l.names[class] = float64(limit.n), limit.name
 		l.policies[class] = fmt.Sprintf("%q;q=%d;w=1", limit.name, limit.n)

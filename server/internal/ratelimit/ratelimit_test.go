@@ -45,7 +45,7 @@ func TestClassOf_followsTheDocument(t *testing.T) {
 func TestLimiter_admitsTheRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Config{Reads: 10})
+		l := New(Config{Rate: 5})
 		for i := range 10 {
 			if wait := l.take("ada", reads); wait != 0 {
 				t.Fatalf("request %d has to wait for %v", i, wait)
@@ -87,7 +87,7 @@ func TestLimiter_removesUnusedBuckets(t *testing.T) {
 func daemons(ctx context.Context, n, limit int, silent func(i int) bool) []*Limiter {
 	all := make([]*Limiter, n)
 	for i := range all {
-		all[i] = New(Config{Reads: limit, Announce: func(_ context.Context, message string) error {
+		all[i] = New(Config{Rate: limit / 2, Announce: func(_ context.Context, message string) error {
 			if silent(i) {
 				return context.DeadlineExceeded
 			}
@@ -196,12 +196,12 @@ func TestLimiter_splitsLongAnnouncements(t *testing.T) {
 	t.Parallel()
 	var other *Limiter
 	longest := 0
-	l := New(Config{Reads: 10, Announce: func(_ context.Context, message string) error {
+	l := New(Config{Rate: 5, Announce: func(_ context.Context, message string) error {
 		longest = max(longest, len(message))
 		other.Hear(message)
 		return nil
 	}})
-	other = New(Config{Reads: 10})
+	other = New(Config{Rate: 5})
 	const users = 1000
 	used := make(map[string][classes]int)
 	for i := range users {
@@ -221,7 +221,7 @@ func TestLimiter_splitsLongAnnouncements(t *testing.T) {
 }
 
 func BenchmarkTake(b *testing.B) {
-	l := New(Config{Reads: math.MaxInt32})
+	l := New(Config{Rate: math.MaxInt32 / 2})
 	for i := range 10_000 {
 		l.take(fmt.Sprintf("01936f3e-7c00-7a3b-8c44-%012d", i), reads)
 	}
@@ -242,7 +242,7 @@ func (lists) ListLipsyncs(context.Context, gen.ListLipsyncsRequestObject) (gen.L
 // BenchmarkHandler measures the cost of admission for a request.
 func BenchmarkHandler(b *testing.B) {
 	for name, admit := range map[string]func(context.Context, string) error{
-		"without": nil, "with": New(Config{Reads: math.MaxInt32}).Admit,
+		"without": nil, "with": New(Config{Rate: math.MaxInt32 / 2}).Admit,
 	} {
 		handler, err := server.New(lists{}, server.Config{Admit: admit, Authenticator: server.AuthenticatorFunc(
 			func(context.Context, string) (server.Principal, error) {

@@ -15,10 +15,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-const (
-	maxInput     = 300 << 20 // bytes
-	fetchTimeout = 10 * time.Minute
-)
+// MaxInput is the maximum size of an input in bytes.
+const MaxInput = 300 << 20
+
+const fetchTimeout = 10 * time.Minute
 
 // Inputs fetches the input files that users name by URL. It is safe for concurrent use.
 type Inputs struct {
@@ -32,7 +32,7 @@ type Inputs struct {
 }
 
 // Fetch copies the content at url to file. It has the signature of [ExecConfig].Fetch. It takes at most
-// 10 minutes and 300 MiB. If the input is at fault, the error is a [*studio.RenderError], whose Retry is set
+// 10 minutes and [MaxInput]. If the input is at fault, the error is a [*studio.RenderError], whose Retry is set
 // after failures that may be transient. Any other error is a failure of the service.
 func (i Inputs) Fetch(ctx context.Context, subject studio.Subject, url string, file *os.File) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, unusable("took longer than 10 minutes to fetch.", true))
@@ -47,9 +47,9 @@ func (i Inputs) Fetch(ctx context.Context, subject studio.Subject, url string, f
 		}
 	}
 	defer func() { _ = own.Close() }()
-	n, err := io.Copy(file, io.LimitReader(own, maxInput+1))
+	n, err := io.Copy(file, io.LimitReader(own, MaxInput+1))
 	switch {
-	case n > maxInput:
+	case n > MaxInput:
 		return unusable("is larger than 300 MB.", false)
 	case n == 0 && err == nil:
 		return unusable("is empty.", false)
@@ -107,7 +107,7 @@ func checkResponse(response *http.Response) error {
 	case status != http.StatusOK:
 		transient := status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusTooManyRequests
 		return unusable(fmt.Sprintf("could not be fetched: its host answers %d.", status), transient)
-	case response.ContentLength > maxInput:
+	case response.ContentLength > MaxInput:
 		return unusable("is larger than 300 MB.", false)
 	case !isMedia(response.Header.Get("Content-Type")):
 		return unusable("is no video, picture or sound: its host says so by its Content-Type.", false)

@@ -13,7 +13,8 @@ type Limits struct {
 	// CPU is the processor time on all cores together (RLIMIT_CPU), in whole seconds and at least one.
 	// Default 1 hour.
 	CPU time.Duration
-	// Memory is the size of the data segment (RLIMIT_DATA), in bytes. Default 4 GiB.
+	// Memory is the size of the data segment (RLIMIT_DATA), in bytes. Default half of the memory of the machine, so
+	// that a hostile input leaves the daemon enough.
 	Memory int64
 	// FileSize is the size of each written file, in bytes. Default 2 GiB.
 	FileSize int64
@@ -26,7 +27,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	setDefault(&l.CPU, time.Hour)
-	setDefault(&l.Memory, 4<<30)
+	setDefault(&l.Memory, machineMemory()/2)
 	setDefault(&l.FileSize, 2<<30)
 	setDefault(&l.OpenFiles, 512)
 	setDefault(&l.Processes, 1024)

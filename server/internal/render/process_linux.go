@@ -30,6 +30,15 @@ func prepareProgram() {
 	}
 }
 
+// machineMemory returns the memory of the machine in bytes, or 0 if it is unknown.
+func machineMemory() int64 {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return 0
+	}
+	return int64(info.Totalram) * int64(info.Unit) //nolint:gosec // no machine has that much
+}
+
 // keepDeathSignal sets the signal of [processAttributes] for the current thread and locks the goroutine to it. The
 // kernel keeps the signal for each thread: the first thread has it, but a program that another thread executes would
 // survive the daemon.

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 )
 
+// machineMemory returns 0, which means unknown. This system has no limits.
+func machineMemory() int64 { return 0 }
+
 func becomeLimited(string, []string, []string) error { return errors.ErrUnsupported }
 
 // command returns a command without limits. This system has neither limits nor process groups.

@@ -156,7 +156,7 @@ func (d *deployment) startAs(command []string, dsn string, args ...string) *daem
 	d.t.Helper()
 	command = slices.Concat(command, []string{
 		"serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--docs=false", "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8",
-		"--render-time", "0s",
+		"--renderer=simulate:0s",
 	}, args)
 	p := d.launch(command)
 	serving := p.waitLog("msg=serving")

@@ -38,7 +38,7 @@ func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 				}
 				return 204
 			})
-			first, second := d.start("--workers", strconv.Itoa(workers)), d.start("--workers", strconv.Itoa(workers))
+			first, second := d.start("--delivery-workers", strconv.Itoa(workers)), d.start("--delivery-workers", strconv.Itoa(workers))
 			first.waitLog(evenLanes)
 			second.waitLog(evenLanes)
 			var waits []time.Duration

@@ -51,7 +51,7 @@ func TestSIGKILL_afterCommitLosesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		d.skipShortOnPostgres(t, "it waits for the end of a lease")
 		r := receive(d, 10, nil)
-		p := d.start("--render-time", "20ms")
+		p := d.start("--renderer=simulate:20ms")
 		d.login()
 		const concurrent = 20
 		rounds := 2 * *scale
@@ -91,7 +91,7 @@ func TestSIGKILL_afterCommitLosesNothing(t *testing.T) {
 			p.kill()
 			<-all
 			r.abandonUnanswered()
-			p = d.start("--render-time", "20ms")
+			p = d.start("--renderer=simulate:20ms")
 			for i := range concurrent {
 				create(i, func() {})
 			}
@@ -189,7 +189,7 @@ func TestSIGKILL_atAnyTimeKeepsOrderAndLosesNothing(t *testing.T) {
 		subjects, events, kills := 5**scale, 10**scale, 4**scale
 		d.seed(subjects, events, r.urls...)
 		all := origins*subjects*events + 3*avatars
-		p := d.start("--render-time", "100ms")
+		p := d.start("--renderer=simulate:100ms")
 		d.login()
 		for i := range avatars {
 			_, err := d.createAvatar(t.Context(), fmt.Sprint(i), r.urls[i%origins])
@@ -202,7 +202,7 @@ func TestSIGKILL_atAnyTimeKeepsOrderAndLosesNothing(t *testing.T) {
 			r.waitArrivals(next)
 			p.kill()
 			r.abandonUnanswered()
-			p = d.start("--render-time", "100ms")
+			p = d.start("--renderer=simulate:100ms")
 		}
 		r.waitAccepted(all)
 		p.stop()
@@ -216,7 +216,7 @@ func TestSIGKILL_duringRenderingRetriesRendering(t *testing.T) {
 	}
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		r := receive(d, 1, nil)
-		p := d.start("--render-time", "10m", "--render-workers", "16")
+		p := d.start("--renderer=simulate:10m", "--render-workers", "16")
 		const avatars = 20 // more than are rendered at the same time
 		for i := range avatars {
 			_, err := d.createAvatar(t.Context(), fmt.Sprint(i), r.urls[0])

@@ -34,7 +34,7 @@ func TestRollingUpdate_toNextVersion(t *testing.T) {
 		return []string{"env", "STUDIO_KEYS=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", program}
 	}
 	start := func(program string) (p *daemon, address string) {
-		p = d.startAs(command(program), d.dsn, "--render-time", "20ms")
+		p = d.startAs(command(program), d.dsn, "--renderer=simulate:20ms")
 		return p, *d.address.Load()
 	}
 	run(t, password+"\n", append(command(oldProgram), "user", "add", "--db", d.dsn, "--id", d.userID, email)...)

@@ -25,7 +25,7 @@ func TestWorkers_announceEachStateOnceDespiteKills(t *testing.T) {
 		check(t, err)
 	}
 	r.waitAccepted(avatars) // the first state; no process renders yet
-	args := []string{"--render-workers", "3", "--render-time", "500ms"}
+	args := []string{"--render-workers", "3", "--renderer=simulate:500ms"}
 	workers := []*daemon{d.startWorker(args...), d.startWorker(args...)}
 	for kill := range kills {
 		r.waitAccepted(avatars + 2*avatars*(kill+1)/(kills+2))

@@ -36,7 +36,7 @@ func creationRate(ctx context.Context, s *setup) ([]figure, error) {
 			return nil, err
 		}
 		floors = append(floors, n)
-		if err := s.start(ctx, "--render-time", "10m"); err != nil {
+		if err := s.start(ctx, "--renderer=simulate:10m"); err != nil {
 			return nil, err
 		}
 		token, err := s.d.login(ctx, email)

@@ -52,7 +52,7 @@ func StartDaemon(ctx context.Context, program, dsn, directory string, env []stri
 	defer func() { _ = log.Close() }()
 	d := &Daemon{Started: time.Now(), log: log.Name(), exited: make(chan struct{})}
 	d.command = exec.CommandContext(ctx, program, append([]string{ //nolint:gosec // no shell
-		"serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8", "--render-time", "0s",
+		"serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8", "--renderer=simulate:0s",
 	}, flags...)...)
 	d.command.Env = append(os.Environ(), env...)
 	d.command.Stderr = log

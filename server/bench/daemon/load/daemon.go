@@ -26,7 +26,7 @@ type daemon struct{ *harness.Daemon }
 // startDaemon starts a daemon and waits until it serves. Its log and media files are in directory.
 func startDaemon(ctx context.Context, program, dsn, directory string) (*daemon, error) {
 	d, err := harness.StartDaemon(ctx, program, dsn, directory, []string{"STUDIO_KEYS=" + newEncryptionKey()},
-		"--admin-addr", "127.0.0.1:0", "--media", "file:"+filepath.Join(directory, "media"), "--renderer", "simulate")
+		"--admin-addr", "127.0.0.1:0", "--media", "file:"+filepath.Join(directory, "media"))
 	return &daemon{d}, err
 }
 

@@ -29,13 +29,11 @@ const (
 // ErrURL means that Config.URL is not the URL of a collector.
 var ErrURL = errors.New("the collector must be http://HOST:PORT or https://HOST:PORT, optionally with a path")
 
-// Config configures [New]. The OTEL_EXPORTER_OTLP_… environment variables also apply, for example for headers
-// and certificates.
+// Config configures [New]. The environment variables of OpenTelemetry also apply: OTEL_EXPORTER_OTLP_…, for example for
+// headers and certificates, and OTEL_TRACES_SAMPLER, by default parentbased_always_on.
 type Config struct {
 	// URL is the http or https URL of the collector, without /v1/traces. It may be a private address. Required.
 	URL string
-	// Sample is the share of traces to export, above 0 and up to 1. Default 1.
-	Sample float64
 	// Version is the version of the service, for the service.version attribute.
 	Version string
 	// Logger gets one line when exports start to fail, and one when they succeed again. Default: none.
@@ -58,9 +56,6 @@ func New(ctx context.Context, cfg Config) (*Exporter, error) {
 		target.User != nil || target.RawQuery != "" || target.Fragment != "" {
 		return nil, ErrURL
 	}
-	if cfg.Sample == 0 {
-		cfg.Sample = 1
-	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -77,7 +72,6 @@ func New(ctx context.Context, cfg Config) (*Exporter, error) {
 	exports, cancelExports := context.WithCancel(context.WithoutCancel(ctx))
 	provider := sdk.NewTracerProvider(
 		sdk.WithResource(service),
-		sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(cfg.Sample))),
 		sdk.WithBatcher(&spanExporter{SpanExporter: client, ctx: exports, logger: cfg.Logger},
 			sdk.WithMaxQueueSize(maxQueue), sdk.WithExportTimeout(exportTimeout)),
 		sdk.WithRawSpanLimits(sdk.SpanLimits{

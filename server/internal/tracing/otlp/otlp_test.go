@@ -109,9 +109,10 @@ func TestExporter_logsFailuresOnce(t *testing.T) {
 
 // Sampling selects whole traces: all spans of a trace are exported, or none.
 func TestExporter_samplesWholeTraces(t *testing.T) {
-	t.Parallel()
+	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
+	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0.1")
 	collector := otlptest.New(t, nil)
-	exporter := open(t, otlp.Config{URL: collector.URL, Sample: 0.1})
+	exporter := open(t, otlp.Config{URL: collector.URL})
 	var working sync.WaitGroup
 	for range 10 {
 		working.Go(func() {
