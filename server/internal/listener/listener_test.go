@@ -179,7 +179,7 @@ func TestListener_limitsIPv4AddressesAndIPv6Networks(t *testing.T) {
 		{"192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"},
 		{"2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1"},
 	} {
-		serve(t, listener.Config{MaxConnectionsPerAddress: 1}, func(t *testing.T, p *pipes) {
+		serve(t, listener.Config{MaxConnections: 3}, func(t *testing.T, p *pipes) { // half of them for each address
 			first := p.dial(addresses[0])
 			other := p.dial(addresses[2])
 			second := p.dial(addresses[1])

@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,26 @@ import (
 func deathSignal() (signal int32) {
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&signal)), 0)
 	return signal
+}
+
+// memoryLimit returns the limit of the memory of this process, in bytes.
+func memoryLimit() uint64 {
+	var limit syscall.Rlimit
+	_ = syscall.Getrlimit(syscall.RLIMIT_DATA, &limit)
+	return limit.Cur
+}
+
+func TestExec_leavesHalfOfTheMemory(t *testing.T) {
+	t.Parallel()
+	var machine syscall.Sysinfo_t
+	if err := syscall.Sysinfo(&machine); err != nil {
+		t.Fatal(err)
+	}
+	s := setup(t, "memory limit", render.Limits{})
+	_, err := s.Render(t.Context(), s.lipsync(`{}`))
+	if want := fmt.Sprintf("limit %d", int64(machine.Totalram)*int64(machine.Unit)/2); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error is %v, want %s", err, want)
+	}
 }
 
 // Without a sandbox, the start logs a warning, and a program must still not survive a daemon that is killed, whichever

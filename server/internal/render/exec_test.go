@@ -140,6 +140,8 @@ func program(behaviour string) {
 		fmt.Println(`{"error":{"reason":"No video.","permanent":true}}`)
 	case "death signal":
 		fmt.Printf(`{"error":{"reason":"signal %d","permanent":true}}`, deathSignal())
+	case "memory limit":
+		fmt.Printf(`{"error":{"reason":"limit %d","permanent":true}}`, memoryLimit())
 	case "opens many files":
 		for n := 0; ; n++ {
 			if _, err := os.Open(os.DevNull); err != nil {
