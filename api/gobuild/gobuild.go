@@ -1,5 +1,5 @@
-// Package gobuild builds programs of this module for tests of package client and package server, which do not import
-// each other.
+// Package gobuild builds programs of this module for its tests and benchmarks. Package client and package server do not
+// import each other, and the benchmarks are separate modules.
 package gobuild
 
 import (
@@ -15,20 +15,27 @@ import (
 // cache of the go command: it is linked only after a change, and must not be changed or removed. All processes share
 // it.
 func Program(ctx context.Context, importPath string) (path string, err error) {
+	root, err := run(ctx, "list", "-m", "-f", "{{.Dir}}", "github.com/avatarstudio/avatarstudio")
+	if err != nil {
+		return "", err
+	}
 	// "go run" caches the executable, which "go build" does not. It prints the path by "running" it with echo. After
 	// linking it runs a temporary file, so the second run prints the path in the cache.
 	for range 2 {
-		output, err := exec.CommandContext(ctx, "go", "run", "-exec", "echo", importPath).Output() //nolint:gosec // a test names the program
-		if err != nil {
-			if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-				err = fmt.Errorf("%w: %s", err, failed.Stderr)
-			}
+		if path, err = run(ctx, "run", "-C", root, "-exec", "echo", importPath); err != nil {
 			return "", fmt.Errorf("building %s: %w", importPath, err)
 		}
-		path = strings.TrimSpace(string(output))
 		if _, err = os.Stat(path); err == nil {
 			return path, nil
 		}
 	}
 	return "", fmt.Errorf("the go command does not cache %s (GOCACHE may be read-only)", importPath)
+}
+
+func run(ctx context.Context, args ...string) (output string, err error) {
+	text, err := exec.CommandContext(ctx, "go", args...).Output() //nolint:gosec // a test names the program
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%w: %s", err, failed.Stderr)
+	}
+	return strings.TrimSpace(string(text)), err
 }

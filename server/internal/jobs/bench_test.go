@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -93,11 +94,7 @@ func benchmarkEachDatabase(b *testing.B, bench func(b *testing.B, dsn string)) {
 	b.Helper()
 	b.Run("SQLite", func(b *testing.B) { bench(b, studiotest.NewSQLite(b)) })
 	b.Run("PostgreSQL", func(b *testing.B) {
-		cluster, err := studiotest.StartCluster()
-		if err != nil {
-			b.Skip(err)
-		}
-		b.Cleanup(func() { _ = cluster.Close() })
+		cluster := studiotest.NewCluster(b)
 		bench(b, strings.ReplaceAll(studiotest.NewSchema(b, cluster.DSN), "pool_max_conns=8", "pool_max_conns=16"))
 	})
 }
@@ -168,7 +165,8 @@ func measureLatency(b *testing.B, dsn string, waiting int) {
 		<-arrivals // the event of the rendering
 	}
 	reportMillis(b, latencies)
-	b.ReportMetric(resident(b), "MiB")
+	resident, _ := harness.Memory(os.Getpid())
+	b.ReportMetric(float64(resident)/(1<<20), "MiB")
 }
 
 // BenchmarkStore_Deliveries measures the read of the next events of one flow, while other events wait for
@@ -201,19 +199,4 @@ func reportMillis(b *testing.B, latencies []time.Duration) {
 	slices.Sort(latencies)
 	b.ReportMetric(float64(latencies[len(latencies)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(latencies[len(latencies)*99/100].Microseconds())/1000, "p99-ms")
-}
-
-// resident returns the resident memory of the process in MiB, or 0 if the system does not report it.
-func resident(b *testing.B) (mib float64) {
-	b.Helper()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		if _, err := fmt.Sscanf(line, "VmRSS: %f", &mib); err == nil {
-			return mib / 1024
-		}
-	}
-	return 0
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -48,19 +49,9 @@ func start(trigger *jobs.Trigger) (stop func()) {
 	}
 }
 
-// eventually waits up to 40 s until a condition holds.
 func (s *fixture) eventually(what string, holds func() bool) {
 	s.t.Helper()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	timeout := time.After(40 * time.Second)
-	for !holds() {
-		select {
-		case <-ticker.C:
-		case <-timeout:
-			s.t.Fatal(what + " within 40 s: no")
-		}
-	}
+	harness.Eventually(s.t, what, holds)
 }
 
 // pending returns how many events have not ended.
@@ -242,18 +233,7 @@ func TestPostgres_survivesADatabaseCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it restarts a cluster of its own")
 	}
-	cluster, err := studiotest.StartCluster()
-	if errors.Is(err, studiotest.ErrNotInstalled) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cluster.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	cluster := studiotest.NewCluster(t)
 	onRealPostgres(t, studiotest.NewSchema(t, cluster.DSN), func(s *fixture) {
 		var received atomic.Int64
 		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {

@@ -1,23 +1,13 @@
 package soak_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -132,174 +123,30 @@ const (
 	maxUnrecorded = 256
 )
 
-// daemon is a process of studiod.
-type daemon struct {
-	t      *testing.T
-	cmd    *exec.Cmd
-	exited chan struct{}
-	err    error // set before exited is closed
-
-	mu      sync.Mutex
-	lines   []string // of the log
-	changes broadcaster
-}
-
 // start starts a daemon that simulates renderings in no time, and waits until it serves.
-func (d *deployment) start(args ...string) *daemon {
+func (d *deployment) start(args ...string) *harness.Daemon {
 	d.t.Helper()
 	path, err := daemonProgram()
 	check(d.t, err)
 	return d.startAs([]string{path}, d.dsn, args...)
 }
 
-func (d *deployment) startAs(command []string, dsn string, args ...string) *daemon {
+func (d *deployment) startAs(command []string, dsn string, args ...string) *harness.Daemon {
 	d.t.Helper()
-	command = slices.Concat(command, []string{
-		"serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--docs=false", "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8",
-		"--renderer=simulate:0s",
-	}, args)
-	p := d.launch(command)
-	serving := p.waitLog("msg=serving")
-	address := regexp.MustCompile(`url=http://(\S+)`).FindStringSubmatch(serving)[1]
+	args = append([]string{"--docs=false", "--renderer=simulate:0s"}, args...)
+	p := harness.RunDaemon(d.t, harness.Serve(context.Background(), command, dsn, args...))
+	address := strings.TrimPrefix(p.URL, "http://")
 	d.address.Store(&address)
 	return p
 }
 
 // startWorker starts "studiod work", and waits until it is ready.
-func (d *deployment) startWorker(args ...string) *daemon {
+func (d *deployment) startWorker(args ...string) *harness.Process {
 	d.t.Helper()
 	path, err := daemonProgram()
 	check(d.t, err)
-	p := d.launch(slices.Concat([]string{path, "work", "--log-format", "text", "--db", d.dsn, "--media", "file:" + d.t.TempDir(), "--renderer", "simulate"}, args))
-	p.waitLog("msg=working")
+	args = append([]string{"work", "--log-format", "text", "--db", d.dsn, "--media", "file:" + d.t.TempDir(), "--renderer", "simulate"}, args...)
+	p := harness.Run(d.t, exec.Command(path, args...))
+	check(d.t, p.AwaitLog("msg=working"))
 	return p
-}
-
-// launch starts a process that is killed at the end of the test.
-func (d *deployment) launch(command []string) *daemon {
-	d.t.Helper()
-	p := &daemon{t: d.t, exited: make(chan struct{}), cmd: exec.CommandContext(context.Background(), command[0], command[1:]...)}
-	stderr, err := p.cmd.StderrPipe()
-	check(d.t, err)
-	check(d.t, p.cmd.Start())
-	d.t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // fails if it has exited
-		<-p.exited
-		if d.t.Failed() {
-			d.t.Logf("the last log lines of the daemon:\n%s", strings.Join(p.lines[max(len(p.lines)-40, 0):], "\n"))
-		}
-	})
-	go func() {
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			p.mu.Lock()
-			p.lines = append(p.lines, lines.Text())
-			p.changes.broadcast()
-			p.mu.Unlock()
-		}
-		p.err = p.cmd.Wait()
-		close(p.exited)
-	}()
-	return p
-}
-
-// waitLog waits for a log line that contains text and returns the first one.
-func (p *daemon) waitLog(text string) (line string) {
-	p.t.Helper()
-	return p.waitLogAfter(0, text)
-}
-
-// lineCount returns the number of log lines so far.
-func (p *daemon) lineCount() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.lines)
-}
-
-// waitLogAfter is waitLog without the first n lines.
-func (p *daemon) waitLogAfter(n int, text string) (line string) {
-	p.t.Helper()
-	ctx, cancel := waitContext(p.t)
-	defer cancel()
-	err := p.changes.wait(ctx, &p.mu, func() bool {
-		for ; n < len(p.lines); n++ {
-			if strings.Contains(p.lines[n], text) {
-				line = p.lines[n]
-				return true
-			}
-		}
-		return false
-	})
-	if err != nil {
-		p.t.Fatalf("the daemon does not log %q", text)
-	}
-	return line
-}
-
-func (p *daemon) logged(text string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.lines, func(line string) bool { return strings.Contains(line, text) })
-}
-
-// kill sends SIGKILL and waits until the process has exited.
-func (p *daemon) kill() {
-	p.t.Helper()
-	check(p.t, p.cmd.Process.Kill())
-	<-p.exited
-	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-		p.t.Fatalf("the daemon exited before the kill: %v", p.err)
-	}
-}
-
-func (p *daemon) signal(signal os.Signal) {
-	p.t.Helper()
-	check(p.t, p.cmd.Process.Signal(signal))
-}
-
-// freeze sends SIGSTOP and waits until all threads of the process are stopped.
-func (p *daemon) freeze() {
-	p.t.Helper()
-	p.signal(syscall.SIGSTOP)
-	eventually(p.t, "the daemon is frozen", func() bool {
-		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
-		check(p.t, err)
-		return len(threads) > 0 && !slices.ContainsFunc(threads, func(thread string) bool {
-			stat, err := os.ReadFile(thread)
-			check(p.t, err)
-			return !bytes.Contains(stat, []byte(") T ")) // the state follows the name
-		})
-	})
-}
-
-// stop sends SIGTERM and waits until the process has exited without an error.
-func (p *daemon) stop() {
-	p.t.Helper()
-	check(p.t, p.cmd.Process.Signal(syscall.SIGTERM))
-	p.waitExit()
-}
-
-func (p *daemon) waitExit() {
-	p.t.Helper()
-	ctx, cancel := waitContext(p.t)
-	defer cancel()
-	select {
-	case <-p.exited:
-		check(p.t, p.err)
-	case <-ctx.Done():
-		p.t.Fatal("the daemon does not exit")
-	}
-}
-
-// peakMemory returns the peak resident memory of the process, in bytes.
-func (p *daemon) peakMemory() int {
-	p.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	check(p.t, err)
-	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
-	if found == nil {
-		p.t.Fatal("/proc/PID/status does not contain VmHWM")
-	}
-	kilobytes, err := strconv.Atoi(string(found[1]))
-	check(p.t, err)
-	return kilobytes << 10
 }

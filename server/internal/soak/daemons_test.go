@@ -3,7 +3,7 @@ package soak_test
 import (
 	"fmt"
 	"net/http"
-	"syscall"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,22 +37,22 @@ func TestTwoDaemons_shareWorkAndTakeOverAfterKill(t *testing.T) {
 	all := 2*origins*subjects*events + 3*avatars
 	r.waitArrivals(origins) // a duplicate would also be unanswered now
 	release()
-	second.waitLog(evenLanes)
+	check(t, second.AwaitLog(evenLanes))
 	d.seed(subjects, events, r.urls...)
 	r.waitAccepted(all / 3)
 	if _, _, duplicates := r.count(); duplicates > 0 {
 		t.Errorf("%d events are duplicated without a fault", duplicates)
 	}
-	first.waitLog("delivery attempted")
-	second.waitLog("delivery attempted")
-	first.kill()
+	check(t, first.AwaitLog("delivery attempted"))
+	check(t, second.AwaitLog("delivery attempted"))
+	check(t, first.Kill())
 	r.abandonUnanswered()
 	began := time.Now()
 	r.waitAccepted(all)
 	if took := time.Since(began); took > takeOver*time.Duration(*scale) {
 		t.Errorf("the second daemon needs %v to deliver all events", took)
 	}
-	second.stop()
+	check(t, second.Stop())
 	r.wantAllDelivered(d, all, maxUnrecorded)
 }
 
@@ -65,29 +65,29 @@ func TestTwoDaemons_takeOverFromFrozenDaemon(t *testing.T) {
 	const origins = 20
 	r := receive(d, origins, answer)
 	first, second := d.start(), d.start()
-	first.waitLog(evenLanes)
-	second.waitLog(evenLanes)
+	check(t, first.AwaitLog(evenLanes))
+	check(t, second.AwaitLog(evenLanes))
 	d.seed(8, 2, r.urls...)
 	const all = origins * 8 * 2
 	r.waitArrivals(origins * inFlight)
-	before := second.lineCount()
-	first.freeze()
+	before := len(second.Log())
+	check(t, first.Freeze())
 	r.abandonUnanswered()
 	release()
 	frozen := time.Now()
-	second.waitLogAfter(before, "lanes=256")
+	check(t, second.AwaitLogAfter(before, "lanes=256"))
 	if took := time.Since(frozen); took > 10*time.Second {
 		t.Errorf("the lanes of the frozen daemon are taken over after %v", took)
 	}
 	r.waitAccepted(all)
-	first.signal(syscall.SIGCONT)
+	check(t, first.Resume())
 	_, err := d.createAvatar(t.Context(), "after", r.urls[0])
 	check(t, err)
 	r.waitAccepted(all + 3)
-	first.stop()
-	second.stop()
+	check(t, first.Stop())
+	check(t, second.Stop())
 	r.wantAllDelivered(d, all+3, 0)
-	if second.logged("level=ERROR") {
+	if strings.Contains(second.Log(), "level=ERROR") {
 		t.Error("the second daemon logged an error")
 	}
 }

@@ -12,20 +12,20 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // smallTablespace creates the tablespace small on a file system of 24 MB, and returns its directory.
 func smallTablespace(t *testing.T, cluster *studiotest.Cluster) (disk string) {
 	t.Helper()
-	data := clusterData(t, cluster)
-	disk = filepath.Join(filepath.Dir(data), "disk")
+	disk = filepath.Join(cluster.Directory, "disk")
 	check(t, os.Mkdir(disk, 0o700))
 	if output, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=24m", "disk", disk).CombinedOutput(); err != nil {
 		t.Skipf("cannot mount a file system (%v: %s)", err, output)
 	}
 	t.Cleanup(func() { check(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
-	owner, err := os.Stat(data)
+	owner, err := os.Stat(filepath.Join(cluster.Directory, "data"))
 	check(t, err)
 	user := owner.Sys().(*syscall.Stat_t)
 	check(t, os.Chown(disk, int(user.Uid), int(user.Gid)))
@@ -40,7 +40,7 @@ func TestDiskFull_onPostgresCauses503AndRecovers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in short mode: it starts a cluster of its own")
 	}
-	cluster := startCluster(t, "fsync=off")
+	cluster := studiotest.NewCluster(t, "fsync=off")
 	disk := smallTablespace(t, cluster)
 	d := deploy(t, studiotest.NewSchema(t, cluster.DSN)+"&default_tablespace=small")
 	r := receive(d, 1, nil)
@@ -70,13 +70,13 @@ func TestDiskFull_onPostgresCauses503AndRecovers(t *testing.T) {
 		t.Errorf("a creation on a full disk gets %v", apiErr)
 	}
 	check(t, os.Remove(filler.Name()))
-	eventually(t, "the creation of an avatar", func() bool {
+	harness.Eventually(t, "the creation of an avatar", func() bool {
 		_, err := d.createAvatar(t.Context(), "after", r.urls[0])
 		return err == nil
 	})
 	var subjects int
 	check(t, studiotest.OpenSQL(t, d.dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM subjects").Scan(&subjects))
 	r.waitAccepted(3 * subjects)
-	p.stop()
+	check(t, p.Stop())
 	r.wantAllDelivered(d, 3*subjects, 0)
 }

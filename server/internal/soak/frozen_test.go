@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -29,7 +28,7 @@ func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 			const origins, probes = 20, 20
 			const takeOver = 10 * time.Second                                              // generous, because the machine may be busy
 			const idleFor, idleWindow, idleCommits = 30 * time.Second, 3 * time.Second, 50 // per second
-			cluster := startCluster(t, "fsync=off")
+			cluster := studiotest.NewCluster(t, "fsync=off")
 			d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 			answer, release := d.blockingAnswer(0)
 			r := receive(d, origins, func(a arrival) int {
@@ -39,8 +38,8 @@ func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 				return 204
 			})
 			first, second := d.start("--delivery-workers", strconv.Itoa(workers)), d.start("--delivery-workers", strconv.Itoa(workers))
-			first.waitLog(evenLanes)
-			second.waitLog(evenLanes)
+			check(t, first.AwaitLog(evenLanes))
+			check(t, second.AwaitLog(evenLanes))
 			var waits []time.Duration
 			all := 0
 			probe := func(name string) {
@@ -62,12 +61,12 @@ func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 			d.seed(4, 2, r.urls[:origins/2]...)
 			r.waitQuiet()
 			all += origins / 2 * 4 * 2
-			before := second.lineCount()
-			first.freeze()
+			before := len(second.Log())
+			check(t, first.Freeze())
 			frozen := time.Now()
 			r.abandonUnanswered()
 			release()
-			second.waitLogAfter(before, "lanes=256")
+			check(t, second.AwaitLogAfter(before, "lanes=256"))
 			if took := time.Since(frozen); took > takeOver {
 				t.Errorf("the lanes of the frozen daemon are taken over after %v", took)
 			}
@@ -77,7 +76,7 @@ func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 					probe("frozen-" + time.Since(frozen).String())
 				}
 			}
-			first.signal(syscall.SIGCONT)
+			check(t, first.Resume())
 			probe("continued")
 			r.waitAccepted(all)
 			slices.Sort(waits)
@@ -96,8 +95,8 @@ func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 					t.Fatalf("two idle daemons commit %d transactions in %v", n, idleWindow)
 				}
 			}
-			first.stop()
-			second.stop()
+			check(t, first.Stop())
+			check(t, second.Stop())
 			r.wantAllDelivered(d, all, 2*workers)
 		})
 	}
@@ -136,7 +135,7 @@ func TestSIGKILL_retriesEventsInFlightWithinSeconds(t *testing.T) {
 		const origins, maxDelay = 5, store.Lease + 10*time.Second // generous, because the machine may be busy
 		answer, release := d.blockingAnswer(0)
 		r, p := startAtInFlightLimit(d, origins, answer)
-		p.kill()
+		check(t, p.Kill())
 		killed := time.Now()
 		r.abandonUnanswered()
 		release()
@@ -149,7 +148,7 @@ func TestSIGKILL_retriesEventsInFlightWithinSeconds(t *testing.T) {
 			t.Errorf("the first delivery is %v after the kill, want it within %v", took, maxDelay)
 		}
 		r.waitAccepted(4 * origins * inFlight)
-		p.stop()
+		check(t, p.Stop())
 		r.wantAllDelivered(d, 4*origins*inFlight, 0)
 	})
 }

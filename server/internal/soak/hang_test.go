@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -64,7 +65,7 @@ func TestDatabaseHangs_deliversSoonAfterwards(t *testing.T) {
 				all += 4 * origins
 				r.waitAccepted(all)
 				delivered := time.Since(began)
-				eventually(t, "a creation", func() bool {
+				harness.Eventually(t, "a creation", func() bool {
 					_, err := d.createAvatar(t.Context(), name+fmt.Sprint(all), r.urls[0])
 					return err == nil
 				})
@@ -81,7 +82,7 @@ func TestDatabaseHangs_deliversSoonAfterwards(t *testing.T) {
 				fault.after(first, second)
 				wantSoon()
 			}
-			p.stop()
+			check(t, p.Stop())
 			r.wantAllDelivered(d, all, maxUnrecorded)
 		})
 	}

@@ -25,7 +25,7 @@ func TestSIGKILL_beforeCommitCreatesNothing(t *testing.T) {
 			created <- err
 		}()
 		<-d.written
-		p.kill()
+		check(t, p.Kill())
 		r.abandonUnanswered()
 		if err := <-created; err == nil {
 			t.Error("a creation succeeds that was not committed")
@@ -40,7 +40,7 @@ func TestSIGKILL_beforeCommitCreatesNothing(t *testing.T) {
 		_, err := d.createAvatar(t.Context(), "ada", r.urls[0])
 		check(t, err)
 		r.waitAccepted(3)
-		p.stop()
+		check(t, p.Stop())
 		r.wantAllDelivered(d, 3, 0)
 	})
 }
@@ -88,7 +88,7 @@ func TestSIGKILL_afterCommitLosesNothing(t *testing.T) {
 					}
 				}
 			}
-			p.kill()
+			check(t, p.Kill())
 			<-all
 			r.abandonUnanswered()
 			p = d.start("--renderer=simulate:20ms")
@@ -97,7 +97,7 @@ func TestSIGKILL_afterCommitLosesNothing(t *testing.T) {
 			}
 		}
 		r.waitAccepted(3 * rounds * concurrent)
-		p.stop()
+		check(t, p.Stop())
 		r.wantAllDelivered(d, 3*rounds*concurrent, rounds*maxUnrecorded)
 		if len(r.subjects) != len(ids) {
 			t.Errorf("%d avatars exist for %d keys", len(r.subjects), len(ids))
@@ -110,13 +110,13 @@ func TestSIGKILL_duringAttemptRetriesEvent(t *testing.T) {
 		answer, release := d.blockingAnswer(0) // no response
 		r, p := startAtInFlightLimit(d, 5, answer)
 		const first = 5 * inFlight
-		p.kill()
+		check(t, p.Kill())
 		r.abandonUnanswered()
 		release()
 		r.wait("the end of all requests", func() bool { return r.unanswered == 0 })
 		p = d.start()
 		r.waitAccepted(4 * first)
-		p.stop()
+		check(t, p.Stop())
 		r.wantAllDelivered(d, 4*first, 0)
 		if arrivals, _, _ := r.count(); arrivals != 5*first {
 			t.Errorf("%d requests arrived, want one for each event and a retry of each in flight", arrivals)
@@ -133,12 +133,12 @@ func TestSIGKILL_beforeSuccessIsRecordedRetriesEvent(t *testing.T) {
 		unlock := lockEvents(t, d.dsn)
 		release()
 		r.waitAccepted(first)
-		p.kill()
+		check(t, p.Kill())
 		r.abandonUnanswered()
 		unlock()
 		p = d.start()
 		r.waitAccepted(4 * first)
-		p.stop()
+		check(t, p.Stop())
 		// Attempts for other subjects may have started, at most one for each.
 		r.wantAllDelivered(d, 4*first, 2*first)
 		if _, _, duplicates := r.count(); duplicates < first {
@@ -152,16 +152,16 @@ func TestSIGTERM_finishesAttemptsInFlightAndStartsNone(t *testing.T) {
 		answer, release := d.blockingAnswer(http.StatusNoContent)
 		r, p := startAtInFlightLimit(d, 5, answer)
 		const first = 5 * inFlight
-		check(t, p.cmd.Process.Signal(syscall.SIGTERM))
-		p.waitLog("msg=stopping")
+		check(t, p.Signal(syscall.SIGTERM))
+		check(t, p.AwaitLog("msg=stopping"))
 		release()
-		p.waitExit()
+		check(t, p.Wait())
 		if arrivals, accepted, _ := r.count(); arrivals != first || accepted != first {
 			t.Errorf("%d requests arrived and %d were accepted, want the %d in flight", arrivals, accepted, first)
 		}
 		p = d.start()
 		r.waitAccepted(4 * first)
-		p.stop()
+		check(t, p.Stop())
 		r.wantAllDelivered(d, 4*first, 0)
 		if arrivals, _, _ := r.count(); arrivals != 4*first {
 			t.Errorf("%d requests arrived, want one for each event", arrivals)
@@ -200,12 +200,12 @@ func TestSIGKILL_atAnyTimeKeepsOrderAndLosesNothing(t *testing.T) {
 			arrivals, _, _ := r.count()
 			next := arrivals + 1 + rand.IntN(max(all*6/10*(kill+1)/kills-arrivals, 1))
 			r.waitArrivals(next)
-			p.kill()
+			check(t, p.Kill())
 			r.abandonUnanswered()
 			p = d.start("--renderer=simulate:100ms")
 		}
 		r.waitAccepted(all)
-		p.stop()
+		check(t, p.Stop())
 		r.wantAllDelivered(d, all, kills*maxUnrecorded)
 	})
 }
@@ -223,7 +223,7 @@ func TestSIGKILL_duringRenderingRetriesRendering(t *testing.T) {
 			check(t, err)
 		}
 		r.waitAccepted(avatars)
-		p.kill()
+		check(t, p.Kill())
 		r.abandonUnanswered()
 		p = d.start()
 		r.waitAccepted(3 * avatars)
@@ -234,7 +234,7 @@ func TestSIGKILL_duringRenderingRetriesRendering(t *testing.T) {
 				t.Errorf("an avatar is %s", avatar.Status)
 			}
 		}
-		p.stop()
+		check(t, p.Stop())
 		r.wantAllDelivered(d, 3*avatars, avatars)
 	})
 }

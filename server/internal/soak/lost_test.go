@@ -72,13 +72,13 @@ func TestDatabaseLost_stopsDaemonAndRejectsWrites(t *testing.T) {
 			test.lose(t, strings.TrimPrefix(d.dsn, "sqlite:"))
 			close(lost)
 			began := time.Now()
-			<-p.exited
+			exit := p.Wait()
 			if took := time.Since(began); took > maxDelay*time.Duration(*scale) {
 				t.Errorf("the daemon exited %v after the loss", took)
 			}
 			creating.Wait()
-			if p.err == nil || !p.logged("the database file was deleted or replaced") {
-				t.Errorf("the daemon exits with %v and does not log the reason", p.err)
+			if exit == nil || !strings.Contains(p.Log(), "the database file was deleted or replaced") {
+				t.Errorf("the daemon exits with %v and does not log the reason", exit)
 			}
 		})
 	}

@@ -14,31 +14,16 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
-
-// startCluster starts a PostgreSQL server for one test, which may damage it. Settings are like "fsync=off".
-func startCluster(t *testing.T, settings ...string) *studiotest.Cluster {
-	t.Helper()
-	cluster, err := studiotest.StartCluster(settings...)
-	if errors.Is(err, studiotest.ErrNotInstalled) && os.Getenv("CI") != "true" {
-		t.Skip(err)
-	}
-	check(t, err)
-	t.Cleanup(func() {
-		if err := cluster.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return cluster
-}
 
 func TestDatabaseRestart_losesNothing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("not in short mode: it restarts a cluster of its own")
 	}
-	cluster := startCluster(t)
+	cluster := studiotest.NewCluster(t)
 	d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 	const origins = 20
 	r := receive(d, origins, nil)
@@ -51,12 +36,12 @@ func TestDatabaseRestart_losesNothing(t *testing.T) {
 		r.waitArrivals(all * (i + 1) / (restarts + 2))
 		check(t, cluster.Control("-m immediate restart"))
 	}
-	eventually(t, "the creation of an avatar", func() bool {
+	harness.Eventually(t, "the creation of an avatar", func() bool {
 		_, err := d.createAvatar(t.Context(), "ada", r.urls[0])
 		return err == nil
 	})
 	r.waitAccepted(all + 3)
-	p.stop()
+	check(t, p.Stop())
 	r.wantAllDelivered(d, all+3, 0) // attempts are recorded after the restart
 }
 
@@ -82,8 +67,8 @@ func TestDatabaseBusy_forThreeSecondsDelaysWrites(t *testing.T) {
 			check(t, <-created)
 		}
 		r.waitAccepted(all)
-		p.stop()
-		if p.logged("level=ERROR") {
+		check(t, p.Stop())
+		if strings.Contains(p.Log(), "level=ERROR") {
 			t.Error("the daemon logged an error")
 		}
 		r.wantAllDelivered(d, all, 0)
@@ -107,12 +92,12 @@ func TestDatabaseBusy_beyondTimeoutsDuplicatesNothing(t *testing.T) {
 		if apiErr, ok := errors.AsType[*client.Error](err); !ok || apiErr.StatusCode != http.StatusServiceUnavailable {
 			t.Errorf("a creation during the lock returns %v, want 503", err)
 		}
-		p.waitLog("attempt not recorded")
+		check(t, p.AwaitLog("attempt not recorded"))
 		unlock()
 		_, err = d.createAvatar(t.Context(), "ada", r.urls[0])
 		check(t, err)
 		r.waitAccepted(all)
-		p.stop()
+		check(t, p.Stop())
 		r.wantAllDelivered(d, all, 0)
 	})
 }
@@ -140,7 +125,7 @@ func TestDiskFull_onSQLiteCauses503AndRecovers(t *testing.T) {
 	r.waitArrivals(origins * inFlight)
 
 	// The open directory keeps the file system mounted after the daemon has exited.
-	directory, err := os.Open(fmt.Sprintf("/proc/%d/root%s", p.cmd.Process.Pid, disk))
+	directory, err := os.Open(fmt.Sprintf("/proc/%d/root%s", p.PID(), disk))
 	check(t, err)
 	defer func() { _ = directory.Close() }()
 	on := func(name string) string { return fmt.Sprintf("/proc/self/fd/%d/%s", directory.Fd(), name) }
@@ -151,7 +136,7 @@ func TestDiskFull_onSQLiteCauses503AndRecovers(t *testing.T) {
 	}
 	check(t, filler.Close())
 	release()
-	p.waitLog("attempt not recorded")
+	check(t, p.AwaitLog("attempt not recorded"))
 	_, err = d.createAvatar(t.Context(), "ada", r.urls[0])
 	if apiErr, ok := errors.AsType[*client.Error](err); !ok || apiErr.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a creation on a full disk returns %v, want 503", err)
@@ -162,7 +147,7 @@ func TestDiskFull_onSQLiteCauses503AndRecovers(t *testing.T) {
 	check(t, err)
 	all := 2*origins*inFlight + 3
 	r.waitAccepted(all)
-	p.stop()
+	check(t, p.Stop())
 
 	data, err := os.ReadFile(on(filepath.Base(file)))
 	check(t, err)

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -17,34 +15,16 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
-
-// clusterData returns the data directory of a PostgreSQL server.
-func clusterData(t *testing.T, cluster *studiotest.Cluster) string {
-	t.Helper()
-	dsn, err := url.Parse(cluster.DSN)
-	check(t, err)
-	return filepath.Join(dsn.Query().Get("host"), "data")
-}
 
 // clusterProcesses returns the process ids of a PostgreSQL server. The first one is its main process.
 func clusterProcesses(t *testing.T, cluster *studiotest.Cluster) (pids []int) {
 	t.Helper()
-	pid, err := os.ReadFile(filepath.Join(clusterData(t, cluster), "postmaster.pid"))
+	postmaster, err := harness.Postmaster(t.Context(), studiotest.OpenSQL(t, cluster.DSN))
 	check(t, err)
-	first, _, _ := bytes.Cut(pid, []byte("\n"))
-	postmaster, err := strconv.Atoi(string(first))
-	check(t, err)
-	children, err := os.ReadFile("/proc/" + string(first) + "/task/" + string(first) + "/children")
-	check(t, err)
-	pids = append(pids, postmaster)
-	for child := range strings.FieldsSeq(string(children)) {
-		pid, err := strconv.Atoi(child)
-		check(t, err)
-		pids = append(pids, pid)
-	}
-	return pids
+	return harness.Tree(postmaster)
 }
 
 // While the database is frozen or unreachable, requests get 503 with Retry-After within a bound. Afterwards the
@@ -59,19 +39,19 @@ func TestDatabaseUnreachable_causesTimely503AndRecovers(t *testing.T) {
 		fail func(t *testing.T, cluster *studiotest.Cluster) (repair func())
 	}{
 		{"Paused", func(t *testing.T, cluster *studiotest.Cluster) func() {
-			signal := func(signal syscall.Signal, pids []int) {
+			pids := clusterProcesses(t, cluster)
+			signal := func(signal syscall.Signal) {
 				for _, pid := range pids {
 					_ = syscall.Kill(pid, signal) // fails if it has exited
 				}
 			}
-			pids := clusterProcesses(t, cluster)
-			signal(syscall.SIGSTOP, pids)
-			repair := sync.OnceFunc(func() { signal(syscall.SIGCONT, pids) })
+			signal(syscall.SIGSTOP)
+			repair := sync.OnceFunc(func() { signal(syscall.SIGCONT) })
 			t.Cleanup(repair)
 			return repair
 		}},
 		{"Refused", func(t *testing.T, cluster *studiotest.Cluster) func() {
-			socket := filepath.Join(filepath.Dir(clusterData(t, cluster)), ".s.PGSQL.5432")
+			socket := filepath.Join(cluster.Directory, ".s.PGSQL.5432")
 			check(t, os.Rename(socket, socket+".away"))
 			for _, pid := range clusterProcesses(t, cluster)[1:] {
 				name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
@@ -87,7 +67,7 @@ func TestDatabaseUnreachable_causesTimely503AndRecovers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			const maxLatency, maxRecovery, callers = 15 * time.Second, 10 * time.Second, 40
-			cluster := startCluster(t, "fsync=off")
+			cluster := studiotest.NewCluster(t, "fsync=off")
 			d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 			r := receive(d, 1, nil)
 			p := d.start()
@@ -121,7 +101,7 @@ func TestDatabaseUnreachable_causesTimely503AndRecovers(t *testing.T) {
 			}
 			repair()
 			began := time.Now()
-			eventually(t, "the creation of an avatar", func() bool {
+			harness.Eventually(t, "the creation of an avatar", func() bool {
 				_, err := d.createAvatar(t.Context(), "after", r.urls[0])
 				return err == nil
 			})
@@ -131,7 +111,7 @@ func TestDatabaseUnreachable_causesTimely503AndRecovers(t *testing.T) {
 			if took := time.Since(began); took > maxRecovery*time.Duration(*scale) {
 				t.Errorf("the service recovers after %v", took)
 			}
-			p.stop()
+			check(t, p.Stop())
 			r.wantAllDelivered(d, 3*subjects, 0)
 		})
 	}

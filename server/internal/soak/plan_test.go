@@ -2,6 +2,7 @@ package soak_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ func TestBacklog_isDeliveredDespiteStaleStatistics(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in short mode: it starts a cluster of its own")
 	}
-	cluster := startCluster(t, "autovacuum=off", "fsync=off")
+	cluster := studiotest.NewCluster(t, "autovacuum=off", "fsync=off")
 	d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 	const receivers, warmUps, maxDuration = 128, 20, 60 * time.Second
 	r := receive(d, receivers, func(arrival) int { return http.StatusNoContent })
@@ -54,8 +55,8 @@ func TestBacklog_isDeliveredDespiteStaleStatistics(t *testing.T) {
 	_, err := admin.ExecContext(t.Context(), "ANALYZE")
 	check(t, err)
 	deliver("after everything was delivered", events, r.urls...)
-	p.stop()
-	if p.logged("level=ERROR") {
+	check(t, p.Stop())
+	if strings.Contains(p.Log(), "level=ERROR") {
 		t.Error("the daemon logged an error")
 	}
 }

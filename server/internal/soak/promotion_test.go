@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // startPair starts a primary and a synchronous standby.
 func startPair(t *testing.T) (primary, standby *studiotest.Cluster) {
 	t.Helper()
-	primary = startCluster(t, "fsync=off")
+	primary = studiotest.NewCluster(t, "fsync=off")
 	standby, err := primary.StartStandby("fsync=off")
 	check(t, err)
 	t.Cleanup(func() { check(t, standby.Close()) })
@@ -77,7 +78,7 @@ func TestPromotion_losesNothingThatWasAcknowledged(t *testing.T) {
 			if !testing.Short() {
 				time.Sleep(20 * time.Second) // timeouts end the waits for the standby
 			}
-			eventually(t, "creations and their retries fail", func() bool {
+			harness.Eventually(t, "creations and their retries fail", func() bool {
 				// An operator ends the waits.
 				_, err := p.db.ExecContext(t.Context(), "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 				check(t, err)
@@ -100,7 +101,7 @@ func TestPromotion_losesNothingThatWasAcknowledged(t *testing.T) {
 			waitForMore := func(what string) {
 				t.Helper()
 				n := a.succeeded.Load() + 3*callers
-				eventually(t, what, func() bool { return a.succeeded.Load() >= n })
+				harness.Eventually(t, what, func() bool { return a.succeeded.Load() >= n })
 			}
 			waitForMore("creations with a standby")
 			fail(t, pair{primary, standby, proxy, studiotest.OpenSQL(t, primary.DSN)}, a)
@@ -128,7 +129,7 @@ func TestPromotion_losesNothingThatWasAcknowledged(t *testing.T) {
 			if took > maxRecovery {
 				t.Errorf("the events are delivered %v after the promotion", took)
 			}
-			p.stop()
+			check(t, p.Stop())
 			d.dsn = standby.DSN
 			r.wantAllDelivered(d, all, all)
 		})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -24,7 +25,7 @@ func TestDatabaseUnusable_causes503AndRecovers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			cluster := startCluster(t, "fsync=off")
+			cluster := studiotest.NewCluster(t, "fsync=off")
 			d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 			r := receive(d, 1, nil)
 			p := d.start()
@@ -41,7 +42,7 @@ func TestDatabaseUnusable_causes503AndRecovers(t *testing.T) {
 			mustExec(t, operator, `SELECT pg_reload_conf()`)
 			var apiErr *client.Error
 			tries := 0
-			eventually(t, "the failure of a creation", func() bool {
+			harness.Eventually(t, "the failure of a creation", func() bool {
 				tries++
 				_, err := d.createAvatar(t.Context(), "try-"+strconv.Itoa(tries), r.urls[0])
 				if err != nil && !errors.As(err, &apiErr) {
@@ -57,17 +58,17 @@ func TestDatabaseUnusable_causes503AndRecovers(t *testing.T) {
 					t.Fatalf("a creation returns %v", err)
 				}
 			}
-			p.waitLog("request failed")
+			check(t, p.AwaitLog("request failed"))
 			mustExec(t, operator, test.repairSQL)
 			mustExec(t, operator, `SELECT pg_reload_conf()`)
-			eventually(t, "the creation of an avatar", func() bool {
+			harness.Eventually(t, "the creation of an avatar", func() bool {
 				_, err := d.createAvatar(t.Context(), "after", r.urls[0])
 				return err == nil
 			})
 			var subjects int
 			check(t, operator.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM subjects").Scan(&subjects))
 			r.waitAccepted(3 * subjects)
-			p.stop()
+			check(t, p.Stop())
 			r.wantAllDelivered(d, 3*subjects, 0)
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
@@ -31,7 +32,6 @@ type receivers struct {
 	answer func(a arrival) (status int)
 
 	mu         sync.Mutex
-	changes    broadcaster
 	subjects   map[string]*subjectState
 	generation int // incremented by abandonUnanswered
 	arrivals   int
@@ -98,7 +98,7 @@ func (d *deployment) blockingAnswer(status int) (answer func(arrival) int, relea
 
 // startAtInFlightLimit starts a daemon with four times as many events as it may have in flight, in subjects of two
 // events each. It returns when the maximum is in flight. answer must block.
-func startAtInFlightLimit(d *deployment, origins int, answer func(arrival) int) (*receivers, *daemon) {
+func startAtInFlightLimit(d *deployment, origins int, answer func(arrival) int) (*receivers, *harness.Daemon) {
 	d.t.Helper()
 	r := receive(d, origins, answer)
 	d.seed(2*inFlight, 2, r.urls...)
@@ -148,7 +148,6 @@ func (r *receivers) arrive(request faultserver.Request, receiver int) (a arrival
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	defer r.changes.broadcast()
 	r.arrivals++
 	r.unanswered++
 	s := r.subjects[a.subject]
@@ -183,7 +182,6 @@ func (r *receivers) arrive(request faultserver.Request, receiver int) (a arrival
 func (r *receivers) accept(a arrival, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	defer r.changes.broadcast()
 	r.unanswered--
 	s := r.subjects[a.subject]
 	s.unanswered = false
@@ -201,12 +199,15 @@ func (r *receivers) abandonUnanswered() {
 	r.generation++
 }
 
-// wait waits until condition, which is called after each request and each response, is true.
+// wait waits until condition, which is called with the lock, is true.
 func (r *receivers) wait(what string, condition func() bool) {
 	r.t.Helper()
-	ctx, cancel := waitContext(r.t)
-	defer cancel()
-	if err := r.changes.wait(ctx, &r.mu, condition); err != nil {
+	locked := func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return condition()
+	}
+	if !harness.Poll(r.t.Context(), time.Duration(*scale)*harness.Timeout, locked) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.t.Fatalf("timeout: %s. %d requests arrived, %d of them are unanswered, and %d events are accepted",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -33,7 +34,7 @@ func TestRollingUpdate_toNextVersion(t *testing.T) {
 	command := func(program string) []string {
 		return []string{"env", "STUDIO_KEYS=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", program}
 	}
-	start := func(program string) (p *daemon, address string) {
+	start := func(program string) (p *harness.Daemon, address string) {
 		p = d.startAs(command(program), d.dsn, "--renderer=simulate:20ms")
 		return p, *d.address.Load()
 	}
@@ -61,17 +62,17 @@ func TestRollingUpdate_toNextVersion(t *testing.T) {
 	second, secondAddress := start(newProgram)
 	for _, restart := range []bool{true, false} {
 		balancer.setAddresses(address, secondAddress)
-		first.waitLog(evenLanes)
-		second.waitLog(evenLanes)
+		check(t, first.AwaitLog(evenLanes))
+		check(t, second.AwaitLog(evenLanes))
 		_, accepted, _ := r.count()
-		firstLogs, secondLogs := first.lineCount(), second.lineCount()
+		firstLogs, secondLogs := len(first.Log()), len(second.Log())
 		r.waitAccepted(accepted + some)
-		first.waitLogAfter(firstLogs, "delivery attempted")
-		second.waitLogAfter(secondLogs, "delivery attempted")
+		check(t, first.AwaitLogAfter(firstLogs, "delivery attempted"))
+		check(t, second.AwaitLogAfter(secondLogs, "delivery attempted"))
 		balancer.setAddresses(secondAddress)
-		secondLogs = second.lineCount()
-		first.stop() // it may have logged errors and retries caused by the locks of the migration
-		second.waitLogAfter(secondLogs, "lanes=256")
+		secondLogs = len(second.Log())
+		check(t, first.Stop()) // it may have logged errors and retries caused by the locks of the migration
+		check(t, second.AwaitLogAfter(secondLogs, "lanes=256"))
 		if restart {
 			first, address = start(oldProgram)
 		}
@@ -86,11 +87,11 @@ func TestRollingUpdate_toNextVersion(t *testing.T) {
 	if len(listed) != all {
 		t.Errorf("the user sees %d events, want %d", len(listed), all)
 	}
-	second.stop()
-	if !second.logged("the database is migrated") {
+	check(t, second.Stop())
+	if !strings.Contains(second.Log(), "the database is migrated") {
 		t.Error("the new daemon did not migrate the database")
 	}
-	if second.logged("level=ERROR") {
+	if strings.Contains(second.Log(), "level=ERROR") {
 		t.Error("the new daemon logged an error")
 	}
 	r.wantAllDelivered(d, all, 0)

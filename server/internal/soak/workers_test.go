@@ -3,9 +3,11 @@ package soak_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -26,11 +28,11 @@ func TestWorkers_announceEachStateOnceDespiteKills(t *testing.T) {
 	}
 	r.waitAccepted(avatars) // the first state; no process renders yet
 	args := []string{"--render-workers", "3", "--renderer=simulate:500ms"}
-	workers := []*daemon{d.startWorker(args...), d.startWorker(args...)}
+	workers := []*harness.Process{d.startWorker(args...), d.startWorker(args...)}
 	for kill := range kills {
 		r.waitAccepted(avatars + 2*avatars*(kill+1)/(kills+2))
 		killed := rand.IntN(len(workers))
-		workers[killed].kill()
+		check(t, workers[killed].Kill())
 		workers[killed] = d.startWorker(args...)
 	}
 	r.waitAccepted(3 * avatars)
@@ -42,11 +44,11 @@ func TestWorkers_announceEachStateOnceDespiteKills(t *testing.T) {
 		}
 	}
 	for _, worker := range workers {
-		worker.stop()
-		if worker.logged("level=ERROR") {
+		check(t, worker.Stop())
+		if strings.Contains(worker.Log(), "level=ERROR") {
 			t.Error("a worker logged an error")
 		}
 	}
-	p.stop()
+	check(t, p.Stop())
 	r.wantAllDelivered(d, 3*avatars, 0)
 }

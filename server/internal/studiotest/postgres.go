@@ -21,6 +21,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
@@ -88,12 +89,12 @@ func NewPostgres(t testing.TB) (dsn string) {
 		return NewSchema(t, server)
 	}
 	m, err := migratedPostgres()
-	check(t, err)
+	harness.Check(t, err)
 	name := newName()
-	check(t, m.exec("CREATE DATABASE "+name+" TEMPLATE "+m.template+" STRATEGY FILE_COPY"))
-	t.Cleanup(func() { check(t, m.exec("DROP DATABASE "+name+" WITH (FORCE)")) })
+	harness.Check(t, m.exec("CREATE DATABASE "+name+" TEMPLATE "+m.template+" STRATEGY FILE_COPY"))
+	t.Cleanup(func() { harness.Check(t, m.exec("DROP DATABASE "+name+" WITH (FORCE)")) })
 	dsn, err = changeDSN(server, name, url.Values{"pool_max_conns": {testConnections}})
-	check(t, err)
+	harness.Check(t, err)
 	return dsn
 }
 
@@ -106,11 +107,17 @@ func NewEmptyPostgres(t testing.TB) (dsn string) {
 func postgresServer(t testing.TB) (dsn string) {
 	t.Helper()
 	cluster, err := sharedPostgres()
-	if errors.Is(err, ErrNotInstalled) && os.Getenv("CI") != "true" {
-		t.Skipf("%v, and %s names no server: PostgreSQL is not tested", err, postgresVariable)
-	}
-	check(t, err)
+	skipWithoutPostgres(t, err)
 	return cluster.DSN
+}
+
+// skipWithoutPostgres skips a test if PostgreSQL is not installed. It fails the test if CI is true, and after other errors.
+func skipWithoutPostgres(t testing.TB, err error) {
+	t.Helper()
+	if errors.Is(err, ErrNotInstalled) && os.Getenv("CI") != "true" {
+		t.Skipf("%v: PostgreSQL is not tested", err)
+	}
+	harness.Check(t, err)
 }
 
 // NewSchema creates an empty schema on a server and drops it after the test. It returns the DSN of the
@@ -118,10 +125,10 @@ func postgresServer(t testing.TB) (dsn string) {
 func NewSchema(t testing.TB, server string) (dsn string) {
 	t.Helper()
 	schema := newName()
-	check(t, administer(server, "CREATE SCHEMA "+schema))
-	t.Cleanup(func() { check(t, administer(server, "DROP SCHEMA "+schema+" CASCADE")) })
+	harness.Check(t, administer(server, "CREATE SCHEMA "+schema))
+	t.Cleanup(func() { harness.Check(t, administer(server, "DROP SCHEMA "+schema+" CASCADE")) })
 	dsn, err := changeDSN(server, "", url.Values{"search_path": {schema}, "pool_max_conns": {testConnections}})
-	check(t, err)
+	harness.Check(t, err)
 	return dsn
 }
 
@@ -151,20 +158,13 @@ func administer(server, statement string) error {
 	return errors.Join(err, connection.Close(context.Background()))
 }
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // ErrNotInstalled is returned by [StartCluster] if the programs of PostgreSQL are not found.
 var ErrNotInstalled = errors.New("PostgreSQL is not installed")
 
 // Cluster is a PostgreSQL server that listens on a Unix socket in its own directory.
 type Cluster struct {
-	DSN       string // of a role that may create schemas and databases
-	directory string
+	DSN       string         // of a role that may create schemas and databases
+	Directory string         // of the socket, with the subdirectory data; "" if the environment names the server
 	input     io.WriteCloser // of the shell
 	output    *bufio.Reader
 	shell     *exec.Cmd
@@ -197,13 +197,26 @@ pg_ctl -D data -m immediate stop >stop 2>&1
 cd / && rm -rf "$1"
 `
 
+// NewCluster starts a server for one test, which may damage it. See [StartCluster].
+func NewCluster(t testing.TB, settings ...string) *Cluster {
+	t.Helper()
+	cluster, err := StartCluster(settings...)
+	skipWithoutPostgres(t, err)
+	t.Cleanup(func() {
+		if err := cluster.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return cluster
+}
+
 // StartCluster starts a server with settings such as "fsync=off". The server stops when this process exits
 // or when Close is called.
 func StartCluster(settings ...string) (*Cluster, error) { return startCluster("", settings) }
 
 // StartStandby starts a streaming standby of the server.
 func (c *Cluster) StartStandby(settings ...string) (*Cluster, error) {
-	return startCluster(c.directory, settings)
+	return startCluster(c.Directory, settings)
 }
 
 func startCluster(primary string, settings []string) (*Cluster, error) {
@@ -223,7 +236,7 @@ func startCluster(primary string, settings []string) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	c := &Cluster{directory: directory, shell: exec.CommandContext(context.Background(), command[0], command[1:]...)} //nolint:gosec // the command is a constant
+	c := &Cluster{Directory: directory, shell: exec.CommandContext(context.Background(), command[0], command[1:]...)} //nolint:gosec // the command is a constant
 	if c.input, err = c.shell.StdinPipe(); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // Proxy is a TCP proxy for a PostgreSQL server. It can hang as a stopped server does: it accepts connections, and
@@ -32,13 +34,13 @@ type Proxy struct {
 func NewProxy(t testing.TB, dsn string) *Proxy {
 	t.Helper()
 	config, err := pgx.ParseConfig(dsn)
-	check(t, err)
+	harness.Check(t, err)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	check(t, err)
+	harness.Check(t, err)
 	p := &Proxy{listener: listener, closed: make(chan struct{}), dead: make(chan struct{}), clients: make(map[net.Conn]struct{})}
 	p.network, p.address = pgconn.NetworkAddress(config.Host, config.Port)
 	through, err := url.Parse(dsn)
-	check(t, err)
+	harness.Check(t, err)
 	query := through.Query()
 	query.Del("host")
 	through.Host, through.RawQuery = listener.Addr().String(), query.Encode()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -82,8 +83,8 @@ func NewSQLite(t testing.TB) (dsn string) {
 	t.Helper()
 	dsn = NewEmptySQLite(t)
 	file, err := templateSQLite()
-	check(t, err)
-	check(t, os.WriteFile(strings.TrimPrefix(dsn, "sqlite:"), file, 0o600))
+	harness.Check(t, err)
+	harness.Check(t, os.WriteFile(strings.TrimPrefix(dsn, "sqlite:"), file, 0o600))
 	return dsn
 }
 

@@ -1,0 +1,66 @@
+package harness
+
+import (
+	"bytes"
+	"os/exec"
+	"sync"
+	"testing"
+)
+
+// Check fails a test if err is not nil.
+func Check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Eventually waits until a condition is true. It polls, for conditions without a notification.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	if !Poll(t.Context(), Timeout, holds) {
+		t.Fatalf("timeout: %s", what)
+	}
+}
+
+// Run starts a command that is killed after the test. If the test fails, it shows the end of the log.
+func Run(t testing.TB, command *exec.Cmd) *Process {
+	t.Helper()
+	p, err := Start(command)
+	Check(t, err)
+	t.Cleanup(func() {
+		p.Close()
+		if t.Failed() {
+			t.Logf("the log ends with:\n%s", p.endOfLog())
+		}
+	})
+	return p
+}
+
+// RunDaemon starts a command of [Serve] that is killed after the test, and waits until it serves.
+func RunDaemon(t testing.TB, command *exec.Cmd) *Daemon {
+	t.Helper()
+	d, err := Run(t, command).awaitServing()
+	Check(t, err)
+	return d
+}
+
+// Buffer is a [bytes.Buffer] that may be read while it is written. Its zero value is empty.
+type Buffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+// Write appends data. It returns no error.
+func (b *Buffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(data)
+}
+
+// String returns what was written.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
