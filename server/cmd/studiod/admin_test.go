@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -87,7 +88,7 @@ func TestDaemon_servesMetricsAndProfiles(t *testing.T) {
 			`studiod_breakers_open`:                                                 "0",
 			`studiod_database_up`:                                                   "1",
 		} {
-			eventually(t, series+" "+want, func() bool { return d.metric(t, series) == want })
+			harness.Eventually(t, series+" "+want, func() bool { return d.metric(t, series) == want })
 		}
 		_, metrics := d.operators(t, "/metrics")
 		for _, name := range []string{"studiod_database_connections{", "go_goroutines", "process_resident_memory_bytes", "studiod_build_info{"} {
@@ -232,7 +233,7 @@ func TestDaemon_isUnreadyWithoutItsLease(t *testing.T) {
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Admin.Addr = dsn, "127.0.0.1:0" })
 	want := func(status int, what string) {
 		t.Helper()
-		eventually(t, what, func() bool {
+		harness.Eventually(t, what, func() bool {
 			got, body := d.operators(t, "/readyz")
 			return got == status && strings.Contains(body, what)
 		})
@@ -254,7 +255,7 @@ func TestDaemon_defaultAdminAddressMayBeTaken(t *testing.T) {
 	check(t, err)
 	defer func() { check(t, taken.Close()) }()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Admin = adminConfig{Addr: taken.Addr().String(), Optional: true} })
-	eventually(t, "a warning", func() bool { return strings.Contains(d.log.String(), "level=WARN msg=\"admin address not available") })
+	harness.Eventually(t, "a warning", func() bool { return strings.Contains(d.log.String(), "level=WARN msg=\"admin address not available") })
 	code, _, stderr := studiod(t, "", "serve", "--db="+studiotest.NewSQLite(t), "--addr=127.0.0.1:0", "--admin-addr="+taken.Addr().String())
 	if code != exitFailure || !strings.Contains(stderr, "studiod: --admin-addr: ") || !strings.Contains(stderr, "address already in use") || strings.Contains(stderr, "\n") {
 		t.Errorf("exit code %d, %q", code, stderr)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -91,8 +92,8 @@ func TestProcess_operatorsSeeAllDaemons(t *testing.T) {
 	must(t, "", "user", "role", "--db="+dsn, testEmail, "operator")
 	one, other := startProcess(t, dsn), startProcess(t, dsn)
 	for _, p := range []*process{one, other} {
-		open := visit(t, p.url)
-		eventually(t, "the fair share of both daemons", func() bool {
+		open := visit(t, p.URL)
+		harness.Eventually(t, "the fair share of both daemons", func() bool {
 			page := readAll(t, open(http.MethodGet, "/console/service", nil))
 			if !strings.Contains(page, "up to 256 notifications at once") {
 				t.Fatalf("the default of --delivery-workers is not on the page: %s", page)
@@ -100,9 +101,9 @@ func TestProcess_operatorsSeeAllDaemons(t *testing.T) {
 			return strings.Count(page, "<td>128</td>") == 2
 		})
 	}
-	check(t, other.end(os.Interrupt))
-	open := visit(t, one.url)
-	eventually(t, "a daemon that has all", func() bool {
+	check(t, other.End(os.Interrupt))
+	open := visit(t, one.URL)
+	harness.Eventually(t, "a daemon that has all", func() bool {
 		return strings.Contains(readAll(t, open(http.MethodGet, "/console/service", nil)), "<td>256</td>")
 	})
 }
@@ -113,10 +114,10 @@ func TestProcess_stopEndsConsoleStreams(t *testing.T) {
 	dsn := studiotest.NewSQLite(t)
 	prepareDatabase(t, dsn)
 	p := startProcess(t, dsn)
-	stream := visit(t, p.url)(http.MethodGet, "/console/avatars/live", nil)
+	stream := visit(t, p.URL)(http.MethodGet, "/console/avatars/live", nil)
 	_, err := io.ReadFull(stream.Body, make([]byte, 1))
 	check(t, err)
-	if err := p.end(os.Interrupt); err != nil {
+	if err := p.End(os.Interrupt); err != nil {
 		t.Error(err)
 	}
 	if text, err := io.ReadAll(stream.Body); err != nil || !strings.Contains(string(text), "event: state") {

@@ -181,42 +181,19 @@ func examine(ctx context.Context, url, token string, requests int) *health {
 	return h
 }
 
-// memory returns the resident memory of a process and its peak, in MiB.
-func memory(t testing.TB, pid int) (now, peak int) {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Skip("memory is read from /proc: ", err)
-	}
-	for line := range strings.Lines(string(status)) {
-		fields := strings.Fields(line)
-		if len(fields) < 2 {
-			continue
-		}
-		n, _ := strconv.Atoi(fields[1])
-		switch fields[0] {
-		case "VmRSS:":
-			now = n >> 10
-		case "VmHWM:":
-			peak = n >> 10
-		}
-	}
-	return now, peak
-}
-
 // besideCrowd runs one crowd against a process and returns the results of a healthy client. If its latency exceeds
 // limit, which may happen while the crowd arrives, it measures up to twice again.
 func besideCrowd(t testing.TB, p *process, c *crowd, token string, n, addresses, requests int, limit time.Duration) *health {
 	t.Helper()
 	n /= max(1, c.divide)
-	_, address, _ := strings.Cut(cmp.Or(c.url, p.url), "://")
+	_, address, _ := strings.Cut(cmp.Or(c.url, p.URL), "://")
 	leave := c.gather(t.Context(), address, token, n, addresses)
 	defer leave()
 	var h *health
 	for again := 3; again > 0; again-- {
-		h = examine(t.Context(), p.url, token, requests)
-		now, peak := memory(t, p.cmd.Process.Pid)
-		t.Logf("%d %s from %d addresses: %v; %d MiB, peak %d; %d connected, %d came back", n, c.name, addresses, h, now, peak,
+		h = examine(t.Context(), p.URL, token, requests)
+		now, peak := p.Memory()
+		t.Logf("%d %s from %d addresses: %v; %d MiB, peak %d; %d connected, %d came back", n, c.name, addresses, h, now>>20, peak>>20,
 			c.connected.Load(), c.reopened.Load())
 		if h.failed > 0 || h.at(0.99) <= limit {
 			break
@@ -283,14 +260,14 @@ func TestProcess_survivesHostileConnections(t *testing.T) {
 // survive runs a test against a process and checks the memory of the process.
 func survive(t *testing.T, p *process, test func(p *process, token string, alone *health)) {
 	t.Helper()
-	token := login(t, p.url, testEmail).AccessToken
-	alone := examine(t.Context(), p.url, token, 100)
+	token := login(t, p.URL, testEmail).AccessToken
+	alone := examine(t.Context(), p.URL, token, 100)
 	t.Logf("alone: %v", alone)
 	test(p, token, alone)
-	if _, peak := memory(t, p.cmd.Process.Pid); peak > 256 {
-		t.Errorf("the daemon took %d MiB", peak)
+	if _, peak := p.Memory(); peak > 256<<20 {
+		t.Errorf("the daemon took %d MiB", peak>>20)
 	}
-	check(t, p.end(syscall.SIGTERM))
+	check(t, p.Stop())
 }
 
 // insecure accepts the certificates of tests.

@@ -2,10 +2,10 @@ package main
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -22,7 +22,7 @@ func TestDelivery_pauseHoldsForAllDaemons(t *testing.T) {
 		if !isSQLite(dsn) {
 			daemons = append(daemons, startProcess(t, dsn, "--renderer=simulate:0s"))
 			for _, p := range daemons {
-				p.await("lanes=128")
+				check(t, p.AwaitLog("lanes=128"))
 			}
 		}
 		must(t, "", "delivery", "pause", db)
@@ -33,10 +33,10 @@ func TestDelivery_pauseHoldsForAllDaemons(t *testing.T) {
 			created[lipsync.InferenceID] = in
 		}
 		pending := func() int { return len(lines(must(t, "", "event", "list", db, "--json", "--state=pending"))) }
-		eventually(t, "that all are rendered", func() bool { return pending() == len(created) })
-		check(t, daemons[0].end(syscall.SIGTERM))
+		harness.Eventually(t, "that all are rendered", func() bool { return pending() == len(created) })
+		check(t, daemons[0].Stop())
 		daemons[0] = startProcess(t, dsn)
-		if !strings.Contains(daemons[0].log.String(), "deliveries are paused") {
+		if !strings.Contains(daemons[0].Log(), "deliveries are paused") {
 			t.Error("a start does not say that deliveries are paused")
 		}
 		time.Sleep(2 * time.Second) // more than a pause needs to take effect
@@ -57,7 +57,7 @@ func TestDelivery_pauseHoldsForAllDaemons(t *testing.T) {
 			t.Errorf("status: %s", status)
 		}
 		for _, p := range daemons {
-			check(t, p.end(syscall.SIGTERM))
+			check(t, p.Stop())
 		}
 	})
 }

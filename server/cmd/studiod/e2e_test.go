@@ -11,6 +11,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -116,7 +117,7 @@ func (d *testDaemon) createsQuietly(t *testing.T, in *inbox) {
 	request.Webhook = gen.Value(gen.WebhookSwitch{Enabled: gen.Value(false)})
 	avatar, err := d.client.CreateAvatar(t.Context(), request)
 	check(t, err)
-	eventually(t, "an avatar without a registration waiting for consent", func() bool {
+	harness.Eventually(t, "an avatar without a registration waiting for consent", func() bool {
 		avatar, err = d.client.GetAvatar(t.Context(), avatar.AvatarID)
 		check(t, err)
 		return avatar.Status == gen.AvatarStatusConsentPending

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -102,7 +102,7 @@ func TestProcess_damagedDatabaseIs503(t *testing.T) {
 	check(t, err)
 	p := startProcess(t, dsn)
 	home := from(t, net.IPv4(127, 0, 0, 1))
-	_, token := tryLogin(t.Context(), home, p.url, testEmail, testPassword)
+	_, token := tryLogin(t.Context(), home, p.URL, testEmail, testPassword)
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	check(t, err)
 	const page = 4096
@@ -112,11 +112,11 @@ func TestProcess_damagedDatabaseIs503(t *testing.T) {
 	for _, request := range []struct{ method, path string }{
 		{http.MethodGet, "/v1/avatars/list"}, {http.MethodPost, "/v1/lipsync/create_lipsync"},
 	} {
-		if answer := call(t, home, request.method, p.url+request.path, token); answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
+		if answer := call(t, home, request.method, p.URL+request.path, token); answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
 			t.Errorf("%s of a damaged database is answered %s", request.path, answer.Status)
 		}
 	}
-	p.await("malformed")
+	check(t, p.AwaitLog("malformed"))
 	check(t, os.WriteFile(path+".restored", whole, 0o600))
 	check(t, os.Rename(path+".restored", path))
 	p.awaitEnd("the database file was deleted or replaced")
@@ -124,11 +124,11 @@ func TestProcess_damagedDatabaseIs503(t *testing.T) {
 		check(t, os.RemoveAll(path+log))
 	}
 	p = startProcess(t, dsn)
-	_, token = tryLogin(t.Context(), home, p.url, testEmail, testPassword)
-	if answer := call(t, home, http.MethodGet, p.url+"/v1/avatars/list", token); answer.StatusCode != http.StatusOK {
+	_, token = tryLogin(t.Context(), home, p.URL, testEmail, testPassword)
+	if answer := call(t, home, http.MethodGet, p.URL+"/v1/avatars/list", token); answer.StatusCode != http.StatusOK {
 		t.Errorf("after it was restored, a list is answered %s", answer.Status)
 	}
-	check(t, p.end(syscall.SIGTERM))
+	check(t, p.Stop())
 }
 
 // A daemon exits when its database is emptied, as it does when the file is deleted.
@@ -144,13 +144,8 @@ func TestProcess_exitsWhenDatabaseIsEmptied(t *testing.T) {
 // awaitEnd waits until a process exits by itself, and checks that its log has the error.
 func (p *process) awaitEnd(says string) {
 	p.t.Helper()
-	select {
-	case err := <-p.ended:
-		if err == nil || !strings.Contains(p.log.String(), says) {
-			p.t.Errorf("the daemon ends with %v and does not say %q", err, says)
-		}
-	case <-time.After(waitTimeout):
-		p.t.Fatal("the daemon does not end")
+	if err := p.Wait(); err == nil || !strings.Contains(p.Log(), says) {
+		p.t.Errorf("the daemon ends with %v and does not say %q", err, says)
 	}
 }
 
@@ -160,10 +155,8 @@ func TestProcess_survivesLowFileLimit(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		prepareDatabase(t, dsn)
-		program, err := os.Executable()
-		check(t, err)
-		p := startProcessBy(t, []string{"sh", "-c", `ulimit -n 64 && exec "$0" "$@"`, program}, dsn)
-		_, token := tryLogin(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), p.url, testEmail, testPassword)
+		p := startProcessBy(t, append([]string{"sh", "-c", `ulimit -n 64 && exec "$0" "$@"`}, thisProgram(t)...), dsn)
+		_, token := tryLogin(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), p.URL, testEmail, testPassword)
 		var calling sync.WaitGroup
 		var answered atomic.Int64
 		for i := range 200 {
@@ -172,7 +165,7 @@ func TestProcess_survivesLowFileLimit(t *testing.T) {
 				if i%2 == 0 {
 					method, path = http.MethodPost, "/v1/lipsync/create_lipsync"
 				}
-				answer, err := send(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), method, p.url+path, token) // uses a new connection
+				answer, err := send(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), method, p.URL+path, token) // uses a new connection
 				switch {
 				case err != nil: // refused
 				case answer.StatusCode == http.StatusOK:
@@ -186,17 +179,12 @@ func TestProcess_survivesLowFileLimit(t *testing.T) {
 		if answered.Load() == 0 {
 			t.Error("nobody is answered")
 		}
-		p.await("ended to make room")
+		check(t, p.AwaitLog("ended to make room"))
 		after := from(t, net.IPv4(127, 0, 0, 1))
-		for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-			answer, err := send(t.Context(), after, http.MethodPost, p.url+"/v1/lipsync/create_lipsync", token)
-			if err == nil && answer.StatusCode == http.StatusOK {
-				break
-			}
-			if time.Since(began) > waitTimeout {
-				t.Fatalf("afterwards a creation has %v, %v", answer, err)
-			}
-		}
-		check(t, p.end(syscall.SIGTERM))
+		harness.Eventually(t, "a creation afterwards", func() bool {
+			answer, err := send(t.Context(), after, http.MethodPost, p.URL+"/v1/lipsync/create_lipsync", token)
+			return err == nil && answer.StatusCode == http.StatusOK
+		})
+		check(t, p.Stop())
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/client"
@@ -46,10 +45,10 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "our.keys")
 		check(t, keyring.New().Create(file))
 		p := startProcess(t, dsn, "--key-file", file, "--renderer=simulate:0s")
-		if !strings.Contains(p.log.String(), `msg="secrets encrypted"`) {
+		if !strings.Contains(p.Log(), `msg="secrets encrypted"`) {
 			t.Error("what was in clear is not encrypted")
 		}
-		token := login(t, p.url, testEmail).AccessToken
+		token := login(t, p.URL, testEmail).AccessToken
 		in := startInbox(t, secret, nil)
 		deliver := func() {
 			t.Helper()
@@ -67,21 +66,21 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 		if shown != secret.Reveal() {
 			t.Error("the secret is another after the rotation")
 		}
-		if status := listWith(t, p.url, token); status != http.StatusOK {
+		if status := listWith(t, p.URL, token); status != http.StatusOK {
 			t.Errorf("after the rotation a token is answered %d", status)
 		}
 		must(t, "", "secret", "rotate", "--db", dsn, "--key-file", file, testEmail) // makes the daemon read the secrets again
 		deliver()
-		check(t, p.end(syscall.SIGTERM))
+		check(t, p.Stop())
 
 		again := startProcess(t, dsn, "--key-file", file)
-		if status := listWith(t, again.url, token); status != http.StatusOK {
+		if status := listWith(t, again.URL, token); status != http.StatusOK {
 			t.Errorf("after a restart a token is answered %d", status)
 		}
-		check(t, again.end(syscall.SIGTERM))
+		check(t, again.Stop())
 		keys, err := os.ReadFile(file)
 		check(t, err)
-		for _, log := range []string{p.log.String(), again.log.String()} {
+		for _, log := range []string{p.Log(), again.Log()} {
 			for line := range strings.Lines(string(keys) + shown) {
 				if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") && strings.Contains(log, line) {
 					t.Error("the log has a secret")
@@ -130,7 +129,7 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 		if code, stdout, stderr := reset("--key-file", next, "--yes"); code == exitOK || !strings.Contains(stderr, "daemon") {
 			t.Errorf("while a daemon runs: exit code %d, %s, %s", code, stdout, stderr)
 		}
-		check(t, p.end(syscall.SIGTERM))
+		check(t, p.Stop())
 		if code, stdout, stderr := reset("--key-file", lost, "--yes"); code != exitOK || !strings.Contains(stdout, "nothing") {
 			t.Errorf("with the key: exit code %d, %s, %s", code, stdout, stderr)
 		}
@@ -159,7 +158,7 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 		if shown := must(t, "", "secret", "show", "--db", dsn, "--key-file", next, testEmail); shown == secret.Reveal() || !strings.HasPrefix(shown, "whsec_") {
 			t.Errorf("the secret is not a new one")
 		}
-		check(t, again.end(syscall.SIGTERM))
+		check(t, again.Stop())
 	})
 }
 

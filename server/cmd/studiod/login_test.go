@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -61,7 +60,7 @@ func TestProcess_acceptsCorrectLoginDuringGuessing(t *testing.T) {
 		prepareDatabase(t, dsn)
 		p := startProcess(t, dsn)
 		home := from(t, net.IPv4(127, 0, 0, 1))
-		if status, _ := tryLogin(t.Context(), home, p.url, testEmail, testPassword); status != http.StatusOK {
+		if status, _ := tryLogin(t.Context(), home, p.URL, testEmail, testPassword); status != http.StatusOK {
 			t.Fatalf("the first login is answered %d", status)
 		}
 		for _, attack := range []struct {
@@ -84,7 +83,7 @@ func TestProcess_acceptsCorrectLoginDuringGuessing(t *testing.T) {
 				}
 				guessing.Go(func() {
 					for ctx.Err() == nil {
-						status, _ := tryLogin(ctx, client, p.url, attack.email(i), "a guess")
+						status, _ := tryLogin(ctx, client, p.URL, attack.email(i), "a guess")
 						n, _ := answers.LoadOrStore(status, new(atomic.Int64))
 						n.(*atomic.Int64).Add(1)
 						select { // the rate of one guesser
@@ -98,7 +97,7 @@ func TestProcess_acceptsCorrectLoginDuringGuessing(t *testing.T) {
 			var longest time.Duration
 			for range 4 {
 				began := time.Now()
-				if status, _ := tryLogin(t.Context(), owner, p.url, testEmail, testPassword); status != http.StatusOK {
+				if status, _ := tryLogin(t.Context(), owner, p.URL, testEmail, testPassword); status != http.StatusOK {
 					t.Errorf("%s: the right login is answered %d", attack.name, status)
 				}
 				longest = max(longest, time.Since(began))
@@ -109,7 +108,7 @@ func TestProcess_acceptsCorrectLoginDuringGuessing(t *testing.T) {
 			answers.Range(func(status, n any) bool { seen[status] = n.(*atomic.Int64).Load(); return true })
 			t.Logf("%d guessers, %s: the longest of 4 right logins took %v; guesses were answered %v", guessers, attack.name, longest, seen)
 		}
-		check(t, p.end(syscall.SIGTERM))
+		check(t, p.Stop())
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/passwords"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
@@ -77,12 +78,7 @@ const (
 	waitTimeout = 30 * time.Second
 )
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = harness.Check
 
 // testDaemon is a running daemon with one user, one workspace, and a client of that user.
 type testDaemon struct {
@@ -91,14 +87,14 @@ type testDaemon struct {
 	user      studio.User
 	workspace string
 	secret    webhook.Secret
-	log       *lockedBuffer
+	log       *harness.Buffer
 }
 
 // startDaemon starts a daemon on a free port with a new database. Responses that the document forbids
 // become 500.
 func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	t.Helper()
-	log := &lockedBuffer{}
+	log := &harness.Buffer{}
 	cfg := daemonConfig{
 		Addr: "127.0.0.1:0", Database: studiotest.NewSQLite(t), Passwords: testPasswords, AutoConsent: true, AllowHTTP: true, AllowNetworks: loopback(),
 		ValidateResponses: server.ResponsesEnforced, StopTimeout: stopTimeout, Logger: slog.New(slog.NewTextHandler(log, nil)),
@@ -163,16 +159,15 @@ func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 type inbox struct {
 	url string
 
-	mu      sync.Mutex
-	bodies  []string
-	changed chan struct{}
+	mu     sync.Mutex
+	bodies []string
 }
 
 // startInbox starts an inbox. If intercept returns true, it has written the response itself, and the event
 // is not stored.
 func startInbox(t *testing.T, secret webhook.Secret, intercept func(w http.ResponseWriter, body string) bool) *inbox {
 	t.Helper()
-	in := &inbox{changed: make(chan struct{}, 1)}
+	in := &inbox{}
 	receiver, err := webhook.NewReceiver(webhook.Handlers{
 		Avatar: func(_ context.Context, e gen.AvatarEvent, d webhook.Delivery) error {
 			return in.keep(e.Data.AvatarID, string(e.Data.Status), d)
@@ -222,10 +217,6 @@ func (in *inbox) keep(id, status string, d webhook.Delivery) error {
 	if !came || d.ID == "" || d.Sequence == 0 || d.Timestamp.IsZero() {
 		return fmt.Errorf("%s is %s with %+v", id, status, d)
 	}
-	select {
-	case in.changed <- struct{}{}:
-	default:
-	}
 	return nil
 }
 
@@ -243,55 +234,13 @@ func (in *inbox) of(id string) []string {
 }
 
 // wait returns the bodies about an id when there are n of them.
-func (in *inbox) wait(t *testing.T, id string, n int) []string {
+func (in *inbox) wait(t *testing.T, id string, n int) (bodies []string) {
 	t.Helper()
-	deadline := time.After(waitTimeout)
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for {
-		if bodies := in.of(id); len(bodies) >= n {
-			return bodies
-		}
-		select {
-		case <-in.changed:
-		case <-look.C:
-		case <-deadline:
-			t.Fatalf("%d of %d events came", len(in.of(id)), n)
-		}
-	}
-}
-
-// eventually waits until a condition is true.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.After(waitTimeout)
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for !holds() {
-		select {
-		case <-look.C:
-		case <-deadline:
-			t.Fatalf("%s did not come true", what)
-		}
-	}
-}
-
-// lockedBuffer is a log that may be read while it is written.
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(data)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
+	harness.Eventually(t, fmt.Sprintf("%d events", n), func() bool {
+		bodies = in.of(id)
+		return len(bodies) >= n
+	})
+	return bodies
 }
 
 // demoProjectsOf returns the demo's projects for the user and workspace of a test.

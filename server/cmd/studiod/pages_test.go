@@ -8,6 +8,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
 )
 
@@ -75,7 +76,7 @@ func TestDocs_tryOperations(t *testing.T) {
 	for _, operation := range []string{"Projects-listProjects", "Avatars-createAvatar", "Extensions-getAvatar", "Extensions-submitConsent"} {
 		try(operation, "200")
 	}
-	eventually(t, "a published avatar", func() bool {
+	harness.Eventually(t, "a published avatar", func() bool {
 		published, err := d.client.ListAvatars(t.Context(), client.ListAvatarsParams{Status: new(gen.AvatarStatusPublished)})
 		return err == nil && len(published.Data) == 1
 	})
@@ -89,7 +90,7 @@ func TestDocs_tryOperations(t *testing.T) {
 		try("Extensions-"+operation, "204")
 	}
 	tab.Do(chromedp.Click("#operations-Avatars-createAvatar button.opblock-summary-control"), chromedp.Click("#operations-Avatars-createAvatar button.execute"))
-	eventually(t, "another avatar, because the example has no Idempotency-Key", func() bool {
+	harness.Eventually(t, "another avatar, because the example has no Idempotency-Key", func() bool {
 		avatars, err := d.client.ListAvatars(t.Context())
 		return err == nil && len(avatars.Data) == 1 && *avatars.Data[0].Title == "Ada"
 	})

@@ -21,6 +21,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -28,12 +29,9 @@ import (
 
 // process is a daemon in its own process.
 type process struct {
+	*harness.Daemon
 	t      *testing.T
-	cmd    *exec.Cmd
-	url    string
 	client *client.Client
-	log    *lockedBuffer
-	ended  chan error
 }
 
 // prepareDatabase creates a database with one user and returns the user's secret.
@@ -54,110 +52,40 @@ func prepareDatabase(t *testing.T, dsn string) webhook.Secret {
 
 func startProcess(t *testing.T, dsn string, args ...string) *process {
 	t.Helper()
-	program, err := os.Executable()
-	check(t, err)
-	return startProcessBy(t, []string{program}, dsn, args...)
+	return startProcessBy(t, thisProgram(t), dsn, args...)
 }
 
-// startProcessBy is like startProcess, with a command that becomes the daemon. The daemon does not serve the API
-// reference, which takes half of the CPU time of a start.
-func startProcessBy(t *testing.T, command []string, dsn string, args ...string) *process {
+func thisProgram(t *testing.T) []string {
 	t.Helper()
-	p, url := startCommandBy(t, command, `msg=serving url=(\S+)`, append([]string{
-		"serve", "--addr", "127.0.0.1:0", "--db", dsn, "--docs=false", "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8",
-	}, args...)...)
-	p.url = url
-	p.client = newClient(t, client.Config{BaseURL: p.url, Email: testEmail, Password: testPassword})
+	program, err := os.Executable()
+	check(t, err)
+	return []string{program}
+}
+
+// startProcessBy is like startProcess, with a command that becomes the daemon.
+func startProcessBy(t *testing.T, program []string, dsn string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, Daemon: harness.RunDaemon(t, serveBy(program, dsn, args...))}
+	p.client = newClient(t, client.Config{BaseURL: p.URL, Email: testEmail, Password: testPassword})
 	return p
 }
 
-// startCommand starts a process. It waits until its log matches ready, and returns the match.
-func startCommand(t *testing.T, ready string, args ...string) (p *process, matched string) {
+// serveBy returns the command line of a daemon. The daemon does not serve the API reference, which takes half of the CPU
+// time of a start.
+func serveBy(program []string, dsn string, args ...string) *exec.Cmd {
+	command := harness.Serve(context.Background(), program, dsn, append([]string{"--docs=false"}, args...)...)
+	command.Env = append(os.Environ(), asDaemon+"=1")
+	return command
+}
+
+// startWorker starts "studiod work" and waits until it works.
+func startWorker(t *testing.T, program []string, args ...string) *harness.Process {
 	t.Helper()
-	program, err := os.Executable()
-	check(t, err)
-	return startCommandBy(t, []string{program}, ready, args...)
-}
-
-func startCommandBy(t *testing.T, command []string, ready string, args ...string) (p *process, matched string) {
-	t.Helper()
-	return startCommandOn(t, nil, command, ready, args...)
-}
-
-// startCommandOn is like startCommandBy, with a terminal as the standard input.
-func startCommandOn(t *testing.T, terminal *os.File, command []string, ready string, args ...string) (p *process, matched string) {
-	t.Helper()
-	p = &process{t: t, log: &lockedBuffer{}, ended: make(chan error, 1)}
-	args = slices.Insert(args, 1, "--log-format", "text")
-	p.cmd = exec.CommandContext(context.Background(), command[0], slices.Concat(command[1:], args)...)
-	p.cmd.Env = append(os.Environ(), asDaemon+"=1")
-	if terminal != nil {
-		p.cmd.Stdin = terminal
-	}
-	stderr, err := p.cmd.StderrPipe()
-	check(t, err)
-	check(t, p.cmd.Start())
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // fails if the process has exited
-		if t.Failed() {
-			t.Log(p.log)
-		}
-	})
-	match := make(chan string, 1)
-	go func() {
-		lines := bufio.NewScanner(stderr)
-		for lines.Scan() {
-			_, _ = p.log.Write(append(lines.Bytes(), '\n'))
-			if found := regexp.MustCompile(ready).FindStringSubmatch(lines.Text()); found != nil {
-				match <- found[len(found)-1]
-			}
-		}
-		p.ended <- p.cmd.Wait()
-	}()
-	select {
-	case matched = <-match:
-	case err := <-p.ended:
-		t.Fatalf("the daemon ended at once: %v\n%s", err, p.log)
-	case <-time.After(waitTimeout):
-		t.Fatal("the daemon does not serve")
-	}
-	return p, matched
-}
-
-// await waits until the log contains a text.
-func (p *process) await(text string) {
-	p.t.Helper()
-	for began := time.Now(); !strings.Contains(p.log.String(), text); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > waitTimeout {
-			p.t.Fatalf("the daemon does not log %s", text)
-		}
-	}
-}
-
-// logged waits until the log matches a pattern, and returns the match.
-func (p *process) logged(pattern string) (matched string) {
-	p.t.Helper()
-	eventually(p.t, pattern, func() bool {
-		found := regexp.MustCompile(pattern).FindStringSubmatch(p.log.String())
-		if found != nil {
-			matched = found[1]
-		}
-		return found != nil
-	})
-	return matched
-}
-
-// end sends a signal and waits until the process exits.
-func (p *process) end(signal os.Signal) error {
-	p.t.Helper()
-	check(p.t, p.cmd.Process.Signal(signal))
-	select {
-	case err := <-p.ended:
-		return err
-	case <-time.After(waitTimeout):
-		p.t.Fatalf("the daemon goes on after %v", signal)
-		return nil
-	}
+	command := exec.Command(program[0], slices.Concat(program[1:], []string{"work", "--log-format", "text"}, args)...)
+	command.Env = append(os.Environ(), asDaemon+"=1")
+	p := harness.Run(t, command)
+	check(t, p.AwaitLog("msg=working"))
+	return p
 }
 
 func TestProcess_killLosesNoEvent(t *testing.T) {
@@ -174,9 +102,7 @@ func testKilled(t *testing.T, dsn string) {
 	avatar, err := first.client.CreateAvatar(t.Context(), avatarRequest("Ada", in.url))
 	check(t, err)
 	in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing"))
-	if err := first.end(syscall.SIGKILL); err == nil {
-		t.Fatal("the daemon survived")
-	}
+	check(t, first.Kill())
 	if testing.Short() { // if the rendering has begun, its lease lasts 15 s on PostgreSQL
 		_, err := studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "UPDATE subjects SET render_until = created_at WHERE render_until IS NOT NULL")
 		check(t, err)
@@ -198,7 +124,7 @@ func testKilled(t *testing.T, dsn string) {
 	if found.Status != gen.AvatarStatusPublished {
 		t.Errorf("the avatar is %s", found.Status)
 	}
-	check(t, second.end(syscall.SIGTERM))
+	check(t, second.Stop())
 }
 
 func TestDaemon_stopTimeoutIsKept(t *testing.T) {
@@ -247,7 +173,7 @@ func TestProcess_idleStopIsImmediate(t *testing.T) {
 		prepareDatabase(t, dsn)
 		p := startProcess(t, dsn)
 		began := time.Now()
-		check(t, p.end(syscall.SIGTERM))
+		check(t, p.Stop())
 		if took := time.Since(began); took > stopTimeout/2 {
 			t.Errorf("the daemon stopped after %v", took)
 		}
@@ -256,9 +182,7 @@ func TestProcess_idleStopIsImmediate(t *testing.T) {
 
 func TestProcess_demoServesLoopback(t *testing.T) {
 	t.Parallel()
-	program, err := os.Executable()
-	check(t, err)
-	demo := exec.CommandContext(t.Context(), program, "serve", "--demo", "--addr", "127.0.0.1:0", "--db", studiotest.NewEmptySQLite(t), "--renderer=simulate:0s")
+	demo := exec.CommandContext(t.Context(), thisProgram(t)[0], "serve", "--demo", "--addr", "127.0.0.1:0", "--db", studiotest.NewEmptySQLite(t), "--renderer=simulate:0s")
 	demo.Env = append(os.Environ(), asDaemon+"=1")
 	stdout, err := demo.StdoutPipe()
 	check(t, err)
@@ -307,15 +231,10 @@ func TestProcess_stopFinishesWorkInFlight(t *testing.T) {
 	lipsync, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
 	check(t, err)
 	<-arrived
-	check(t, p.cmd.Process.Signal(syscall.SIGTERM))
-	eventually(t, "that the daemon is stopping", func() bool { return strings.Contains(p.log.String(), "msg=stopping") })
+	check(t, p.Signal(syscall.SIGTERM))
+	check(t, p.AwaitLog("msg=stopping"))
 	close(release)
-	select {
-	case err := <-p.ended:
-		check(t, err)
-	case <-time.After(waitTimeout):
-		t.Fatal("the daemon does not stop")
-	}
+	check(t, p.Wait())
 	in.want(t, lipsync.InferenceID, inferenceEvent("lipsync_inference_event", lipsync.InferenceID, "succeeded"))
 
 	db, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})

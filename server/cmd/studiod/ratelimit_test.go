@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -81,13 +80,13 @@ func TestProcess_daemonsShareUserRates(t *testing.T) {
 	must(t, testPassword+"\n", "user", "add", "--db="+dsn, other)
 	daemons := []*process{startProcess(t, dsn, "--user-rate", "25"), startProcess(t, dsn, "--user-rate", "25")}
 	for _, p := range daemons {
-		p.await("daemons=2")
+		check(t, p.AwaitLog("daemons=2"))
 	}
 	home := from(t, net.IPv4(127, 0, 0, 1))
 	var users sync.WaitGroup
 	for email, at := range map[string][]*process{testEmail: daemons, other: daemons[:1]} {
 		users.Go(func() {
-			_, token := tryLogin(t.Context(), home, daemons[0].url, email, testPassword)
+			_, token := tryLogin(t.Context(), home, daemons[0].URL, email, testPassword)
 			var asking sync.WaitGroup
 			var admitted, refused atomic.Int64
 			began := time.Now()
@@ -95,7 +94,7 @@ func TestProcess_daemonsShareUserRates(t *testing.T) {
 				for range callers {
 					asking.Go(func() {
 						for time.Since(began) < period {
-							answer, err := send(t.Context(), home, http.MethodGet, p.url+"/v1/lipsync/list", token)
+							answer, err := send(t.Context(), home, http.MethodGet, p.URL+"/v1/lipsync/list", token)
 							switch {
 							case err != nil:
 								t.Error(err)
@@ -123,7 +122,7 @@ func TestProcess_daemonsShareUserRates(t *testing.T) {
 	}
 	users.Wait()
 	for _, p := range daemons {
-		check(t, p.end(syscall.SIGTERM))
+		check(t, p.Stop())
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,8 +82,8 @@ type resource struct {
 // therefore no HTTP/2.
 func resources(t *testing.T, p *process, email, workspace string) []resource {
 	t.Helper()
-	pair, cookie := login(t, p.url, email), "studio="
-	if strings.HasPrefix(p.url, "https:") {
+	pair, cookie := login(t, p.URL, email), "studio="
+	if strings.HasPrefix(p.URL, "https:") {
 		cookie = "__Host-studio="
 	}
 	user, page := []string{"authorization", "Bearer " + pair.AccessToken}, []string{"cookie", cookie + pair.RefreshToken}
@@ -100,7 +99,7 @@ func resources(t *testing.T, p *process, email, workspace string) []resource {
 		{name: "avatars", path: "/v1/avatars/list?limit=100", header: user},
 		{name: "videos", path: "/v1/avatars/list_inferences?limit=100", header: user},
 		{name: "lip-syncs", path: "/v1/lipsync/list?limit=100", header: user},
-		{name: "files", path: uploadFile(t, p.url, pair.AccessToken)},
+		{name: "files", path: uploadFile(t, p.URL, pair.AccessToken)},
 		{name: "a script of the console", path: "/console/assets/htmx.min.js"},
 		{name: "the login of the console", path: "/console/login"},
 		{name: "lip-syncs in the console", path: "/console/lipsyncs", header: page},
@@ -114,9 +113,8 @@ func resources(t *testing.T, p *process, email, workspace string) []resource {
 		{name: "long titles in the console", path: "/console/lipsyncs", header: page},
 	}
 	if cookie == "studio=" {
-		operators := regexp.MustCompile(`"serving operators" url=(\S+)`).FindStringSubmatch(p.log.String())[1]
 		for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/goroutine?debug=2", "/debug/pprof/heap?debug=1"} {
-			all = append(all, resource{name: path, path: path, url: operators})
+			all = append(all, resource{name: path, path: path, url: p.AdminURL})
 		}
 	}
 	return all

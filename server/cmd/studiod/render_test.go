@@ -16,6 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -148,12 +149,12 @@ func TestDaemon_deletionKillsRenderer(t *testing.T) {
 	})
 	lipsync, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{Title: gen.Value("Greeting")})
 	check(t, err)
-	eventually(t, "the start of the program", func() bool { return strings.Contains(d.log.String(), "line=runs") })
+	harness.Eventually(t, "the start of the program", func() bool { return strings.Contains(d.log.String(), "line=runs") })
 	if len(studiotest.Processes(script)) == 0 {
 		t.Error("the program does not run")
 	}
 	check(t, d.client.DeleteLipsync(t.Context(), gen.DeleteInferenceRequest{InferenceID: lipsync.InferenceID}))
-	eventually(t, "the end of the program", func() bool { return len(studiotest.Processes(script)) == 0 })
+	harness.Eventually(t, "the end of the program", func() bool { return len(studiotest.Processes(script)) == 0 })
 	_, err = d.client.WaitLipsync(t.Context(), lipsync.InferenceID)
 	if !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("error %v", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
@@ -71,7 +72,7 @@ func testReceiverGone(t *testing.T, dsn string) {
 	exhausted := func() []string {
 		return lines(must(t, "", "event", "list", db, "--json", "--state=exhausted", "--subject", avatar.AvatarID))
 	}
-	eventually(t, "that every event is exhausted", func() bool { return len(exhausted()) == 3 })
+	harness.Eventually(t, "that every event is exhausted", func() bool { return len(exhausted()) == 3 })
 
 	shown := must(t, "", "event", "replay", db, "--subject", avatar.AvatarID, "--dry-run")
 	if len(lines(shown)) != 4 || len(exhausted()) != 3 || !strings.Contains(shown, "exhausted (endpoint off)") {
@@ -90,11 +91,11 @@ func testReceiverGone(t *testing.T, dsn string) {
 	if got := must(t, "", "event", "replay", db, "--subject", avatar.AvatarID); got != "3 exhausted events replayed" {
 		t.Error(got)
 	}
-	eventually(t, "that an event is sent", func() bool { return receiver.Count() > 1 || time.Since(began) > waitTimeout/2 })
+	harness.Eventually(t, "that an event is sent", func() bool { return receiver.Count() > 1 || time.Since(began) > waitTimeout/2 })
 	if took := time.Since(began); took > waitTimeout/2 {
 		t.Error("a replay does not wake the daemon")
 	}
-	eventually(t, "that every event is sent", func() bool { return receiver.Count() == 4 })
+	harness.Eventually(t, "that every event is sent", func() bool { return receiver.Count() == 4 })
 	var got []string
 	var first string
 	for i, r := range receiver.Received() {
@@ -111,14 +112,14 @@ func testReceiverGone(t *testing.T, dsn string) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("sent are %v, want %v", got, want)
 	}
-	eventually(t, "that every event is delivered", func() bool {
+	harness.Eventually(t, "that every event is delivered", func() bool {
 		return strings.Count(must(t, "", "event", "list", db), " delivered ") == 3
 	})
 	detail := must(t, "", "event", "show", db, "--excerpt", first)
 	if !strings.Contains(detail, "410") || !strings.Contains(detail, "204") {
 		t.Errorf("the attempts are not shown: %s", detail)
 	}
-	for _, text := range []string{shown, detail, p.log.String()} {
+	for _, text := range []string{shown, detail, p.Log()} {
 		assertHarmless(t, text)
 		if strings.Contains(text, "canary") {
 			t.Errorf("a query is printed: %s", text)

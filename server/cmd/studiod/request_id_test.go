@@ -10,6 +10,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -30,7 +31,7 @@ func TestDaemon_logsRequestIDUpToDelivery(t *testing.T) {
 		created, err := named.CreateLipsync(t.Context(), lipsyncRequest("Hello", receiver.URL))
 		check(t, err)
 		for _, line := range []string{"msg=request request_id=creation-1", "msg=rendered ", `msg="delivery attempted"`} {
-			eventually(t, line, func() bool {
+			harness.Eventually(t, line, func() bool {
 				for logged := range strings.Lines(d.log.String()) {
 					if strings.Contains(logged, line) && strings.Contains(logged, "request_id=creation-1") {
 						return true

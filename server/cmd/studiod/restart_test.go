@@ -61,12 +61,12 @@ func testRestart(t *testing.T, dsn, path string, nth int64) {
 	killed := make(chan struct{})
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	url := first.url
+	url := first.URL
 	studio, err := client.New(client.Config{
 		BaseURL: url, Email: testEmail, Password: testPassword,
 		Retry: client.Retry{Attempts: 50, MaxDelay: time.Second},
 		HTTPClient: &http.Client{Transport: &interrupting{RoundTripper: transport, path: path, nth: nth, strike: func() {
-			_ = first.cmd.Process.Signal(syscall.SIGKILL)
+			_ = first.Signal(syscall.SIGKILL)
 			close(killed)
 		}}},
 	})
@@ -85,7 +85,7 @@ func testRestart(t *testing.T, dsn, path string, nth int64) {
 		}()
 	}
 	<-killed
-	if err := <-first.ended; err == nil {
+	if err := first.Wait(); err == nil {
 		t.Error("the daemon survived")
 	}
 	second := startProcess(t, dsn, "--addr", strings.TrimPrefix(url, "http://"))
@@ -106,5 +106,5 @@ func testRestart(t *testing.T, dsn, path string, nth int64) {
 			t.Error(err)
 		}
 	}
-	check(t, second.end(syscall.SIGTERM))
+	check(t, second.Stop())
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -212,14 +213,14 @@ func testHostileRenderer(t *testing.T, user int, sandbox bool, want string) {
 		}))
 	}
 	p := startProcessBy(t, command, "sqlite:"+v.Database, "--media=file:"+v.Media, "--admin-addr=127.0.0.1:0", "--render-workers=1", "--renderer=exec:"+program+" "+asAttacker)
-	switch warned := strings.Contains(p.log.String(), "the renderer has no sandbox"); {
+	switch warned := strings.Contains(p.Log(), "the renderer has no sandbox"); {
 	case warned && sandbox && os.Getenv("CI") != "true":
 		t.Skip("this system does not allow a sandbox; the log of the daemon has the cause")
 	case warned == sandbox:
-		t.Fatalf("the log has a warning: %v\n%s", warned, p.log)
+		t.Fatalf("the log has a warning: %v\n%s", warned, p.Log())
 	}
-	v.PID = p.cmd.Process.Pid
-	for _, address := range []string{p.url, p.logged(`msg="serving operators" url=(\S+)`)} {
+	v.PID = p.PID()
+	for _, address := range []string{p.URL, p.AdminURL} {
 		parsed, err := url.Parse(address)
 		check(t, err)
 		v.Addresses = append(v.Addresses, parsed.Host)
@@ -235,7 +236,7 @@ func testHostileRenderer(t *testing.T, user int, sandbox bool, want string) {
 	got := strings.TrimSpace(strings.TrimPrefix(*lipsync.FailureReason, "Attacks:"))
 	if sandbox {
 		got = strings.TrimSpace(strings.TrimSuffix(got, "session")) // the session ends with the sandbox
-		eventually(t, "the end of its processes", func() bool { return len(studiotest.Processes(v.Survivor)) == 0 })
+		harness.Eventually(t, "the end of its processes", func() bool { return len(studiotest.Processes(v.Survivor)) == 0 })
 	} else if len(studiotest.Processes(v.Survivor)) != 1 {
 		t.Error("no process survives")
 	}
@@ -243,16 +244,14 @@ func testHostileRenderer(t *testing.T, user int, sandbox bool, want string) {
 		t.Errorf("attacks that succeed (-want +got):\n%s", diff)
 	}
 	if !sandbox {
-		check(t, p.end(syscall.SIGTERM))
+		check(t, p.Stop())
 		return
 	}
 	v.Hang = true
 	p.render(v)
-	eventually(t, "a process that left the session", func() bool { return len(studiotest.Processes(v.Survivor)) > 0 })
-	if err := p.end(syscall.SIGKILL); err == nil {
-		t.Error("the daemon survived")
-	}
-	eventually(t, "the end of the process with the daemon", func() bool { return len(studiotest.Processes(v.Survivor)) == 0 })
+	harness.Eventually(t, "a process that left the session", func() bool { return len(studiotest.Processes(v.Survivor)) > 0 })
+	check(t, p.Kill())
+	harness.Eventually(t, "the end of the process with the daemon", func() bool { return len(studiotest.Processes(v.Survivor)) == 0 })
 }
 
 // render creates a lip-sync whose input describes v.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -18,12 +19,12 @@ func TestServe_forgetsSecrets(t *testing.T) {
 	t.Setenv(keysVariable, "c2VjcmV0IGtleSBmb3IgdGhlIHRlc3Qgb2Ygc2VydmU=")
 	t.Setenv("STUDIO_DB", studiotest.NewSQLite(t))
 	ctx, stop := context.WithCancel(t.Context())
-	var log lockedBuffer
+	var log harness.Buffer
 	ended := make(chan int)
 	go func() {
 		ended <- run(ctx, testPasswords, []string{"studiod", "serve", "--addr=127.0.0.1:0", "--admin-addr=off", "--renderer=simulate"}, nil, io.Discard, &log)
 	}()
-	eventually(t, "the start", func() bool { return strings.Contains(log.String(), `"serving"`) })
+	harness.Eventually(t, "the start", func() bool { return strings.Contains(log.String(), `"serving"`) })
 	for _, name := range secretVariables {
 		if value, ok := os.LookupEnv(name); ok {
 			t.Errorf("%s is %q", name, value)

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -38,12 +38,12 @@ func TestServe_appliesReceiverLimits(t *testing.T) {
 		check(t, err)
 	}
 	<-first
-	eventually(t, "that the others wait", func() bool {
+	harness.Eventually(t, "that the others wait", func() bool {
 		return len(lines(must(t, "", "event", "list", "--db="+dsn, "--json", "--state=pending"))) == events
 	})
 	began := time.Now()
 	release()
-	eventually(t, "that every event is sent", func() bool { return all.Load() == events })
+	harness.Eventually(t, "that every event is sent", func() bool { return all.Load() == events })
 	if most.Load() != 1 {
 		t.Errorf("%d are in flight at once", most.Load())
 	}
@@ -59,13 +59,13 @@ func TestServe_warnsOfLocalFilesBesideOtherDaemons(t *testing.T) {
 	dsn := studiotest.NewPostgres(t)
 	prepareDatabase(t, dsn)
 	first := startProcess(t, dsn)
-	first.await("holding lanes")
+	check(t, first.AwaitLog("holding lanes"))
 	second, chosen := startProcess(t, dsn), startProcess(t, dsn, "--media=file:"+t.TempDir())
 	for p, want := range map[*process]bool{first: false, second: true, chosen: false} {
-		if warned := strings.Contains(p.log.String(), "set --media"); warned != want {
-			t.Errorf("warned %t, want %t: %s", warned, want, p.log)
+		if warned := strings.Contains(p.Log(), "set --media"); warned != want {
+			t.Errorf("warned %t, want %t: %s", warned, want, p.Log())
 		}
-		check(t, p.end(syscall.SIGTERM))
+		check(t, p.Stop())
 	}
 }
 

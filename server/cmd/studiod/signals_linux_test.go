@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -35,20 +36,20 @@ func TestProcess_continuesAfterSIGHUP(t *testing.T) {
 	dsn := studiotest.NewSQLite(t)
 	prepareDatabase(t, dsn)
 	p := startProcess(t, dsn)
-	check(t, p.cmd.Process.Signal(syscall.SIGHUP))
-	p.await("SIGHUP ignored")
+	check(t, p.Signal(syscall.SIGHUP))
+	check(t, p.AwaitLog("SIGHUP ignored"))
 	_, err := p.client.ListAvatars(t.Context(), client.ListAvatarsParams{})
 	check(t, err)
-	check(t, p.end(syscall.SIGTERM))
+	check(t, p.Stop())
 }
 
 func TestProcess_stopsWhenItsTerminalIsClosed(t *testing.T) {
 	t.Parallel()
-	program, err := os.Executable()
-	check(t, err)
-	p, _ := startCommandOn(t, openTerminal(t), []string{program}, `msg=serving url=(\S+)`, "serve", "--addr", "127.0.0.1:0", "--db", studiotest.NewSQLite(t))
-	check(t, p.end(syscall.SIGHUP))
-	if !strings.Contains(p.log.String(), "msg=stopped") {
+	command := serveBy(thisProgram(t), studiotest.NewSQLite(t))
+	command.Stdin = openTerminal(t)
+	p := harness.RunDaemon(t, command)
+	check(t, p.End(syscall.SIGHUP))
+	if !strings.Contains(p.Log(), "msg=stopped") {
 		t.Error("the daemon does not say that it stopped")
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -88,7 +88,8 @@ func TestProcess_reloadsTLSCertificate(t *testing.T) {
 	firstCert, firstKey := certificate(t, "first")
 	secondCert, secondKey := certificate(t, "second")
 	write(firstCert, firstKey)
-	p, url := startCommand(t, `msg=serving url=(\S+)`, "serve", "--addr", "127.0.0.1:0", "--db", dsn, "--tls-cert", certFile, "--tls-key", keyFile)
+	p := harness.RunDaemon(t, serveBy(thisProgram(t), dsn, "--docs", "--tls-cert", certFile, "--tls-key", keyFile))
+	url := p.URL
 	if !strings.HasPrefix(url, "https://") {
 		t.Fatalf("it serves at %s", url)
 	}
@@ -105,12 +106,12 @@ func TestProcess_reloadsTLSCertificate(t *testing.T) {
 	}
 
 	write([]byte("broken"), secondKey)
-	eventually(t, "that the broken pair is refused", func() bool { return strings.Contains(p.log.String(), "certificate not loaded") })
+	check(t, p.AwaitLog("certificate not loaded"))
 	if _, _, name := shown(t, secure(t, true, both...), url); name != "first" {
 		t.Errorf("beside a broken pair a new connection gets %s", name)
 	}
 	write(secondCert, secondKey)
-	eventually(t, "that the new pair is loaded", func() bool { return strings.Contains(p.log.String(), "certificate loaded") })
+	check(t, p.AwaitLog("certificate loaded"))
 	if _, _, name := shown(t, secure(t, true, both...), url); name != "second" {
 		t.Errorf("a new connection gets %s", name)
 	}
@@ -119,7 +120,7 @@ func TestProcess_reloadsTLSCertificate(t *testing.T) {
 			t.Errorf("a connection from before was not kept: %s", name)
 		}
 	}
-	check(t, p.end(syscall.SIGTERM))
+	check(t, p.Stop())
 }
 
 func TestProcess_rejectsOldTLSVersions(t *testing.T) {

@@ -4,15 +4,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/otlptest"
@@ -41,17 +40,17 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 
 		first := startProcessBy(t, withCollector(t, collector.URL), dsn, "--renderer=simulate:1ms")
 		const callers = "0af7651916cd43dd8448eb211c80319c"
-		traced := newClient(t, client.Config{BaseURL: first.url, Email: testEmail, Password: testPassword},
+		traced := newClient(t, client.Config{BaseURL: first.URL, Email: testEmail, Password: testPassword},
 			[2]string{"Traceparent", "00-" + callers + "-b7ad6b7169203331-01"}, [2]string{"Tracestate", "canary=state"})
 		_, err := traced.CreateLipsync(t.Context(), lipsyncRequest("canary-title", receiver.URL+"/?canary-query"))
 		check(t, err)
 		received := []string{<-parents}
 		trace := strings.Split(received[0], "-")[1]
-		eventually(t, "spans of the first process", func() bool {
+		harness.Eventually(t, "spans of the first process", func() bool {
 			return len(collector.Named(trace, "deliver")) == 1 && len(collector.Named(trace, "createLipsync")) == 1 && len(collector.Named(trace, "render")) == 1
 		})
-		first.await(`msg="delivery attempted"`)
-		check(t, first.end(syscall.SIGTERM))
+		check(t, first.AwaitLog(`msg="delivery attempted"`))
+		check(t, first.Stop())
 
 		db, err := store.Open(t.Context(), dsn, store.Config{})
 		check(t, err)
@@ -59,8 +58,8 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 		check(t, db.Close())
 		second := startProcessBy(t, withCollector(t, collector.URL+"/"), dsn, "--renderer=simulate:1ms")
 		received = append(received, <-parents)
-		eventually(t, "the span of the second attempt", func() bool { return len(collector.Named(trace, "deliver")) == 2 })
-		check(t, second.end(syscall.SIGTERM))
+		harness.Eventually(t, "the span of the second attempt", func() bool { return len(collector.Named(trace, "deliver")) == 2 })
+		check(t, second.Stop())
 
 		creation := only(t, collector, trace, "createLipsync")
 		rendering := only(t, collector, trace, "render")
@@ -103,9 +102,7 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 // withCollector returns a command that becomes a daemon with a collector.
 func withCollector(t *testing.T, collector string) []string {
 	t.Helper()
-	program, err := os.Executable()
-	check(t, err)
-	return []string{"env", collectorVariable + "=" + collector, program}
+	return append([]string{"env", collectorVariable + "=" + collector}, thisProgram(t)...)
 }
 
 // only returns the single span of a trace with the given name.
@@ -135,7 +132,7 @@ func TestTraces_includeDatabaseWork(t *testing.T) {
 			})
 		}
 		working.Wait()
-		eventually(t, "work of the database in each trace", func() bool {
+		harness.Eventually(t, "work of the database in each trace", func() bool {
 			traced := make(map[string]bool)
 			for _, span := range collector.Spans() {
 				if span.Name == "group commit" || strings.HasPrefix(span.Attributes["db.query.text"], "INSERT INTO subjects") {
@@ -153,11 +150,11 @@ func TestTraces_includeRenderingOfWorker(t *testing.T) {
 	in := startInbox(t, prepareDatabase(t, dsn), nil)
 	collector := otlptest.New(t, nil)
 	serve := startProcessBy(t, withCollector(t, collector.URL), dsn, "--render-workers=0", "--media", media)
-	worker, _ := startCommandBy(t, withCollector(t, collector.URL), "msg=working", "work", "--db", dsn, "--media", media, "--renderer=simulate:1ms")
+	worker := startWorker(t, withCollector(t, collector.URL), "--db", dsn, "--media", media, "--renderer=simulate:1ms")
 	created, err := serve.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
 	check(t, err)
 	in.wait(t, created.InferenceID, 1)
-	eventually(t, "one trace", func() bool {
+	harness.Eventually(t, "one trace", func() bool {
 		names := make(map[string]string)
 		for _, span := range collector.Spans() {
 			names[span.Name] = span.Trace
@@ -165,8 +162,8 @@ func TestTraces_includeRenderingOfWorker(t *testing.T) {
 		trace := names["createLipsync"]
 		return trace != "" && names["render"] == trace && names["deliver"] == trace
 	})
-	check(t, worker.end(syscall.SIGTERM))
-	check(t, serve.end(syscall.SIGTERM))
+	check(t, worker.Stop())
+	check(t, serve.Stop())
 }
 
 // A collector that hangs delays neither deliveries nor the stop, and causes one log line.
@@ -187,9 +184,9 @@ func TestTraces_hungCollectorDelaysNothing(t *testing.T) {
 		check(t, err)
 		inbox.wait(t, created.InferenceID, 1)
 	}
-	check(t, p.end(syscall.SIGTERM))
-	if lines := strings.Count(p.log.String(), "trace collector"); lines > 1 {
-		t.Errorf("%d lines are about the collector:\n%s", lines, p.log)
+	check(t, p.Stop())
+	if lines := strings.Count(p.Log(), "trace collector"); lines > 1 {
+		t.Errorf("%d lines are about the collector:\n%s", lines, p.Log())
 	}
 }
 

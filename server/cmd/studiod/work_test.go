@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/s3test"
@@ -60,7 +61,7 @@ type fleet struct {
 	media     string
 	directory string // the directory that controls renderAsTold
 	serve     *process
-	renderers []*lockedBuffer // logs of processes that render
+	renderers []func() string // logs of processes that render
 	in        *inbox
 }
 
@@ -75,15 +76,13 @@ func startFleet(t *testing.T, media string) *fleet {
 // rendering returns the flags of a process that renders.
 func (f *fleet) rendering() []string {
 	f.t.Helper()
-	program, err := os.Executable()
-	check(f.t, err)
-	return []string{"--media", f.media, "--render-workers=1", "--renderer", "exec:" + program + " " + asRenderer + " " + f.directory}
+	return []string{"--media", f.media, "--render-workers=1", "--renderer", "exec:" + thisProgram(f.t)[0] + " " + asRenderer + " " + f.directory}
 }
 
-func (f *fleet) work() *process {
+func (f *fleet) work() *harness.Process {
 	f.t.Helper()
-	p, _ := startCommand(f.t, "msg=working", append([]string{"work", "--db", f.dsn}, f.rendering()...)...)
-	f.renderers = append(f.renderers, p.log)
+	p := startWorker(f.t, thisProgram(f.t), append(f.rendering(), "--db", f.dsn)...)
+	f.renderers = append(f.renderers, p.Log)
 	return p
 }
 
@@ -91,13 +90,13 @@ func (f *fleet) work() *process {
 func (f *fleet) startRendering() {
 	f.t.Helper()
 	f.serve = startProcess(f.t, f.dsn, f.rendering()...)
-	f.renderers = append(f.renderers, f.serve.log)
+	f.renderers = append(f.renderers, f.serve.Log)
 }
 
 // started returns, for each started program, the index of its log in f.renderers and its output directory.
 func (f *fleet) started() (renderers []int, directories []string) {
 	for i, log := range f.renderers {
-		for _, found := range regexp.MustCompile(`line="started (.*)"`).FindAllStringSubmatch(log.String(), -1) {
+		for _, found := range regexp.MustCompile(`line="started (.*)"`).FindAllStringSubmatch(log(), -1) {
 			renderers, directories = append(renderers, i), append(directories, found[1])
 		}
 	}
@@ -142,21 +141,6 @@ func (f *fleet) wantVideo(id string) {
 	f.in.want(f.t, id, inferenceEvent("lipsync_inference_event", id, "succeeded"))
 }
 
-func (f *fleet) eventually(what string, holds func() bool) {
-	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 4*waitTimeout) // long enough for leases to expire
-	defer cancel()
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for !holds() {
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			f.t.Fatalf("%s did not come true", what)
-		}
-	}
-}
-
 // One of two workers is killed during a rendering. The other one renders again. No incomplete file or early
 // end is visible, and the end is announced once.
 func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
@@ -165,9 +149,9 @@ func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 		t.Skip("not in the short form: it waits for the end of a lease")
 	}
 	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
-	workers := []*process{f.work(), f.work()}
+	workers := []*harness.Process{f.work(), f.work()}
 	lipsync := f.create()
-	f.eventually("that a worker renders", func() bool { first, _ := f.started(); return len(first) == 1 })
+	harness.Eventually(t, "that a worker renders", func() bool { first, _ := f.started(); return len(first) == 1 })
 	progress := func() float64 {
 		now, err := f.serve.client.GetLipsync(t.Context(), lipsync.InferenceID)
 		check(t, err)
@@ -176,14 +160,12 @@ func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 		}
 		return *now.Progress
 	}
-	f.eventually("that the progress is seen", func() bool { return progress() == 80 })
+	harness.Eventually(t, "that the progress is seen", func() bool { return progress() == 80 })
 	by, _ := f.started()
 	killed := by[0]
-	if err := workers[killed].end(syscall.SIGKILL); err == nil {
-		t.Fatal("the worker survived")
-	}
-	f.eventually("that its program has ended", func() bool { return !f.runs() })
-	f.eventually("that the other worker renders", func() bool {
+	check(t, workers[killed].Kill())
+	harness.Eventually(t, "that its program has ended", func() bool { return !f.runs() })
+	harness.Eventually(t, "that the other worker renders", func() bool {
 		if progress() != 80 {
 			t.Error("the progress goes back")
 		}
@@ -198,7 +180,7 @@ func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 	if by, _ := f.started(); len(by) != 2 {
 		t.Errorf("it was rendered %d times", len(by))
 	}
-	check(t, workers[1-killed].end(syscall.SIGTERM))
+	check(t, workers[1-killed].Stop())
 }
 
 // A renderer's program can be killed at any time, for example by the system when memory is short.
@@ -210,7 +192,7 @@ func TestWork_retriesWhenProgramIsKilled(t *testing.T) {
 	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
 	worker := f.work()
 	lipsync := f.create()
-	f.eventually("that the worker renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	harness.Eventually(t, "that the worker renders", func() bool { by, _ := f.started(); return len(by) == 1 })
 	first := slices.IndexFunc(studiotest.Processes(f.directory), func(id int) bool {
 		score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", id))
 		return err == nil && string(score) == "1000\n" && syscall.Kill(id, syscall.SIGKILL) == nil
@@ -218,10 +200,10 @@ func TestWork_retriesWhenProgramIsKilled(t *testing.T) {
 	if first < 0 {
 		t.Error("no process is the first that the system kills")
 	}
-	f.eventually("that the worker renders again", func() bool { by, _ := f.started(); return len(by) == 2 })
+	harness.Eventually(t, "that the worker renders again", func() bool { by, _ := f.started(); return len(by) == 2 })
 	f.finish()
 	f.wantVideo(lipsync.InferenceID)
-	check(t, worker.end(syscall.SIGTERM))
+	check(t, worker.Stop())
 }
 
 // A stopped worker releases the jobs that it cannot finish in time, and another worker takes them at once.
@@ -231,8 +213,8 @@ func TestWork_stopReleasesUnfinishedJobs(t *testing.T) {
 	program, err := os.Executable()
 	check(t, err)
 	work := func() (stop func()) {
-		log := &lockedBuffer{}
-		f.renderers = append(f.renderers, log)
+		log := &harness.Buffer{}
+		f.renderers = append(f.renderers, log.String)
 		d, worker, err := openWorker(t.Context(), daemonConfig{
 			Database: f.dsn, Media: f.media, StopTimeout: 100 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(log, nil)),
 			Render: renderConfig{Program: []string{program, asRenderer, f.directory}, Workers: 1},
@@ -248,9 +230,9 @@ func TestWork_stopReleasesUnfinishedJobs(t *testing.T) {
 	}
 	stop := work()
 	lipsync := f.create()
-	f.eventually("that the worker renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	harness.Eventually(t, "that the worker renders", func() bool { by, _ := f.started(); return len(by) == 1 })
 	stop()
-	f.eventually("that its program has ended", func() bool { return !f.runs() })
+	harness.Eventually(t, "that its program has ended", func() bool { return !f.runs() })
 	found := studiotest.OpenSQL(t, f.dsn)
 	var free bool
 	check(t, found.QueryRowContext(t.Context(), "SELECT render_by IS NULL AND render_tries = 0 FROM subjects WHERE id = $1", lipsync.InferenceID).Scan(&free))
@@ -277,10 +259,10 @@ func TestWork_survivesBucketOutage(t *testing.T) {
 	check(t, os.Remove(filepath.Join(f.directory, "go")))
 
 	lipsync := f.create()
-	f.eventually("that the worker renders", func() bool { by, _ := f.started(); return len(by) == 2 })
+	harness.Eventually(t, "that the worker renders", func() bool { by, _ := f.started(); return len(by) == 2 })
 	bucket.Down.Store(true)
 	f.finish()
-	f.eventually("that the worker has recorded it", func() bool { return strings.Count(worker.log.String(), "msg=rendered") == 2 })
+	harness.Eventually(t, "that the worker has recorded it", func() bool { return strings.Count(worker.Log(), "msg=rendered") == 2 })
 	now, err := f.serve.client.GetLipsync(t.Context(), lipsync.InferenceID)
 	check(t, err)
 	if now.Status != gen.InferenceStatusProcessing || now.VideoURL != nil || now.FailureReason != nil {
@@ -295,7 +277,7 @@ func TestWork_survivesBucketOutage(t *testing.T) {
 	_, err = studiotest.OpenSQL(t, f.dsn).ExecContext(t.Context(), "UPDATE subjects SET render_at = created_at WHERE id = $1", lipsync.InferenceID)
 	check(t, err) // skips the retry delay
 	f.wantVideo(lipsync.InferenceID)
-	check(t, worker.end(syscall.SIGTERM))
+	check(t, worker.Stop())
 }
 
 func TestServe_abortedUploadLeavesNoFile(t *testing.T) {
@@ -322,12 +304,10 @@ func TestServe_rendersAgainAfterKill(t *testing.T) {
 	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
 	f.startRendering()
 	lipsync := f.create()
-	f.eventually("that the daemon renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	harness.Eventually(t, "that the daemon renders", func() bool { by, _ := f.started(); return len(by) == 1 })
 	_, directories := f.started()
-	if err := f.serve.end(syscall.SIGKILL); err == nil {
-		t.Fatal("the daemon survived")
-	}
-	f.eventually("that its program has ended", func() bool { return !f.runs() })
+	check(t, f.serve.Kill())
+	harness.Eventually(t, "that its program has ended", func() bool { return !f.runs() })
 	f.startRendering()
 	if _, err := os.Stat(directories[0]); !os.IsNotExist(err) {
 		t.Errorf("what the first program wrote is there still (%v)", err)
@@ -337,7 +317,7 @@ func TestServe_rendersAgainAfterKill(t *testing.T) {
 	if by, _ := f.started(); len(by) != 2 {
 		t.Errorf("it was rendered %d times", len(by))
 	}
-	check(t, f.serve.end(syscall.SIGTERM))
+	check(t, f.serve.Stop())
 }
 
 // The disk of the media is full. The rendering is stored when there is room again.
@@ -347,14 +327,14 @@ func TestServe_survivesFullDisk(t *testing.T) {
 	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
 	f.startRendering()
 	lipsync := f.create()
-	f.eventually("that the daemon renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	harness.Eventually(t, "that the daemon renders", func() bool { by, _ := f.started(); return len(by) == 1 })
 	filler := filepath.Join(strings.TrimPrefix(f.media, "file:"), "filler")
 	if err := os.WriteFile(filler, make([]byte, studiotest.SmallDiskSize), 0o600); err == nil {
 		t.Fatal("the disk is not full")
 	}
 	f.finish()
-	f.eventually("that the failure is recorded", func() bool {
-		return strings.Contains(f.serve.log.String(), `msg="not rendered"`) && !strings.Contains(f.serve.log.String(), "msg=rendered")
+	harness.Eventually(t, "that the failure is recorded", func() bool {
+		return strings.Contains(f.serve.Log(), `msg="not rendered"`) && !strings.Contains(f.serve.Log(), "msg=rendered")
 	})
 	if sent, err := f.serve.client.UploadMedia(t.Context(), "video/mp4", strings.NewReader(content)); err == nil {
 		t.Errorf("an upload is %+v", sent)
@@ -366,9 +346,9 @@ func TestServe_survivesFullDisk(t *testing.T) {
 	}
 	check(t, os.Remove(filler))
 	_, err = studiotest.OpenSQL(t, f.dsn).ExecContext(t.Context(), "UPDATE subjects SET render_at = created_at WHERE id = $1", lipsync.InferenceID)
-	check(t, err)                          // skips the retry delay
-	check(t, f.serve.end(syscall.SIGTERM)) // the next start looks for due work at once
+	check(t, err)            // skips the retry delay
+	check(t, f.serve.Stop()) // the next start looks for due work at once
 	f.startRendering()
 	f.wantVideo(lipsync.InferenceID)
-	check(t, f.serve.end(syscall.SIGTERM))
+	check(t, f.serve.Stop())
 }
